@@ -1,0 +1,49 @@
+# What a person or CI runs here. Every target sets up what it needs in .venv first.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format faults bench up lock clean
+
+help:     ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+: .*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/demo.ok     ## See the main job: a page to click at a terminal, a played tour without one
+	@$(BIN)/python -m bot demo
+
+test: .venv/dev.ok     ## Run the whole suite
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+check: .venv/dev.ok     ## Format, lint, types, import contracts, tests
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory test
+
+format: .venv/dev.ok     ## Format and mend what can be mended
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+faults: .venv/dev.ok     ## Kills and races in their full counts, under 20 minutes
+	@ASSENT_FAULTS=full $(BIN)/python -m pytest -q tests/faults $(ARGS)
+
+bench: .venv/dev.ok     ## Measure against the floors, in one run
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+up: .venv/demo.ok     ## Run the bot with the settings of .env
+	@$(BIN)/python -m bot
+
+lock:     ## Resolve the locked versions anew (needs uv)
+	uv pip compile pyproject.toml --group demo --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/demo.txt
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/dev.txt
+
+clean:     ## Remove what was set up
+	rm -rf .venv .data
+
+# A stamp names the lock file that the environment was made from.
+.venv/%.ok: requirements/%.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing $< into .venv"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@

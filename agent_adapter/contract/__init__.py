@@ -1,0 +1,1 @@
+"""The wire between agents and the bot: models, keys, identity, limits. Pure."""

@@ -1,0 +1,84 @@
+"""The two envelopes: what travels from the agent to the bot, and what comes back."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from agent_adapter.contract.hitl import Decision, HITLRequest, WireModel
+
+SCHEMA_VERSION = 1
+
+AgentName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,40}$")]
+Status = Literal["decided", "expired", "withdrawn", "refused"]
+OnExpiry = Literal["reject", "raise", "approve"]
+
+
+class Link(WireModel):
+    """A labelled address, shown as text."""
+
+    label: str
+    url: str
+
+
+class Context(WireModel):
+    """Who asks and why. Shown on the card; everything here is untrusted text."""
+
+    requested_by: str | None = None
+    """Slack id of the person for whom the agent acts; by default they may not approve their own request."""
+    title: str | None = None
+    links: tuple[Link, ...] = ()
+    subagent: str | None = None
+    traceparent: str | None = None
+
+
+class Route(WireModel):
+    """Where to ask. Without a channel the bot's settings decide."""
+
+    channel: str | None = None
+    thread_ts: str | None = None
+
+
+class Interrupt(WireModel):
+    """One pause of an agent, sent for review."""
+
+    id: str
+    """`<agent>.<key>`: see `contract.identity`."""
+    schema_version: int = SCHEMA_VERSION
+    agent: AgentName
+    request: HITLRequest
+    pauses: tuple[str, ...]
+    """The framework's own id of each action's pause, parallel to the actions."""
+    run: str
+    """Identity of the run: a thread id, or a random id that the run keeps."""
+    context: Context = Context()
+    route: Route = Route()
+    expires_in: timedelta = timedelta(hours=1)
+    """How long people have; the store turns it into a deadline, and a repeated publish keeps the first."""
+    on_expiry: OnExpiry = "reject"
+    """What an open action becomes at the deadline."""
+    continuation: dict[str, Any] | None = None
+    """What a worker needs to resume the run when this process is gone."""
+
+
+class DecisionRecord(WireModel):
+    """Who decided an action, when, and what they noted beside it."""
+
+    decided_by: str
+    """Slack user id, or `expired` where the deadline decided."""
+    decided_at: datetime
+    note: str | None = None
+
+
+class Resume(WireModel):
+    """The answer to an interrupt: one decision per action, in action order."""
+
+    interrupt_id: str
+    status: Status
+    decisions: tuple[Decision | None, ...]
+    """`None` where an action was left open (only when nothing may be resumed)."""
+    records: tuple[DecisionRecord | None, ...]
+    reason: str | None = None
+    """Why it was withdrawn or refused."""
+    code: str | None = None
+    """Short machine-readable reason of a refusal."""

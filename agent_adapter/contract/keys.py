@@ -1,0 +1,101 @@
+"""The names of everything in Redis, spelt once."""
+
+import binascii
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The data model. `lane` is the hash tag, so that one script touches one slot.
+
+    ======================================  ======  =====================================================
+    `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used
+    `assent:pace:<method>[:<channel>]`      ZSET    calls of the last minute; `…:blocked` until when to wait
+    `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
+                                                    `body` `fingerprint` `pauses` `created` `deadline`,
+                                                    `w:<process>` who waits, `withdraw` the reason,
+                                                    `fence` `claim_by` `claim_until`, `resumed` `resumed_by`
+    `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
+                                                    `status` `reason` `code` `deadline` `admission` `open` `settled`,
+                                                    `d:<i>` decision, `t:<i>` token, `at:<i>` when,
+                                                    `seen:<i>:<user>` pages read,
+                                                    `part:<place>:<n>` what Slack shows, `lease:<place>:<n>`
+    `assent:{00}:pause:<digest>`            STRING  id of the record that asks about this pause
+    `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
+    `assent:{00}:unresumed`                 ZSET    likewise: runs whose process is gone
+    `assent:{00}:wake`                      STREAM  ids, capped: wakes presenters
+    `assent:{00}:replies:<agent>.<process>` STREAM  ids, capped: wakes one process; its existence says it lives
+    `assent:{00}:bots`                      ZSET    bot process -> last heartbeat
+    `assent:{00}:audit`                     STREAM  one entry per transition, 90 days
+    ======================================  ======  =====================================================
+
+    Nothing pending expires. A record's keys live 30 days from its end, 7 days from when its run was resumed.
+    """
+
+    namespace: str = "assent"
+    lanes: int = 1
+
+    @property
+    def meta(self) -> str:
+        return f"{self.namespace}:meta"
+
+    def pace(self, method: str, channel: str = "") -> str:
+        return f"{self.namespace}:pace:{method}" + (f":{channel}" if channel else "")
+
+    def lane_of(self, name: str) -> int:
+        """Tell the lane of an agent, or of an interrupt id (which starts with its agent)."""
+        agent = name.partition(".")[0]
+        # Redis Cluster's own hash, so that lanes could be told apart by hand.
+        return binascii.crc_hqx(agent.encode(), 0) % self.lanes
+
+    def lane(self, number: int) -> "Lane":
+        return Lane(f"{self.namespace}:{{{number:02d}}}:")
+
+    def lane_for(self, name: str) -> "Lane":
+        return self.lane(self.lane_of(name))
+
+    def all_lanes(self) -> list["Lane"]:
+        return [self.lane(number) for number in range(self.lanes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The keys that share one slot."""
+
+    prefix: str
+
+    def req(self, interrupt_id: str) -> str:
+        return f"{self.prefix}req:{interrupt_id}"
+
+    def card(self, interrupt_id: str) -> str:
+        return f"{self.prefix}card:{interrupt_id}"
+
+    def pause(self, pause_digest: str) -> str:
+        return f"{self.prefix}pause:{pause_digest}"
+
+    def replies(self, process: str) -> str:
+        return f"{self.prefix}replies:{process}"
+
+    @property
+    def undrawn(self) -> str:
+        return f"{self.prefix}undrawn"
+
+    @property
+    def due(self) -> str:
+        return f"{self.prefix}due"
+
+    @property
+    def unresumed(self) -> str:
+        return f"{self.prefix}unresumed"
+
+    @property
+    def wake(self) -> str:
+        return f"{self.prefix}wake"
+
+    @property
+    def bots(self) -> str:
+        return f"{self.prefix}bots"
+
+    @property
+    def audit(self) -> str:
+        return f"{self.prefix}audit"

@@ -1,0 +1,133 @@
+"""What the record says, read the same way by both sides."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.hitl import Decision, RejectDecision, WireModel
+from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.interrupt import DecisionRecord, Interrupt, Resume, Status
+from agent_adapter.contract.wire import dump_decision, load_decision, to_model
+from agent_adapter.errors import DecisionNotAllowedError
+
+EXPIRED = "expired"
+"""Stands for the person where the deadline decided."""
+EXPIRED_MESSAGE = "Nobody decided in time."
+
+Fields = Mapping[str, str]
+"""One Redis hash, decoded."""
+
+
+class Recorded(WireModel):
+    """One stored decision."""
+
+    fingerprint: str
+    """Of the action that was shown."""
+    decision: Decision
+    decided_by: str
+    decided_at: datetime
+    note: str | None = None
+
+
+def dump_recorded(decision: Decision, *, fingerprint: str, decided_by: str, note: str | None = None) -> str:
+    """Write a decision as field `d:<index>` keeps it; the store adds the time."""
+    return encode(
+        {
+            "fingerprint": fingerprint,
+            "decision": dump_decision(decision),
+            "decided_by": decided_by,
+            "note": note,
+        }
+    )
+
+
+def load_recorded(card: Fields, index: int) -> Recorded | None:
+    """Read the decision of one action, `None` while it is open.
+
+    Raises:
+        InvalidRequestError: when the stored text is not a decision.
+    """
+    text = card.get(f"d:{index}")
+    if text is None:
+        return None
+    value = decode(text)
+    value["decision"] = load_decision(value.get("decision"))
+    return to_model(
+        Recorded.model_validate,
+        {**value, "decided_at": moment(card[f"at:{index}"])},
+        where=f"d:{index}",
+    )
+
+
+def moment(milliseconds: str | int) -> datetime:
+    """Read a time of the store."""
+    return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
+
+
+def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, grace: int) -> Resume | None:
+    """Give the answer that a record holds, `None` while it is open.
+
+    A deadline that passed by more than the grace ends it as expired even when no bot runs: nothing is recorded
+    after a deadline. Times are the store's milliseconds.
+
+    Raises:
+        DecisionNotAllowedError: when a stored decision is not about what was asked, or not of an allowed kind.
+    """
+    status = _status(card, deadline=deadline, now=now, grace=grace)
+    if status is None:
+        return None
+    recorded = [load_recorded(card, index) for index in range(len(interrupt.request.action_requests))]
+    _check(interrupt, recorded)
+    answers = [(r.decision, DecisionRecord(decided_by=r.decided_by, decided_at=r.decided_at, note=r.note)) if r else None
+               for r in recorded]  # fmt: skip
+    if status == "expired" and interrupt.on_expiry == "reject":
+        ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(deadline))
+        answers = [answer or (RejectDecision(message=EXPIRED_MESSAGE), ended) for answer in answers]
+    return Resume(
+        interrupt_id=interrupt.id,
+        status=status,
+        decisions=tuple(answer[0] if answer else None for answer in answers),
+        records=tuple(answer[1] if answer else None for answer in answers),
+        reason=card.get("reason"),
+        code=card.get("code"),
+    )
+
+
+def _status(card: Fields, *, deadline: int, now: int, grace: int) -> Status | None:
+    match card.get("status"):
+        case "decided" | "expired" | "withdrawn" | "refused" as status:
+            return status
+        case _:
+            return "expired" if now > deadline + grace else None
+
+
+def _check(interrupt: Interrupt, recorded: Sequence[Recorded | None]) -> None:
+    asked = zip(
+        interrupt.request.action_requests,
+        interrupt.request.review_configs,
+        action_fingerprints(interrupt.request),
+        recorded,
+        strict=True,
+    )
+    for index, (action, config, fingerprint, answer) in enumerate(asked):
+        if answer is None:
+            continue
+        where = f"{interrupt.id}: decision {index + 1} ({action.name})"
+        if answer.fingerprint != fingerprint:
+            raise DecisionNotAllowedError(f"{where} was made about another call; nothing was resumed")
+        check_decision(answer.decision, action.name, config.allowed_decisions, where=where)
+
+
+def check_decision(decision: Any, name: str, allowed: Sequence[str], *, where: str) -> None:
+    """Refuse a decision that the action does not allow, or an edit that changes the tool.
+
+    Raises:
+        DecisionNotAllowedError: with what was allowed.
+    """
+    if decision.type not in allowed:
+        raise DecisionNotAllowedError(f"{where}: {decision.type} is not one of {', '.join(allowed)}")
+    if decision.type == "edit" and decision.edited_action.name != name:
+        raise DecisionNotAllowedError(
+            f"{where}: an edit may not change the tool to {decision.edited_action.name!r}"
+        )

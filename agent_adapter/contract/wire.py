@@ -1,0 +1,133 @@
+"""Envelopes to and from the text that is stored, with the limits of a publish."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from agent_adapter.contract.arguments import (
+    MAX_SCHEMA_BYTES,
+    check_arguments,
+    check_json,
+    decode,
+    encode,
+)
+from agent_adapter.contract.hitl import KNOWN_DECISIONS, Decision, HITLRequest
+from agent_adapter.contract.interrupt import SCHEMA_VERSION, Interrupt
+from agent_adapter.errors import InvalidRequestError
+
+MAX_ENVELOPE_BYTES = 256 * 1024
+MAX_ACTIONS = 50
+MAX_NAME = 128
+MIN_LIFE, MAX_LIFE = timedelta(seconds=1), timedelta(days=7)
+
+_decision: TypeAdapter[Decision] = TypeAdapter(Decision)
+_T = TypeVar("_T")
+
+
+def to_model(build: Callable[[Any], _T], value: Any, *, where: str) -> _T:
+    """Validate, with the first thing that is wrong as one sentence.
+
+    Raises:
+        InvalidRequestError: naming the path.
+    """
+    try:
+        return build(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
+        raise InvalidRequestError(f"{where}{path}: {first['msg']}") from error
+
+
+def check_request(request: HITLRequest) -> None:
+    """Refuse a batch that could not be shown, stored or answered.
+
+    Raises:
+        InvalidRequestError: naming the path and the cure.
+    """
+    count = len(request.action_requests)
+    if count > MAX_ACTIONS:
+        raise InvalidRequestError(f"action_requests: {count} actions, at most {MAX_ACTIONS}; ask in several batches")
+    for index, (action, config) in enumerate(
+        zip(request.action_requests, request.review_configs, strict=True)
+    ):
+        if not 0 < len(action.name) <= MAX_NAME:
+            raise InvalidRequestError(
+                f"action_requests[{index}].name: {len(action.name)} characters, from 1 to {MAX_NAME}"
+            )
+        check_arguments(action.args, where=f"action_requests[{index}].args")
+        _check_decisions(config.allowed_decisions, where=f"review_configs[{index}].allowed_decisions")
+        _check_schema(config.args_schema, where=f"review_configs[{index}].args_schema")
+
+
+def _check_decisions(allowed: tuple[str, ...], *, where: str) -> None:
+    if len(set(allowed)) != len(allowed):
+        raise InvalidRequestError(f"{where}: a decision stands twice in {list(allowed)}")
+    if not set(allowed) & set(KNOWN_DECISIONS):
+        raise InvalidRequestError(f"{where}: none of {list(allowed)} is one of {', '.join(KNOWN_DECISIONS)}")
+
+
+def _check_schema(schema: dict[str, Any] | None, *, where: str) -> None:
+    if schema is None:
+        return
+    check_json(schema, where=where)
+    size = len(encode(schema).encode())
+    if size > MAX_SCHEMA_BYTES:
+        raise InvalidRequestError(f"{where}: {size:,} bytes of schema, at most {MAX_SCHEMA_BYTES:,}")
+
+
+def dump_interrupt(interrupt: Interrupt) -> str:
+    """Write an interrupt as it is stored, its arguments in their exact bytes.
+
+    Raises:
+        InvalidRequestError: when it is over a limit.
+    """
+    check_request(interrupt.request)
+    if len(interrupt.pauses) != len(interrupt.request.action_requests):
+        raise InvalidRequestError(
+            f"pauses: {len(interrupt.pauses)} for {len(interrupt.request.action_requests)} actions; they pair by index"
+        )
+    if not MIN_LIFE <= interrupt.expires_in <= MAX_LIFE:
+        raise InvalidRequestError(f"expires_in: {interrupt.expires_in}, from {MIN_LIFE} to {MAX_LIFE}")
+    if interrupt.continuation is not None:
+        check_json(interrupt.continuation, where="continuation")
+    envelope = interrupt.model_dump(mode="json", exclude={"request", "continuation"})
+    envelope["request"] = interrupt.request.model_dump(mode="python")
+    envelope["continuation"] = interrupt.continuation
+    text = encode(envelope)
+    size = len(text.encode())
+    if size > MAX_ENVELOPE_BYTES:
+        raise InvalidRequestError(f"interrupt: {size:,} bytes, at most {MAX_ENVELOPE_BYTES:,}; ask in several batches")
+    return text
+
+
+def load_interrupt(text: str | bytes) -> Interrupt:
+    """Read a stored interrupt.
+
+    Raises:
+        InvalidRequestError: when it is not one, or was written by a newer, incompatible version.
+    """
+    value = decode(text)
+    version = value.get("schema_version") if isinstance(value, dict) else None
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise InvalidRequestError(
+            f"schema_version: {version!r} was written by a newer agent; this side reads up to {SCHEMA_VERSION}: update it"
+        )
+    interrupt = to_model(Interrupt.model_validate, value, where="interrupt")
+    check_request(interrupt.request)
+    return interrupt
+
+
+def dump_decision(decision: Decision) -> dict[str, Any]:
+    """Give a decision as plain JSON values, without what was left out."""
+    return decision.model_dump(mode="python", exclude_none=decision.type == "reject")
+
+
+def load_decision(value: Any) -> Decision:
+    """Read a decision from plain JSON values.
+
+    Raises:
+        InvalidRequestError: naming the path.
+    """
+    return to_model(_decision.validate_python, value, where="decision")

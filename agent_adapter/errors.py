@@ -1,0 +1,69 @@
+"""What can go wrong on the agent's side: one family, each class a sentence."""
+
+
+class AgentAdapterError(Exception):
+    """Something about an approval went wrong."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or " ".join((self.__doc__ or "").split()))
+
+
+class InvalidRequestError(AgentAdapterError):
+    """What was handed in cannot be reviewed as it is; the message names the place and the cure."""
+
+
+class UnknownDialectError(InvalidRequestError):
+    """The payload is of no pause format that is known here."""
+
+
+class ConflictError(AgentAdapterError):
+    """This interrupt is already published, with other actions."""
+
+
+class ConsumedError(AgentAdapterError):
+    """The decisions of this interrupt were already taken: its run has been resumed once."""
+
+
+class UnknownInterruptError(AgentAdapterError):
+    """No interrupt of this id is stored: it was never published here, or its retention has ended."""
+
+
+class InterruptEndedError(AgentAdapterError):
+    """This interrupt ended without an answer that the run could resume with."""
+
+
+class InterruptExpiredError(InterruptEndedError):
+    """Nobody decided in time, and the interrupt asked for an error rather than a rejection."""
+
+
+class InterruptWithdrawnError(InterruptEndedError):
+    """The interrupt was withdrawn before it was decided."""
+
+
+class InterruptRefusedError(InterruptEndedError):
+    """The bot could not ask for this approval."""
+
+    def __init__(self, message: str | None = None, *, code: str = "refused") -> None:
+        super().__init__(message)
+        self.code = code
+        """Short machine-readable reason, such as `channel_not_found` or `policy`."""
+
+
+class DecisionNotAllowedError(AgentAdapterError):
+    """A stored decision does not fit the action it answers; nothing was resumed."""
+
+
+class ClaimedError(AgentAdapterError):
+    """Another process is resuming this interrupt."""
+
+
+class ClaimLostError(AgentAdapterError):
+    """The claim on this interrupt lapsed while its run was resumed; another process may have taken it."""
+
+
+class ServerUnsuitableError(AgentAdapterError):
+    """This Redis cannot keep approvals safe; the message says what to change."""
+
+
+class ServerUnreachableError(AgentAdapterError):
+    """Redis does not answer."""

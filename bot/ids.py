@@ -1,0 +1,46 @@
+"""The ids that Slack carries back to us: made and read in one place.
+
+A click carries ids only; what they mean is read from the record.
+"""
+
+from dataclasses import dataclass
+
+VERBS = ("approve", "edit", "reject", "respond", "read")
+"""Buttons of one action: `<verb>:<index>`."""
+BULK_VERBS = ("approve_all", "reject_all")
+"""Buttons of one place: `<verb>:<place>`."""
+PAGE = "page"
+"""Buttons that turn the pages of a reading: `page:<number>`."""
+
+FORMS = ("edit", "reject", "respond", "read", "reject_all")
+"""Views, by `callback_id`."""
+
+EVENT_TYPE = "assent_card"
+"""`metadata.event_type` of every card, so that a post that was not saved can be found again."""
+
+
+def action_id(verb: str, subject: int | str) -> str:
+    """Name a button: its verb, and the index or the place that it acts on."""
+    return f"{verb}:{subject}"
+
+
+def parse_action_id(text: str) -> tuple[str, str]:
+    """Split a button's name into verb and subject."""
+    verb, _, subject = text.partition(":")
+    return verb, subject
+
+
+@dataclass(frozen=True, slots=True)
+class PartId:
+    """One message of a card: its place (0 for the first) and its number there (0 is the parent)."""
+
+    place: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.place}:{self.number}"
+
+    @classmethod
+    def parse(cls, text: str) -> "PartId":
+        place, _, number = text.partition(":")
+        return cls(int(place), int(number))

@@ -1,0 +1,124 @@
+"""The record as the bot sees it: frozen, read once, with the views that drawing and deciding need."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field
+
+from agent_adapter.contract.hitl import ActionRequest, ReviewConfig, WireModel
+from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.record import Recorded
+from bot.ids import PartId
+
+CardStatus = Literal["new", "pending", "decided", "expired", "withdrawn", "refused"]
+
+
+class Place(WireModel):
+    """Somewhere the actions are asked."""
+
+    channel: str
+    thread_ts: str | None = None
+    actions: tuple[int, ...]
+    """Indices of the actions asked there."""
+    parts: tuple[tuple[int, ...], ...] = ()
+    """Empty while one message holds all; else the actions of each numbered part in the card's thread."""
+
+
+class Admission(WireModel):
+    """What was fixed before the first drawing, and judges every click afterwards."""
+
+    policy_version: str
+    approvers: tuple[str, ...] = Field(min_length=1)
+    """Slack user ids (`U…`, `W…`), user group ids (`S…`), or `channel` for its members."""
+    requester_may_decide: bool = False
+    places: tuple[Place, ...] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What Slack shows of one part."""
+
+    channel: str
+    ts: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action with everything known about it."""
+
+    index: int
+    request: ActionRequest
+    config: ReviewConfig
+    fingerprint: str
+    recorded: Recorded | None
+
+    @property
+    def number(self) -> int:
+        """Its number on the card, from 1."""
+        return self.index + 1
+
+    def allows(self, decision: str) -> bool:
+        return decision in self.config.allowed_decisions
+
+
+@dataclass(frozen=True)
+class ApprovalState:
+    """One interrupt's record at one moment."""
+
+    interrupt: Interrupt
+    status: CardStatus
+    created_at: datetime
+    deadline: datetime
+    """Effective: the earlier of the agent's and the policy's."""
+    now: datetime
+    """The store's clock when this was read."""
+    recorded: tuple[Recorded | None, ...]
+    admission: Admission | None = None
+    reason: str | None = None
+    """Why it was withdrawn or refused."""
+    code: str | None = None
+    settled_at: datetime | None = None
+    resumed_at: datetime | None = None
+    withdraw_asked: str | None = None
+    """The agent's reason for a withdrawal that is not applied yet."""
+    shown: Mapping[PartId, Shown] = field(default_factory=dict)
+    read: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    """(index, user) -> `<fingerprint>:<pages read in order>`."""
+
+    @property
+    def id(self) -> str:
+        return self.interrupt.id
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        request = self.interrupt.request
+        return tuple(
+            Action(index, action, config, fingerprint, recorded)
+            for index, (action, config, fingerprint, recorded) in enumerate(
+                zip(
+                    request.action_requests,
+                    request.review_configs,
+                    action_fingerprints(request),
+                    self.recorded,
+                    strict=True,
+                )
+            )
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether decisions are still taken."""
+        return self.status == "pending" and self.now < self.deadline
+
+    def is_open_at(self, index: int) -> bool:
+        return self.is_open and self.recorded[index] is None
+
+    def pages_read(self, index: int, user: str) -> int:
+        """How many pages of this action, from the first in order, this person was shown."""
+        fingerprint, _, pages = self.read.get((index, user), "").rpartition(":")
+        return int(pages) if fingerprint == self.actions[index].fingerprint else 0
