@@ -32,7 +32,7 @@ def parse_action_id(text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class PartId:
-    """One message of a card: its place (0 for the first) and its number there (0 is the parent)."""
+    """One message of a card: its place, and its number there: 0 is the card itself, the rest stand in its thread."""
 
     place: int
     number: int

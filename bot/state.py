@@ -14,6 +14,8 @@ from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import Recorded
 from bot.ids import PartId
 
+Stage = Literal["open", "ended", "resumed"]
+"""How far an interrupt has come, as people in the channel see it."""
 CardStatus = Literal["new", "pending", "decided", "expired", "withdrawn", "refused"]
 
 
@@ -45,6 +47,7 @@ class Shown:
     channel: str
     ts: str
     digest: str
+    stage: "Stage" = "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,8 @@ class ApprovalState:
     resumed_at: datetime | None = None
     withdraw_asked: str | None = None
     """The agent's reason for a withdrawal that is not applied yet."""
+    notice: str | None = None
+    """What whoever waits was told about why nothing happens."""
     shown: Mapping[PartId, Shown] = field(default_factory=dict)
     read: Mapping[tuple[int, str], str] = field(default_factory=dict)
     """(index, user) -> `<fingerprint>:<pages read in order>`."""
@@ -111,9 +116,19 @@ class ApprovalState:
         )
 
     @property
+    def is_past(self) -> bool:
+        return self.now >= self.deadline
+
+    @property
+    def stage(self) -> Stage:
+        if self.resumed_at:
+            return "resumed"
+        return "open" if self.status in {"new", "pending"} else "ended"
+
+    @property
     def is_open(self) -> bool:
         """Whether decisions are still taken."""
-        return self.status == "pending" and self.now < self.deadline
+        return self.status == "pending" and not self.is_past
 
     def is_open_at(self, index: int) -> bool:
         return self.is_open and self.recorded[index] is None

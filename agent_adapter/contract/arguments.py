@@ -39,7 +39,9 @@ def decode(text: str | bytes) -> Any:
     except UnicodeDecodeError as error:
         raise InvalidRequestError(f"not UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
-        raise InvalidRequestError(f"not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from error
+        raise InvalidRequestError(
+            f"not JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from error
     except ValueError as error:
         # Python refuses to read integers of more than 4,300 digits.
         raise InvalidRequestError(f"not readable JSON: {error}") from error
@@ -97,7 +99,9 @@ def _check_node(path: str, node: Any) -> None:
         case int() if type(node) is int:
             # Python itself neither writes nor reads integers of more than 4,300 digits.
             if node.bit_length() > MAX_INTEGER_BITS:
-                raise InvalidRequestError(f"{path}: an integer of more than 4,000 digits; send it as a string")
+                raise InvalidRequestError(
+                    f"{path}: an integer of more than 4,000 digits; send it as a string"
+                )
         case float() if type(node) is float:
             if not math.isfinite(node):
                 raise InvalidRequestError(f"{path}: {node} is not a JSON number; send null or a string")

@@ -10,7 +10,7 @@ class Keys:
 
     ======================================  ======  =====================================================
     `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used
-    `assent:pace:<method>[:<channel>]`      ZSET    calls of the last minute; `…:blocked` until when to wait
+    `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
                                                     `body` `fingerprint` `pauses` `created` `deadline`,
                                                     `w:<process>` who waits, `withdraw` the reason,
@@ -40,7 +40,7 @@ class Keys:
         return f"{self.namespace}:meta"
 
     def pace(self, method: str, channel: str = "") -> str:
-        return f"{self.namespace}:pace:{method}" + (f":{channel}" if channel else "")
+        return f"{self.namespace}:{{pace}}:{method}" + (f":{channel}" if channel else "")
 
     def lane_of(self, name: str) -> int:
         """Tell the lane of an agent, or of an interrupt id (which starts with its agent)."""

@@ -81,7 +81,7 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     _check(interrupt, recorded)
     answers = [(r.decision, DecisionRecord(decided_by=r.decided_by, decided_at=r.decided_at, note=r.note)) if r else None
                for r in recorded]  # fmt: skip
-    if status == "expired" and interrupt.on_expiry == "reject":
+    if status == "expired" and interrupt.on_expiry != "raise":
         ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(deadline))
         answers = [answer or (RejectDecision(message=EXPIRED_MESSAGE), ended) for answer in answers]
     return Resume(

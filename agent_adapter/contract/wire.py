@@ -48,7 +48,9 @@ def check_request(request: HITLRequest) -> None:
     """
     count = len(request.action_requests)
     if count > MAX_ACTIONS:
-        raise InvalidRequestError(f"action_requests: {count} actions, at most {MAX_ACTIONS}; ask in several batches")
+        raise InvalidRequestError(
+            f"action_requests: {count} actions, at most {MAX_ACTIONS}; ask in several batches"
+        )
     for index, (action, config) in enumerate(
         zip(request.action_requests, request.review_configs, strict=True)
     ):
@@ -98,7 +100,9 @@ def dump_interrupt(interrupt: Interrupt) -> str:
     text = encode(envelope)
     size = len(text.encode())
     if size > MAX_ENVELOPE_BYTES:
-        raise InvalidRequestError(f"interrupt: {size:,} bytes, at most {MAX_ENVELOPE_BYTES:,}; ask in several batches")
+        raise InvalidRequestError(
+            f"interrupt: {size:,} bytes, at most {MAX_ENVELOPE_BYTES:,}; ask in several batches"
+        )
     return text
 
 

@@ -1,0 +1,176 @@
+"""Connections to Redis with every time limit stated, the checks of a server, and scripts that are safe to repeat."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import Any
+from urllib.parse import urlsplit
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
+from redis.commands.core import AsyncScript
+from redis.exceptions import RedisError
+
+from agent_adapter.contract.keys import Keys
+from agent_adapter.errors import ServerUnreachableError, ServerUnsuitableError
+
+logger = logging.getLogger(__name__)
+
+SCHEMA = 1
+"""Version of the data model in `contract.keys`."""
+MINIMUM_VERSION = (6, 2)
+COMMAND_TIMEOUT = 5.0
+"""Seconds until one command counts as unanswered."""
+CONNECT_TIMEOUT = 3.0
+
+
+def open_redis(url: str, *, connections: int = 32, retries: int = 5) -> Redis:
+    """Open the pool for commands. Every write that goes through it is an idempotent script, so it may be retried."""
+    return Redis.from_pool(
+        BlockingConnectionPool.from_url(
+            url,
+            max_connections=connections,
+            timeout=COMMAND_TIMEOUT,
+            decode_responses=True,
+            socket_timeout=COMMAND_TIMEOUT,
+            socket_connect_timeout=CONNECT_TIMEOUT,
+            health_check_interval=30,
+            # redis-py 8 retries nothing on an explicit pool unless it is told to.
+            retry=Retry(ExponentialWithJitterBackoff(base=0.05, cap=1), retries),
+        )
+    )
+
+
+def open_blocking_redis(url: str, *, block: float) -> Redis:
+    """Open the one connection of a loop that reads with `BLOCK block` seconds. The loop itself retries."""
+    return Redis.from_pool(
+        BlockingConnectionPool.from_url(
+            url,
+            max_connections=1,
+            timeout=COMMAND_TIMEOUT,
+            decode_responses=True,
+            # A socket time-out below BLOCK would cut every quiet wait; none at all would hang on a silent link.
+            socket_timeout=block + COMMAND_TIMEOUT,
+            socket_connect_timeout=CONNECT_TIMEOUT,
+            retry=Retry(NoBackoff(), 0),
+        )
+    )
+
+
+def address_of(url: str) -> str:
+    """Name a server without its password."""
+    parts = urlsplit(url)
+    if parts.scheme == "unix":
+        return f"unix://{parts.path}"
+    return f"{parts.scheme}://{parts.hostname or 'localhost'}:{parts.port or 6379}{parts.path}"
+
+
+async def check_server(redis: Redis, address: str) -> list[str]:
+    """Refuse a Redis that cannot keep approvals; return warnings about one that may lose them.
+
+    Raises:
+        ServerUnreachableError: when it does not answer.
+        ServerUnsuitableError: when it is too old or evicts keys.
+    """
+    try:
+        info: dict[str, Any] = await redis.info()
+    except RedisError as error:
+        raise unreachable(address, error) from error
+    return judge_server(info, address)
+
+
+def judge_server(info: dict[str, Any], address: str) -> list[str]:
+    """Judge what INFO says.
+
+    Raises:
+        ServerUnsuitableError: when it is too old or evicts keys.
+    """
+    version = str(info.get("redis_version", "0"))
+    if tuple(int(part) for part in version.split(".")[:2]) < MINIMUM_VERSION:
+        raise ServerUnsuitableError(
+            f"Redis at {address} is {version}; 6.2 or newer (or Valkey) is needed: upgrade it"
+        )
+    policy = str(info.get("maxmemory_policy", "noeviction"))
+    limited = int(info.get("maxmemory", 0)) > 0
+    if limited and policy.startswith("allkeys"):
+        raise ServerUnsuitableError(
+            f"Redis at {address} evicts pending approvals (maxmemory-policy {policy}): "
+            "set maxmemory-policy noeviction, or use a server of its own"
+        )
+    warnings = []
+    if policy.startswith("volatile"):
+        warnings.append(f"Redis at {address} may evict finished approvals early (maxmemory-policy {policy})")
+    if not int(info.get("aof_enabled", 0)):
+        warnings.append(
+            f"Redis at {address} keeps no append-only file: a crash loses approvals; set appendonly yes"
+        )
+    return warnings
+
+
+async def freeze_meta(redis: Redis, namespace: str, *, lanes: int = 1) -> Keys:
+    """Agree with everybody on the data model, and return the names to use.
+
+    Raises:
+        ServerUnsuitableError: when the namespace was written by another version.
+    """
+    meta = Keys(namespace).meta
+    await redis.hsetnx(meta, "schema", str(SCHEMA))
+    await redis.hsetnx(meta, "lanes", str(lanes))
+    stored: Any = await redis.hgetall(meta)
+    schema = stored["schema"]
+    if schema != str(SCHEMA):
+        raise ServerUnsuitableError(
+            f"namespace {namespace!r} was written with schema {schema}, this version reads {SCHEMA}: "
+            f"run the version that wrote it, or choose another ASSENT_NAMESPACE"
+        )
+    return Keys(namespace, int(stored["lanes"]))
+
+
+def unreachable(address: str, error: Exception) -> ServerUnreachableError:
+    """Say that a server does not answer, and what to look at."""
+    return ServerUnreachableError(
+        f"Redis at {address} does not answer ({error or type(error).__name__}): is it running, is REDIS_URL right?"
+    )
+
+
+async def end_task(task: asyncio.Task[Any]) -> None:
+    """Cancel a task that reads from Redis, and wait for its end."""
+    while not task.done():
+        # redis-py may turn a cancellation that meets a connecting socket into a time-out.
+        task.cancel()
+        await asyncio.wait([task], timeout=0.1)
+
+
+class Scripts:
+    """The Lua of one side, by verb."""
+
+    def __init__(self, redis: Redis, package: str, *, address: str = "") -> None:
+        self._redis = redis
+        self._address = address
+        prelude = _read("agent_adapter.scripts", "prelude.lua")
+        self._scripts: dict[str, AsyncScript] = {
+            name.removesuffix(".lua"): redis.register_script(f"{prelude}\n{_read(package, name)}")
+            for name in _names(package)
+            if name != "prelude.lua"
+        }
+
+    async def __call__(self, verb: str, keys: Sequence[str], args: Iterable[str | int | float]) -> Any:
+        """Run one script.
+
+        Raises:
+            ServerUnreachableError: after the retries of the pool.
+        """
+        try:
+            return await self._scripts[verb](keys=keys, args=list(args), client=self._redis)
+        except (RedisError, OSError) as error:
+            raise unreachable(self._address, error) from error
+
+
+def _names(package: str) -> list[str]:
+    return sorted(entry.name for entry in resources.files(package).iterdir() if entry.name.endswith(".lua"))
+
+
+def _read(package: str, name: str) -> str:
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")

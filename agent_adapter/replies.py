@@ -1,0 +1,183 @@
+"""One reading loop per process, which wakes whoever waits for an interrupt.
+
+Streams only wake: everything is read from the records, and every record is looked at again on start, after a lost
+connection and every `reconcile_every` seconds.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Sequence
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from agent_adapter.connection import Scripts, end_task
+from agent_adapter.contract.keys import Lane
+from agent_adapter.errors import ServerUnreachableError
+
+logger = logging.getLogger(__name__)
+
+FIRST_LOOK = 5.0
+"""Seconds after the first wait until a missing bot is told."""
+IDS_PER_LOOK = 500
+BOT_SILENT_AFTER = 60_000
+"""Milliseconds without a heartbeat after which no bot runs."""
+
+
+class Replies:
+    """Wakes waiters by interrupt id."""
+
+    def __init__(
+        self,
+        redis: Redis,
+        scripts: Scripts,
+        lane: Lane,
+        *,
+        process: str,
+        namespace: str,
+        grace: int,
+        block: float,
+        reconcile_every: float,
+    ) -> None:
+        self._redis = redis
+        self._scripts = scripts
+        self._lane = lane
+        self._process = process
+        self._namespace = namespace
+        self._grace = grace
+        self._block = block
+        self._every = reconcile_every
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._starting = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Make this process known and start the loops. Before it, nobody could wake this process.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        async with self._starting:
+            if not self._tasks:
+                await self._attend([])
+                self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._reconcile())]
+
+    def watch(self, interrupt_id: str) -> "Watch":
+        """Watch one interrupt, until `leave`."""
+        return Watch(self._waiting, interrupt_id)
+
+    async def close(self) -> None:
+        """Stop the loops."""
+        await asyncio.gather(*map(end_task, self._tasks))
+        self._tasks = []
+
+    def wake(self, interrupt_id: str) -> None:
+        """Let whoever waits for this interrupt look at its record."""
+        for future in self._waiting.pop(interrupt_id, ()):
+            if not future.done():
+                future.set_result(None)
+
+    async def _read(self) -> None:
+        # The stream is this process's own, so its beginning is before the first publish.
+        cursor, stream, failures = "0-0", self._lane.replies(self._process), 0
+        while True:
+            try:
+                answer = await self._redis.xread({stream: cursor}, block=int(self._block * 1000))
+            except (RedisError, OSError) as error:
+                failures += 1
+                logger.warning("replies.disconnected", extra={"reason": str(error), "failures": failures})
+                await asyncio.sleep(_backoff(failures))
+                continue
+            if failures:
+                failures = 0
+                # What was written meanwhile may be below the cursor after a failover.
+                for interrupt_id in list(self._waiting):
+                    self.wake(interrupt_id)
+            for entry, fields in entries_of(answer):
+                cursor = entry
+                self.wake(fields["id"])
+
+    async def _reconcile(self) -> None:
+        delay = min(FIRST_LOOK, self._every)
+        while True:
+            await asyncio.sleep(delay)
+            delay = self._every
+            try:
+                await self._look()
+            except ServerUnreachableError as error:
+                logger.warning("replies.unreachable", extra={"reason": str(error)})
+
+    async def _look(self) -> None:
+        ids = list(self._waiting)
+        silent = 0
+        for start in range(0, max(len(ids), 1), IDS_PER_LOOK):
+            silent = await self._attend(ids[start : start + IDS_PER_LOOK])
+        if ids and not 0 <= silent < BOT_SILENT_AFTER:
+            logger.warning(
+                "no bot runs in namespace %r: %d interrupts wait until one starts, or until they expire",
+                self._namespace,
+                len(ids),
+            )
+
+    async def _attend(self, ids: Sequence[str]) -> int:
+        silent, *changed = await self._scripts(
+            "attend",
+            [self._lane.replies(self._process), self._lane.bots],
+            [self._lifetime, self._grace, self._lane.prefix, *ids],
+        )
+        for interrupt_id in changed:
+            self.wake(interrupt_id)
+        return int(silent)
+
+    @property
+    def _lifetime(self) -> int:
+        return int(max(3 * self._every, 10.0) * 1000)
+
+
+class Watch:
+    """One waiter's view of one interrupt."""
+
+    __slots__ = ("_future", "_id", "_waiting")
+
+    def __init__(self, waiting: dict[str, list[asyncio.Future[None]]], interrupt_id: str) -> None:
+        self._waiting = waiting
+        self._id = interrupt_id
+        self._future = self._enter()
+
+    async def changed(self) -> None:
+        """Return once the record may have changed since the last time."""
+        await self._future
+        self._future = self._enter()
+
+    def leave(self) -> None:
+        """Stop watching."""
+        self._future.cancel()
+        if waiters := self._waiting.get(self._id):
+            with contextlib.suppress(ValueError):
+                waiters.remove(self._future)
+            if not waiters:
+                del self._waiting[self._id]
+
+    def _enter(self) -> asyncio.Future[None]:
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(self._id, []).append(future)
+        return future
+
+
+def entries_of(answer: object) -> list[tuple[str, dict[str, str]]]:
+    """Flatten what XREAD returns, a list or (with RESP3) a dictionary, oldest first."""
+    if not answer:
+        return []
+    streams = answer.items() if isinstance(answer, dict) else answer
+    found: list[tuple[str, dict[str, str]]] = []
+    for _, batches in streams:  # type: ignore[attr-defined]  # redis-py does not type the two shapes
+        entries = batches[0] if batches and isinstance(batches[0], list) else batches
+        found.extend(entries)
+    return found
+
+
+def _backoff(failures: int) -> float:
+    longest: float = min(2.0, 0.05 * 2 ** min(failures, 6))
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311  # spreads load, no secret

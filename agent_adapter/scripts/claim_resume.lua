@@ -1,0 +1,28 @@
+-- Take, renew or (with a lease of 0) give back the right to resume a run.
+--
+-- KEYS  1 req  2 card
+-- ARGV  1 owner  2 lease in milliseconds  3 grace after the deadline
+-- Returns {'mine', fence} | {'claimed', milliseconds left} | {'pending'} | {'consumed'} | {'unknown'}
+
+local at = now()
+local deadline = redis.call('HGET', KEYS[1], 'deadline')
+if not deadline then
+  return { 'unknown' }
+end
+if redis.call('HEXISTS', KEYS[1], 'resumed') == 1 then
+  return { 'consumed' }
+end
+local status = redis.call('HGET', KEYS[2], 'status')
+if (not status or status == 'pending') and at <= deadline + ARGV[3] then
+  return { 'pending' }
+end
+local owner = redis.call('HGET', KEYS[1], 'claim_by')
+local left = (redis.call('HGET', KEYS[1], 'claim_until') or 0) - at
+if owner and owner ~= ARGV[1] and left > 0 then
+  return { 'claimed', left }
+end
+if owner ~= ARGV[1] then
+  redis.call('HINCRBY', KEYS[1], 'fence', 1)
+end
+redis.call('HSET', KEYS[1], 'claim_by', ARGV[1], 'claim_until', text(at + ARGV[2]))
+return { 'mine', tonumber(redis.call('HGET', KEYS[1], 'fence')) }

@@ -1,0 +1,22 @@
+-- Say that the run went on with these decisions. Final.
+--
+-- KEYS  1 req  2 card  3 undrawn  4 wake  5 audit
+-- ARGV  1 id  2 owner of the claim  3 prefix
+-- Returns 'finished' | 'repeat' | 'consumed': somebody else finished | 'lost': the claim is somebody else's | 'unknown'
+
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  return 'unknown'
+end
+local by = redis.call('HGET', KEYS[1], 'resumed_by')
+if by then
+  return by == ARGV[2] and 'repeat' or 'consumed'
+end
+if redis.call('HGET', KEYS[1], 'claim_by') ~= ARGV[2] then
+  return 'lost'
+end
+local at = now()
+redis.call('HSET', KEYS[1], 'resumed', text(at), 'resumed_by', ARGV[2])
+retire(KEYS[1], KEYS[2], ARGV[3], TAKEN)
+owe(KEYS[3], KEYS[4], ARGV[1], at)
+audit(KEYS[5], at, 'resumed', ARGV[1])
+return 'finished'

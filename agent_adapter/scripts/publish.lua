@@ -1,0 +1,34 @@
+-- Store an interrupt once, or find the record that already asks about its pauses.
+--
+-- KEYS  1 req  2 undrawn  3 wake  4 audit  5.. pause of each pause
+-- ARGV  1 id  2 fingerprint  3 body  4 milliseconds to live  5 process that waits  6 prefix
+--       7 pause digests, separated by spaces  8 id of the ended record that is asked again, or ''
+-- Returns {'created', id} | {'known', id} | {'mixed', id}: some pauses belong to that record, others do not
+
+local found, missing
+for i = 5, #KEYS do
+  local owner = redis.call('GET', KEYS[i])
+  if not owner or owner == ARGV[8] or redis.call('EXISTS', ARGV[6] .. 'req:' .. owner) == 0 then
+    missing = true
+  elseif found and found ~= owner then
+    return { 'mixed', found }
+  else
+    found = owner
+  end
+end
+if found then
+  return { missing and 'mixed' or 'known', found }
+end
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  return { 'known', ARGV[1] }
+end
+
+local at = now()
+redis.call('HSET', KEYS[1], 'body', ARGV[3], 'fingerprint', ARGV[2], 'pauses', ARGV[7], 'created', text(at),
+  'deadline', text(at + ARGV[4]), 'w:' .. ARGV[5], '1')
+for i = 5, #KEYS do
+  redis.call('SET', KEYS[i], ARGV[1])
+end
+owe(KEYS[2], KEYS[3], ARGV[1], at)
+audit(KEYS[4], at, 'published', ARGV[1])
+return { 'created', ARGV[1] }

@@ -1,0 +1,19 @@
+-- Ask the bot to withdraw a record that is still open.
+--
+-- KEYS  1 req  2 card  3 undrawn  4 wake  5 audit
+-- ARGV  1 id  2 reason
+-- Returns 'asked' | 'unknown' | the status it already ended with
+
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  return 'unknown'
+end
+local status = redis.call('HGET', KEYS[2], 'status')
+if status and status ~= 'pending' then
+  return status
+end
+if redis.call('HSETNX', KEYS[1], 'withdraw', ARGV[2]) == 1 then
+  local at = now()
+  owe(KEYS[3], KEYS[4], ARGV[1], at)
+  audit(KEYS[5], at, 'withdraw_asked', ARGV[1])
+end
+return 'asked'

@@ -1,0 +1,1 @@
+"""The deployed process: draws cards in Slack, takes decisions, keeps the record."""

@@ -1,0 +1,249 @@
+"""Composition root: the one place that builds and connects objects, and the life of a process."""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import signal
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+
+from agent_adapter.connection import (
+    address_of,
+    check_server,
+    end_task,
+    freeze_meta,
+    open_blocking_redis,
+    open_redis,
+)
+from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.errors import AgentAdapterError
+from bot.clock import Clock
+from bot.decisions import Decisions
+from bot.errors import SlackError
+from bot.health import Health
+from bot.listeners import bind
+from bot.listeners.actions import Buttons
+from bot.listeners.views import Forms
+from bot.metrics import build_registry
+from bot.pacing import Pacing
+from bot.people import Directory
+from bot.policy import Policy
+from bot.presenter import Presenter
+from bot.settings import Settings
+from bot.slack_client import SlackClient
+from bot.store import ApprovalStore
+from bot.tasks import Tasks
+from bot.web import build_site
+from bot.work import Worker
+
+logger = logging.getLogger(__name__)
+
+SOCKETS = 2
+"""Slack's client closes a socket before it opens the next one; a second one covers the gap."""
+WAKE_BLOCK = 5.0
+HEARTBEAT = 10.0
+PROBE_FIRST, PROBE_LONGEST = 1.0, 30.0
+DRAIN_WITHIN = 25.0
+
+
+@dataclass
+class Bot:
+    """One running bot process."""
+
+    settings: Settings
+    health: Health = field(default_factory=Health)
+    process: str = field(default_factory=lambda: secrets.token_hex(6))
+    port: int = 0
+    """Where HTTP is served."""
+    store: ApprovalStore = field(init=False)
+    slack: SlackClient = field(init=False)
+    drawing: Worker = field(init=False)
+    _owed: dict[str, int] = field(default_factory=dict)
+    _runner: web.AppRunner | None = None
+    _keeping: asyncio.Task[None] | None = None
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    async def start(self) -> None:
+        """Connect to Redis and serve health; then Slack, as soon as it lets us.
+
+        Raises:
+            ServerUnreachableError, ServerUnsuitableError: when this Redis will not do.
+        """
+        settings, stack = self.settings, self._stack
+        redis, keys = await self._open_redis()
+        self.store = ApprovalStore(redis, keys, address=address_of(settings.redis_url))
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        self.slack = SlackClient(
+            settings.slack_bot_token, settings.slack_api_url, session, timeout=settings.slack_timeout_seconds
+        )
+        bolt = AsyncApp(
+            client=self.slack.repeating,
+            # Bolt's own wait for an acknowledgement polls every 10 ms; here a listener writes, acknowledges, returns.
+            process_before_response=True,
+            signing_secret=settings.slack_signing_secret or "socket-mode",
+        )
+        site = build_site(
+            self.health,
+            build_registry(self.health, lambda: self._owed),
+            bolt=bolt,
+            signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
+        )
+        await self._serve(site)
+        self._keeping = asyncio.create_task(self._keep_slack(bolt))
+        self._run(self._heartbeat())
+        self.health.mend("redis")
+        logger.info("bot.started", extra={"bot": self.process, "port": self.port})
+
+    async def stop(self) -> None:
+        """Stop taking work, finish what is held, close everything."""
+        if self._keeping:
+            await end_task(self._keeping)
+        if self._runner:
+            await self._runner.cleanup()
+        await self._stack.aclose()
+        logger.info("bot.stopped", extra={"bot": self.process})
+
+    async def _open_redis(self) -> tuple[Redis, Keys]:
+        url = self.settings.redis_url
+        redis = open_redis(url)
+        self._stack.push_async_callback(redis.aclose)
+        for warning in await check_server(redis, address_of(url)):
+            logger.warning(warning)
+        return redis, await freeze_meta(redis, self.settings.namespace)
+
+    async def _serve(self, site: web.Application) -> None:
+        self._runner = web.AppRunner(site, handle_signals=False, access_log=None, shutdown_timeout=5)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, self.settings.http_host, self.settings.http_port).start()
+        self.port = self._runner.addresses[0][1]
+
+    async def _keep_slack(self, bolt: AsyncApp) -> None:
+        """Connect to Slack, work while it lets us, and come back by itself after a fault of the workspace."""
+        me = await self._until_slack_answers()
+        self._compose(bolt, team=str(me["team_id"]))
+        if self.settings.socket_mode:
+            await self._open_sockets(bolt)
+        self.health.mend("slack")
+        while True:
+            await asyncio.sleep(PROBE_FIRST)
+            if self.health.slack_fault:
+                await self._until_slack_answers()
+                self.health.mend("slack")
+                self.drawing.wake()
+
+    async def _until_slack_answers(self) -> dict[str, object]:
+        delay = PROBE_FIRST
+        while True:
+            try:
+                return dict(await self.slack.who_am_i())
+            except SlackError as error:
+                self.health.fault("slack", str(error))
+                logger.warning("slack.unavailable", extra={"reason": str(error)})
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, PROBE_LONGEST)
+
+    def _compose(self, bolt: AsyncApp, *, team: str) -> None:
+        settings = self.settings
+        tasks = Tasks()
+        directory = Directory(self.slack)
+        decisions = Decisions(self.store, directory, team)
+        bind(bolt, Buttons(decisions, self.slack, tasks), Forms(decisions), directory)
+        presenter = Presenter(
+            self.store,
+            self.slack,
+            Pacing(self.store.scripts, self.store.keys, enabled=settings.pace),
+            Policy(tuple(settings.approvers), settings.channel, settings.requester_may_approve),
+            self.health,
+            int(settings.lease_seconds * 1000),
+        )
+        clock = Clock(self.store)
+        self.drawing = Worker(
+            self.store,
+            "undrawn",
+            presenter.present,
+            lease=2 * settings.lease_seconds,
+            sweep=settings.sweep_seconds,
+        )
+        falling_due = Worker(
+            self.store,
+            "due",
+            clock.fall_due,
+            lease=settings.lease_seconds,
+            sweep=min(1.0, settings.sweep_seconds),
+        )
+        self._stack.push_async_callback(self._drain, tasks, self.drawing, falling_due)
+        self._run(self.drawing.run())
+        self._run(falling_due.run())
+        for lane in self.store.keys.all_lanes():
+            self._run(self._listen(lane))
+
+    async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_WITHIN):
+                await asyncio.gather(tasks.drain(), *(worker.drain() for worker in workers))
+
+    async def _open_sockets(self, bolt: AsyncApp) -> None:
+        for _ in range(SOCKETS):
+            handler = AsyncSocketModeHandler(bolt, self.settings.slack_app_token)
+            await handler.connect_async()  # type: ignore[no-untyped-call]  # as Bolt ships it
+            self._stack.push_async_callback(handler.close_async)
+
+    async def _listen(self, lane: Lane) -> None:
+        """Wake the presenter when something is published or decided."""
+        redis = open_blocking_redis(self.settings.redis_url, block=WAKE_BLOCK)
+        try:
+            while True:
+                try:
+                    # Only what comes from now on: the sets hold what was missed.
+                    if await redis.xread({lane.wake: "$"}, block=int(WAKE_BLOCK * 1000)):
+                        self.drawing.wake()
+                except (RedisError, OSError) as error:
+                    logger.warning("wake.disconnected", extra={"reason": str(error)})
+                    await asyncio.sleep(0.5)
+                    self.drawing.wake()
+        finally:
+            await redis.aclose()
+
+    async def _heartbeat(self) -> None:
+        while True:
+            try:
+                await self.store.heartbeat(self.process)
+                self._owed = await self.store.owed()
+                self.health.mend("redis")
+            except AgentAdapterError as error:
+                self.health.fault("redis", str(error))
+            await asyncio.sleep(min(HEARTBEAT, self.settings.sweep_seconds))
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        self._stack.push_async_callback(end_task, asyncio.create_task(work))
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[Bot]:
+    """Run a bot while the body runs."""
+    bot = Bot(settings)
+    try:
+        await bot.start()
+        yield bot
+    finally:
+        await bot.stop()
+
+
+async def main(settings: Settings) -> None:
+    """Run a bot until SIGTERM or SIGINT."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    async with running(settings):
+        await stop.wait()

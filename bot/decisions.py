@@ -1,0 +1,182 @@
+"""The use cases behind a click: judge the person, record the decision, say what came of it."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
+from agent_adapter.contract.identity import digest
+from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.wire import dump_decision
+from bot.errors import SlackError
+from bot.ids import PartId
+from bot.people import Directory
+from bot.policy import Verdict, may_decide
+from bot.rendering.message import bulk_actions
+from bot.rendering.modals import page_count
+from bot.rendering.notices import told
+from bot.rendering.rows import needs_reading
+from bot.state import Action, ApprovalState, Place
+from bot.store import ApprovalStore, Outcome
+
+logger = logging.getLogger(__name__)
+
+WRITE_WITHIN = 1.0
+"""Seconds that Redis may take between a click and its acknowledgement; Slack waits three."""
+LOOK_UP_WITHIN = 1.5
+"""Seconds that Slack may take to say who somebody is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to tell the person who clicked."""
+
+    recorded: bool
+    sentence: str = ""
+    """Empty when the card itself says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Takes decisions of people about one workspace's records."""
+
+    store: ApprovalStore
+    directory: Directory
+    team: str
+
+    async def judge(self, state: ApprovalState, user: str, channel: str, decision: str) -> Verdict:
+        """Say whether this person may decide so, by what was fixed when the interrupt was admitted."""
+        if state.admission is None:
+            return Verdict(False, "This card is not ready yet.")
+        try:
+            async with asyncio.timeout(LOOK_UP_WITHIN):
+                person = await self.directory.person(user)
+                matching = await self.directory.matching(user, state.admission.approvers, channel)
+        except (SlackError, TimeoutError) as error:
+            logger.warning("person.unknown", extra={"user": user, "reason": str(error)})
+            return Verdict(
+                False, "Slack did not say who you are, so nothing was recorded. Please press again."
+            )
+        return may_decide(
+            person,
+            matching,
+            state.admission,
+            team=self.team,
+            requested_by=state.interrupt.context.requested_by,
+            decision=decision,
+        )
+
+    async def decide(
+        self, state: ApprovalState, user: str, channel: str, decisions: Mapping[int, Decision]
+    ) -> Answer:
+        """Record one person's decision on some actions of a record.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        kind = next(iter(decisions.values())).type
+        verdict = await self.judge(state, user, channel, kind)
+        if not verdict.allowed:
+            logger.info(
+                "click.refused", extra={"interrupt_id": state.id, "user": user, "reason": verdict.sentence}
+            )
+            return Answer(False, verdict.sentence)
+        if sentence := first_objection(state, user, decisions):
+            return Answer(False, sentence)
+        outcomes = await self.store.record_decision(
+            state.id,
+            {
+                index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=user)
+                for index, decision in decisions.items()
+            },
+            token=token_of(user, state.id, decisions),
+            person=user,
+            deadline=WRITE_WITHIN,
+        )
+        logger.info(
+            "click.decided",
+            extra={
+                "interrupt_id": state.id,
+                "user": user,
+                "decision": kind,
+                "outcomes": list(outcomes.values()),
+            },
+        )
+        lost = [index for index, outcome in outcomes.items() if outcome in {Outcome.TAKEN, Outcome.CLOSED}]
+        if not lost:
+            return Answer(True)
+        newest = await self.store.load(state.id) or state
+        return Answer(len(lost) < len(outcomes), told(newest, lost))
+
+    async def decide_all(
+        self,
+        state: ApprovalState,
+        user: str,
+        channel: str,
+        verb: str,
+        place: int,
+        *,
+        message: str | None = None,
+    ) -> Answer:
+        """Approve or reject whatever is still open at one place and allows it.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        decision: Decision = ApproveDecision() if verb == "approve_all" else RejectDecision(message=message)
+        meant = [
+            index
+            for index in bulk_actions(state, places(state)[place], decision.type)
+            if not first_objection(state, user, {index: decision})
+        ]
+        if not meant:
+            return Answer(False, f"Nothing here is open that you could {decision.type}.")
+        return await self.decide(state, user, channel, dict.fromkeys(meant, decision))
+
+
+def places(state: ApprovalState) -> Sequence[Place]:
+    """Give the places where an interrupt is asked."""
+    return state.admission.places if state.admission else ()
+
+
+def first_objection(state: ApprovalState, user: str, decisions: Mapping[int, Decision]) -> str:
+    """Say why one of these decisions cannot be recorded now; empty when all can be."""
+    for index, decision in decisions.items():
+        action = state.actions[index]
+        if action.recorded or not state.is_open:
+            return told(state, [index]) if not _same(action, user, decision) else ""
+        if not action.allows(decision.type):
+            return f"The agent does not accept {decision.type} for action {action.number}."
+        if decision.type in {"approve", "edit"} and not was_shown(state, index, user):
+            return f"Action {action.number} is longer than its card: read all of it first, then decide at its end."
+    return ""
+
+
+def was_shown(state: ApprovalState, index: int, user: str) -> bool:
+    """Whether this person could read all of an action: its message is there, and long arguments were read to the end."""
+    if part_of(state, index) not in state.shown:
+        return False
+    unread = needs_reading(state.actions[index].request)
+    return not unread or state.pages_read(index, user) >= page_count(state, index)
+
+
+def part_of(state: ApprovalState, index: int) -> PartId | None:
+    """Name the message that shows an action."""
+    for number, place in enumerate(places(state)):
+        if index in place.actions:
+            return PartId(number, next((n for n, part in enumerate(place.parts, 1) if index in part), 0))
+    return None
+
+
+def token_of(user: str, interrupt_id: str, decisions: Mapping[int, Decision]) -> str:
+    """Name a click by what it means, so that pressing again after a lost answer says "recorded"."""
+    meant: Sequence[object] = [
+        [index, dump_decision(decision)] for index, decision in sorted(decisions.items())
+    ]
+    return digest("click", user, interrupt_id, meant)
+
+
+def _same(action: Action, user: str, decision: Decision) -> bool:
+    recorded = action.recorded
+    return bool(recorded and recorded.decided_by == user and recorded.decision == decision)

@@ -1,0 +1,45 @@
+"""What can go wrong in the bot: one family, each class a sentence."""
+
+from collections.abc import Sequence
+
+
+class BotError(Exception):
+    """Something went wrong in the bot."""
+
+
+class SettingsError(BotError):
+    """The bot cannot start as it is configured; the message lists what to set."""
+
+
+class StoreUnavailableError(BotError):
+    """Redis did not take the write in time. Nothing was recorded."""
+
+
+class SlackError(BotError):
+    """Slack answered a call with an error."""
+
+    def __init__(self, method: str, code: str, details: Sequence[str] = ()) -> None:
+        super().__init__(f"{method}: {code}" + (f" ({'; '.join(details)})" if details else ""))
+        self.method = method
+        self.code = code
+
+
+class SlackBusyError(SlackError):
+    """Slack asks to wait; nothing was done."""
+
+    def __init__(self, method: str, retry_after: float) -> None:
+        super().__init__(method, "ratelimited")
+        self.retry_after = retry_after
+        """Seconds."""
+
+
+class SlackUnclearError(SlackError):
+    """The call may or may not have been carried out: the connection ended, timed out, or Slack failed inside."""
+
+
+class InterruptFaultError(SlackError):
+    """This interrupt can never be shown where it is asked: an unknown or archived channel, not a member, …"""
+
+
+class WorkspaceFaultError(SlackError):
+    """No call can succeed until somebody mends the app's token or its scopes."""

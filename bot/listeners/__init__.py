@@ -1,0 +1,49 @@
+"""Bolt's side: every id that Slack may send back is bound here, on one screen."""
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.context.ack.async_ack import AsyncAck
+from slack_bolt.response import BoltResponse
+
+from bot.errors import StoreUnavailableError
+from bot.listeners.actions import Buttons
+from bot.listeners.views import Forms
+from bot.people import Directory
+
+logger = logging.getLogger(__name__)
+
+_ANYTHING = re.compile(r".*")
+
+
+def bind(app: AsyncApp, buttons: Buttons, forms: Forms, directory: Directory) -> None:
+    """Bind all listeners. Clicks come first: each listener before them costs time."""
+    app.action(_ANYTHING)(buttons.press)
+    app.view_submission(_ANYTHING)(forms.submit)
+    app.view_closed(_ANYTHING)(_nothing)
+
+    @app.event("subteam_members_changed")
+    async def group_changed(event: Mapping[str, Any]) -> None:
+        directory.forget("group", event["subteam_id"])
+
+    @app.event("member_left_channel")
+    async def member_left(event: Mapping[str, Any]) -> None:
+        directory.forget("channel", event["channel"])
+
+    @app.event(_ANYTHING)
+    async def other_event() -> None:
+        """Slack sends what the app's settings subscribe to, also what we do not use."""
+
+    @app.error
+    async def failed(error: Exception) -> BoltResponse:
+        if not isinstance(error, StoreUnavailableError):
+            logger.error("listener.failed", exc_info=error)
+        # Anything but 200 is no acknowledgement: Slack shows the person that the click failed.
+        return BoltResponse(status=503)
+
+
+async def _nothing(ack: AsyncAck) -> None:
+    await ack()

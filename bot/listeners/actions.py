@@ -1,0 +1,144 @@
+"""Buttons: a decision is stored and then acknowledged; opening a modal decides nothing and is acknowledged first."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.errors import AgentAdapterError
+from bot.decisions import Decisions
+from bot.errors import SlackError, StoreUnavailableError
+from bot.ids import BULK_VERBS, PAGE
+from bot.listeners.payloads import Click, parse_click
+from bot.rendering.modals import (
+    render_edit_view,
+    render_notice_view,
+    render_reading_view,
+    render_reject_all_view,
+    render_reject_view,
+    render_respond_view,
+)
+from bot.rendering.notices import NOT_RECORDED, OUTDATED, told
+from bot.slack_client import SlackClient
+from bot.state import ApprovalState
+from bot.tasks import Tasks
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Buttons:
+    """Handles every button on cards and in modals."""
+
+    decisions: Decisions
+    slack: SlackClient
+    tasks: Tasks
+
+    async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+        """Handle one `block_actions` payload."""
+        click = parse_click(body)
+        if click.verb in {"approve", "approve_all"}:
+            await self._approve(click)
+            await ack()
+        else:
+            await ack()
+            self.tasks.start(self._open(click))
+
+    async def _approve(self, click: Click) -> None:
+        """Raise when it is not stored: Slack then shows the person that the click failed."""
+        try:
+            state = await self.decisions.store.load(click.interrupt_id)
+            if state is None or not _is_there(state, click):
+                self._tell(click, OUTDATED)
+                return
+            if click.verb == "approve":
+                decisions = {click.number: ApproveDecision()}
+                answer = await self.decisions.decide(state, click.user, click.channel, decisions)
+            else:
+                answer = await self.decisions.decide_all(
+                    state, click.user, click.channel, click.verb, click.number
+                )
+        except (AgentAdapterError, StoreUnavailableError) as error:
+            self._tell(click, NOT_RECORDED)
+            raise StoreUnavailableError(str(error)) from error
+        if answer.sentence:
+            self._tell(click, answer.sentence)
+
+    async def _open(self, click: Click) -> None:
+        state = await self.decisions.store.load(click.interrupt_id)
+        if state is None or not _is_there(state, click):
+            await self._tell_now(click, OUTDATED)
+            return
+        if objection := await self._objection(state, click):
+            await self._tell_now(click, objection)
+            return
+        if click.verb == PAGE:
+            await self._read(state, click, click.index, click.number)
+        elif click.verb == "read":
+            await self._read(state, click, click.number, 1)
+        elif click.view:
+            await self.slack.push_view(click.trigger_id, _form(state, click))
+        else:
+            await self.slack.open_view(click.trigger_id, _form(state, click))
+
+    async def _objection(self, state: ApprovalState, click: Click) -> str:
+        if click.verb in {PAGE, "read"}:
+            # Anybody who sees the card may read what it says.
+            return ""
+        decision = click.verb.removesuffix("_all")
+        verdict = await self.decisions.judge(state, click.user, click.channel, decision)
+        if not verdict.allowed:
+            return verdict.sentence
+        if click.verb not in BULK_VERBS and not state.is_open_at(click.number):
+            return told(state, [click.number])
+        return ""
+
+    async def _read(self, state: ApprovalState, click: Click, index: int, page: int) -> None:
+        """Show a page, noting that this person is shown it when they were shown all before it."""
+        read = state.pages_read(index, click.user)
+        view = render_reading_view(state, index, page, pages_read=read, channel=click.channel, ts=click.ts)
+        if page == read + 1:
+            await self.decisions.store.mark_read(state, index, click.user, page)
+        try:
+            if click.view:
+                await self.slack.update_view(click.view["id"], click.view.get("hash"), view)
+            else:
+                await self.slack.open_view(click.trigger_id, view)
+        except SlackError:
+            await self.decisions.store.mark_read(state, index, click.user, read)
+            raise
+
+    def _tell(self, click: Click, sentence: str) -> None:
+        self.tasks.start(self._tell_now(click, sentence))
+
+    async def _tell_now(self, click: Click, sentence: str) -> None:
+        if click.view:
+            view = render_notice_view("Not done", sentence)
+            await self.slack.update_view(click.view["id"], None, view)
+        else:
+            await self.slack.tell_user(click.channel, click.user, sentence, thread_ts=click.thread_ts)
+
+
+def _is_there(state: ApprovalState, click: Click) -> bool:
+    if click.verb == PAGE:
+        return True
+    if click.verb in BULK_VERBS:
+        return state.admission is not None and 0 <= click.number < len(state.admission.places)
+    return 0 <= click.number < len(state.actions)
+
+
+def _form(state: ApprovalState, click: Click) -> dict[str, Any]:
+    match click.verb:
+        case "edit":
+            return render_edit_view(state, click.number, channel=click.channel, ts=click.ts)
+        case "reject":
+            return render_reject_view(state, click.number, channel=click.channel, ts=click.ts)
+        case "respond":
+            return render_respond_view(state, click.number, channel=click.channel, ts=click.ts)
+        case "reject_all":
+            return render_reject_all_view(state, click.number, channel=click.channel, ts=click.ts)
+        case _:
+            return render_notice_view("Unknown button", OUTDATED)

@@ -1,0 +1,82 @@
+"""What Slack sends about a click or a form, read once. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.ids import parse_action_id
+from bot.rendering.modals import ViewMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """One pressed button."""
+
+    user: str
+    verb: str
+    subject: str
+    """Index of the action, number of the place, or number of the page."""
+    interrupt_id: str
+    trigger_id: str
+    channel: str
+    thread_ts: str | None
+    """Where a word to this person goes: the thread that the message stands in."""
+    ts: str
+    view: Mapping[str, Any] | None
+    """The modal in which it was pressed."""
+    index: int = -1
+    """The action that this modal is about."""
+
+    @property
+    def number(self) -> int:
+        """The subject as a number, -1 when it is none."""
+        return int(self.subject) if self.subject.isdigit() else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One submitted form."""
+
+    user: str
+    form: str
+    meta: ViewMeta
+    view: Mapping[str, Any]
+
+    @property
+    def first_input(self) -> str | None:
+        """Where an error about the whole form is shown."""
+        return next((b["block_id"] for b in self.view["blocks"] if b["type"] == "input"), None)
+
+
+def parse_click(body: Mapping[str, Any]) -> Click:
+    """Read a `block_actions` payload."""
+    pressed = body["actions"][0]
+    verb, subject = parse_action_id(pressed["action_id"])
+    view = body.get("view")
+    meta = ViewMeta.load(view["private_metadata"]) if view and view.get("private_metadata") else None
+    message = body.get("message") or {}
+    thread = message.get("thread_ts")
+    return Click(
+        user=body["user"]["id"],
+        verb=verb,
+        subject=subject,
+        interrupt_id=meta.id if meta else pressed.get("value", ""),
+        trigger_id=body["trigger_id"],
+        channel=meta.channel if meta else body["channel"]["id"],
+        # The parent of a thread carries its own ts as thread_ts; what concerns it is said in the channel.
+        thread_ts=thread if thread != message.get("ts") else None,
+        ts=meta.ts if meta else message.get("ts", ""),
+        view=view,
+        index=meta.index if meta else -1,
+    )
+
+
+def parse_submission(body: Mapping[str, Any]) -> Submission:
+    """Read a `view_submission` payload."""
+    view = body["view"]
+    return Submission(
+        user=body["user"]["id"],
+        form=view["callback_id"],
+        meta=ViewMeta.load(view["private_metadata"]),
+        view=view,
+    )

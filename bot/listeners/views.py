@@ -1,0 +1,98 @@
+"""Forms: what was typed becomes a decision, or stays on the screen with the reason beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+)
+from agent_adapter.errors import AgentAdapterError
+from bot.decisions import Answer, Decisions
+from bot.errors import StoreUnavailableError
+from bot.listeners.payloads import Submission, parse_submission
+from bot.rendering.forms import Errors, Unchanged, parse_form
+from bot.rendering.modals import parse_words, render_notice_view
+from bot.rendering.notices import NOT_RECORDED, NOT_SAVED, NOTHING_CHANGED, OUTDATED
+from bot.state import ApprovalState
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """Handles every submitted modal."""
+
+    decisions: Decisions
+
+    async def submit(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+        """Handle one `view_submission` payload."""
+        if body["view"]["callback_id"] == "notice":
+            await ack()
+            return
+        submission = parse_submission(body)
+        try:
+            state = await self.decisions.store.load(submission.meta.id)
+            reply = await self._reply(state, submission) if state else _notice(OUTDATED)
+        except (AgentAdapterError, StoreUnavailableError):
+            # Errors beside a field keep what was typed.
+            reply = _beside_first(submission, NOT_SAVED) or _notice(NOT_RECORDED)
+        await ack(**reply)
+
+    async def _reply(self, state: ApprovalState, submission: Submission) -> dict[str, Any]:
+        if submission.form == "reject_all":
+            answer = await self.decisions.decide_all(
+                state, submission.user, submission.meta.channel, "reject_all", submission.meta.index,
+                message=parse_words(dict(submission.view)),
+            )  # fmt: skip
+            return _closing(answer)
+        decision = _decision(state, submission)
+        if not isinstance(decision, dict):
+            answer = await self.decisions.decide(
+                state, submission.user, submission.meta.channel, {submission.meta.index: decision}
+            )
+            return _closing(answer)
+        return decision
+
+
+def _decision(state: ApprovalState, submission: Submission) -> Decision | dict[str, Any]:
+    """Read the decision that a form means, or the answer that keeps it open."""
+    action = state.actions[submission.meta.index]
+    match submission.form:
+        case "read":
+            return ApproveDecision()
+        case "reject":
+            return RejectDecision(message=parse_words(dict(submission.view)))
+        case "respond":
+            return RespondDecision(message=parse_words(dict(submission.view)) or "")
+        case _:
+            parsed = parse_form(dict(submission.view), action.request.args, action.config.args_schema)
+    match parsed:
+        case Errors(by_block):
+            return {"response_action": "errors", "errors": by_block}
+        case Unchanged():
+            return _beside_first(submission, NOTHING_CHANGED) or _notice(NOTHING_CHANGED)
+        case _:
+            edited = EditedAction(name=action.request.name, args=parsed.args)
+            return EditDecision(edited_action=edited)
+
+
+def _closing(answer: Answer) -> dict[str, Any]:
+    if answer.recorded and not answer.sentence:
+        # The whole stack: an edit may stand on top of a reading.
+        return {"response_action": "clear"}
+    return _notice(answer.sentence)
+
+
+def _notice(sentence: str) -> dict[str, Any]:
+    return {"response_action": "update", "view": render_notice_view("Not done", sentence)}
+
+
+def _beside_first(submission: Submission, sentence: str) -> dict[str, Any] | None:
+    block = submission.first_input
+    return {"response_action": "errors", "errors": {block: sentence}} if block else None

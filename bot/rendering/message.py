@@ -1,0 +1,307 @@
+"""The card of an interrupt: which messages it takes, and what each of them shows."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.interrupt import Interrupt
+from bot.ids import PartId, action_id
+from bot.rendering.arguments import argument_lines
+from bot.rendering.blocks import (
+    Block,
+    actions,
+    button,
+    context,
+    divider,
+    header,
+    is_person,
+    json_size,
+    literal,
+    literal_within,
+    plain,
+    when,
+    who,
+)
+from bot.rendering.rows import (
+    action_blocks,
+    asked,
+    button_blocks,
+    call_blocks,
+    needs_reading,
+    outcome_text,
+    safe_name,
+    status_of,
+)
+from bot.rendering.text import clip, visible
+from bot.state import Action, ApprovalState, Place
+
+BUDGET = 9_000
+"""JSON characters of blocks in one message: Slack stops somewhere above 11,000 (`msg_blocks_too_long`)."""
+MAX_BLOCKS = 45
+
+# What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes.
+_FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 400, 9
+# The line that tells who decided, and the least that is shown of the words that go with it.
+_OUTCOME, _OUTCOME_TEXT = 300, 300
+_CONTEXT = 1_000
+_REASON = 700
+_SHOWN_APPROVERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message of a card, as it should be."""
+
+    id: PartId
+    channel: str
+    thread_ts: str | None
+    parent: PartId | None
+    """The message in whose thread it goes, for the numbered parts."""
+    text: str
+    """What notifications and screen readers say."""
+    blocks: list[dict[str, Any]]
+    actions: tuple[int, ...]
+
+    @property
+    def digest(self) -> str:
+        """Name what is shown: equal digests look equal."""
+        return hashlib.sha256(encode([self.text, self.blocks]).encode()).hexdigest()
+
+
+def plan_parts(interrupt: Interrupt, actions: Sequence[int] | None = None) -> tuple[tuple[int, ...], ...]:
+    """Divide the actions of a place into the messages that they take, whatever is decided later.
+
+    Args:
+        interrupt: what is asked.
+        actions: the indices asked in this place; all of them by default.
+
+    Returns:
+        Nothing when one message holds all; else the actions of each numbered part.
+    """
+    costs = {
+        action.index: _cost(action, interrupt.id)
+        for action in asked(interrupt)
+        if actions is None or action.index in actions
+    }
+    if _fits(costs.values(), _FRAME + json_size(_agent_blocks(interrupt))):
+        return ()
+    parts: list[list[int]] = [[]]
+    for index in costs:
+        if parts[-1] and not _fits([costs[other] for other in [*parts[-1], index]], _PART_FRAME):
+            parts.append([])
+        parts[-1].append(index)
+    return tuple(tuple(part) for part in parts)
+
+
+def render_card(state: ApprovalState) -> tuple[Part, ...]:
+    """Draw every message of an interrupt's card, in each place where it is asked.
+
+    Nothing is drawn before the interrupt was admitted.
+    """
+    places = state.admission.places if state.admission else ()
+    return tuple(part for number, place in enumerate(places) for part in _render_place(state, number, place))
+
+
+def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int, ...]:
+    """Give the open actions of a place on which its bulk button acts.
+
+    What has to be read first is not approved in bulk.
+    """
+    return tuple(
+        index
+        for index in place.actions
+        if state.is_open_at(index)
+        and state.actions[index].allows(decision)
+        and not (decision == "approve" and needs_reading(state.actions[index].request))
+    )
+
+
+def _render_place(state: ApprovalState, number: int, place: Place) -> list[Part]:
+    text = f"{_headline(state, place)}: {_names(state, place)} (agent {state.interrupt.agent})"
+    frame = [*_top_blocks(state, place), *_agent_blocks(state.interrupt), *_reason_blocks(state)]
+    bulk = _bulk_blocks(state, number, place)
+    if not place.parts:
+        blocks = [*frame, *_filled(state, place.actions, [*frame, *bulk]), *bulk]
+        return [Part(PartId(number, 0), place.channel, place.thread_ts, None, text, blocks, place.actions)]
+    parent = PartId(number, 0)
+    blocks = [*frame, _summary_block(state, place), *bulk]
+    return [
+        Part(parent, place.channel, place.thread_ts, None, text, blocks, ()),
+        *(_render_part(state, parent, place, part) for part in range(1, len(place.parts) + 1)),
+    ]
+
+
+def _render_part(state: ApprovalState, parent: PartId, place: Place, number: int) -> Part:
+    shown = place.parts[number - 1]
+    title = f"Part {number} of {len(place.parts)}"
+    which = f"{'action' if len(shown) == 1 else 'actions'} {numbers(shown)}"
+    top = [header("part", f"{title}: {which}")]
+    blocks = [*top, *_filled(state, shown, top)]
+    id = PartId(parent.place, number)
+    return Part(id, place.channel, place.thread_ts, parent, f"{title}: {which}", blocks, shown)
+
+
+def _filled(state: ApprovalState, indices: Iterable[int], frame: list[Block]) -> list[Block]:
+    """Draw actions, sharing the room that is left among the words that go with their decisions."""
+    shown = [state.actions[index] for index in indices]
+    drawn = {action.index: _one(state, action) for action in shown}
+    told = {action.index: outcome_text(action) for action in shown if outcome_text(action)}
+    used = json_size(frame) + sum(json_size(blocks) for blocks in drawn.values())
+    for index, text in told.items():
+        room = max((BUDGET - used) // len(told), _OUTCOME_TEXT)
+        drawn[index].append(literal_within(f"a:{index}:told", text, room))
+    return [block for blocks in drawn.values() for block in blocks]
+
+
+def _one(state: ApprovalState, action: Action) -> list[Block]:
+    return [divider(f"a:{action.index}:divider"), *action_blocks(state, action)]
+
+
+def _cost(action: Action, value: str) -> tuple[int, int]:
+    """Bound what an action takes at any time: JSON characters and blocks."""
+    call = [divider(f"a:{action.index}:divider"), *call_blocks(action)]
+    foot = max(json_size(button_blocks(action, value)), _OUTCOME + _OUTCOME_TEXT)
+    return json_size(call) + foot, len(call) + 2
+
+
+def _fits(costs: Collection[tuple[int, int]], frame: int) -> bool:
+    size = frame + sum(size for size, _ in costs)
+    return size <= BUDGET and _FRAME_BLOCKS + sum(count for _, count in costs) <= MAX_BLOCKS
+
+
+def _headline(state: ApprovalState, place: Place) -> str:
+    if state.is_open:
+        total = len(place.actions)
+        still = sum(state.is_open_at(index) for index in place.actions)
+        if not still:
+            return "All decided here — waiting for the others"
+        which = f"{still} {'action' if still == 1 else 'actions'}"
+        if still < total:
+            which = f"{still} of {total} actions"
+        return f"{which} {'needs' if still == 1 else 'need'} approval"
+    ended = {
+        "decided": "All decided",
+        "expired": "Expired: nobody decided in time",
+        "withdrawn": "Withdrawn by the agent",
+        "refused": "Refused: this could not be asked",
+    }.get(state.status, "Time is up")
+    if state.resumed_at is not None:
+        return f"{ended} — the agent has resumed"
+    return f"{ended} — waiting for the agent" if state.status == "decided" else ended
+
+
+def _names(state: ApprovalState, place: Place) -> str:
+    names = [
+        safe_name(state.actions[index].request) or "a tool with an unusual name" for index in place.actions
+    ]
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
+
+
+def _top_blocks(state: ApprovalState, place: Place) -> list[Block]:
+    return [header("top", _headline(state, place)), context("who", " · ".join(_who_and_when(state)))]
+
+
+def _who_and_when(state: ApprovalState) -> list[str]:
+    requester = state.interrupt.context.requested_by
+    asks = f" for {who(requester)}" if requester and is_person(requester) else ""
+    words = [f"Agent `{state.interrupt.agent}` asks{asks}"]
+    if state.is_open:
+        then = ", then rejected" if state.interrupt.on_expiry == "reject" else ""
+        words += [f"open until {when(state.deadline)}{then}", f"to be decided by {_approvers(state)}"]
+    elif state.settled_at is not None:
+        words.append(f"closed {when(state.settled_at)}")
+    return words
+
+
+def _approvers(state: ApprovalState) -> str:
+    approvers = state.admission.approvers if state.admission else ()
+    names = ["anyone in this channel" if name == "channel" else who(name) for name in approvers]
+    more = f" and {len(names) - _SHOWN_APPROVERS} more" if len(names) > _SHOWN_APPROVERS else ""
+    return ", ".join(names[:_SHOWN_APPROVERS]) + more
+
+
+def _agent_blocks(interrupt: Interrupt) -> list[Block]:
+    """Draw what the agent tells about the run: all of it untrusted."""
+    told = interrupt.context
+    requester = told.requested_by
+    facts: dict[str, Any] = {
+        "title": told.title,
+        "requested_by": None if requester and is_person(requester) else requester,
+        "subagent": told.subagent,
+        "links": [{link.label: link.url} for link in told.links],
+    }
+    facts = {name: fact for name, fact in facts.items() if fact}
+    if not facts:
+        return []
+    text = "\n".join(argument_lines(facts))
+    return [context("says", "The agent says about this run:"), literal_within("run", text, _CONTEXT)]
+
+
+def _reason_blocks(state: ApprovalState) -> list[Block]:
+    if not state.reason or state.status not in {"withdrawn", "refused"}:
+        return []
+    return [context("because", "Reason:"), literal_within("reason", visible(state.reason), _REASON)]
+
+
+def _summary_block(state: ApprovalState, place: Place) -> Block:
+    part_of = {index: number for number, part in enumerate(place.parts, 1) for index in part}
+    rows = []
+    for index in place.actions:
+        action = state.actions[index]
+        name = clip(safe_name(action.request) or "(unusual name)", 40)
+        unread = state.is_open_at(index) and needs_reading(action.request)
+        status = "Open, to be read first" if unread else status_of(state, action)
+        rows.append((f"{action.number:>2}", name, status, f"part {part_of.get(index, '?')}"))
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    lines = [f"{n:>{widths[0]}}  {name:<{widths[1]}}  {status}, {part}" for n, name, status, part in rows]
+    return literal("summary", "\n".join(lines))
+
+
+def _bulk_blocks(state: ApprovalState, number: int, place: Place) -> list[Block]:
+    ready, rejectable = (bulk_actions(state, place, decision) for decision in ("approve", "reject"))
+    still = [index for index in place.actions if state.is_open_at(index)]
+    unread = [index for index in still if state.actions[index].allows("approve") and _is_long(state, index)]
+    buttons = []
+    if len(ready) > 1:
+        label = "Approve all" if len(ready) == len(still) else f"Approve {len(ready)} of {len(still)}"
+        approve = button(action_id("approve_all", number), label, state.id, style="primary")
+        buttons.append({**approve, "confirm": _confirm(ready, unread)})
+    if len(rejectable) > 1:
+        label = "Reject all" if len(rejectable) == len(still) else f"Reject {len(rejectable)} of {len(still)}"
+        buttons.append(button(action_id("reject_all", number), label, state.id, style="danger"))
+    blocks = []
+    if unread and len(still) > 1:
+        blocks.append(context("unread", f"To be read before approving: {numbers(unread)}."))
+    if buttons:
+        blocks += [divider("bulk:divider"), actions("bulk", buttons)]
+    return blocks
+
+
+def _is_long(state: ApprovalState, index: int) -> bool:
+    return needs_reading(state.actions[index].request)
+
+
+def _confirm(ready: Sequence[int], unread: Sequence[int]) -> Block:
+    text = f"Actions {numbers(ready)} run as they are shown."
+    if unread:
+        text += f" Not approved with them, because they have to be read first: {numbers(unread)}."
+    return {
+        "title": plain(f"Approve {len(ready)} actions?"),
+        "text": plain(clip(text, 300)),
+        "confirm": plain("Approve"),
+        "deny": plain("Not yet"),
+    }
+
+
+def numbers(indices: Iterable[int]) -> str:
+    """Write action numbers as people do: 1 to 3, 5, 8."""
+    runs: list[list[int]] = []
+    for number in sorted(index + 1 for index in indices):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)

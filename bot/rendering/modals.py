@@ -1,0 +1,249 @@
+"""The views behind the buttons: reading, editing, rejecting, answering."""
+
+import json
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from bot.ids import PAGE, action_id
+from bot.rendering.arguments import argument_lines, text_lines
+from bot.rendering.blocks import (
+    Block,
+    actions,
+    button,
+    context,
+    literal,
+    plain,
+    section,
+)
+from bot.rendering.forms import form_blocks, form_of, schema_problem
+from bot.rendering.message import bulk_actions, numbers
+from bot.rendering.rows import hides_something, title_blocks
+from bot.rendering.text import clip, pieces, units
+from bot.state import Action, ApprovalState
+
+MAX_REASON = 2_000
+MAX_ANSWER = 3_000
+PAGE_SIZE = 20_000
+"""Units of text on one page of a reading."""
+
+_ABOVE_ANSWER = 8_000
+_WORDS, _TEXT = "words", "text"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewMeta:
+    """What a view carries in `private_metadata`: ids, and nothing else."""
+
+    id: str
+    """Of the interrupt."""
+    index: int = 0
+    """Of the action; of the place, where all of a place are rejected."""
+    page: int = 0
+    channel: str = ""
+    """Where the button was pressed."""
+    ts: str = ""
+
+    def dump(self) -> str:
+        """Write it for Slack to carry."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def load(cls, text: str) -> "ViewMeta":
+        """Read what Slack carried back."""
+        return cls(**json.loads(text))
+
+
+def render_edit_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
+    """Draw the form that changes an action's arguments."""
+    action = state.actions[index]
+    args, schema = action.request.args, action.config.args_schema
+    fields = form_of(args, schema)
+    problem = schema_problem(schema)
+    blocks = [*title_blocks(action), context("about", _about_form(problem))]
+    if hides_something(action.request):
+        blocks.append(
+            context("hidden", "⚠️ *Contains hidden characters*, written in JSON as `\\u` and four digits.")
+        )
+    blocks += form_blocks(fields)
+    if missing := set(args) - {name for field in fields for name in field.path[:1] or args}:
+        blocks.append(
+            context("more", f"{len(missing)} more arguments do not fit here; they stay exactly as they are.")
+        )
+    meta = ViewMeta(state.id, index, channel=channel, ts=ts)
+    submit = "Approve with changes" if any(field.is_input for field in fields) else None
+    return _view("edit", f"Edit action {action.number}", blocks, meta, submit=submit)
+
+
+def render_reject_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
+    """Draw the question why an action is rejected; the answer may stay empty."""
+    action = state.actions[index]
+    blocks = [*title_blocks(action), _reason_input()]
+    meta = ViewMeta(state.id, index, channel=channel, ts=ts)
+    return _view("reject", f"Reject action {action.number}", blocks, meta, submit="Reject")
+
+
+def render_reject_all_view(state: ApprovalState, place: int, *, channel: str = "", ts: str = "") -> Block:
+    """Draw the question why all open actions of a place are rejected."""
+    assert state.admission is not None
+    rejected = bulk_actions(state, state.admission.places[place], "reject")
+    if not rejected:
+        return render_notice_view("Reject all", "Nothing is left to reject.")
+    subject = "action" if len(rejected) == 1 else "actions"
+    blocks = [section("about", f"To be rejected: {subject} {numbers(rejected)}."), _reason_input()]
+    meta = ViewMeta(state.id, place, channel=channel, ts=ts)
+    return _view("reject_all", "Reject all", blocks, meta, submit=f"Reject {len(rejected)}")
+
+
+def render_respond_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
+    """Draw the question, and room for an answer in the tool's place."""
+    action = state.actions[index]
+    blocks = title_blocks(action)
+    for name, lines in _sections(action):
+        text = clip("\n".join(lines), _ABOVE_ANSWER)
+        blocks += [context(f"{name}:label", _LABELS[name]), literal(name, text)]
+    answer = _words_input("Answer in the tool's place", most=MAX_ANSWER, optional=False)
+    meta = ViewMeta(state.id, index, channel=channel, ts=ts)
+    return _view("respond", f"Answer action {action.number}", [*blocks, answer], meta, submit="Answer")
+
+
+def render_reading_view(
+    state: ApprovalState, index: int, page: int, *, pages_read: int, channel: str = "", ts: str = ""
+) -> Block:
+    """Draw one page (from 1) of everything an action says.
+
+    Args:
+        state: the record.
+        index: the action.
+        page: which page; beyond the last is the last.
+        pages_read: how many pages, from the first in order, this person was shown before this one.
+        channel: where the button was pressed.
+        ts: of the message where it was pressed.
+
+    Returns:
+        A view whose submit approves, on the last page, for a person who was shown all others.
+    """
+    action = state.actions[index]
+    pages = _pages(action)
+    page = min(max(page, 1), len(pages))
+    blocks = [*title_blocks(action), context("page", f"Page {page} of {len(pages)}")]
+    if hides_something(action.request):
+        blocks.append(context("hidden", "⚠️ *Contains hidden characters*, written here as `\\u{…}`."))
+    for name, lines in pages[page - 1]:
+        blocks += [context(f"{name}:label", _LABELS[name]), literal(name, "\n".join(lines))]
+    done = page == len(pages) and pages_read >= page - 1 and state.is_open_at(index)
+    may_edit = done and action.allows("edit")
+    if may_edit and not _has_inputs(action):
+        blocks.append(
+            context("no-form", "These arguments are too long for a form, so they cannot be edited here.")
+        )
+    if turns := _turns(state, action, page, len(pages), may_edit=may_edit and _has_inputs(action)):
+        blocks.append(actions("turns", turns))
+    meta = ViewMeta(state.id, index, page, channel, ts)
+    submit = "Approve" if done and action.allows("approve") else None
+    return _view("read", f"Read action {action.number}", blocks, meta, submit=submit)
+
+
+def page_count(state: ApprovalState, index: int) -> int:
+    """Tell how many pages a reading of this action has."""
+    return len(_pages(state.actions[index]))
+
+
+def render_notice_view(title: str, text: str) -> Block:
+    """Draw a view that says something and closes.
+
+    Args:
+        title: cut to what Slack takes.
+        text: mrkdwn; words of others in it are escaped already.
+    """
+    blocks = [section(f"notice:{number}", piece) for number, piece in enumerate(pieces(text, 2_800))]
+    return _view("notice", title, blocks, None)
+
+
+def parse_words(view: dict[str, Any]) -> str | None:
+    """Read the reason or the answer that was typed, `None` when there is none."""
+    value = view["state"]["values"].get(_WORDS, {}).get(_TEXT, {}).get("value")
+    return value if value and value.strip() else None
+
+
+_LABELS = {"arguments": "Arguments:", "description": "The agent says:"}
+_Page = list[tuple[str, list[str]]]
+
+
+def _sections(action: Action) -> list[tuple[str, list[str]]]:
+    sections = [("arguments", argument_lines(action.request.args))]
+    if action.request.description:
+        sections.append(("description", text_lines(action.request.description)))
+    return sections
+
+
+def _pages(action: Action) -> list[_Page]:
+    lines = [(name, line) for name, lines in _sections(action) for line in lines]
+    pages: list[list[tuple[str, str]]] = [[]]
+    size = 0
+    for name, line in lines:
+        size += units(line) + 1
+        if pages[-1] and size > PAGE_SIZE:
+            pages.append([])
+            size = units(line) + 1
+        pages[-1].append((name, line))
+    return [
+        [(name, [line for _, line in found]) for name, found in groupby(page, lambda pair: pair[0])]
+        for page in pages
+    ]
+
+
+def _turns(state: ApprovalState, action: Action, page: int, last: int, *, may_edit: bool) -> list[Block]:
+    buttons = []
+    if page > 1:
+        buttons.append(button(action_id(PAGE, page - 1), "Previous", state.id))
+    if page < last:
+        buttons.append(button(action_id(PAGE, page + 1), "Next", state.id))
+    if may_edit:
+        buttons.append(button(action_id("edit", action.index), "Edit…", state.id))
+    return buttons
+
+
+def _has_inputs(action: Action) -> bool:
+    return any(field.is_input for field in form_of(action.request.args, action.config.args_schema))
+
+
+def _about_form(problem: str | None) -> str:
+    text = "The tool stays the same; what you change runs in place of what was asked. Untouched fields stay exact."
+    return (
+        f"{text} The tool's schema is not used ({problem}), so only the kind of each value is checked."
+        if problem
+        else text
+    )
+
+
+def _reason_input() -> Block:
+    return _words_input("Reason, for the agent", most=MAX_REASON, optional=True)
+
+
+def _words_input(label: str, *, most: int, optional: bool) -> Block:
+    element = {"type": "plain_text_input", "action_id": _TEXT, "multiline": True, "max_length": most}
+    return {
+        "type": "input",
+        "block_id": _WORDS,
+        "label": plain(label),
+        "element": element,
+        "optional": optional,
+    }
+
+
+def _view(
+    kind: str, title: str, blocks: list[Block], meta: ViewMeta | None, *, submit: str | None = None
+) -> Block:
+    view: Block = {
+        "type": "modal",
+        "callback_id": kind,
+        "title": plain(title[:24]),
+        "close": plain("Cancel" if submit else "Close"),
+        "blocks": blocks,
+    }
+    if meta:
+        view["private_metadata"] = meta.dump()
+    if submit:
+        view["submit"] = plain(submit)
+    return view

@@ -1,0 +1,213 @@
+"""One action of a card: the call as it will run, what the agent says about it, the buttons or what was decided."""
+
+import re
+
+from agent_adapter.contract.hitl import ActionRequest, EditDecision, RejectDecision, RespondDecision
+from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.record import EXPIRED, Recorded
+from bot.ids import action_id
+from bot.rendering.arguments import argument_lines, change_lines
+from bot.rendering.blocks import (
+    Block,
+    actions,
+    button,
+    context,
+    json_size,
+    literal,
+    literal_within,
+    section,
+    when,
+    who,
+)
+from bot.rendering.text import has_hidden, one_line, visible
+from bot.state import Action, ApprovalState
+
+CARD_ARGUMENTS = 3_600
+"""JSON characters of arguments that a card shows whole."""
+CARD_DESCRIPTION = 900
+"""JSON characters of a description that a card shows whole."""
+
+_HEAD = 1_200
+# Two slashes would be an address, two colons a picture (`:name:`).
+_NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
+_BUTTONS = (
+    ("approve", "Approve", "primary"),
+    ("edit", "Edit", None),
+    ("reject", "Reject", "danger"),
+    ("respond", "Answer", None),
+)
+_DONE = {
+    "approve": "Approved",
+    "edit": "Approved with changes",
+    "reject": "Rejected",
+    "respond": "Answered",
+}
+_VOID = {
+    "approve": "Approved, not run",
+    "edit": "Approved with changes, not run",
+    "reject": "Rejected, not passed on",
+    "respond": "Answered, not passed on",
+}
+_FOLLOWS = {"edit": ". Asked (-) and decided (+):", "reject": ", because:", "respond": ":"}
+
+
+def asked(interrupt: Interrupt) -> tuple[Action, ...]:
+    """Give the actions as they were asked, with nothing decided."""
+    request = interrupt.request
+    pairs = zip(request.action_requests, request.review_configs, strict=True)
+    return tuple(Action(index, action, config, "", None) for index, (action, config) in enumerate(pairs))
+
+
+def arguments_text(request: ActionRequest) -> str:
+    """Write the arguments of a call as a person reads them."""
+    return "\n".join(argument_lines(request.args))
+
+
+def needs_reading(request: ActionRequest) -> bool:
+    """Tell whether the arguments are too long for a card, so that approving comes at the end of a reading."""
+    return json_size(literal("a:00:arguments", arguments_text(request))) > CARD_ARGUMENTS
+
+
+def safe_name(request: ActionRequest) -> str | None:
+    """Give the tool's name where it looks like one, so that it can stand among bot words."""
+    return request.name if _NAME.fullmatch(request.name) else None
+
+
+def action_blocks(state: ApprovalState, action: Action) -> list[Block]:
+    """Draw one action, without the text that goes with a decision."""
+    return [*call_blocks(action), *_foot(state, action)]
+
+
+def call_blocks(action: Action) -> list[Block]:
+    """Draw what is asked: the same at every moment of an interrupt."""
+    at, request = f"a:{action.index}", action.request
+    text = arguments_text(request)
+    whole = literal(f"{at}:arguments", text)
+    blocks = title_blocks(action)
+    if needs_reading(request):
+        blocks += [
+            literal_within(f"{at}:arguments", text, _HEAD),
+            context(
+                f"{at}:unread",
+                f"*Only the beginning is shown*, of {len(text):,} characters in all. "
+                "Whoever approves or edits reads all of it first.",
+            ),
+        ]
+    else:
+        blocks.append(whole)
+    if hides_something(request):
+        blocks.append(context(f"{at}:hidden", "⚠️ *Contains hidden characters*, written here as `\\u{…}`."))
+    if request.description:
+        blocks += [
+            context(f"{at}:says", "The agent says:"),
+            literal_within(f"{at}:description", visible(request.description), CARD_DESCRIPTION),
+        ]
+    return blocks
+
+
+def title_blocks(action: Action) -> list[Block]:
+    """Draw number and tool; a name that is not one stands alone, as literal text."""
+    at, name = f"a:{action.index}", safe_name(action.request)
+    if name:
+        return [section(f"{at}:title", f"*{action.number}.* `{name}`")]
+    return [
+        section(f"{at}:title", f"*{action.number}.* A tool with an unusual name:"),
+        literal(f"{at}:name", one_line(action.request.name)),
+    ]
+
+
+def hides_something(request: ActionRequest) -> bool:
+    """Tell whether name, arguments or description contain characters that nobody would see."""
+    return any(map(has_hidden, _texts([request.name, request.args, request.description])))
+
+
+def button_blocks(action: Action, value: str) -> list[Block]:
+    """Draw the buttons that this action allows; what has to be read first is approved and edited there."""
+    unread = needs_reading(action.request)
+    offered = [
+        (verb, label, style)
+        for verb, label, style in _BUTTONS
+        if action.allows(verb) and not (unread and verb in {"approve", "edit"})
+    ]
+    if unread or _description_is_cut(action):
+        offered.append(("read", "Read all", None))
+    name = safe_name(action.request)
+    subject = f"action {action.number}" + (f": {name}" if name else "")
+    buttons = [
+        button(action_id(verb, action.index), label, value, style=style, says=f"{label} {subject}"[:75])
+        for verb, label, style in offered
+    ]
+    return [actions(f"a:{action.index}:buttons", buttons)] if buttons else []
+
+
+def status_of(state: ApprovalState, action: Action) -> str:
+    """Say in a few words how an action stands."""
+    if action.recorded is not None:
+        words = _VOID if is_void(state) else _DONE
+        return words.get(action.recorded.decision.type, "Decided otherwise")
+    if state.is_open:
+        return "Open"
+    match state.status:
+        case "withdrawn":
+            return "Withdrawn"
+        case "refused":
+            return "Refused"
+        case "expired" if state.interrupt.on_expiry == "reject":
+            return "Rejected: nobody decided in time"
+        case _:
+            return "Not decided in time"
+
+
+def is_void(state: ApprovalState) -> bool:
+    """Tell whether nothing that was decided will be run or passed on."""
+    raised = state.status == "expired" and state.interrupt.on_expiry == "raise"
+    return raised or state.status in {"withdrawn", "refused"}
+
+
+def outcome_text(action: Action) -> str:
+    """Give the words that go with a decision: what was changed, why it was rejected, what was answered."""
+    if action.recorded is None:
+        return ""
+    return "\n".join(
+        text for text in (_told(action, action.recorded), visible(action.recorded.note or "")) if text
+    )
+
+
+def _told(action: Action, recorded: Recorded) -> str:
+    match recorded.decision:
+        case EditDecision(edited_action=edited):
+            return "\n".join(change_lines(action.request.args, edited.args))
+        case RejectDecision(message=message) | RespondDecision(message=message):
+            return visible(message or "")
+        case _:
+            return ""
+
+
+def _foot(state: ApprovalState, action: Action) -> list[Block]:
+    if state.is_open_at(action.index):
+        return button_blocks(action, state.id)
+    return [context(f"a:{action.index}:outcome", _outcome(state, action))]
+
+
+def _outcome(state: ApprovalState, action: Action) -> str:
+    status = status_of(state, action)
+    recorded = action.recorded
+    if recorded is None:
+        return f"*{status}*"
+    if recorded.decided_by == EXPIRED:
+        return f"*{status}: nobody decided in time*"
+    follows = _FOLLOWS.get(recorded.decision.type, ":") if outcome_text(action) else ""
+    return f"*{status}* by {who(recorded.decided_by)} {when(recorded.decided_at)}{follows}"
+
+
+def _description_is_cut(action: Action) -> bool:
+    text = action.request.description
+    return bool(text) and json_size(literal("a:00:description", visible(text or ""))) > CARD_DESCRIPTION
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [*value, *_texts(list(value.values()))]
+    return [text for child in value for text in _texts(child)] if isinstance(value, list) else []

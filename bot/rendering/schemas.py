@@ -1,0 +1,211 @@
+"""Argument schemas: agent text, so made safe and free of references before anything looks at them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema_rs
+
+from bot.rendering.text import clip, one_line
+
+MAX_REFS = 200
+MAX_NODES = 1_000
+MAX_DEPTH = 32
+MAX_PATTERN = 256
+MAX_ENUM = 200
+
+Schema = dict[str, Any]
+
+_MAPS = ("properties", "patternProperties", "dependentSchemas")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
+_ONES = (
+    *("items", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"),
+    *("contains", "propertyNames", "not", "if", "then", "else"),
+)
+# Names that only references use; none are left.
+_DROPPED = ("$ref", "$defs", "definitions", "$id", "id", "$anchor", "$comment")
+_REFUSED = ("$dynamicRef", "$recursiveRef", "dependencies")
+_NOTES = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
+
+
+class UnsafeSchemaError(ValueError):
+    """This schema is not used; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing about arguments that their schema does not allow."""
+
+    path: tuple[str | int, ...]
+    sentence: str
+    """In plain words, without the value."""
+
+
+def flatten(schema: Schema) -> Schema:
+    """Give the schema with every reference replaced by what it stands for.
+
+    Raises:
+        UnsafeSchemaError: for references out of the schema or in circles, for one that is too large, and for one
+            that does not compile.
+    """
+    flat: Schema = _Flattening(schema).node(schema, 0, ())
+    _validator(flat)
+    return flat
+
+
+def violations(flat: Schema, args: Any) -> list[Violation]:
+    """List what a flattened schema does not allow about these arguments."""
+    return [found for error in _validator(flat).iter_errors(args) for found in _violations(error)]
+
+
+class _Flattening:
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._nodes = self._refs = 0
+
+    def node(self, node: Any, depth: int, within: tuple[str, ...]) -> Any:
+        if isinstance(node, bool):
+            return node
+        self._count(node, depth)
+        found = {
+            key: self._value(key, value, depth + 1, within)
+            for key, value in node.items()
+            if key not in _DROPPED or not isinstance(value, str | dict)
+        }
+        if "$ref" not in node:
+            return found
+        target = self._target(node["$ref"], depth, within)
+        return (
+            {**target, **found}
+            if set(found) <= set(_NOTES)
+            else {**found, "allOf": [target, *found.get("allOf", [])]}
+        )
+
+    def _count(self, node: Any, depth: int) -> None:
+        if not isinstance(node, dict):
+            raise UnsafeSchemaError("a part of it is not a schema")
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise UnsafeSchemaError(f"more than {MAX_NODES:,} parts")
+        if depth > MAX_DEPTH:
+            raise UnsafeSchemaError(f"nested deeper than {MAX_DEPTH} levels")
+        if refused := set(node) & set(_REFUSED):
+            raise UnsafeSchemaError(f"{min(refused)} is not supported")
+
+    def _value(self, key: str, value: Any, depth: int, within: tuple[str, ...]) -> Any:
+        if key in _MAPS and isinstance(value, dict):
+            if key == "patternProperties":
+                _check_patterns(value)
+            return {name: self.node(child, depth, within) for name, child in value.items()}
+        if key in _LISTS and isinstance(value, list):
+            return [self.node(child, depth, within) for child in value]
+        if key in _ONES:
+            return self.node(value, depth, within)
+        if key == "pattern":
+            _check_patterns([value])
+        if key == "enum" and isinstance(value, list) and len(value) > MAX_ENUM:
+            raise UnsafeSchemaError(f"a choice of more than {MAX_ENUM} values")
+        return value
+
+    def _target(self, ref: Any, depth: int, within: tuple[str, ...]) -> Schema:
+        self._refs += 1
+        if not isinstance(ref, str) or not ref.startswith("#/"):
+            raise UnsafeSchemaError("a reference that leaves it")
+        if ref in within:
+            raise UnsafeSchemaError("references in a circle")
+        if self._refs > MAX_REFS:
+            raise UnsafeSchemaError(f"more than {MAX_REFS} references")
+        target = self.node(self._find(ref), depth + 1, (*within, ref))
+        return target if isinstance(target, dict) else {"allOf": [target]}
+
+    def _find(self, ref: str) -> Any:
+        found: Any = self._root
+        for step in ref[2:].split("/"):
+            name = step.replace("~1", "/").replace("~0", "~")
+            if not isinstance(found, dict) or name not in found:
+                raise UnsafeSchemaError("a reference to nothing")
+            found = found[name]
+        return found
+
+
+def _check_patterns(patterns: Any) -> None:
+    if any(isinstance(pattern, str) and len(pattern) > MAX_PATTERN for pattern in patterns):
+        raise UnsafeSchemaError(f"a pattern of more than {MAX_PATTERN} characters")
+
+
+def _validator(flat: Schema) -> jsonschema_rs.Validator:
+    try:
+        return jsonschema_rs.validator_for(
+            flat,
+            # The library would fetch http:// and read file:// references; there are none, and none are followed.
+            retriever=_refuse,
+            # This engine takes linear time for any pattern.
+            pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000),
+            validate_formats=False,
+        )
+    except ValueError as error:
+        raise UnsafeSchemaError("it is not a valid JSON Schema") from error
+
+
+def _refuse(uri: str) -> Any:
+    raise UnsafeSchemaError(f"a reference that leaves it: {uri}")
+
+
+def _violations(error: jsonschema_rs.ValidationError) -> Iterator[Violation]:
+    kind, facts = error.kind.name, error.kind.as_dict()
+    path = tuple(error.instance_path)
+    if kind in {"anyOf", "oneOf"} and (meant := _meant(facts.get("context", []))):
+        for inner in meant:
+            yield from _violations(inner)
+    elif kind == "required":
+        yield Violation((*path, facts["property"]), "This is needed.")
+    elif kind in {"additionalProperties", "unevaluatedProperties"}:
+        for name in facts["unexpected"]:
+            yield Violation((*path, name), "The tool does not take this.")
+    else:
+        yield Violation(path, _sentence(kind, facts))
+
+
+def _meant(branches: list[list[jsonschema_rs.ValidationError]]) -> list[jsonschema_rs.ValidationError]:
+    """Give the errors of the one branch of an optional value that is not `null`."""
+    others = [branch for branch in branches if not _is_null_branch(branch)]
+    return others[0] if len(others) == 1 else []
+
+
+def _is_null_branch(branch: list[jsonschema_rs.ValidationError]) -> bool:
+    return len(branch) == 1 and branch[0].kind.as_dict().get("types") == ["null"]
+
+
+_TYPES = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_SENTENCES = {
+    "minLength": "Must have at least {limit} characters.",
+    "maxLength": "Must have at most {limit} characters.",
+    "minimum": "Must be {limit} or more.",
+    "maximum": "Must be {limit} or less.",
+    "exclusiveMinimum": "Must be more than {limit}.",
+    "exclusiveMaximum": "Must be less than {limit}.",
+    "multipleOf": "Must be a multiple of {multiple_of}.",
+    "minItems": "Must have at least {limit} items.",
+    "maxItems": "Must have at most {limit} items.",
+    "minProperties": "Must have at least {limit} entries.",
+    "maxProperties": "Must have at most {limit} entries.",
+    "uniqueItems": "No item may stand twice.",
+    "enum": "Must be one of the values that the tool takes.",
+    "const": "Must keep the one value that the tool takes.",
+}
+
+
+def _sentence(kind: str, facts: dict[str, Any]) -> str:
+    if kind == "type":
+        return f"Must be {' or '.join(_TYPES.get(name, name) for name in facts['types'])}."
+    if kind == "pattern":
+        return f"Must match the pattern {clip(one_line(facts['pattern']), 100)}"
+    return _SENTENCES.get(kind, "Does not fit what the tool takes ({kind}).").format(kind=kind, **facts)

@@ -1,0 +1,1 @@
+"""Lua of the bot's side: one verb per file."""

@@ -1,0 +1,167 @@
+"""What an operator sets, read once."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from bot.errors import SettingsError
+
+_APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
+_CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
+
+_NAMES = {
+    "slack_bot_token": "SLACK_BOT_TOKEN",
+    "slack_app_token": "SLACK_APP_TOKEN",
+    "slack_signing_secret": "SLACK_SIGNING_SECRET",
+    "slack_api_url": "SLACK_API_URL",
+    "redis_url": "REDIS_URL",
+}
+
+
+class Settings(BaseSettings):
+    """Each is an environment variable, or a file named by the variable with `_FILE` behind it."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ASSENT_", frozen=True, extra="ignore", populate_by_name=True
+    )
+
+    slack_bot_token: str = Field(alias="SLACK_BOT_TOKEN", min_length=1)
+    slack_app_token: str | None = Field(None, alias="SLACK_APP_TOKEN")
+    """With it the bot connects in Socket Mode, without a public address."""
+    slack_signing_secret: str | None = Field(None, alias="SLACK_SIGNING_SECRET")
+    """With it, and without an app token, Slack calls `/slack/events`."""
+    slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
+    redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
+
+    namespace: str = "assent"
+    channel: str | None = None
+    """Where to ask when the agent names no channel."""
+    approvers: tuple[str, ...] | str = Field(min_length=1)
+    """Who may decide: user ids, user group ids, or `channel` for the members of the card's channel."""
+    requester_may_approve: bool = False
+    """Whether the person for whom the agent acts may approve."""
+    http_host: str = "0.0.0.0"  # noqa: S104  # a container's port is published on purpose
+    http_port: int = 3000
+    log_level: str = "INFO"
+
+    lease_seconds: float = 30.0
+    """How long claimed work and one call to Slack may take before another replica takes over."""
+    sweep_seconds: float = 5.0
+    """How often owed work is looked for without a wake-up."""
+    slack_timeout_seconds: float = 10.0
+    """How long one call to Slack may take; below the lease."""
+    pace: bool = True
+    """Keep Slack's rate limits by waiting; off only where nothing limits."""
+
+    @field_validator("approvers", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return (
+            tuple(re.split(r"[\s,]+", value.strip())) if isinstance(value, str) and value.strip() else value
+        )
+
+    @field_validator("approvers")
+    @classmethod
+    def _known_approvers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            if not _APPROVER.fullmatch(entry):
+                raise ValueError(
+                    f"{entry!r} is neither a user id (U…), a user group id (S…) nor the word channel"
+                )
+        return value
+
+    @field_validator("channel")
+    @classmethod
+    def _channel_id(cls, value: str | None) -> str | None:
+        if value and not _CHANNEL.fullmatch(value):
+            raise ValueError(
+                f"{value!r} is not a channel id (C…): copy it from the channel's details in Slack"
+            )
+        return value or None
+
+    @field_validator("slack_api_url")
+    @classmethod
+    def _slash(cls, value: str) -> str:
+        # slack_sdk joins the method's name to it as it stands.
+        return value if value.endswith("/") else f"{value}/"
+
+    @model_validator(mode="after")
+    def _one_mode(self) -> "Settings":
+        if not self.slack_app_token and not self.slack_signing_secret:
+            raise ValueError("set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP mode)")
+        if self.slack_timeout_seconds >= self.lease_seconds:
+            raise ValueError("ASSENT_SLACK_TIMEOUT_SECONDS must be below ASSENT_LEASE_SECONDS")
+        return self
+
+    @property
+    def socket_mode(self) -> bool:
+        return bool(self.slack_app_token)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # pydantic-settings passes it
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, _NamedFiles(settings_cls), dotenv_settings
+
+
+class _NamedFiles(PydanticBaseSettingsSource):
+    """Reads NAME from the file that NAME_FILE names, as container secrets are mounted."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002  # its signature
+        import os  # noqa: PLC0415  # the one place that reads the environment beside pydantic-settings
+
+        path = os.environ.get(f"{variable_of(field_name)}_FILE")
+        return (Path(path).read_text(encoding="utf-8").strip() if path else None), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        found = {}
+        for name, field in self.settings_cls.model_fields.items():
+            value, _, _ = self.get_field_value(field, name)
+            if value is not None:
+                found[field.alias or name] = value
+        return found
+
+
+def variable_of(field_name: str) -> str:
+    """Give the environment variable of a setting."""
+    return _NAMES.get(field_name, f"ASSENT_{field_name.upper()}")
+
+
+def load_settings(env_file: str | None = ".env") -> Settings:
+    """Read the settings.
+
+    Raises:
+        SettingsError: one line for each thing to set or mend.
+    """
+    try:
+        return Settings(_env_file=env_file)
+    except OSError as error:
+        raise SettingsError(f"{error.filename}: {error.strerror}") from error
+    except ValidationError as error:
+        raise SettingsError("\n".join(_sentence(problem) for problem in error.errors())) from error
+
+
+def _sentence(problem: Any) -> str:
+    name = variable_of(str(problem["loc"][0])) if problem["loc"] else ""
+    name = (
+        name
+        if name.isupper() and problem["loc"] and str(problem["loc"][0]).islower()
+        else str(*problem["loc"][:1])
+    )
+    if problem["type"] in {"missing", "too_short", "string_too_short"}:
+        return f"{name} is not set: {CURES.get(name, 'see .env.example')}"
+    return f"{name}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+
+
+CURES = {
+    "SLACK_BOT_TOKEN": "copy the bot token (xoxb-…) from your Slack app, under OAuth & Permissions",
+    "ASSENT_APPROVERS": "name who may decide: user ids (U…), user group ids (S…), or the word channel",
+}

@@ -1,0 +1,217 @@
+"""The only caller of Slack's Web API: what a call may raise is said here, and nothing is posted twice by a retry."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.http_retry.builtin_async_handlers import (
+    AsyncConnectionErrorRetryHandler,
+    AsyncServerErrorRetryHandler,
+)
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.errors import (
+    InterruptFaultError,
+    SlackBusyError,
+    SlackError,
+    SlackUnclearError,
+    WorkspaceFaultError,
+)
+from bot.ids import EVENT_TYPE, PartId
+
+_WORKSPACE_FAULTS = {
+    "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
+    "no_permission", "org_login_required", "ekm_access_denied", "not_allowed_token_type", "accesslimited",
+    "team_access_not_granted", "app_missing_action_url",
+}  # fmt: skip
+_UNCLEAR = {
+    "fatal_error",
+    "internal_error",
+    "request_timeout",
+    "service_unavailable",
+    "update_failed",
+    "team_added_to_org",
+}
+
+
+class SlackClient:
+    """Posts with one client that never retries, and everything that may be repeated with one that does."""
+
+    def __init__(self, token: str, base_url: str, session: aiohttp.ClientSession, *, timeout: float) -> None:
+        seconds = max(1, round(timeout))
+        self.posting = AsyncWebClient(
+            token=token, base_url=base_url, session=session, timeout=seconds, retry_handlers=[]
+        )
+        self.repeating = AsyncWebClient(
+            token=token,
+            base_url=base_url,
+            session=session,
+            timeout=seconds,
+            retry_handlers=[AsyncConnectionErrorRetryHandler(), AsyncServerErrorRetryHandler()],
+        )
+
+    async def who_am_i(self) -> Mapping[str, Any]:
+        """Answer of `auth.test`, with the granted scopes under `scopes`."""
+        answer = await self._call(self.repeating, "auth.test")
+        return {**answer, "scopes": answer.pop("_scopes")}
+
+    async def post_message(
+        self,
+        channel: str,
+        *,
+        text: str,
+        blocks: Sequence[Mapping[str, Any]],
+        thread_ts: str | None,
+        interrupt_id: str,
+        part: PartId,
+    ) -> str:
+        """Post one message of a card and return its `ts`.
+
+        Raises:
+            SlackBusyError, InterruptFaultError, WorkspaceFaultError: nothing was posted.
+            SlackUnclearError: it may have been posted: look before posting again.
+        """
+        answer = await self._call(
+            self.posting,
+            "chat.postMessage",
+            channel=channel,
+            text=text,
+            blocks=list(blocks),
+            thread_ts=thread_ts,
+            metadata={"event_type": EVENT_TYPE, "event_payload": {"id": interrupt_id, "part": str(part)}},
+            parse="none",
+            link_names=False,
+            unfurl_links=False,
+            unfurl_media=False,
+        )
+        return str(answer["ts"])
+
+    async def update_message(
+        self, channel: str, ts: str, *, text: str, blocks: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Replace what one of our messages shows."""
+        await self._call(
+            self.repeating,
+            "chat.update",
+            channel=channel,
+            ts=ts,
+            text=text,
+            blocks=list(blocks),
+            parse="none",
+            link_names=False,
+        )
+
+    async def delete_message(self, channel: str, ts: str) -> None:
+        """Take one of our messages away."""
+        await self._call(self.repeating, "chat.delete", channel=channel, ts=ts)
+
+    async def find_message(
+        self, channel: str, *, thread_ts: str | None, since: float, interrupt_id: str, part: PartId
+    ) -> str | None:
+        """Look for a part of a card that was posted since then (unix seconds) and not saved."""
+        method = "conversations.replies" if thread_ts else "conversations.history"
+        # A minute for clocks that differ.
+        arguments = {
+            "channel": channel,
+            "oldest": f"{since - 60:.6f}",
+            "limit": 200,
+            "include_all_metadata": True,
+            **({"ts": thread_ts} if thread_ts else {}),
+        }
+        cursor = ""
+        while True:
+            answer = await self._call(
+                self.repeating, method, **arguments, **({"cursor": cursor} if cursor else {})
+            )
+            for message in answer.get("messages", ()):
+                metadata = message.get("metadata") or {}
+                ours = metadata.get("event_type") == EVENT_TYPE and message.get("bot_id")
+                if ours and metadata.get("event_payload") == {"id": interrupt_id, "part": str(part)}:
+                    return str(message["ts"])
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
+            if not cursor:
+                return None
+
+    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> None:
+        """Open a modal for the person who clicked less than three seconds ago."""
+        await self._call(self.posting, "views.open", trigger_id=trigger_id, view=dict(view))
+
+    async def push_view(self, trigger_id: str, view: Mapping[str, Any]) -> None:
+        """Open a modal on top of the one in which the person clicked."""
+        await self._call(self.posting, "views.push", trigger_id=trigger_id, view=dict(view))
+
+    async def update_view(self, view_id: str, view_hash: str | None, view: Mapping[str, Any]) -> None:
+        """Replace an open modal, unless it changed since `view_hash`."""
+        await self._call(self.repeating, "views.update", view_id=view_id, hash=view_hash, view=dict(view))
+
+    async def tell_user(self, channel: str, user: str, text: str, *, thread_ts: str | None = None) -> None:
+        """Say something that only this person sees."""
+        await self._call(
+            self.posting, "chat.postEphemeral", channel=channel, user=user, text=text, thread_ts=thread_ts
+        )
+
+    async def user(self, user_id: str) -> Mapping[str, Any]:
+        """Answer of `users.info`."""
+        answer = await self._call(self.repeating, "users.info", user=user_id)
+        user: Mapping[str, Any] = answer["user"]
+        return user
+
+    async def group_members(self, group_id: str) -> frozenset[str]:
+        """Members of a user group."""
+        answer = await self._call(self.repeating, "usergroups.users.list", usergroup=group_id)
+        return frozenset(answer["users"])
+
+    async def channel_members(self, channel: str) -> frozenset[str]:
+        """Members of a channel."""
+        members: set[str] = set()
+        cursor = ""
+        while True:
+            answer = await self._call(
+                self.repeating, "conversations.members", channel=channel, limit=1000, cursor=cursor
+            )
+            members.update(answer["members"])
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
+            if not cursor:
+                return frozenset(members)
+
+    async def channel(self, channel: str) -> Mapping[str, Any]:
+        """Answer of `conversations.info`."""
+        answer = await self._call(self.repeating, "conversations.info", channel=channel)
+        found: Mapping[str, Any] = answer["channel"]
+        return found
+
+    async def _call(self, client: AsyncWebClient, method: str, **arguments: Any) -> dict[str, Any]:
+        given = {name: value for name, value in arguments.items() if value not in (None, "")}
+        as_query = method.startswith(("conversations.", "users.", "usergroups."))
+        try:
+            answer = await client.api_call(
+                method, **({"http_verb": "GET", "params": _query(given)} if as_query else {"json": given})
+            )
+        except SlackApiError as error:
+            raise _sorted_error(method, error) from error
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+            raise SlackUnclearError(method, str(error) or type(error).__name__) from error
+        data = answer.data if isinstance(answer.data, dict) else {}
+        if method == "auth.test":
+            data = {**data, "_scopes": answer.headers.get("x-oauth-scopes", "")}
+        return data
+
+
+def _query(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: int(value) if isinstance(value, bool) else value for name, value in arguments.items()}
+
+
+def _sorted_error(method: str, error: SlackApiError) -> SlackError:
+    response = error.response
+    status = getattr(response, "status_code", 200)
+    data = response.data if isinstance(getattr(response, "data", None), dict) else {}
+    code = str(data.get("error", f"http_{status}"))
+    if status == 429 or code == "ratelimited":
+        return SlackBusyError(method, float(response.headers.get("Retry-After", 1)))
+    if status >= 500 or code in _UNCLEAR:
+        return SlackUnclearError(method, code)
+    if code in _WORKSPACE_FAULTS:
+        needed = [f"needs {data['needed']}"] if data.get("needed") else []
+        return WorkspaceFaultError(method, code, needed)
+    return InterruptFaultError(method, code, [str(detail) for detail in data.get("errors", ())])

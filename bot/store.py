@@ -1,0 +1,259 @@
+"""The record in Redis: typed methods over the scripts."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from agent_adapter.connection import Scripts, unreachable
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.contract.record import Fields, load_recorded, moment
+from agent_adapter.contract.wire import load_interrupt
+from agent_adapter.errors import ServerUnreachableError
+from bot.errors import StoreUnavailableError
+from bot.ids import PartId
+from bot.state import Admission, ApprovalState, Shown
+
+WorkSet = Literal["undrawn", "due"]
+
+
+class Outcome(StrEnum):
+    """What became of one action's decision."""
+
+    RECORDED = "recorded"
+    REPEAT = "repeat"
+    """Recorded already, by this very click."""
+    TAKEN = "taken"
+    """Somebody else decided first."""
+    CLOSED = "closed"
+    """Past the deadline, or ended otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Something owed, claimed for a while."""
+
+    kind: WorkSet
+    lane: Lane
+    interrupt_id: str
+    lease: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartLease:
+    """The right to make one call about one message of a card."""
+
+    outcome: Literal["mine", "takeover", "busy", "gone"]
+    since: int
+    """Server milliseconds of the first intent that is not settled; with `busy`, milliseconds to wait."""
+
+
+class ApprovalStore:
+    """Reads and writes records. Every write is one script, safe to repeat."""
+
+    def __init__(self, redis: Redis, keys: Keys, *, address: str = "") -> None:
+        self.keys = keys
+        self._redis = redis
+        self._address = address
+        self.scripts = Scripts(redis, "bot.scripts", address=address)
+
+    async def load(self, interrupt_id: str) -> ApprovalState | None:
+        """Read a record, `None` when there is none.
+
+        Raises:
+            InvalidRequestError: when what is stored is no interrupt that this version reads.
+            ServerUnreachableError: when Redis does not answer.
+        """
+        lane = self.keys.lane_for(interrupt_id)
+        try:
+            async with self._redis.pipeline(transaction=True) as pipe:
+                pipe.hgetall(lane.req(interrupt_id))
+                pipe.hgetall(lane.card(interrupt_id))
+                pipe.time()
+                req, card, (seconds, micros) = await pipe.execute()
+        except (RedisError, OSError) as error:
+            raise unreachable(self._address, error) from error
+        return read_state(req, card, now=seconds * 1000 + micros // 1000) if "body" in req else None
+
+    async def admit(self, state: ApprovalState, admission: Admission, *, life: int | None = None) -> None:
+        """Fix what judges every click. The first one stands.
+
+        Args:
+            state: The record.
+            admission: What to fix.
+            life: The policy's own milliseconds from publication to the deadline; the earlier deadline holds.
+        """
+        lane = self.keys.lane_for(state.id)
+        await self.scripts(
+            "admit",
+            [lane.req(state.id), lane.card(state.id), lane.due, lane.audit],
+            [
+                state.id,
+                encode(admission.model_dump(mode="json")),
+                len(state.recorded),
+                "" if life is None else life,
+            ],
+        )
+
+    async def record_decision(
+        self, interrupt_id: str, decisions: Mapping[int, str], *, token: str, person: str, deadline: float
+    ) -> dict[int, Outcome]:
+        """Record decisions, by action index; the answer tells what became of each.
+
+        Raises:
+            StoreUnavailableError: when Redis has not answered within `deadline` seconds. It may have been recorded
+                all the same: pressing again with the same token then says so.
+        """
+        lane = self.keys.lane_for(interrupt_id)
+        slots = [part for index, text in decisions.items() for part in (str(index), text)]
+        try:
+            async with asyncio.timeout(deadline):
+                outcomes = await self.scripts(
+                    "record_decision",
+                    [
+                        lane.req(interrupt_id),
+                        lane.card(interrupt_id),
+                        lane.undrawn,
+                        lane.wake,
+                        lane.due,
+                        lane.audit,
+                    ],
+                    [interrupt_id, token, person, lane.prefix, *slots],
+                )
+        except (TimeoutError, ServerUnreachableError) as error:
+            raise StoreUnavailableError("Redis did not take the decision in time") from error
+        return {index: Outcome(word) for index, word in zip(decisions, outcomes, strict=True)}
+
+    async def settle(
+        self,
+        interrupt_id: str,
+        status: Literal["expired", "withdrawn", "refused"],
+        *,
+        reason: str = "",
+        code: str = "",
+    ) -> str:
+        """End a record; the answer is `settled`, or why not."""
+        lane = self.keys.lane_for(interrupt_id)
+        return str(
+            await self.scripts(
+                "settle",
+                [
+                    lane.req(interrupt_id),
+                    lane.card(interrupt_id),
+                    lane.undrawn,
+                    lane.wake,
+                    lane.due,
+                    lane.audit,
+                ],
+                [interrupt_id, status, reason, code, lane.prefix],
+            )
+        )
+
+    async def claim_work(self, kind: WorkSet, lane: Lane, *, limit: int, lease: int) -> list[Work]:
+        """Take up to `limit` due ids for `lease` milliseconds."""
+        taken: Sequence[str] = await self.scripts("claim_work", [_set(lane, kind)], [limit, lease])
+        return [Work(kind, lane, taken[i], taken[i + 1]) for i in range(0, len(taken), 2)]
+
+    async def finish_work(self, work: Work, *, again_in: int | None = None) -> None:
+        """Give work back: done, or to be done again after so many milliseconds."""
+        await self.scripts(
+            "finish_work",
+            [_set(work.lane, work.kind)],
+            [work.interrupt_id, work.lease, "" if again_in is None else again_in],
+        )
+
+    async def lease_part(self, interrupt_id: str, part: PartId, *, owner: str, lease: int) -> PartLease:
+        """Take one message of a card for one call, noting the intent first."""
+        card = self.keys.lane_for(interrupt_id).card(interrupt_id)
+        outcome, since = await self.scripts("lease_part", [card], [str(part), owner, lease])
+        return PartLease(outcome, int(since))
+
+    async def card_drawn(
+        self, interrupt_id: str, part: PartId, *, owner: str, shown: Shown | None, forget: bool = False
+    ) -> bool:
+        """Note what Slack shows; with `None` that nothing was sent, or with `forget` that it shows nothing any more.
+
+        Returns:
+            False when the lease went to somebody else.
+        """
+        card = self.keys.lane_for(interrupt_id).card(interrupt_id)
+        text = (
+            encode([shown.channel, shown.ts, shown.digest, shown.stage]) if shown else "-" if forget else ""
+        )
+        return bool(await self.scripts("card_drawn", [card], [str(part), owner, text]) == "drawn")
+
+    async def mark_read(self, state: ApprovalState, index: int, user: str, pages: int) -> None:
+        """Note how many pages of an action this person was shown, in order."""
+        card = self.keys.lane_for(state.id).card(state.id)
+        mark = f"{state.actions[index].fingerprint}:{pages}"
+        await self._guarded(self._redis.hset(card, f"seen:{index}:{user}", mark))
+
+    async def notice(self, interrupt_id: str, sentence: str) -> None:
+        """Tell whoever waits why nothing happens; an empty sentence takes it back."""
+        lane = self.keys.lane_for(interrupt_id)
+        await self.scripts("notice", [lane.req(interrupt_id), lane.card(interrupt_id)],
+                            [interrupt_id, sentence, lane.prefix])  # fmt: skip
+
+    async def heartbeat(self, process: str) -> None:
+        """Say in every lane that this bot lives."""
+        for lane in self.keys.all_lanes():
+            await self.scripts("heartbeat", [lane.bots], [process])
+
+    async def owed(self) -> dict[str, int]:
+        """Count the owed work by kind, over all lanes."""
+        counts = {"undrawn": 0, "due": 0}
+        for lane in self.keys.all_lanes():
+            counts["undrawn"] += await self._guarded(self._redis.zcard(lane.undrawn))
+            counts["due"] += await self._guarded(self._redis.zcard(lane.due))
+        return counts
+
+    async def _guarded(self, call: object) -> int:
+        try:
+            return int(await call)  # type: ignore[misc]  # redis-py types commands as sync or async
+        except (RedisError, OSError) as error:
+            raise unreachable(self._address, error) from error
+
+
+def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
+    """Read the two hashes of a record. Times are the store's milliseconds.
+
+    Raises:
+        InvalidRequestError: when what is stored is no interrupt that this version reads.
+    """
+    interrupt = load_interrupt(req["body"])
+    admission = card.get("admission")
+    return ApprovalState(
+        interrupt=interrupt,
+        status=card.get("status", "new"),  # type: ignore[arg-type]  # only our scripts write it
+        created_at=moment(req["created"]),
+        deadline=moment(card.get("deadline", req["deadline"])),
+        now=moment(now),
+        recorded=tuple(load_recorded(card, i) for i in range(len(interrupt.request.action_requests))),
+        admission=Admission.model_validate(decode(admission)) if admission else None,
+        reason=card.get("reason") or None,
+        code=card.get("code") or None,
+        settled_at=moment(card["settled"]) if "settled" in card else None,
+        resumed_at=moment(req["resumed"]) if "resumed" in req else None,
+        withdraw_asked=req.get("withdraw"),
+        notice=card.get("notice"),
+        shown={PartId.parse(name): Shown(*decode(text)) for name, text in _prefixed(card, "part:")},
+        read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
+    )
+
+
+def _prefixed(card: Fields, prefix: str) -> list[tuple[str, str]]:
+    return [(name.removeprefix(prefix), text) for name, text in card.items() if name.startswith(prefix)]
+
+
+def _reader(name: str) -> tuple[int, str]:
+    index, _, user = name.partition(":")
+    return int(index), user
+
+
+def _set(lane: Lane, kind: WorkSet) -> str:
+    return lane.undrawn if kind == "undrawn" else lane.due

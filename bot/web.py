@@ -1,0 +1,124 @@
+"""The one aiohttp application: Slack's route, health, metrics."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.signature import SignatureVerifier
+from yarl import URL
+
+from bot.health import Health
+
+MAX_BODY = 1 << 20
+"""A view of 250 KB, escaped for a form, fits."""
+
+
+def build_site(
+    health: Health, registry: CollectorRegistry, *, bolt: AsyncApp | None, signing_secret: str | None
+) -> web.Application:
+    """Make the application. Without a signing secret there is no route for Slack."""
+    site = web.Application(client_max_size=MAX_BODY)
+
+    async def alive(_: web.Request) -> web.Response:
+        return web.Response(text="ok")
+
+    async def ready(_: web.Request) -> web.Response:
+        if health.ready:
+            return web.json_response({"ready": True})
+        return web.json_response({"ready": False, "faults": health.faults}, status=503)
+
+    async def metrics(_: web.Request) -> web.Response:
+        return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    site.add_routes([web.get("/healthz", alive), web.get("/readyz", ready), web.get("/metrics", metrics)])
+    if bolt and signing_secret:
+        site.add_routes([web.post("/slack/events", SlackRoute(bolt, signing_secret))])
+    return site
+
+
+class SlackRoute:
+    """Verifies and reads what Slack sends, and hands it to Bolt as a dictionary.
+
+    Bolt's own form parser takes a third of a click's time, so the form is read here; and Bolt trusts what it gets
+    in this way, so nothing reaches it unverified.
+    """
+
+    def __init__(self, bolt: AsyncApp, signing_secret: str) -> None:
+        self._bolt = bolt
+        self._verifier = SignatureVerifier(signing_secret)
+
+    async def __call__(self, request: web.Request) -> web.Response:
+        try:
+            body = (await request.read()).decode("utf-8")
+        except (UnicodeDecodeError, ValueError):
+            return _refused(400, "the body is not UTF-8")
+        if not self._is_signed(body, request.headers):
+            return _refused(401, "the signature is missing, old or wrong")
+        try:
+            payload = read_payload(body, request.content_type)
+        except ValueError as error:
+            return _refused(400, str(error))
+        if payload.get("type") == "url_verification":
+            return web.json_response({"challenge": payload.get("challenge")})
+        headers: dict[str, str | Sequence[str]] = {name: [value] for name, value in request.headers.items()}
+        answer = await self._bolt.async_dispatch(
+            AsyncBoltRequest(body=dict(payload), mode="socket_mode", headers=headers)
+        )
+        return _to_response(answer)
+
+    def _is_signed(self, body: str, headers: Mapping[str, str]) -> bool:
+        timestamp = headers.get("X-Slack-Request-Timestamp", "")
+        signature = headers.get("X-Slack-Signature", "")
+        # The verifier raises on anything but digits.
+        if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) == 10):
+            return False
+        return self._verifier.is_valid(body, timestamp, signature)
+
+
+def read_payload(body: str, content_type: str) -> Mapping[str, Any]:
+    """Read a JSON body, or a form: interactivity carries JSON in `payload`, a command is the form itself.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    if content_type == "application/json":
+        payload = _json(body)
+    elif content_type == "application/x-www-form-urlencoded":
+        # yarl reads a form of 7 KB in 15 us, where urllib takes 215.
+        form = URL(f"?{body}", encoded=True).query
+        payload = _json(form["payload"]) if "payload" in form else dict(form)
+    else:
+        raise ValueError(f"content type {content_type} is not Slack's")
+    if not isinstance(payload, dict):
+        raise ValueError("the payload is not an object")  # noqa: TRY004  # one kind of error for the caller
+    return payload
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the payload is not JSON") from error
+
+
+def _to_response(answer: BoltResponse) -> web.Response:
+    headers = {
+        name: value
+        for name, values in answer.headers.items()
+        for value in values
+        if name.lower() != "content-length"
+    }
+    content_type = headers.pop("content-type", None)
+    response = web.Response(status=answer.status, text=answer.body or "", headers=headers)
+    if content_type:
+        response.headers["Content-Type"] = content_type
+    return response
+
+
+def _refused(status: int, reason: str) -> web.Response:
+    return web.json_response({"error": reason}, status=status)

@@ -1,0 +1,109 @@
+"""The loop that both presenter and clock are: claim what is due, do it, give it back."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from agent_adapter.contract.keys import Lane
+from agent_adapter.errors import AgentAdapterError
+from bot.store import ApprovalStore, Work, WorkSet
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[str], Awaitable[int | None]]
+"""Does the work of one id; `None` when it is done, else in how many milliseconds to come again."""
+
+
+class Worker:
+    """Does owed work of one kind, several at once, each id by one process at a time."""
+
+    def __init__(
+        self,
+        store: ApprovalStore,
+        kind: WorkSet,
+        handle: Handler,
+        *,
+        lease: float,
+        sweep: float,
+        at_once: int = 16,
+    ) -> None:
+        self._store = store
+        self._kind = kind
+        self._handle = handle
+        self._lease = int(lease * 1000)
+        self._sweep = sweep
+        self._at_once = at_once
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look now rather than at the next sweep."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until cancelled. What is running then is finished by `drain`."""
+        while True:
+            self._wake.clear()
+            try:
+                more = await self._claim_all()
+            except AgentAdapterError as error:
+                logger.warning("work.unreachable", extra={"kind": self._kind, "reason": str(error)})
+                more = False
+            if not more:
+                await self._rest()
+
+    async def drain(self) -> None:
+        """Finish what is held."""
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def _claim_all(self) -> bool:
+        free = self._at_once - len(self._running)
+        if free <= 0:
+            await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
+            return True
+        claimed = 0
+        for lane in self._store.keys.all_lanes():
+            claimed += await self._claim(lane, free)
+        return claimed >= free
+
+    async def _claim(self, lane: Lane, free: int) -> int:
+        works = await self._store.claim_work(self._kind, lane, limit=free, lease=self._lease)
+        for work in works:
+            before = self._running.get(work.interrupt_id)
+            task = asyncio.create_task(self._work(work, before))
+            self._running[work.interrupt_id] = task
+            task.add_done_callback(partial(self._forget, work.interrupt_id))
+        return len(works)
+
+    def _forget(self, interrupt_id: str, task: asyncio.Task[None]) -> None:
+        if self._running.get(interrupt_id) is task:
+            del self._running[interrupt_id]
+
+    async def _work(self, work: Work, before: asyncio.Task[None] | None) -> None:
+        if before:
+            await asyncio.wait([before])
+        try:
+            again_in = await self._handle(work.interrupt_id)
+        except AgentAdapterError as error:
+            logger.warning("work.failed", extra={"interrupt_id": work.interrupt_id, "reason": str(error)})
+            return
+        except Exception:
+            # The lease brings it back; the others go on.
+            logger.exception("work.broken", extra={"interrupt_id": work.interrupt_id})
+            return
+        try:
+            await self._store.finish_work(work, again_in=again_in)
+        except AgentAdapterError as error:
+            logger.warning(
+                "work.not_finished", extra={"interrupt_id": work.interrupt_id, "reason": str(error)}
+            )
+        if again_in is not None:
+            asyncio.get_running_loop().call_later(again_in / 1000, self.wake)
+
+    async def _rest(self) -> None:
+        try:
+            async with asyncio.timeout(self._sweep):
+                await self._wake.wait()
+        except TimeoutError:
+            return

@@ -1,0 +1,349 @@
+"""The agent's verbs, against a real Redis and the bot's real scripts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
+from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.record import dump_recorded
+from agent_adapter.errors import (
+    ClaimedError,
+    ConflictError,
+    ConsumedError,
+    DecisionNotAllowedError,
+    InterruptExpiredError,
+    InterruptRefusedError,
+    InterruptWithdrawnError,
+    InvalidRequestError,
+    ServerUnreachableError,
+    UnknownInterruptError,
+)
+from bot.playground.redis_server import RedisServer
+from bot.state import Admission, Place
+from bot.store import ApprovalStore, Outcome
+from tests.conftest import an_agent
+
+
+def batch(*names: str, allowed: tuple[str, ...] = ("approve", "edit", "reject", "respond")) -> HITLRequest:
+    return HITLRequest(
+        action_requests=tuple(ActionRequest(name=name, args={"n": i}) for i, name in enumerate(names)),
+        review_configs=tuple(ReviewConfig(action_name=name, allowed_decisions=allowed) for name in names),
+    )
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
+    redis = open_redis(redis_url)
+    yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
+    await redis.aclose()
+
+
+async def admit(store: ApprovalStore, interrupt_id: str) -> None:
+    state = await store.load(interrupt_id)
+    places = (Place(channel="C1", actions=tuple(range(len(state.recorded)))),)
+    await store.admit(state, Admission(policy_version="t", approvers=("U1",), places=places))
+
+
+async def decide(
+    store: ApprovalStore, interrupt_id: str, index: int, decision: Decision, *, by: str = "U1"
+) -> Outcome:
+    state = await store.load(interrupt_id)
+    text = dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
+    found = await store.record_decision(
+        interrupt_id, {index: text}, token=f"{by}{index}{decision}", person=by, deadline=5
+    )
+    return found[index]
+
+
+async def test_a_published_interrupt_is_resumed_with_what_was_decided(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """Publish, decide, wait: the decisions arrive in action order, with who decided."""
+    interrupt_id = await client.publish(client.interrupt(batch("a", "b")))
+    waiting = asyncio.create_task(client.wait(interrupt_id))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 1, RejectDecision(message="no"), by="U2")
+    await decide(store, interrupt_id, 0, ApproveDecision())
+
+    resume = await waiting
+
+    assert resume.status == "decided"
+    assert [d.type for d in resume.decisions] == ["approve", "reject"]
+    assert [r.decided_by for r in resume.records] == ["U1", "U2"]
+
+
+async def test_publishing_again_finds_the_same_record(client: ApprovalClient, store: ApprovalStore):
+    """The same run and pauses are one record, whichever process publishes them, and the first deadline stands."""
+    interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
+    first = await client.publish(interrupt)
+    deadline = (await store.load(first)).deadline
+
+    async with an_agent(url_of(client)) as other:
+        later = interrupt.model_copy(update={"expires_in": timedelta(days=2)})
+        assert await other.publish(later) == first
+
+    assert (await store.load(first)).deadline == deadline
+
+
+def url_of(client: ApprovalClient) -> str:
+    return client._address
+
+
+async def test_a_subset_of_known_pauses_finds_their_record(client: ApprovalClient, store: ApprovalStore):
+    """After a partial resume the rest is found again, and its decisions come in the order in which it is asked."""
+    whole = await client.publish(client.interrupt(batch("a", "b", "c"), run="thread", pauses=["p", "q", "r"]))
+    await admit(store, whole)
+    for index, decision in enumerate(
+        [ApproveDecision(), RejectDecision(message="b"), RejectDecision(message="c")]
+    ):
+        await decide(store, whole, index, decision)
+    record = await store.load(whole)
+    rest = HITLRequest(
+        action_requests=tuple(record.interrupt.request.action_requests[i] for i in (2, 1)),
+        review_configs=tuple(record.interrupt.request.review_configs[i] for i in (2, 1)),
+    )
+
+    async with client.reviewing(client.interrupt(rest, run="thread", pauses=["r", "q"])) as resume:
+        assert resume.interrupt_id == whole
+        assert [d.message for d in resume.decisions] == ["c", "b"]
+
+
+async def test_known_and_new_pauses_in_one_batch_are_a_conflict(client: ApprovalClient):
+    """A batch that is half known is refused rather than asked twice."""
+    await client.publish(client.interrupt(batch("a"), run="thread", pauses=["p"]))
+
+    with pytest.raises(ConflictError, match="publish them apart"):
+        await client.publish(client.interrupt(batch("a", "b"), run="thread", pauses=["p", "q"]))
+
+
+async def test_other_arguments_under_a_known_pause_are_a_conflict(client: ApprovalClient):
+    """What was shown may not change under the reviewer."""
+    await client.publish(client.interrupt(batch("a"), run="thread", pauses=["p"]))
+    changed = HITLRequest(
+        action_requests=(ActionRequest(name="a", args={"n": 1000}),),
+        review_configs=batch("a").review_configs,
+    )
+
+    with pytest.raises(ConflictError, match="another action in place of 1"):
+        await client.publish(client.interrupt(changed, run="thread", pauses=["p"]))
+
+
+async def test_a_resumed_interrupt_is_consumed(client: ApprovalClient, store: ApprovalStore):
+    """Decisions are taken once: publishing or resuming again is an error."""
+    interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
+    interrupt_id = await client.publish(interrupt)
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    async with client.resuming(interrupt_id):
+        pass
+
+    with pytest.raises(ConsumedError):
+        await client.publish(interrupt)
+    with pytest.raises(ConsumedError):
+        async with client.resuming(interrupt_id):
+            pass
+    assert (await store.load(interrupt_id)).resumed_at
+
+
+async def test_of_two_processes_one_resumes(client: ApprovalClient, store: ApprovalStore):
+    """While one process holds the claim, the other is told so."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+
+    async with an_agent(url_of(client)) as other, client.resuming(interrupt_id):
+        await asyncio.sleep(1.5)  # longer than the lease, which is renewed
+        with pytest.raises(ClaimedError):
+            async with other.resuming(interrupt_id):
+                pass
+
+
+async def test_an_error_while_resuming_gives_the_claim_back(client: ApprovalClient, store: ApprovalStore):
+    """A run that failed to resume can be resumed again at once."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    with pytest.raises(RuntimeError):
+        async with client.resuming(interrupt_id):
+            raise RuntimeError
+
+    async with client.resuming(interrupt_id) as resume:
+        assert resume.decisions[0].type == "approve"
+
+
+async def test_an_interrupt_that_nobody_decides_ends_rejected(client: ApprovalClient, store: ApprovalStore):
+    """At the deadline open actions are rejected; what people decided stands."""
+    interrupt = client.interrupt(batch("a", "b"), expires_in=timedelta(seconds=1))
+    interrupt_id = await client.publish(interrupt)
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    await asyncio.sleep(1.1)
+    assert await store.settle(interrupt_id, "expired") == "settled"
+
+    resume = await client.wait(interrupt_id)
+
+    assert resume.status == "expired"
+    assert [d.type for d in resume.decisions] == ["approve", "reject"]
+    assert resume.records[1].decided_by == "expired"
+
+
+async def test_a_wait_ends_by_itself_when_no_bot_runs(
+    client: ApprovalClient, caplog: pytest.LogCaptureFixture
+):
+    """Past deadline and grace the wait ends as expired, and says meanwhile that no bot runs."""
+    resume = await client.review(batch("a"), expires_in=timedelta(seconds=1))
+
+    assert resume.status == "expired"
+    assert resume.decisions[0].type == "reject"
+    assert "no bot runs in namespace 'assent'" in caplog.text
+
+
+async def test_expiry_raises_where_the_interrupt_asks_for_it(client: ApprovalClient):
+    """With `on_expiry="raise"` nothing is resumed."""
+    with pytest.raises(InterruptExpiredError):
+        await client.review(batch("a"), expires_in=timedelta(seconds=1), on_expiry="raise")
+
+
+async def test_a_refused_interrupt_raises_with_its_code(client: ApprovalClient, store: ApprovalStore):
+    """The agent hears why its interrupt could not be asked; asking again later is a new attempt."""
+    interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
+    interrupt_id = await client.publish(interrupt)
+    await store.settle(interrupt_id, "refused", reason="no such channel", code="channel_not_found")
+
+    with pytest.raises(InterruptRefusedError, match="no such channel") as caught:
+        async with client.resuming(interrupt_id):
+            pass
+    assert caught.value.code == "channel_not_found"
+    assert await client.publish(interrupt) != interrupt_id
+
+
+async def test_a_withdrawal_is_asked_of_the_bot(client: ApprovalClient, store: ApprovalStore):
+    """Withdrawing asks; once the bot applied it, whoever waits hears it."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await client.withdraw(interrupt_id, "plans changed")
+
+    state = await store.load(interrupt_id)
+    assert state.withdraw_asked == "plans changed"
+    await store.settle(interrupt_id, "withdrawn", reason=state.withdraw_asked)
+    with pytest.raises(InterruptWithdrawnError, match="plans changed"):
+        async with client.resuming(interrupt_id):
+            pass
+
+
+async def test_decisions_arrive_one_by_one(client: ApprovalClient, store: ApprovalStore):
+    """`decisions` gives each action as it is decided and ends with the last."""
+    interrupt_id = await client.publish(client.interrupt(batch("a", "b")))
+    await admit(store, interrupt_id)
+    seen = []
+
+    async def follow() -> None:
+        async for index, decision in client.decisions(interrupt_id):
+            seen.append((index, decision.type))
+
+    following = asyncio.create_task(follow())
+    await decide(store, interrupt_id, 1, ApproveDecision())
+    async with asyncio.timeout(5):
+        while not seen:
+            await asyncio.sleep(0.01)
+    assert seen == [(1, "approve")]
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    await following
+    assert seen == [(1, "approve"), (0, "approve")]
+
+
+async def test_a_decision_about_another_call_is_refused(client: ApprovalClient, store: ApprovalStore):
+    """A stored decision whose fingerprint is not the asked action's never reaches the run."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    foreign = action_fingerprints(batch("other"))[0]
+    text = dump_recorded(ApproveDecision(), fingerprint=foreign, decided_by="U1")
+    await store.record_decision(interrupt_id, {0: text}, token="t", person="U1", deadline=5)
+
+    with pytest.raises(DecisionNotAllowedError, match="another call"):
+        await client.wait(interrupt_id)
+
+
+async def test_a_decision_that_is_not_allowed_is_refused(client: ApprovalClient, store: ApprovalStore):
+    """What the agent does not accept is not resumed with, even when it is stored."""
+    interrupt_id = await client.publish(client.interrupt(batch("a", allowed=("reject",))))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+
+    with pytest.raises(DecisionNotAllowedError, match="approve is not one of reject"):
+        await client.wait(interrupt_id)
+
+
+async def test_an_unknown_interrupt_is_said_so(client: ApprovalClient):
+    """Waiting for what was never published is an error, not an endless wait."""
+    with pytest.raises(UnknownInterruptError):
+        await client.wait("billing.nothing")
+
+
+async def test_a_question_that_redis_forgot_is_asked_again(client: ApprovalClient, store: ApprovalStore):
+    """A Redis that comes back empty gets the interrupt from whoever still waits for it."""
+    reviewing = asyncio.create_task(client.review(batch("a"), expires_in=timedelta(minutes=1)))
+    interrupt_id = await first_owed(store)
+    await store._redis.flushall()
+
+    again = await first_owed(store)
+    await admit(store, again)
+    await decide(store, again, 0, ApproveDecision())
+    assert again == interrupt_id
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def first_owed(store: ApprovalStore) -> str:
+    lane = store.keys.lane(0)
+    async with asyncio.timeout(5):
+        while not (works := await store.claim_work("undrawn", lane, limit=1, lease=60_000)):
+            await asyncio.sleep(0.02)
+    return works[0].interrupt_id
+
+
+async def test_an_unreachable_redis_is_one_sentence(tmp_path):
+    """The error names the address and what to look at."""
+    client = ApprovalClient.from_url(f"unix://{tmp_path}/nobody.sock", agent="billing")
+    with pytest.raises(ServerUnreachableError, match="is it running, is REDIS_URL right"):
+        async with client:
+            pass
+
+
+async def test_what_is_over_a_limit_is_refused_before_it_is_stored(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """A bad argument is named by its path, and nothing was published."""
+    bad = HITLRequest(
+        action_requests=(ActionRequest(name="a", args={"amounts": [1, float("nan")]}),),
+        review_configs=batch("a").review_configs,
+    )
+    with pytest.raises(
+        InvalidRequestError, match=r"action_requests\[0\]\.args\.amounts\[1\]: nan is not a JSON number"
+    ):
+        await client.review(bad)
+    assert await store.owed() == {"undrawn": 0, "due": 0}
+
+
+async def test_a_wait_survives_a_restart_of_redis(tmp_path):
+    """Redis is killed and started again under a wait; the decision arrives."""
+    server = RedisServer(tmp_path / "r")
+    server.start()
+    async with an_agent(server.url) as client:
+        redis = open_redis(server.url)
+        store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+        interrupt_id = await client.publish(client.interrupt(batch("a")))
+        waiting = asyncio.create_task(client.wait(interrupt_id))
+        await asyncio.sleep(0.1)
+        server.kill()
+        await asyncio.sleep(0.3)
+        server.start()
+        await admit(store, interrupt_id)
+        await decide(store, interrupt_id, 0, ApproveDecision())
+
+        assert (await waiting).decisions[0].type == "approve"
+        await redis.aclose()
+    server.stop()

@@ -1,0 +1,106 @@
+"""Real parts for every test: a private Redis, the stand-in for Slack, bots and agents between them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from agent_adapter import ApprovalClient
+from bot.app import Bot, running
+from bot.playground.client import Control
+from bot.playground.redis_server import RedisServer
+from bot.playground.server import Playground
+from bot.settings import Settings
+
+APPROVERS = "U0DANA,U0ERIK,U0MIRA"
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One real Redis for the whole run."""
+    server = RedisServer(Path(tmp_path_factory.mktemp("redis")))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    """Its address, emptied."""
+    with Redis.from_url(redis_server.url) as redis:
+        redis.flushall()
+    return redis_server.url
+
+
+@pytest.fixture
+async def playground() -> AsyncIterator[Playground]:
+    """Slack's stand-in, over Socket Mode."""
+    async with Playground(limits=False) as started:
+        yield started
+
+
+@pytest.fixture
+async def slack(playground: Playground) -> AsyncIterator[Control]:
+    """The hands and eyes of the people in Slack."""
+    async with Control(playground.url) as control:
+        yield control
+
+
+def settings_for(playground: Playground, redis_url: str, **changed: object) -> Settings:
+    """Settings of a bot beside the stand-in, with leases and sweeps of a second."""
+    given: dict[str, object] = {
+        "SLACK_BOT_TOKEN": playground.bot_token,
+        "SLACK_APP_TOKEN": playground.app_token,
+        "SLACK_SIGNING_SECRET": playground.signing_secret,
+        "SLACK_API_URL": playground.api_url,
+        "REDIS_URL": redis_url,
+        "approvers": APPROVERS,
+        "channel": "C0APPROVALS",
+        "http_host": "127.0.0.1",
+        "http_port": 0,
+        "lease_seconds": 1.5,
+        "sweep_seconds": 0.5,
+        "slack_timeout_seconds": 1.0,
+        "pace": False,
+        **changed,
+    }
+    return Settings(_env_file=None, **given)
+
+
+@pytest.fixture
+async def start_bot(playground: Playground, redis_url: str) -> AsyncIterator[Callable[..., Awaitable[Bot]]]:
+    """Start a bot and wait until it is ready: `await start_bot(setting=…)`."""
+    async with AsyncExitStack() as stack:
+
+        async def start(**changed: object) -> Bot:
+            bot = await stack.enter_async_context(running(settings_for(playground, redis_url, **changed)))
+            await until(lambda: bot.health.ready)
+            return bot
+
+        yield start
+
+
+@pytest.fixture
+async def client(redis_url: str) -> AsyncIterator[ApprovalClient]:
+    """An agent's client, with reconciling every second."""
+    async with an_agent(redis_url) as client:
+        yield client
+
+
+def an_agent(redis_url: str, agent: str = "billing") -> ApprovalClient:
+    """Make another agent's client."""
+    second = timedelta(seconds=1)
+    return ApprovalClient.from_url(
+        redis_url, agent=agent, grace=second, claim_lease=second, reconcile_every=second
+    )
+
+
+async def until(condition: Callable[[], object], *, within: float = 10.0) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(within):
+        while not condition():
+            await asyncio.sleep(0.01)
