@@ -37,7 +37,7 @@ def build_site(
 
     site.add_routes([web.get("/healthz", alive), web.get("/readyz", ready), web.get("/metrics", metrics)])
     if bolt and signing_secret:
-        site.add_routes([web.post("/slack/events", SlackRoute(bolt, signing_secret))])
+        site.add_routes([web.post("/slack/events", SlackRoute(bolt, signing_secret).handle)])
     return site
 
 
@@ -52,7 +52,8 @@ class SlackRoute:
         self._bolt = bolt
         self._verifier = SignatureVerifier(signing_secret)
 
-    async def __call__(self, request: web.Request) -> web.Response:
+    async def handle(self, request: web.Request) -> web.Response:
+        """Answer one request of Slack."""
         try:
             body = (await request.read()).decode("utf-8")
         except (UnicodeDecodeError, ValueError):

@@ -14,7 +14,7 @@ from agent_adapter.contract.arguments import check_arguments, encode
 from agent_adapter.errors import InvalidRequestError
 from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, context, literal, plain
-from bot.rendering.inputs import ACTION_ID, answer, element, fits, raw_of
+from bot.rendering.inputs import answer, element, fits, raw_of
 from bot.rendering.kinds import ABSENT, InputError, Question
 from bot.rendering.schemas import Schema, UnsafeSchemaError, flatten, violations
 from bot.rendering.specs import ANYTHING, UNKNOWN, Spec, inferred_kind
@@ -110,18 +110,15 @@ def parse_form(
     their order. The whole is then held against the schema.
     """
     fields = [field for field in form_of(args, schema) if field.is_input]
-    states = view["state"]["values"]
     found, errors = copy.deepcopy(args), {}
     for field in fields:
-        state = states.get(field.block_id, {}).get(ACTION_ID)
+        state = view["state"]["values"].get(field.block_id, {}).get(field.block_id, {})
         try:
-            value = (
-                field.question.value if state is None else answer(field.kind, field.question, raw_of(state))
-            )
+            value = answer(field.kind, field.question, raw_of(state)) if state else field.question.value
         except InputError as error:
             errors[field.block_id] = str(error)
         else:
-            found = _put(found, field.path, value)
+            found = _put(found, field, value)
     if errors:
         return Errors(errors)
     if encode(found) == encode(args):
@@ -211,7 +208,7 @@ def _input(field: Field) -> Block:
         "type": "input",
         "block_id": field.block_id,
         "label": plain(_label(field.path) + as_json),
-        "element": element(field.kind, question),
+        "element": element(field.kind, question, field.block_id),
         "optional": _may_be_empty(field),
     }
     return {**block, "hint": plain(field.hint)} if field.hint else block
@@ -242,17 +239,19 @@ def _kept_blocks(field: Field) -> list[Block]:
 # What came back
 
 
-def _put(args: Any, path: Path, value: Any) -> Any:
+def _put(args: Any, field: Field, value: Any) -> Any:
     """Set one argument, or take it out; a new one goes to the end."""
-    if not path:
+    if value is field.question.value:
+        return args
+    if not field.path:
         return value
     inner = args
-    for name in path[:-1]:
+    for name in field.path[:-1]:
         inner = inner[name]
     if value is ABSENT:
-        inner.pop(path[-1], None)
+        del inner[field.path[-1]]
     else:
-        inner[path[-1]] = value
+        inner[field.path[-1]] = value
     return args
 
 

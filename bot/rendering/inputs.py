@@ -6,12 +6,10 @@ from typing import Any
 from bot.rendering.blocks import Block
 from bot.rendering.kinds import ABSENT, KINDS, LEAVE_OUT, NULL, InputError, Question, Raw
 
-ACTION_ID = "value"
 
-
-def element(kind: str, question: Question) -> Block:
+def element(kind: str, question: Question, action_id: str) -> Block:
     """Draw the element of an input, filled with the value."""
-    return {**KINDS[kind].element(initial(kind, question), question), "action_id": ACTION_ID}
+    return {**KINDS[kind].element(initial(kind, question), question), "action_id": action_id}
 
 
 def initial(kind: str, question: Question) -> Raw:

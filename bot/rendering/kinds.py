@@ -27,9 +27,6 @@ Raw = str | list[str] | None
 class _Absent:
     """Stands where an argument is not given."""
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "_Absent":
-        return self
-
 
 ABSENT = _Absent()
 NULL, LEAVE_OUT = "null", "absent"

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -119,6 +119,10 @@ def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int
 
 
 def _render_place(state: ApprovalState, number: int, place: Place) -> list[Part]:
+    whole = state
+    if place.parts and any(state.is_open_at(index) for index in place.actions):
+        # The parent of parts changes when the batch ends, so that one click is one edit.
+        state = replace(state, recorded=(None,) * len(state.recorded))
     text = f"{_headline(state, place)}: {_names(state, place)} (agent {state.interrupt.agent})"
     frame = [*_top_blocks(state, place), *_agent_blocks(state.interrupt), *_reason_blocks(state)]
     bulk = _bulk_blocks(state, number, place)
@@ -129,7 +133,7 @@ def _render_place(state: ApprovalState, number: int, place: Place) -> list[Part]
     blocks = [*frame, _summary_block(state, place), *bulk]
     return [
         Part(parent, place.channel, place.thread_ts, None, text, blocks, ()),
-        *(_render_part(state, parent, place, part) for part in range(1, len(place.parts) + 1)),
+        *(_render_part(whole, parent, place, part) for part in range(1, len(place.parts) + 1)),
     ]
 
 

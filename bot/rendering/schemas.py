@@ -70,7 +70,7 @@ class _Flattening:
         found = {
             key: self._value(key, value, depth + 1, within)
             for key, value in node.items()
-            if key not in _DROPPED or not isinstance(value, str | dict)
+            if key not in _DROPPED
         }
         if "$ref" not in node:
             return found

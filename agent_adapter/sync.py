@@ -1,0 +1,135 @@
+"""The same verbs for callers without a loop: one background thread runs the asynchronous client."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.contract.hitl import Decision, HITLRequest
+from agent_adapter.contract.interrupt import Interrupt, Resume
+
+_T = TypeVar("_T")
+
+
+class SyncApprovalClient:
+    """An `ApprovalClient` whose verbs block. Use it as a context manager; any thread may call it.
+
+    `run` drives anything asynchronous that takes the client, such as an integration:
+
+        with SyncApprovalClient.from_url("redis://...", agent="billing") as approvals:
+            result = approvals.run(run(graph, input, approvals=approvals.client, config=config))
+    """
+
+    def __init__(self, client: ApprovalClient) -> None:
+        self.client = client
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="approvals", daemon=True)
+
+    @classmethod
+    def from_url(cls, url: str, *, agent: str, namespace: str = "assent", **settings: timedelta) -> Self:
+        """Make a client for this Redis, as `ApprovalClient.from_url`."""
+        return cls(ApprovalClient.from_url(url, agent=agent, namespace=namespace, **settings))
+
+    def __enter__(self) -> Self:
+        """Connect; raises as `ApprovalClient` does."""
+        self._thread.start()
+        try:
+            self.run(self.client.__aenter__())
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.run(self.client.close())
+        finally:
+            self._end()
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run this on the background loop and return its result. An interrupted caller cancels it."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def publish(self, interrupt: Interrupt) -> str:
+        """See `ApprovalClient.publish`."""
+        return self.run(self.client.publish(interrupt))
+
+    def wait(self, interrupt_id: str) -> Resume:
+        """See `ApprovalClient.wait`."""
+        return self.run(self.client.wait(interrupt_id))
+
+    def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> Resume:
+        """See `ApprovalClient.review`."""
+        return self.run(self.client.review(request, **asking))
+
+    def withdraw(self, interrupt_id: str, reason: str = "") -> None:
+        """See `ApprovalClient.withdraw`."""
+        self.run(self.client.withdraw(interrupt_id, reason))
+
+    def decisions(self, interrupt_id: str) -> Iterator[tuple[int, Decision]]:
+        """See `ApprovalClient.decisions`."""
+        decided = self.client.decisions(interrupt_id)
+        try:
+            while (found := self.run(_next(decided))) is not None:
+                yield found
+        finally:
+            self.run(_close(decided))
+
+    @contextmanager
+    def reviewing(self, interrupt: Interrupt) -> Iterator[Resume]:
+        """See `ApprovalClient.reviewing`."""
+        with self._inside(self.client.reviewing(interrupt)) as resume:
+            yield resume
+
+    @contextmanager
+    def resuming(self, interrupt_id: str) -> Iterator[Resume]:
+        """See `ApprovalClient.resuming`."""
+        with self._inside(self.client.resuming(interrupt_id)) as resume:
+            yield resume
+
+    @contextmanager
+    def _inside(self, context: AbstractAsyncContextManager[Resume]) -> Iterator[Resume]:
+        resume = self.run(_enter(context))
+        try:
+            yield resume
+        except BaseException as error:
+            self.run(_leave(context, error))
+            raise
+        self.run(_leave(context, None))
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _next(decided: AsyncIterator[tuple[int, Decision]]) -> tuple[int, Decision] | None:
+    return await anext(decided, None)
+
+
+async def _close(decided: Any) -> None:
+    await decided.aclose()
+
+
+async def _enter(context: AbstractAsyncContextManager[Resume]) -> Resume:
+    return await context.__aenter__()
+
+
+async def _leave(context: AbstractAsyncContextManager[Resume], error: BaseException | None) -> None:
+    try:
+        await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)
+    except BaseException as raised:
+        # The body's own error goes on in the caller's thread.
+        if raised is not error:
+            raise

@@ -1,0 +1,276 @@
+"""What people see and may do on a card."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter import Context, HITLRequest
+from agent_adapter.errors import InterruptWithdrawnError
+from tests.support.builders import an_action
+from tests.support.people import Someone, buttons, words
+
+pytestmark = pytest.mark.usefixtures("bot")
+
+
+@pytest.fixture
+async def bot(start_bot):
+    return await start_bot()
+
+
+@pytest.fixture
+def people(slack):
+    return {
+        name: Someone(slack, f"U0{name.upper()}")
+        for name in ("dana", "erik", "noor", "guest", "conn", "left")
+    }
+
+
+def asking(*actions):
+    requests, configs = zip(*actions, strict=True)
+    return HITLRequest(action_requests=requests, review_configs=configs)
+
+
+def review(client, *actions, **asked):
+    return asyncio.create_task(client.review(asking(*(actions or (an_action(),))), **asked))
+
+
+async def test_a_card_offers_just_what_the_agent_allows(client, people):
+    """Each action has the buttons of its own `allowed_decisions`, and bulk buttons act on what allows them."""
+    review(
+        client,
+        an_action("pay", allowed=("approve", "reject")),
+        an_action("mail", allowed=("approve", "edit", "new_kind")),
+        an_action("ask", allowed=("respond",)),
+    )
+    card = await people["dana"].card("3 actions need approval")
+
+    assert buttons(card) == [
+        "approve:0", "reject:0", "approve:1", "edit:1", "respond:2", "approve_all:0",
+    ]  # fmt: skip
+
+
+async def test_the_second_of_two_people_is_told_who_was_first(client, people):
+    """A late click changes nothing and is answered privately with who decided what and when."""
+    reviewing = review(client)
+    card = await people["dana"].card()
+    await people["dana"].press(card, "approve:0")
+    await people["erik"].press(card, "reject:0")
+
+    assert "already approved by <@U0DANA>" in await people["erik"].told("already")
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_a_form_submitted_after_somebody_else_decided_says_so(client, people):
+    """The form is replaced by a notice that closes; nothing is recorded."""
+    reviewing = review(client)
+    card = await people["dana"].card()
+    form = await people["dana"].opened(card, "reject:0")
+    await people["erik"].press(card, "approve:0")
+    answer = await people["dana"].fill(form, reason="no")
+
+    assert answer["result"] == "update"
+    assert "already approved by <@U0ERIK>" in words(answer["views"][-1]["blocks"])
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_pressing_twice_is_recorded_once_and_says_nothing_new(client, people, slack):
+    """The same person pressing the same button again is no loser of a race."""
+    reviewing = review(client, an_action("a"), an_action("b"))
+    card = await people["dana"].card()
+    assert (await people["dana"].press(card, "approve:0"))["ack"]["ok"]
+    assert (await people["dana"].press(card, "approve:0"))["ack"]["ok"]
+    await people["dana"].press(card, "approve:1")
+    await reviewing
+
+    assert not [m for m in await slack.messages(as_user="U0DANA") if m.get("ephemeral_for")]
+
+
+async def test_an_edit_shows_errors_beside_the_field_and_then_before_and_after(client, people):
+    """A value that the schema refuses keeps the form open; the corrected one is shown as a change on the card."""
+    schema = {
+        "type": "object",
+        "properties": {"amount": {"type": "integer", "maximum": 100}, "to": {"type": "string"}},
+        "required": ["amount", "to"],
+    }
+    reviewing = review(client, an_action("pay", {"amount": 10, "to": "al"}, schema=schema))
+    card = await people["dana"].card()
+    form = await people["dana"].opened(card, "edit:0")
+
+    wrong = await people["dana"].fill(form, amount="1000")
+    assert wrong["result"] == "errors"
+    right = await people["dana"].fill(form, amount="50")
+    assert right["result"] in {"clear", "closed"}
+
+    edited = (await reviewing).decisions[0].edited_action
+    assert (edited.name, edited.args) == ("pay", {"amount": 50, "to": "al"})
+    done = words((await people["dana"].card("resumed"))["blocks"])
+    assert "- 10\n+ 50" in done
+    assert "by <@U0DANA>" in done
+
+
+async def test_an_edit_that_changes_nothing_is_said_and_not_recorded(client, people):
+    """Submitting an untouched form decides nothing."""
+    reviewing = review(client)
+    card = await people["dana"].card()
+    answer = await people["dana"].fill(await people["dana"].opened(card, "edit:0"))
+
+    assert answer["result"] == "errors"
+    assert "Nothing was changed" in next(iter(answer["errors"].values()))
+    await people["dana"].slack.close_view("U0DANA", answer["views"][-1]["id"])
+    await people["dana"].press(card, "approve:0")
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_all_are_approved_at_once(client, people):
+    """Approve all decides what is open and allows it."""
+    reviewing = review(client, an_action("a"), an_action("b"), an_action("c"))
+    card = await people["dana"].card()
+    await people["dana"].press(card, "approve_all:0")
+
+    assert [d.type for d in (await reviewing).decisions] == ["approve"] * 3
+
+
+async def test_all_are_rejected_with_one_reason(client, people):
+    """Reject all asks for a reason first, and gives it to each."""
+    reviewing = review(client, an_action("a"), an_action("b"))
+    card = await people["dana"].card()
+    await people["dana"].fill(await people["dana"].opened(card, "reject_all:0"), reason="not today")
+
+    assert [d.message for d in (await reviewing).decisions] == ["not today"] * 2
+
+
+@pytest.mark.parametrize(
+    ("who", "sentence"),
+    [
+        ("noor", "You are not an approver of this"),
+        ("guest", "Guests may not decide here"),
+        ("conn", "People of other workspaces may not decide here"),
+    ],
+)
+async def test_who_may_not_decide_is_told_why(client, people, slack, who, sentence):
+    """A click of somebody else is refused privately, and the action stays open."""
+    await slack.channel("C0APPROVALS", members=["U0BOT", "U0DANA", "U0NOOR", "U0GUEST", "U0CONN"])
+    reviewing = review(client)
+    card = await people["dana"].card()
+    await people[who].press(card, "approve:0")
+
+    await people[who].told(sentence)
+    await people["dana"].press(card, "approve:0")
+    assert (await reviewing).records[0].decided_by == "U0DANA"
+
+
+async def test_the_requester_may_not_approve_but_may_reject(client, people):
+    """The person for whom the agent acts needs somebody else's yes."""
+    reviewing = review(client, context=Context(requested_by="U0DANA"))
+    card = await people["dana"].card()
+    await people["dana"].press(card, "approve:0")
+    await people["dana"].told("The agent acts for you here")
+    await people["dana"].fill(await people["dana"].opened(card, "reject:0"))
+
+    assert (await reviewing).decisions[0].type == "reject"
+
+
+async def test_slack_not_saying_who_somebody_is_decides_nothing(client, people, slack):
+    """When people cannot be looked up, a click is refused and can be repeated."""
+    reviewing = review(client)
+    card = await people["dana"].card()
+    await slack.fault("users.info", "error", error="fatal_error", times=4)
+    await people["dana"].press(card, "approve:0")
+    await people["dana"].told("Slack did not say who you are")
+    await slack.clear_faults()
+    await people["dana"].press(card, "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_an_expired_card_says_so_and_has_no_buttons(client, people):
+    """At the deadline open actions are rejected, and a late click is told so."""
+    reviewing = review(client, expires_in=timedelta(seconds=1))
+    card = await people["dana"].card()
+    resume = await reviewing
+
+    assert (resume.status, resume.decisions[0].type) == ("expired", "reject")
+    gone = await people["dana"].card("nobody decided in time")
+    assert buttons(gone) == []
+    assert card["ts"] == gone["ts"]
+
+
+async def test_a_withdrawn_card_says_so_and_the_agent_hears_it(client, people):
+    """The agent takes its question back; the card loses its buttons."""
+    interrupt = client.interrupt(asking(an_action()))
+    reviewing = asyncio.create_task(_enter(client.reviewing(interrupt)))
+    await people["dana"].card()
+    await client.withdraw(interrupt.id, "the customer called")
+
+    with pytest.raises(InterruptWithdrawnError, match="the customer called"):
+        await reviewing
+    assert buttons(await people["dana"].card("the customer called")) == []
+
+
+async def _enter(context):
+    async with context:
+        pass
+
+
+async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, people, slack):
+    """60 KB of arguments: no Approve on the card, all of it in pages, Approve on the last."""
+    text = "".join(f"line {number}: transfer\n" for number in range(2_600))
+    reviewing = review(client, an_action("run", {"script": text}))
+    dana = people["dana"]
+    card = await dana.card("characters in all")
+    assert buttons(card) == ["reject:0", "respond:0", "read:0"]
+
+    page, seen = await dana.opened(card, "read:0"), ""
+    while not page.get("submit"):
+        seen += words(page["blocks"])
+        number = int(page["private_metadata"].split('"page":')[1].split(",")[0])
+        await slack.click_view("U0DANA", page["id"], f"page:{number + 1}")
+        page = await slack.wait_for_view(
+            "U0DANA", lambda v, n=number: f'"page":{n + 1},' in v["private_metadata"]
+        )
+    seen += words(page["blocks"])
+    assert all(f"line {number}: transfer" in seen for number in range(2_600))
+    await slack.submit("U0DANA", page["id"])
+
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_nobody_approves_what_only_another_person_has_read(client, people, slack):
+    """Reading is per person: a forged approve without having read is refused."""
+    review(client, an_action("run", {"script": "x" * 9_000}))
+    card = await people["dana"].card("characters in all")
+    await people["dana"].opened(card, "read:0")
+    with pytest.raises(Exception, match="approve:0"):
+        await people["erik"].press(card, "approve:0")
+
+
+async def test_fifty_actions_take_a_parent_and_parts_in_its_thread(client, people, slack):
+    """A batch of any size is reachable; one click edits one message."""
+    reviewing = review(client, *(an_action(f"tool_{n}", {"text": "word " * 60}) for n in range(50)))
+    parent = await people["dana"].card("50 actions need approval")
+    last = await people["dana"].card("tool_49`")
+    assert last["thread_ts"] == parent["ts"]
+    await asyncio.sleep(0.3)
+
+    before = len(await slack.calls("chat.update"))
+    await people["dana"].press(last, "approve:49")
+    await people["dana"].card("*Approved* by")
+    await asyncio.sleep(0.5)
+    assert len(await slack.calls("chat.update")) == before + 1
+    await people["dana"].press(parent, "approve_all:0")
+    assert [d.type for d in (await reviewing).decisions] == ["approve"] * 50
+
+
+async def test_a_deleted_card_of_an_open_question_is_asked_again(client, people, playground, slack):
+    """Somebody deleted the message; the next change finds it gone and posts the question anew."""
+    reviewing = review(client, an_action("a"), an_action("b"))
+    card = await people["dana"].card()
+    await slack.fault("chat.update", "error", error="message_not_found", times=1)
+    await people["dana"].press(card, "approve:0")
+    again = await slack.wait_for_message(
+        lambda m: bool(m.get("blocks")) and m["user"] == "U0BOT" and m["ts"] != card["ts"]
+    )
+    await people["erik"].press(again, "approve:1")
+
+    assert [d.type for d in (await reviewing).decisions] == ["approve", "approve"]

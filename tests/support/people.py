@@ -1,0 +1,80 @@
+"""People in Slack: they see cards and private words, press buttons and fill in forms."""
+
+from typing import Any
+
+from bot.playground.client import Control
+
+Json = dict[str, Any]
+
+
+class Someone:
+    """One person in the stand-in's workspace."""
+
+    def __init__(self, slack: Control, user: str) -> None:
+        self.slack = slack
+        self.user = user
+
+    async def card(self, saying: str = "", *, within: float = 10.0) -> Json:
+        """Wait for the newest card that says this somewhere."""
+        return await self.slack.wait_for_message(
+            lambda m: bool(m.get("blocks")) and m["user"] == "U0BOT" and saying in words(m["blocks"]),
+            as_user=self.user,
+            within=within,
+        )
+
+    async def press(self, card: Json, button: str) -> Json:
+        """Press a button by its `action_id`."""
+        return await self.slack.click(self.user, card["channel"], card["ts"], button)
+
+    async def opened(self, card: Json, button: str) -> Json:
+        """Press a button that opens a form, and wait for the form."""
+        await self.press(card, button)
+        return await self.slack.wait_for_view(self.user)
+
+    async def fill(self, view: Json, **typed: Any) -> Json:
+        """Type into the inputs with these labels (spaces as `_`), and submit."""
+        return await self.slack.submit(
+            self.user, view["id"], {block_of(view, name): value for name, value in typed.items()}
+        )
+
+    async def told(self, saying: str) -> str:
+        """Wait for a word that only this person sees."""
+        message = await self.slack.wait_for_message(
+            lambda m: m.get("ephemeral_for") == self.user and saying in m["text"], as_user=self.user
+        )
+        return str(message["text"])
+
+
+def block_of(view: Json, label: str) -> str:
+    """Find the input with this label."""
+    wanted = label.replace("_", " ").lower()
+    for block in view["blocks"]:
+        if block["type"] == "input" and block["label"]["text"].replace("_", " ").lower().startswith(wanted):
+            return str(block["block_id"])
+    labels = [block["label"]["text"] for block in view["blocks"] if block["type"] == "input"]
+    raise AssertionError(f"no input {label!r} among {labels}")
+
+
+def words(blocks: Any) -> str:
+    """Give every text of some blocks, in reading order."""
+    if isinstance(blocks, str):
+        return blocks
+    if isinstance(blocks, dict):
+        if blocks.get("type") == "rich_text_preformatted":
+            return "".join(leaf["text"] for leaf in blocks["elements"])
+        return "\n".join(
+            filter(
+                None, (words(v) for k, v in blocks.items() if k in {"text", "elements", "blocks", "label"})
+            )
+        )
+    return "\n".join(filter(None, map(words, blocks))) if isinstance(blocks, list) else ""
+
+
+def buttons(card: Json) -> list[str]:
+    """Give the `action_id` of every button of a message or view."""
+    return [
+        element["action_id"]
+        for block in card["blocks"]
+        if block["type"] == "actions"
+        for element in block["elements"]
+    ]
