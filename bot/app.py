@@ -14,7 +14,6 @@ import aiohttp
 from aiohttp import web
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
-from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 
 from agent_adapter.connection import (
@@ -41,6 +40,7 @@ from bot.policy import Policy
 from bot.presenter import Presenter
 from bot.settings import Settings
 from bot.slack_client import SlackClient
+from bot.sockets import Sockets
 from bot.store import ApprovalStore
 from bot.tasks import Tasks
 from bot.web import build_site
@@ -48,11 +48,10 @@ from bot.work import Worker
 
 logger = logging.getLogger(__name__)
 
-SOCKETS = 2
-"""Slack's client closes a socket before it opens the next one; a second one covers the gap."""
 WAKE_BLOCK = 5.0
 HEARTBEAT = 10.0
-PROBE_FIRST, PROBE_LONGEST = 1.0, 30.0
+PROBE_FIRST, PROBE_EVERY = 0.5, 30.0
+"""Seconds until Slack is asked again after a fault, and while all is well."""
 DRAIN_WITHIN = 25.0
 
 
@@ -67,6 +66,7 @@ class Bot:
     """Where HTTP is served."""
     store: ApprovalStore = field(init=False)
     slack: SlackClient = field(init=False)
+    directory: Directory = field(init=False)
     drawing: Worker = field(init=False)
     _owed: dict[str, int] = field(default_factory=dict)
     _runner: web.AppRunner | None = None
@@ -82,10 +82,9 @@ class Bot:
         settings, stack = self.settings, self._stack
         redis, keys = await self._open_redis()
         self.store = ApprovalStore(redis, keys, address=address_of(settings.redis_url))
-        session = await stack.enter_async_context(aiohttp.ClientSession())
-        self.slack = SlackClient(
-            settings.slack_bot_token, settings.slack_api_url, session, timeout=settings.slack_timeout_seconds
-        )
+        timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
+        session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
+        self.slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
         bolt = AsyncApp(
             client=self.slack.repeating,
             # Bolt's own wait for an acknowledgement polls every 10 ms; here a listener writes, acknowledges, returns.
@@ -99,8 +98,9 @@ class Bot:
             signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
         )
         await self._serve(site)
-        self._keeping = asyncio.create_task(self._keep_slack(bolt))
+        self._compose(bolt)
         self._run(self._heartbeat())
+        self._keeping = asyncio.create_task(self._keep_slack(bolt))
         self.health.mend("redis")
         logger.info("bot.started", extra={"bot": self.process, "port": self.port})
 
@@ -127,76 +127,82 @@ class Bot:
         await web.TCPSite(self._runner, self.settings.http_host, self.settings.http_port).start()
         self.port = self._runner.addresses[0][1]
 
-    async def _keep_slack(self, bolt: AsyncApp) -> None:
-        """Connect to Slack, work while it lets us, and come back by itself after a fault of the workspace."""
-        me = await self._until_slack_answers()
-        self._compose(bolt, team=str(me["team_id"]))
-        if self.settings.socket_mode:
-            await self._open_sockets(bolt)
-        self.health.mend("slack")
-        while True:
-            await asyncio.sleep(PROBE_FIRST)
-            if self.health.slack_fault:
-                await self._until_slack_answers()
-                self.health.mend("slack")
-                self.drawing.wake()
-
-    async def _until_slack_answers(self) -> dict[str, object]:
-        delay = PROBE_FIRST
-        while True:
-            try:
-                return dict(await self.slack.who_am_i())
-            except SlackError as error:
-                self.health.fault("slack", str(error))
-                logger.warning("slack.unavailable", extra={"reason": str(error)})
-            await asyncio.sleep(delay)
-            delay = min(delay * 2, PROBE_LONGEST)
-
-    def _compose(self, bolt: AsyncApp, *, team: str) -> None:
-        settings = self.settings
+    def _compose(self, bolt: AsyncApp) -> None:
+        settings, store = self.settings, self.store
         tasks = Tasks()
-        directory = Directory(self.slack)
-        decisions = Decisions(self.store, directory, team)
-        bind(bolt, Buttons(decisions, self.slack, tasks), Forms(decisions), directory)
+        self.directory = Directory(self.slack)
+        decisions = Decisions(store, self.directory)
+        bind(bolt, Buttons(decisions, self.slack, tasks), Forms(decisions), self.directory)
         presenter = Presenter(
-            self.store,
+            store,
             self.slack,
-            Pacing(self.store.scripts, self.store.keys, enabled=settings.pace),
+            Pacing(store.scripts, store.keys, enabled=settings.pace),
             Policy(tuple(settings.approvers), settings.channel, settings.requester_may_approve),
             self.health,
             int(settings.lease_seconds * 1000),
         )
-        clock = Clock(self.store)
         self.drawing = Worker(
-            self.store,
+            store,
             "undrawn",
             presenter.present,
             lease=2 * settings.lease_seconds,
             sweep=settings.sweep_seconds,
         )
         falling_due = Worker(
-            self.store,
+            store,
             "due",
-            clock.fall_due,
+            Clock(store).fall_due,
             lease=settings.lease_seconds,
             sweep=min(1.0, settings.sweep_seconds),
         )
         self._stack.push_async_callback(self._drain, tasks, self.drawing, falling_due)
-        self._run(self.drawing.run())
         self._run(falling_due.run())
-        for lane in self.store.keys.all_lanes():
-            self._run(self._listen(lane))
+
+    async def _keep_slack(self, bolt: AsyncApp) -> None:
+        """Connect to Slack, draw while it lets us, and come back by itself after a fault of the workspace."""
+        sockets = Sockets(bolt, self.settings.slack_app_token) if self.settings.slack_app_token else None
+        if sockets:
+            self._stack.push_async_callback(sockets.close)
+        drawing, delay = False, PROBE_FIRST
+        while True:
+            reason = await self._what_is_wrong(sockets)
+            if reason:
+                if self.health.slack_fault != reason:
+                    logger.warning("slack.unavailable", extra={"reason": reason})
+                self.health.fault("slack", reason)
+            else:
+                self.health.mend("slack")
+                if not drawing:
+                    drawing = True
+                    self._run(self.drawing.run())
+                    for lane in self.store.keys.all_lanes():
+                        self._run(self._listen(lane))
+                self.drawing.wake()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PROBE_EVERY):
+                    await self.health.wait_for_fault("slack")
+                    # What works by itself and fails in use (a missing scope) is tried ever less often.
+                    delay = min(delay * 2, PROBE_EVERY)
+                    await asyncio.sleep(delay)
+                    continue
+            delay = PROBE_FIRST
+
+    async def _what_is_wrong(self, sockets: Sockets | None) -> str | None:
+        try:
+            me = await self.slack.who_am_i()
+        except SlackError as error:
+            return str(error)
+        self.directory.team = str(me["team_id"])
+        if sockets is None:
+            return None
+        if reason := await sockets.connect():
+            return reason
+        return None if await sockets.is_connected() else "Socket Mode: no connection is open"
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_WITHIN):
                 await asyncio.gather(tasks.drain(), *(worker.drain() for worker in workers))
-
-    async def _open_sockets(self, bolt: AsyncApp) -> None:
-        for _ in range(SOCKETS):
-            handler = AsyncSocketModeHandler(bolt, self.settings.slack_app_token)
-            await handler.connect_async()  # type: ignore[no-untyped-call]  # as Bolt ships it
-            self._stack.push_async_callback(handler.close_async)
 
     async def _listen(self, lane: Lane) -> None:
         """Wake the presenter when something is published or decided."""

@@ -43,7 +43,6 @@ class Decisions:
 
     store: ApprovalStore
     directory: Directory
-    team: str
 
     async def judge(self, state: ApprovalState, user: str, channel: str, decision: str) -> Verdict:
         """Say whether this person may decide so, by what was fixed when the interrupt was admitted."""
@@ -62,7 +61,7 @@ class Decisions:
             person,
             matching,
             state.admission,
-            team=self.team,
+            team=self.directory.team,
             requested_by=state.interrupt.context.requested_by,
             decision=decision,
         )

@@ -11,7 +11,7 @@ class Health:
     faults: dict[str, str] = field(
         default_factory=lambda: {"redis": "not connected yet", "slack": "not connected yet"}
     )
-    _mended: asyncio.Event = field(default_factory=asyncio.Event)
+    _faulty: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def ready(self) -> bool:
@@ -25,7 +25,14 @@ class Health:
     def fault(self, part: str, reason: str) -> None:
         """Note that a part does not work."""
         self.faults[part] = reason
+        self._faulty.set()
 
     def mend(self, part: str) -> None:
         """Note that a part works again."""
         self.faults.pop(part, None)
+
+    async def wait_for_fault(self, part: str) -> None:
+        """Return at once while a part does not work, otherwise once it stops working."""
+        while part not in self.faults:
+            self._faulty.clear()
+            await self._faulty.wait()

@@ -32,6 +32,8 @@ class Directory:
 
     def __init__(self, slack: SlackClient) -> None:
         self._slack = slack
+        self.team = ""
+        """The workspace that the bot is installed in; nobody belongs to it before it is known."""
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
 
     async def person(self, user_id: str) -> Person:

@@ -38,16 +38,13 @@ _UNCLEAR = {
 class SlackClient:
     """Posts with one client that never retries, and everything that may be repeated with one that does."""
 
-    def __init__(self, token: str, base_url: str, session: aiohttp.ClientSession, *, timeout: float) -> None:
-        seconds = max(1, round(timeout))
-        self.posting = AsyncWebClient(
-            token=token, base_url=base_url, session=session, timeout=seconds, retry_handlers=[]
-        )
+    def __init__(self, token: str, base_url: str, session: aiohttp.ClientSession) -> None:
+        # slack_sdk's own `timeout` does nothing beside a session: the session's holds.
+        self.posting = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
         self.repeating = AsyncWebClient(
             token=token,
             base_url=base_url,
             session=session,
-            timeout=seconds,
             retry_handlers=[AsyncConnectionErrorRetryHandler(), AsyncServerErrorRetryHandler()],
         )
 
@@ -168,7 +165,7 @@ class SlackClient:
         cursor = ""
         while True:
             answer = await self._call(
-                self.repeating, "conversations.members", channel=channel, limit=1000, cursor=cursor
+                self.repeating, "conversations.members", channel=channel, limit=200, cursor=cursor
             )
             members.update(answer["members"])
             cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")

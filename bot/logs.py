@@ -1,0 +1,102 @@
+"""Logs on stderr: one JSON object per line, or lines for people at a terminal. Never an argument of a tool call."""
+
+import logging
+import sys
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import structlog
+from redis.exceptions import RedisError
+from structlog.typing import EventDict, ExcInfo, WrappedLogger
+
+from agent_adapter.errors import AgentAdapterError
+from bot.errors import BotError, SettingsError
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+OURS = ("bot", "agent_adapter")
+
+_SPEAKING = (BotError, AgentAdapterError, RedisError, OSError)
+"""Errors whose words are known to quote nothing that an agent sent."""
+
+
+def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
+    """Write logs from now on.
+
+    Args:
+        level: `ASSENT_LOG_LEVEL`; holds for this project's own loggers. Libraries stay at WARNING or above, since
+            slack_sdk logs whole messages at DEBUG.
+        pretty: Lines for people rather than JSON; by default when stderr is a terminal.
+
+    Raises:
+        SettingsError: for a level that there is not.
+    """
+    chosen = level.upper()
+    if chosen not in LEVELS:
+        raise SettingsError(f"ASSENT_LOG_LEVEL: {level!r} is not one of {', '.join(LEVELS)}")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_formatter(pretty=sys.stderr.isatty() if pretty is None else pretty))
+    # Bolt gives its loggers the level of the root, so this one holds for them, too.
+    logging.basicConfig(
+        handlers=[handler], level=max(logging.WARNING, logging.getLevelName(chosen)), force=True
+    )
+    for name in OURS:
+        logging.getLogger(name).setLevel(chosen)
+
+
+def _formatter(*, pretty: bool) -> logging.Formatter:
+    shared: list[structlog.typing.Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    ending: list[structlog.typing.Processor] = (
+        # The plain traceback: the other one shows local variables, and with them arguments.
+        [_escape, structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+        if pretty
+        else [structlog.processors.JSONRenderer()]
+    )
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared,
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.ExceptionRenderer(_tell_exception),
+            *ending,
+        ],
+    )
+
+
+def _tell_exception(exc_info: ExcInfo) -> str:
+    """Tell where an error came from, and its words only where they cannot quote an agent."""
+    return "\n".join(_told(error) for error in _chain(exc_info[1]))
+
+
+def _told(error: BaseException) -> str:
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    words = f": {error}" if isinstance(error, _SPEAKING) else ""
+    return f"{frames}{type(error).__qualname__}{words}"
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Give an error after what caused it."""
+    if error is not None:
+        yield from _chain(error.__cause__ or (None if error.__suppress_context__ else error.__context__))
+        yield error
+
+
+def _escape(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Show control and invisible characters as escapes, so that a logged text cannot forge a line or a colour."""
+    return {name: _printable(value, name) for name, value in event.items()}
+
+
+def _printable(value: Any, name: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    kept = "\n" if name == "exception" else ""
+    return "".join(
+        character
+        if character.isprintable() or character in kept
+        else character.encode("unicode_escape").decode()
+        for character in value
+    )

@@ -1,0 +1,90 @@
+"""The Slack app as Slack's "from a manifest" page takes it, and the scopes that the bot needs. Pure."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
+
+Mode = Literal["socket", "http"]
+
+EVENTS_PATH = "/slack/events"
+"""Takes clicks, forms and events in HTTP mode."""
+
+SCOPES = {
+    "chat:write": "post and edit cards",
+    "users:read": "tell members from guests, bots and people who left",
+    "channels:read": "look at public channels and their members",
+    "groups:read": "look at private channels and their members",
+    "channels:history": "find a card again that was posted just before a crash",
+    "groups:history": "likewise in private channels",
+}
+"""What the bot's token must be allowed, and what for."""
+GROUP_SCOPE = "usergroups:read"
+"""Needed only when a user group is among the approvers."""
+
+_EVENTS = ("member_left_channel",)
+_GROUP_EVENTS = ("subteam_members_changed",)
+_PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
+_WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
+
+
+def needed_scopes(approvers: Iterable[str]) -> tuple[str, ...]:
+    """Give the scopes that a bot with these approvers needs."""
+    return (*SCOPES, *([GROUP_SCOPE] if any(entry.startswith("S") for entry in approvers) else []))
+
+
+def build_manifest(mode: Mode = "socket", url: str | None = None, *, groups: bool = False) -> dict[str, Any]:
+    """Build the manifest of the app.
+
+    Args:
+        mode: `socket` needs no public address; with `http` Slack calls the bot.
+        url: Where Slack reaches the bot in HTTP mode, such as `https://assent.example.com`.
+        groups: Whether user groups may be approvers.
+
+    Raises:
+        ValueError: HTTP mode without an `https://` address.
+    """
+    events = [*_EVENTS, *(_GROUP_EVENTS if groups else ())]
+    reached_at: dict[str, str] = {}
+    if mode == "http":
+        if not (url or "").startswith("https://"):
+            raise ValueError("HTTP mode needs the address at which Slack reaches the bot: --url https://…")
+        reached_at = {"request_url": f"{(url or '').rstrip('/')}{EVENTS_PATH}"}
+    return {
+        "_metadata": {"major_version": 1, "minor_version": 1},
+        "display_information": {
+            "name": "Assent",
+            "description": "Approve, edit or reject what AI agents are about to do",
+            "background_color": "#1d3c34",
+        },
+        "features": {"bot_user": {"display_name": "assent", "always_online": True}},
+        "oauth_config": {"scopes": {"bot": [*SCOPES, *([GROUP_SCOPE] if groups else [])]}},
+        "settings": {
+            "interactivity": {"is_enabled": True, **reached_at},
+            "event_subscriptions": {**reached_at, "bot_events": events},
+            "socket_mode_enabled": mode == "socket",
+            "org_deploy_enabled": False,
+            "token_rotation_enabled": False,
+        },
+    }
+
+
+def to_yaml(value: Any, indent: int = 0) -> str:
+    """Write dictionaries, lists of text, texts, numbers and booleans as YAML."""
+    margin = "  " * indent
+    if isinstance(value, dict):
+        return "".join(f"{margin}{key}:{_nested(entry, indent)}" for key, entry in value.items())
+    return "".join(f"{margin}- {_scalar(entry)}\n" for entry in value)
+
+
+def _nested(value: Any, indent: int) -> str:
+    if isinstance(value, dict | list):
+        return f"\n{to_yaml(value, indent + 1)}"
+    return f" {_scalar(value)}\n"
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS_OF_YAML:
+        return value
+    # JSON's way to write a text, a number or a boolean is also YAML's.
+    return json.dumps(value)

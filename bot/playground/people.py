@@ -1,0 +1,71 @@
+"""`auth.test`, `users.info`, `usergroups.*` and `apps.connections.open`: who is who, and the way in."""
+
+import secrets
+
+from bot.playground.errors import SlackError
+from bot.playground.web_api import Answer, Call, method
+from bot.playground.workspace import BOT_ID, BOT_USER, TEAM
+
+
+@method("auth.test", "", "special")
+def auth_test(call: Call) -> Answer:
+    """Whose token it is."""
+    return {
+        "url": f"https://{TEAM['domain']}.slack.com/",
+        "team": TEAM["name"],
+        "user": call.state.workspace.people[BOT_USER].name.lower(),
+        "team_id": TEAM["id"],
+        "user_id": BOT_USER,
+        "bot_id": BOT_ID,
+        "is_enterprise_install": False,
+    }
+
+
+@method("users.info", "user include_locale", "tier4", "users:read", json_body=False)
+def users_info(call: Call) -> Answer:
+    """One person."""
+    person = call.state.workspace.people.get(call.text("user"))
+    if person is None:
+        raise SlackError("user_not_found")
+    return {"user": person.to_slack()}
+
+
+@method(
+    "usergroups.list",
+    "include_count include_disabled include_users",
+    "tier2",
+    "usergroups:read",
+    json_body=False,
+)
+def usergroups_list(call: Call) -> Answer:
+    """Every user group."""
+    groups = [group.to_slack() for group in call.state.workspace.groups.values()]
+    if call.flag("include_users"):
+        for group in groups:
+            group["users"] = call.state.workspace.groups[group["id"]].users
+    return {"usergroups": groups}
+
+
+@method(
+    "usergroups.users.list",
+    "usergroup include_disabled",
+    "tier2",
+    "usergroups:read",
+    json_body=False,
+)
+def usergroups_users_list(call: Call) -> Answer:
+    """Who is in a user group; people who left are not, unless asked for."""
+    group = call.state.workspace.groups.get(call.text("usergroup"))
+    if group is None:
+        raise SlackError("no_such_subteam")
+    people = call.state.workspace.people
+    everybody = call.flag("include_disabled")
+    return {"users": [user for user in group.users if everybody or not people[user].deleted]}
+
+
+@method("apps.connections.open", "", "tier3", app_level=True)
+def open_connection(call: Call) -> Answer:
+    """An address that lets one socket in, once."""
+    ticket = secrets.token_urlsafe(18)
+    call.state.socket_tickets.add(ticket)
+    return {"url": f"{call.base_url.replace('http', 'ws', 1)}/socket?ticket={ticket}"}

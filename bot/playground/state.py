@@ -1,0 +1,127 @@
+"""All that one run of the stand-in knows; a reset makes it anew."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.playground.errors import SlackError
+from bot.playground.faults import Faults
+from bot.playground.feed import Feed
+from bot.playground.inputs import complete
+from bot.playground.rate_limits import RateLimits
+from bot.playground.tickets import Tickets
+from bot.playground.timing import Timing
+from bot.playground.views import Views
+from bot.playground.workspace import Message, Workspace
+
+SCOPES = (
+    "chat:write",
+    "commands",
+    "users:read",
+    "channels:read",
+    "groups:read",
+    "channels:history",
+    "groups:history",
+    "im:history",
+    "im:read",
+    "im:write",
+    "usergroups:read",
+)
+
+
+SIGNING_SECRET = "playground-signing-secret"  # noqa: S105 - valid here only
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What the app was given to speak with, and to recognise, the stand-in."""
+
+    bot_token: str = "xoxb-playground"  # noqa: S105 - valid here only
+    app_token: str = "xapp-playground"  # noqa: S105 - valid here only
+    signing_secret: str = SIGNING_SECRET
+
+
+@dataclass(slots=True)
+class Grant:
+    """What the bot's token may do."""
+
+    scopes: tuple[str, ...] = SCOPES
+    revoked: bool = False
+
+    def require(self, *scopes: str) -> None:
+        """Refuse unless one of the scopes was granted.
+
+        Raises:
+            SlackError: `missing_scope`, with what is needed and what there is.
+        """
+        if scopes and not set(scopes) & set(self.scopes):
+            raise SlackError("missing_scope", needed=scopes[0], provided=",".join(self.scopes))
+
+
+@dataclass
+class State:
+    """The workspace, and what the app and its people are doing in it."""
+
+    timing: Timing
+    feed: Feed
+    rate_limits: RateLimits
+    workspace: Workspace = field(default_factory=Workspace)
+    views: Views = field(default_factory=Views)
+    faults: Faults = field(default_factory=Faults)
+    grant: Grant = field(default_factory=Grant)
+    tickets: Tickets = field(init=False)
+    socket_tickets: set[str] = field(default_factory=set)
+    """What `apps.connections.open` gave out and no socket has used; it outlives a reset."""
+
+    def __post_init__(self) -> None:
+        self.tickets = Tickets(self.timing)
+
+    def reset(self) -> None:
+        """Everything back to the defaults; whoever watches goes on watching."""
+        self.workspace, self.views, self.faults, self.grant = Workspace(), Views(), Faults(), Grant()
+        self.tickets = Tickets(self.timing)
+        self.rate_limits.reset()
+
+    def post(
+        self,
+        channel: str,
+        user: str,
+        text: str | None,
+        blocks: list[dict[str, Any]] | None = None,
+        **fields: Any,
+    ) -> Message:
+        """Add a message, checked before, and tell who watches."""
+        ts = self.workspace.next_ts()
+        message = Message(channel, ts, user, text or "", complete(blocks or []), **fields)
+        self.workspace.add_message(message)
+        self.message_changed(message)
+        return message
+
+    def edit(self, message: Message, text: str | None, blocks: list[dict[str, Any]] | None) -> None:
+        """Show something else in a message: blocks that are not given again are gone."""
+        message.text = text or ""
+        message.blocks = complete(blocks or [])
+        message.edited = self.workspace.next_ts()
+        self.message_changed(message)
+
+    def delete(self, message: Message) -> None:
+        """Take a message away."""
+        self.workspace.remove_message(message)
+        self.feed.publish({"type": "deleted", "channel": message.channel, "ts": message.ts})
+
+    def message_changed(self, message: Message) -> None:
+        """Tell who watches."""
+        if self.feed.watched:
+            self.feed.publish({**message.to_control(), "type": "message"})
+
+    def views_changed(self, user: str) -> None:
+        """Tell who watches."""
+        if self.feed.watched:
+            self.feed.publish({"type": "view", "user": user, "views": self.shown_views(user)})
+
+    def changed(self) -> None:
+        """Tell who watches that people, channels, faults or sockets are no longer what they were."""
+        self.feed.publish({"type": "state"})
+
+    def shown_views(self, user: str) -> list[dict[str, Any]]:
+        """A person's open modals, bottom first."""
+        return [view.to_slack() for view in self.views.stack(user)]

@@ -1,0 +1,157 @@
+/**
+ * Block Kit as nodes.
+ *
+ * A surface says what a message and a modal do differently: `press(block, element, selected)` when something is
+ * pressed, `waiting(action_id)` and `failure(block)` for what became of it. A modal also has inputs:
+ * `draft(block)`, `state(block)`, `keep(block, value)` and `error(block_id)`.
+ */
+
+import { el, icon } from "./dom.js";
+import { INTERACTIVE_INPUTS, renderInput } from "./inputs.js";
+import { richText } from "./rich_text.js";
+import { plain, textNodes } from "./text.js";
+
+/** Draw the blocks of a message or a modal. */
+export function renderBlocks(blocks, surface) {
+  return blocks.map((block) => {
+    const draw = BLOCKS[block.type] ?? unsupported;
+    return el(
+      "div",
+      { class: `block block-${block.type}`, "data-block-id": block.block_id },
+      draw(block, surface),
+    );
+  });
+}
+
+const BLOCKS = {
+  header: (block) => el(`h${Math.min((block.level ?? 1) + 2, 6)}`, {}, plain(block.text)),
+  divider: () => el("hr"),
+  rich_text: richText,
+  section: (block, surface) => [
+    el(
+      "div",
+      { class: "section-body" },
+      block.text && el("div", { class: "text" }, textNodes(block.text)),
+      block.fields &&
+        el(
+          "div",
+          { class: "fields" },
+          block.fields.map((field) => el("div", { class: "text" }, textNodes(field))),
+        ),
+    ),
+    block.accessory && el("div", { class: "accessory" }, renderElement(block, block.accessory, surface)),
+    failureNote(block, surface),
+  ],
+  context: (block) =>
+    block.elements.map((item) =>
+      el("span", { class: "text" }, item.type === "image" ? item.alt_text : textNodes(item)),
+    ),
+  actions: (block, surface) => [
+    el(
+      "div",
+      { class: "buttons" },
+      block.elements.map((element) => renderElement(block, element, surface)),
+    ),
+    failureNote(block, surface),
+  ],
+  input: (block, surface) => (surface.keep ? renderField(block, surface) : unsupported(block)),
+};
+
+/** A block this page cannot draw is named, never left out. */
+const unsupported = (block) =>
+  el(
+    "p",
+    { class: "unsupported" },
+    `This page does not draw “${block.type}” blocks. Its JSON shows everything.`,
+  );
+
+function renderElement(block, element, surface) {
+  if (element.type === "button") return button(block, element, surface);
+  if (element.type === "overflow") return overflow(block, element, surface);
+  if (INTERACTIVE_INPUTS.has(element.type)) {
+    const label = element.placeholder ? plain(element.placeholder) : element.action_id;
+    return renderInput(element, { label, onChange: (selected) => surface.press(block, element, selected) });
+  }
+  return unsupported(element);
+}
+
+function button(block, element, surface) {
+  const waiting = surface.waiting(element.action_id);
+  return el(
+    "button",
+    {
+      type: "button",
+      class: `button ${element.style ?? ""} ${waiting === "pressed" ? "busy" : ""}`,
+      "data-action-id": element.action_id,
+      "aria-label": element.accessibility_label,
+      "aria-disabled": waiting ? "true" : undefined,
+      "aria-busy": waiting === "pressed" ? "true" : undefined,
+      onclick: () => !waiting && surface.press(block, element),
+    },
+    plain(element.text),
+  );
+}
+
+function overflow(block, element, surface) {
+  const choose = ({ target }) => target.value && surface.press(block, element, target.value);
+  return el(
+    "select",
+    {
+      class: "control compact",
+      "data-action-id": element.action_id,
+      "aria-label": "More actions",
+      onchange: choose,
+    },
+    el("option", { value: "" }, "More…"),
+    element.options.map((option) => el("option", { value: option.value }, plain(option.text))),
+  );
+}
+
+function failureNote(block, surface) {
+  const failure = surface.failure(block);
+  return (
+    failure &&
+    el("p", { class: "failure", role: "alert", "data-testid": "click-failure" }, icon("alert"), failure)
+  );
+}
+
+function renderField(block, surface) {
+  const { element, block_id: id } = block;
+  const control = `input-${id}`;
+  const error = surface.error(id);
+  const describedBy = [block.hint && `${control}-hint`, error && `${control}-error`]
+    .filter(Boolean)
+    .join(" ");
+  const label = plain(block.label);
+  return el(
+    "div",
+    { class: `field ${error ? "invalid" : ""}` },
+    el(
+      "label",
+      { for: control, id: `${control}-label` },
+      label,
+      block.optional && el("span", { class: "optional" }, " (optional)"),
+    ),
+    renderInput(element, {
+      id: control,
+      describedBy: describedBy || undefined,
+      invalid: Boolean(error),
+      required: !block.optional,
+      draft: surface.draft(block),
+      state: surface.state(block),
+      onChange: (value) => surface.keep(block, value),
+    }),
+    error && errorNote(id, error),
+    block.hint && el("p", { class: "hint", id: `${control}-hint` }, plain(block.hint)),
+  );
+}
+
+/** What is wrong with one input, placed beside it. */
+export function errorNote(blockId, text) {
+  return el(
+    "p",
+    { class: "error", id: `input-${blockId}-error`, "data-error-for": blockId },
+    icon("alert"),
+    text,
+  );
+}

@@ -1,0 +1,104 @@
+/** Building the page's nodes. Text always arrives as text nodes, so nothing a message says can become markup. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+const ICONS = {
+  alert: "M8 1.8 15 14H1L8 1.8Zm0 4.4v3.6m0 1.9v.4",
+  back: "M9.8 3 4.8 8l5 5",
+  braces: "M6 2.5C3.5 2.5 5 7 2.5 8 5 9 3.5 13.5 6 13.5m4-11C12.5 2.5 11 7 13.5 8 11 9 12.5 13.5 10 13.5",
+  close: "m3.5 3.5 9 9m0-9-9 9",
+  copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",
+  down: "m3.5 6 4.5 4.5L12.5 6",
+  eye: "M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8Zm6.5 1.8a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6Z",
+  house: "M2.5 7.5 8 2.8l5.5 4.7v6h-4v-4h-3v4h-4z",
+  lock: "M3.5 7.5h9v6h-9zm2-0V5a2.5 2.5 0 0 1 5 0v2.5",
+  shield: "M8 1.6 13.4 3.6v4.2c0 3.2-2.2 5.4-5.4 6.6-3.2-1.2-5.4-3.4-5.4-6.6V3.6Zm-2.5 6.3 1.9 1.9 3.3-3.6",
+  reply: "M6.5 3.5 2.5 7.5l4 4M2.5 7.5h7a4 4 0 0 1 4 4v1",
+};
+
+/** Create an element: attributes by name, listeners as `onclick`; absent values and children are left out. */
+export function el(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(
+    ...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false),
+  );
+  return node;
+}
+
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  const path = document.createElementNS(SVG, "path");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+/**
+ * Make a list's children agree with `items`, rebuilding only those whose signature changed.
+ *
+ * An item is `{key, signature, build}`. Nodes that stay are not moved, so focus and open details stay as well.
+ */
+export function reconcile(list, items) {
+  const known = new Map([...list.children].map((node) => [node.dataset.key, node]));
+  let position = list.firstElementChild;
+  for (const { key, signature, build } of items) {
+    let node = known.get(key);
+    known.delete(key);
+    if (node?.signature !== signature) {
+      const fresh = build(node);
+      fresh.dataset.key = key;
+      fresh.signature = signature;
+      if (node === position) position = node?.nextElementSibling ?? null;
+      replaceKeepingFocus(node, fresh);
+      node = fresh;
+      if (!node.isConnected) list.insertBefore(node, position);
+      else position = node.nextElementSibling;
+    } else if (node === position) {
+      position = node.nextElementSibling;
+    } else {
+      list.insertBefore(node, position);
+    }
+  }
+  for (const node of known.values()) node.remove();
+}
+
+function replaceKeepingFocus(old, fresh) {
+  if (!old?.isConnected) return;
+  const focus = old.contains(document.activeElement) ? focusKey(document.activeElement) : undefined;
+  old.replaceWith(fresh);
+  if (focus) restoreFocus(focus);
+}
+
+/** Say where the focus is, in words that survive a redrawing of the message. */
+export function focusKey(node) {
+  const owner = node?.closest("[data-ts]");
+  return (
+    owner && {
+      ts: owner.dataset.ts,
+      action: node.closest("[data-action-id]")?.dataset.actionId,
+      hook: node.dataset.hook,
+    }
+  );
+}
+
+/** Put the focus back where it was, or on the message when its button is gone. */
+export function restoreFocus({ ts, action, hook }) {
+  const owner = document.querySelector(`[data-ts="${CSS.escape(ts)}"]`);
+  const button =
+    (action && owner?.querySelector(`[data-action-id="${CSS.escape(action)}"]`)) ||
+    (hook && owner?.querySelector(`[data-hook="${CSS.escape(hook)}"]`));
+  (button || owner)?.focus({ preventScroll: true });
+}
+
+/** Tell people who listen to the page in place of seeing it. */
+export function announce(text) {
+  document.querySelector("#announcer").replaceChildren(el("p", {}, text));
+}

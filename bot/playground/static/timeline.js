@@ -1,0 +1,227 @@
+/** A channel's messages: cards, and replies under their parents. */
+
+import { api } from "./api.js";
+import { renderBlocks } from "./blocks.js";
+import { announce, el, icon, reconcile } from "./dom.js";
+import { avatar, flags, isApp, person, personName } from "./directory.js";
+import { createPresses } from "./presses.js";
+import { clock, day, fullTime, mrkdwn } from "./text.js";
+
+const NEAR_END = 120;
+
+/** Message timestamps are seconds since 1970, as text. */
+const momentOf = (ts) => new Date(Number(ts) * 1000);
+
+/**
+ * Make the timeline.
+ *
+ * Args:
+ *   reader: who the page acts as.
+ *   onAnswer: called with the answer to every press.
+ *   onReply: called with a message that the person wants to answer in its thread.
+ *   onInspect: called with a message whose JSON is wanted.
+ */
+export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
+  const list = document.querySelector("[data-testid=timeline]");
+  const scroller = list.closest(".scroller");
+  const newer = document.querySelector("#newer");
+  const folded = new Set();
+  const presses = createPresses({ onChange: () => draw(), onAnswer });
+  let place;
+  let context;
+  let messages = [];
+  let known = new Set();
+  let unseen;
+  let settled = false;
+
+  /** Show a place's messages. `place` changes when another reader or channel is shown, `context` when names do. */
+  function show(nextPlace, nextMessages, nextContext) {
+    const wasHere = nextPlace === place;
+    const atEnd = distanceToEnd() < NEAR_END;
+    const before = known;
+    [place, messages, context] = [nextPlace, nextMessages, nextContext];
+    known = new Set(messages.map(keyOf));
+    settled = wasHere;
+    draw();
+    settled = true;
+    const fresh = wasHere ? messages.filter((message) => !before.has(keyOf(message))) : [];
+    for (const message of fresh) announce(`New message from ${personName(message.user)}`);
+    if (!wasHere) scrollToEnd();
+    else if (fresh.length) reveal(fresh, atEnd);
+  }
+
+  /** Show what is new: at once where the person wrote it, is answered by it, or reads the end; else on request. */
+  function reveal(fresh, atEnd) {
+    const mine = fresh.find((message) => message.ephemeral_for || message.user === reader());
+    if (mine) row(mine)?.scrollIntoView({ block: "nearest" });
+    else if (atEnd) scrollToStartOf(fresh[0]);
+    else {
+      unseen ??= fresh[0];
+      newer.hidden = false;
+    }
+  }
+
+  const draw = () => reconcile(list, rows());
+
+  function rows() {
+    const parents = new Map(messages.map((message) => [message.ts, []]));
+    const isReply = (message) =>
+      message.thread_ts && message.thread_ts !== message.ts && parents.has(message.thread_ts);
+    for (const message of messages) if (isReply(message)) parents.get(message.thread_ts).push(message);
+    const found = [];
+    let lastDay = "";
+    for (const message of messages.filter((each) => !isReply(each))) {
+      const today = day(momentOf(message.ts));
+      if (today !== lastDay) found.push(dayRow(today));
+      lastDay = today;
+      found.push(messageRow(message));
+      const replies = parents.get(message.ts);
+      if (replies.length) found.push(threadRow(message, replies.length));
+      if (!folded.has(message.ts)) found.push(...replies.map((reply) => messageRow(reply, true)));
+    }
+    return found;
+  }
+
+  const dayRow = (name) => ({
+    key: `day-${name}`,
+    signature: name,
+    build: () => el("li", { class: "day" }, el("span", {}, name)),
+  });
+
+  function threadRow(parent, count) {
+    const open = !folded.has(parent.ts);
+    const toggle = () => {
+      folded.has(parent.ts) ? folded.delete(parent.ts) : folded.add(parent.ts);
+      draw();
+      list.querySelector(`[data-thread="${parent.ts}"]`)?.focus();
+    };
+    const label = `${count} ${count === 1 ? "reply" : "replies"}`;
+    const button = () =>
+      el(
+        "button",
+        {
+          type: "button",
+          class: "thread-toggle",
+          "data-thread": parent.ts,
+          "aria-expanded": String(open),
+          onclick: toggle,
+        },
+        icon("down"),
+        label,
+      );
+    return {
+      key: `thread-${parent.ts}`,
+      signature: label + open,
+      build: () => el("li", { class: "thread" }, button()),
+    };
+  }
+
+  function messageRow(message, reply = false) {
+    const content = JSON.stringify(message);
+    return {
+      key: keyOf(message),
+      signature: JSON.stringify([content, presses.last(ownerOf(message), message.blocks), context, reply]),
+      build: (old) => {
+        const news = old ? old.content !== content && "is-changed" : settled && "is-new";
+        return Object.assign(
+          el("li", { class: `row ${reply ? "is-reply" : ""} ${news || ""}` }, article(message)),
+          { content },
+        );
+      },
+    };
+  }
+
+  function article(message) {
+    const moment = momentOf(message.ts);
+    const name = personName(message.user);
+    const content = message.blocks?.length
+      ? renderBlocks(message.blocks, surfaceOf(message))
+      : el("div", { class: "text" }, mrkdwn(message.text ?? ""));
+    return el(
+      "article",
+      {
+        class: `message ${message.ephemeral_for ? "is-ephemeral" : ""}`,
+        "data-ts": message.ts,
+        "data-user": message.user,
+        "data-ephemeral": message.ephemeral_for,
+        "aria-label": `${name}, ${clock(moment)}`,
+        tabindex: "-1",
+      },
+      avatar(message.user),
+      el(
+        "div",
+        { class: "message-body" },
+        message.ephemeral_for && el("p", { class: "only-you" }, icon("eye"), "Only visible to you"),
+        el(
+          "header",
+          {},
+          el("strong", {}, name),
+          isApp(message.user)
+            ? el("span", { class: "tag" }, "App")
+            : flags(person(message.user) ?? {}).map((flag) => el("span", { class: "tag" }, flag)),
+          el("time", { datetime: moment.toISOString(), title: fullTime(moment) }, clock(moment)),
+          el(
+            "span",
+            { class: "tools" },
+            !message.ephemeral_for && tool("reply", "Reply", message, onReply),
+            tool("json", "JSON", message, onInspect),
+          ),
+        ),
+        el(
+          "div",
+          { class: "content" },
+          content,
+          message.edited && el("span", { class: "edited" }, "(edited)"),
+        ),
+      ),
+    );
+  }
+
+  const tool = (hook, label, message, act) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "tool",
+        "data-hook": hook,
+        "aria-label": `${label}: message of ${clock(momentOf(message.ts))}`,
+        onclick: () => act(message),
+      },
+      icon(hook === "json" ? "braces" : "reply"),
+      label,
+    );
+
+  const ownerOf = (message) => `${reader()} ${keyOf(message)}`;
+
+  function surfaceOf(message) {
+    const { channel, ts, blocks } = message;
+    return presses.surface(ownerOf(message), blocks, (press) =>
+      api.click({ user: reader(), channel, ts, ...press }),
+    );
+  }
+
+  const row = (message) => list.querySelector(`[data-key="${CSS.escape(keyOf(message))}"]`);
+  const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+
+  function scrollToEnd() {
+    scroller.scrollTop = scroller.scrollHeight;
+    [unseen, newer.hidden] = [undefined, true];
+  }
+
+  /** Scroll towards the end, but not past the first line of this message. */
+  function scrollToStartOf(message) {
+    scrollToEnd();
+    const above =
+      scroller.getBoundingClientRect().top - (row(message)?.getBoundingClientRect().top ?? Infinity);
+    if (above > 0) scroller.scrollTop -= above;
+  }
+
+  newer.addEventListener("click", () => scrollToStartOf(unseen));
+  scroller.addEventListener("scroll", () => {
+    if (distanceToEnd() < NEAR_END) [unseen, newer.hidden] = [undefined, true];
+  });
+
+  return { show };
+}
+
+const keyOf = (message) => `${message.channel}/${message.ts}/${message.ephemeral_for ?? ""}`;

@@ -1,0 +1,52 @@
+"""Socket Mode: two connections, since Slack's client closes one before it opens the next."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError
+
+logger = logging.getLogger(__name__)
+
+CONNECTIONS = 2
+MOST_CONNECTIONS = 10
+"""Slack hands each click to one of at most ten connections of an app."""
+
+
+class Sockets:
+    """The connections of one process."""
+
+    def __init__(self, bolt: AsyncApp, app_token: str) -> None:
+        self._handlers = [AsyncSocketModeHandler(bolt, app_token) for _ in range(CONNECTIONS)]
+        self._open: list[AsyncSocketModeHandler] = []
+
+    async def connect(self) -> str | None:
+        """Open the connections that are not open yet; say what keeps them closed, `None` when all are open."""
+        for handler in self._handlers[len(self._open) :]:
+            try:
+                await handler.connect_async()  # type: ignore[no-untyped-call]  # as Bolt ships it
+            except SlackApiError as error:
+                return f"Socket Mode: {error.response.get('error')}: check SLACK_APP_TOKEN"
+            except (TimeoutError, OSError) as error:
+                return f"Socket Mode: {error}"
+            handler.client.message_listeners.append(_watch_hello)
+            self._open.append(handler)
+        return None
+
+    async def is_connected(self) -> bool:
+        """Whether clicks can arrive: one connection is enough."""
+        return any([await handler.client.is_connected() for handler in self._open])
+
+    async def close(self) -> None:
+        """Take no more clicks."""
+        for handler in self._open:
+            await handler.close_async()  # type: ignore[no-untyped-call]  # as Bolt ships it
+
+
+async def _watch_hello(_client: Any, message: Mapping[str, Any], _raw: str | None) -> None:
+    connections = message.get("num_connections")
+    if isinstance(connections, int) and connections >= MOST_CONNECTIONS:
+        # Ghosts of broken connections take clicks and lose them (python-slack-sdk issue 1940).
+        logger.error("socket.crowded", extra={"connections": connections})

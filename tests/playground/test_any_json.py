@@ -1,0 +1,109 @@
+"""Whatever an app sends, the verdict is Slack's, never a fault of the stand-in."""
+
+import contextlib
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.playground import check_message, check_view
+from bot.playground.errors import SlackError
+from bot.playground.limits import check_metadata
+
+KEYS = [
+    *(
+        "type",
+        "text",
+        "blocks",
+        "elements",
+        "element",
+        "accessory",
+        "fields",
+        "label",
+        "options",
+        "option_groups",
+    ),
+    *("value", "action_id", "block_id", "initial_option", "initial_options", "initial_value", "min_value"),
+    *(
+        "is_decimal_allowed",
+        "title",
+        "submit",
+        "rows",
+        "child_blocks",
+        "style",
+        "confirm",
+        "url",
+        "max_length",
+    ),
+    *("dispatch_action", "focus_on_load", "event_type", "event_payload"),
+]
+TYPES = [
+    *(
+        "section",
+        "header",
+        "actions",
+        "context",
+        "divider",
+        "image",
+        "rich_text",
+        "input",
+        "markdown",
+        "table",
+    ),
+    *(
+        "container",
+        "modal",
+        "home",
+        "plain_text",
+        "mrkdwn",
+        "button",
+        "static_select",
+        "checkboxes",
+        "overflow",
+    ),
+    *(
+        "plain_text_input",
+        "number_input",
+        "datepicker",
+        "rich_text_section",
+        "rich_text_preformatted",
+        "raw_text",
+    ),
+]
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(TYPES)
+anything = st.recursive(
+    scalars | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+        | st.builds(
+            lambda kind, rest: {**rest, "type": kind},
+            st.sampled_from(TYPES),
+            st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.none() | st.text(max_size=5), blocks=anything)
+def test_any_message_gets_a_verdict(text, blocks):
+    """Accepted or refused."""
+    with contextlib.suppress(SlackError):
+        check_message(text, blocks)
+
+
+@settings(max_examples=300, deadline=None)
+@given(view=anything)
+def test_any_view_gets_a_verdict(view):
+    """Accepted or refused."""
+    with contextlib.suppress(SlackError):
+        check_view(view)
+
+
+@settings(max_examples=200, deadline=None)
+@given(metadata=anything)
+def test_any_metadata_gets_a_verdict(metadata):
+    """Accepted or refused."""
+    with contextlib.suppress(SlackError):
+        check_metadata(metadata)

@@ -1,0 +1,258 @@
+"""Buttons, menus and commands, pressed by people and heard by a real Bolt app."""
+
+import asyncio
+
+import pytest
+from slack_sdk.errors import SlackApiError
+
+from bot.playground import Timing
+from bot.playground.errors import ControlError
+from tests.playground.builders import actions, button, modal, option, section
+
+CHANNEL = "C0APPROVALS"
+
+
+async def post(slack, *blocks, **fields):
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="card", blocks=list(blocks), **fields)
+    return posted["ts"]
+
+
+async def test_click_reaches_its_listener_and_is_acknowledged(slack, app, over_sockets, control):
+    """The person sees that it worked, and so does the list of deliveries."""
+    heard = asyncio.Queue()
+
+    @app.action("approve")
+    async def approve(ack, body):
+        heard.put_nowait(body["user"]["id"])
+        await ack()
+
+    ts = await post(slack, actions())
+    answer = await control.click("U0DANA", CHANNEL, ts, "approve")
+
+    assert answer["ack"]["ok"] is True
+    assert heard.get_nowait() == "U0DANA"
+    [delivery] = await control.deliveries("block_actions")
+    assert (delivery["id"], delivery["outcome"], delivery["transport"]) == (
+        answer["delivery"],
+        "acked",
+        "socket",
+    )
+
+
+async def test_payload_of_a_click_has_slacks_keys(slack, app, over_sockets, control):
+    """Key for key what apps rely on."""
+
+    @app.action("approve")
+    async def approve(ack):
+        await ack()
+
+    first = await post(slack, section("first"))
+    ts = await post(slack, actions(button(style="primary"), block_id="buttons"), thread_ts=first)
+    await control.click("U0DANA", CHANNEL, ts, "approve")
+
+    [delivery] = await control.deliveries("block_actions")
+    payload = delivery["payload"]
+    assert set(payload) == {
+        *("type", "user", "api_app_id", "token", "team", "enterprise", "is_enterprise_install", "container"),
+        *("trigger_id", "channel", "message", "state", "response_url", "actions"),
+    }
+    assert payload["user"] == {"id": "U0DANA", "username": "dana", "name": "dana", "team_id": "T0PLAY"}
+    assert payload["team"] == {"id": "T0PLAY", "domain": "playground"}
+    assert payload["channel"] == {"id": CHANNEL, "name": "approvals"}
+    assert payload["container"] == {
+        "type": "message",
+        "message_ts": ts,
+        "channel_id": CHANNEL,
+        "is_ephemeral": False,
+        "thread_ts": first,
+    }
+    assert payload["message"]["ts"] == ts
+    assert payload["state"] == {"values": {}}
+    [action] = payload["actions"]
+    assert action.pop("action_ts")
+    assert action == {
+        "type": "button",
+        "action_id": "approve",
+        "block_id": "buttons",
+        "text": {"type": "plain_text", "text": "Approve", "emoji": True},
+        "value": "id-1",
+        "style": "primary",
+    }
+
+
+async def test_click_of_a_stranger_names_their_own_team(slack, app, over_sockets, control):
+    """In a shared channel `team` is the app's and `user.team_id` the clicker's."""
+
+    @app.action("approve")
+    async def approve(ack, client):
+        await client.users_info(user="U0CONN")
+        await ack()
+
+    posted = await slack.chat_postMessage(channel="C0SHARED", text="x", blocks=[actions()])
+    answer = await control.click("U0CONN", "C0SHARED", posted["ts"], "approve")
+
+    [delivery] = await control.deliveries("block_actions")
+    assert answer["ack"]["ok"]
+    assert delivery["payload"]["team"]["id"] == "T0PLAY"
+    assert delivery["payload"]["user"]["team_id"] == "T0OTHER"
+
+
+async def test_chosen_option_is_in_the_action_and_stays_in_the_state(slack, app, over_sockets, control):
+    """A menu of a message keeps what each person chose."""
+
+    @app.action("menu")
+    @app.action("approve")
+    async def anything(ack):
+        await ack()
+
+    menu = {"type": "static_select", "action_id": "menu", "options": [option("1"), option("2", "Two")]}
+    ts = await post(slack, actions(menu, button(), block_id="b"))
+    await control.click("U0DANA", CHANNEL, ts, "menu", selected="2")
+    await control.click("U0DANA", CHANNEL, ts, "approve")
+    await control.click("U0ERIK", CHANNEL, ts, "approve")
+
+    chose, dana, erik = [each["payload"] for each in await control.deliveries("block_actions")]
+    assert chose["actions"][0]["selected_option"]["value"] == "2"
+    assert dana["state"]["values"]["b"]["menu"]["selected_option"]["value"] == "2"
+    assert erik["state"]["values"]["b"]["menu"]["selected_option"] is None
+
+
+@pytest.mark.parametrize("timing", [Timing(acknowledge=0.3)])
+async def test_unacknowledged_click_fails_visibly_and_is_not_repeated(slack, app, over_sockets, control):
+    """Slack never sends a click again."""
+    heard = []
+
+    @app.action("approve")
+    async def approve(body):
+        heard.append(body["user"]["id"])
+        await asyncio.sleep(0.5)
+
+    ts = await post(slack, actions())
+    answer = await control.click("U0DANA", CHANNEL, ts, "approve")
+    await asyncio.sleep(0.3)
+
+    assert answer["ack"] == {"ok": False, "ms": None, "error": "no acknowledgement within 0.3 seconds"}
+    assert heard == ["U0DANA"]
+    assert len(await control.deliveries()) == 1
+
+
+async def test_click_without_an_app_fails_visibly(slack, control):
+    """Nobody is connected."""
+    ts = await post(slack, actions())
+
+    answer = await control.click("U0DANA", CHANNEL, ts, "approve")
+
+    assert (answer["ack"]["ok"], answer["ack"]["error"]) == (False, "the app has no open socket")
+
+
+async def test_ephemeral_message_is_clicked_by_its_reader_alone(slack, app, over_sockets, control):
+    """Nobody else sees it, and the app does not get it back."""
+
+    @app.action("approve")
+    async def approve(ack):
+        await ack()
+
+    posted = await slack.chat_postEphemeral(channel=CHANNEL, user="U0DANA", text="x", blocks=[actions()])
+    await control.click("U0DANA", CHANNEL, posted["message_ts"], "approve")
+
+    [delivery] = await control.deliveries("block_actions")
+    assert delivery["payload"]["container"]["is_ephemeral"] is True
+    assert "message" not in delivery["payload"]
+    with pytest.raises(ControlError, match="U0ERIK sees no message"):
+        await control.click("U0ERIK", CHANNEL, posted["message_ts"], "approve")
+
+
+async def test_trigger_opens_one_view(slack, app, over_sockets, control):
+    """A `trigger_id` is used up by its first exchange."""
+    errors = []
+
+    @app.action("approve")
+    async def approve(ack, body, client):
+        await ack()
+        await client.views_open(trigger_id=body["trigger_id"], view=modal())
+        try:
+            await client.views_open(trigger_id=body["trigger_id"], view=modal())
+        except SlackApiError as error:
+            errors.append(error.response["error"])
+
+    answer = await control.click("U0DANA", CHANNEL, await post(slack, actions()), "approve")
+
+    assert [view["callback_id"] for view in answer["views"]] == ["form"]
+    assert errors == ["exchanged_trigger_id"]
+
+
+@pytest.mark.parametrize("timing", [Timing(trigger=0.05)])
+async def test_trigger_expires(slack, app, over_sockets, control):
+    """After three seconds, here far fewer, it opens nothing."""
+    triggers = []
+
+    @app.action("approve")
+    async def approve(ack, body):
+        triggers.append(body["trigger_id"])
+        await ack()
+
+    await control.click("U0DANA", CHANNEL, await post(slack, actions()), "approve")
+    await asyncio.sleep(0.1)
+
+    with pytest.raises(SlackApiError, match="expired_trigger_id"):
+        await slack.views_open(trigger_id=triggers[0], view=modal())
+
+
+async def test_made_up_trigger_is_invalid(slack):
+    """Only Slack makes them."""
+    with pytest.raises(SlackApiError, match="invalid_trigger_id"):
+        await slack.views_open(trigger_id="1.2.abc", view=modal())
+
+
+async def test_command_shows_what_its_acknowledgement_says(app, over_sockets, control):
+    """To the person alone, unless it says `in_channel`."""
+
+    @app.command("/approvals")
+    async def approvals(ack, command):
+        loud = {"response_type": "in_channel"} if command["text"] == "loud" else {}
+        await ack(text=f"asked by {command['user_id']}", **loud)
+
+    quiet = await control.command("U0DANA", CHANNEL, "/approvals", "list")
+    loud = await control.command("U0DANA", CHANNEL, "/approvals", "loud")
+
+    assert [message["ephemeral_for"] for message in quiet["messages"]] == ["U0DANA"]
+    assert quiet["messages"][0]["text"] == "asked by U0DANA"
+    assert "ephemeral_for" not in loud["messages"][0]
+    [delivery, _] = await control.deliveries("slash_command")
+    assert delivery["payload"]["channel_name"] == "approvals"
+    assert delivery["payload"]["is_enterprise_install"] == "false"
+
+
+async def test_command_can_open_a_modal(app, over_sockets, control):
+    """Its `trigger_id` is as good as a click's."""
+
+    @app.command("/approvals")
+    async def approvals(ack, body, client):
+        await ack()
+        await client.views_open(trigger_id=body["trigger_id"], view=modal())
+
+    answer = await control.command("U0DANA", CHANNEL, "/approvals")
+
+    assert answer["views"][0]["callback_id"] == "form"
+
+
+@pytest.mark.parametrize(
+    ("press", "sentence"),
+    [
+        (("U0NOBODY", CHANNEL, "1.1", "approve"), "There is nobody called 'U0NOBODY'"),
+        (("U0DANA", "C0NONE", "1.1", "approve"), "There is no channel 'C0NONE'"),
+        (("U0DANA", CHANNEL, "1.1", "approve"), "U0DANA sees no message 1.1"),
+    ],
+)
+async def test_impossible_click_is_told_in_a_sentence(control, press, sentence):
+    """The control API names what is not there."""
+    with pytest.raises(ControlError, match=sentence):
+        await control.click(*press)
+
+
+async def test_click_on_a_button_that_is_gone_names_what_is_there(slack, control):
+    """An edit took the button away."""
+    ts = await post(slack, actions(button("reject")))
+
+    with pytest.raises(ControlError, match="There is no element 'approve' there; it has reject"):
+        await control.click("U0DANA", CHANNEL, ts, "approve")

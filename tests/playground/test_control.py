@@ -1,0 +1,162 @@
+"""The control API: what there is to see and to change."""
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from bot.playground.errors import ControlError
+from tests.playground.builders import section
+
+CHANNEL = "C0APPROVALS"
+
+
+async def test_workspace_starts_with_its_people_and_channels(control):
+    """Approvers, a bystander, a guest, and everybody who must be refused."""
+    state = await control.state()
+
+    assert {person["id"] for person in state["people"]} == {
+        *("U0DANA", "U0ERIK", "U0MIRA", "U0NOOR", "U0GUEST", "U0LEFT", "U0CONN", "U0ROBO", "U0BOT"),
+    }
+    assert [group["handle"] for group in state["groups"]] == ["ops"]
+    assert {channel["id"] for channel in state["channels"]} == {CHANNEL, "C0PRIVATE", "C0OLD", "C0SHARED"}
+    assert (state["limits"], state["sockets"], state["faults"]) == (False, 0, [])
+
+
+async def test_people_groups_and_channels_are_made_and_changed(control, slack):
+    """Seen by the app at once."""
+    await control.person("U0NEW", name="Nia")
+    await control.person("U0NEW", is_restricted=True)
+    await control.group("S0NEW", handle="new", users=["U0NEW"])
+    await control.channel("C0NEW", name="new", members=["U0BOT", "U0NEW"], is_private=True)
+    await control.channel("C0OLD", members=[])
+
+    assert (await slack.users_info(user="U0NEW"))["user"]["is_restricted"] is True
+    assert (await slack.usergroups_users_list(usergroup="S0NEW"))["users"] == ["U0NEW"]
+    assert (await slack.conversations_info(channel="C0NEW"))["channel"]["is_private"] is True
+    assert (await slack.conversations_members(channel="C0OLD"))["members"] == []
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda control: control.person("U0DANA", colour="red"), "colour cannot be set"),
+        (lambda control: control.person("U0DANA", deleted="yes"), "deleted cannot be set to 'yes'"),
+        (lambda control: control.group("S0OPS", users=["U0NOBODY"]), "There is nobody called 'U0NOBODY'"),
+        (lambda control: control.channel("C0NEW", members=["U0NOBODY"]), "There is nobody called 'U0NOBODY'"),
+        (lambda control: control.delivery(disconnect="please"), "disconnect is warning or refresh_requested"),
+        (lambda control: control.verify_url(), "url_verification needs HTTP delivery"),
+        (lambda control: control.messages("C0NONE"), "There is no channel 'C0NONE'"),
+    ],
+)
+async def test_impossible_wish_is_told_in_a_sentence(control, make, sentence):
+    """What is wrong, and with what."""
+    with pytest.raises(ControlError, match=sentence):
+        await make(control)
+
+
+async def test_calls_are_listed_by_method_and_number(control, slack):
+    """What the app asked for, and what it was told."""
+    await slack.chat_postMessage(channel=CHANNEL, text="one")
+    [first] = await control.calls("chat.postMessage")
+    await slack.auth_test()
+    await slack.chat_postMessage(channel=CHANNEL, text="two")
+
+    later = await control.calls(since=first["n"])
+
+    assert (first["args"]["text"], first["ok"], first["http_status"]) == ("one", True, 200)
+    assert [call["method"] for call in later] == ["auth.test", "chat.postMessage"]
+
+
+async def test_person_writes_and_answers_in_a_thread(control):
+    """Messages of people are messages like others."""
+    first = await control.message("U0DANA", CHANNEL, "hello")
+    await control.message("U0ERIK", CHANNEL, "hi", thread_ts=first["ts"])
+
+    written = await control.messages(CHANNEL)
+
+    assert [(message["user"], message["text"]) for message in written] == [
+        ("U0DANA", "hello"),
+        ("U0ERIK", "hi"),
+    ]
+    assert written[0]["reply_count"] == 1
+
+
+async def test_stream_tells_every_change(control, slack):
+    """Messages as they come, change and go, and what was switched."""
+    seen = asyncio.Queue()
+
+    async def watch():
+        async with aclosing(control.stream()) as changes:
+            async for change in changes:
+                seen.put_nowait(change)
+
+    watching = asyncio.create_task(watch())
+    async with asyncio.timeout(5):
+        while seen.empty():
+            await control.set_scopes("chat:write")
+            await control.person("U0DANA")
+            await asyncio.sleep(0.01)
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[section()])
+    await slack.chat_delete(channel=CHANNEL, ts=posted["ts"])
+
+    changes = []
+    async with asyncio.timeout(5):
+        while not changes or changes[-1]["type"] != "deleted":
+            changes.append(await seen.get())
+    watching.cancel()
+
+    assert {change["type"] for change in changes} == {"state", "message", "deleted"}
+    assert changes[-2]["text"] == "x"
+
+
+async def test_waiting_for_a_message_finds_one_that_is_there_and_one_that_comes(control, slack):
+    """Neither can be missed."""
+    there = await slack.chat_postMessage(channel=CHANNEL, text="there")
+    assert (await control.wait_for_message(lambda message: message["text"] == "there"))["ts"] == there["ts"]
+
+    coming = asyncio.create_task(control.wait_for_message(lambda message: message["text"] == "edited"))
+    await asyncio.sleep(0.05)
+    await slack.chat_update(channel=CHANNEL, ts=there["ts"], text="edited")
+
+    assert (await coming)["ts"] == there["ts"]
+
+
+async def test_waiting_in_vain_tells_what_is_there(control, slack):
+    """A failing test shows what the channel holds."""
+    await slack.chat_postMessage(channel=CHANNEL, text="something else")
+
+    with pytest.raises(TimeoutError, match="something else"):
+        await control.wait_for_message(lambda message: message["text"] == "never", within=0.1)
+
+
+async def test_reset_brings_the_defaults_back_and_keeps_sockets(control, slack, over_sockets):
+    """The next test starts anew with the app still connected."""
+    await slack.chat_postMessage(channel=CHANNEL, text="x")
+    await control.person("U0NEW", name="Nia")
+    await control.fault("*", "error", times=None)
+    await control.revoke_token()
+    await control.set_limits(enabled=True)
+
+    await control.reset()
+
+    state = await control.state()
+    assert "U0NEW" not in {person["id"] for person in state["people"]}
+    assert (state["faults"], state["token"]["revoked"], state["limits"], state["sockets"]) == (
+        [],
+        False,
+        False,
+        1,
+    )
+    assert await control.messages() == []
+    assert await control.calls() == []
+
+
+async def test_logs_are_capped(control, slack, monkeypatch):
+    """A long run keeps the latest 2,000 calls."""
+    await asyncio.gather(*(slack.auth_test() for _ in range(2_010)))
+
+    calls = await control.calls()
+
+    assert len(calls) == 2_000
+    assert calls[-1]["n"] == 2_010

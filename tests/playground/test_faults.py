@@ -1,0 +1,163 @@
+"""Faults that are switched on, met with the real client."""
+
+import asyncio
+
+import pytest
+from aiohttp import ClientError
+from slack_sdk.errors import SlackApiError
+from slack_sdk.http_retry.builtin_async_handlers import (
+    AsyncConnectionErrorRetryHandler,
+    AsyncServerErrorRetryHandler,
+)
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.playground.errors import ControlError
+
+CHANNEL = "C0APPROVALS"
+
+
+async def post(slack):
+    return await slack.chat_postMessage(channel=CHANNEL, text="x")
+
+
+async def test_slack_error_comes_once_and_nothing_is_posted(slack, control):
+    """A fault hits as many calls as it says."""
+    await control.fault("chat.postMessage", "error", error="fatal_error")
+
+    with pytest.raises(SlackApiError, match="fatal_error"):
+        await post(slack)
+
+    assert await control.messages(CHANNEL) == []
+    assert (await post(slack))["ok"]
+
+
+async def test_fault_lasts_until_it_is_removed(slack, control):
+    """`times=None`; the state lists it."""
+    fault_id = await control.fault("*", "error", times=None)
+    for _ in range(3):
+        with pytest.raises(SlackApiError, match="internal_error"):
+            await post(slack)
+    listed = (await control.state())["faults"]
+
+    await control.remove_fault(fault_id)
+
+    assert [fault["id"] for fault in listed] == [fault_id]
+    assert (await post(slack))["ok"]
+
+
+async def test_fault_hits_only_its_method(slack, control):
+    """Others work on."""
+    await control.fault("chat.update", "error", times=None)
+
+    assert (await post(slack))["ok"]
+
+
+async def test_server_error_is_what_the_sdk_retries(playground, http, control):
+    """A 500 without JSON, as Slack's edge answers."""
+    patient = AsyncWebClient(
+        playground.bot_token,
+        base_url=playground.api_url,
+        session=http,
+        retry_handlers=[AsyncServerErrorRetryHandler(max_retry_count=1)],
+    )
+    await control.fault("chat.postMessage", "status", status=503)
+
+    assert (await post(patient))["ok"]
+    assert [call["http_status"] for call in await control.calls("chat.postMessage")] == [503, 200]
+
+
+async def test_rate_limit_can_be_forced(slack, control):
+    """With the wait that the test wants."""
+    await control.fault("chat.postMessage", "ratelimited", seconds=7)
+
+    with pytest.raises(SlackApiError) as refused:
+        await post(slack)
+
+    assert refused.value.response.headers["Retry-After"] == "7"
+
+
+async def test_dropped_connection_after_accepting_leaves_the_message(slack, control):
+    """The post was made; the caller cannot know."""
+    await control.fault("chat.postMessage", "accept_then_drop")
+
+    with pytest.raises(ClientError):
+        await post(slack)
+
+    assert len(await control.messages(CHANNEL)) == 1
+
+
+async def test_sdks_default_retry_posts_twice_after_a_drop(playground, http, control):
+    """Why posts are never retried blindly."""
+    hasty = AsyncWebClient(
+        playground.bot_token,
+        base_url=playground.api_url,
+        session=http,
+        retry_handlers=[AsyncConnectionErrorRetryHandler()],
+    )
+    await control.fault("chat.postMessage", "accept_then_drop")
+
+    await post(hasty)
+
+    assert len(await control.messages(CHANNEL)) == 2
+
+
+async def test_dropped_connection_before_accepting_leaves_nothing(slack, control):
+    """The other half of the doubt."""
+    await control.fault("chat.postMessage", "drop")
+
+    with pytest.raises(ClientError):
+        await post(slack)
+
+    assert await control.messages(CHANNEL) == []
+
+
+async def test_timeout_never_answers(playground, control):
+    """The caller gives up first; nothing was posted. (Given an HTTP client, the SDK drops its own timeout.)"""
+    hasty = AsyncWebClient(playground.bot_token, base_url=playground.api_url, timeout=0.1, retry_handlers=[])
+    await control.fault("chat.postMessage", "timeout", seconds=0.3)
+
+    with pytest.raises(TimeoutError):
+        await post(hasty)
+    await asyncio.sleep(0.4)
+
+    assert await control.messages(CHANNEL) == []
+
+
+async def test_delay_answers_late(slack, control):
+    """And then as always."""
+    await control.fault("chat.postMessage", "delay", seconds=0.2)
+    late = asyncio.create_task(post(slack))
+    await asyncio.sleep(0.05)
+
+    assert not late.done()
+    assert (await late)["ok"]
+
+
+async def test_response_url_can_fail_too(http, control):
+    """It is a method like others here."""
+    await control.command("U0DANA", CHANNEL, "/approvals")
+    [delivery] = await control.deliveries()
+    await control.fault("response_url", "status", status=500)
+
+    async with http.post(delivery["payload"]["response_url"], json={"text": "x"}) as response:
+        assert response.status == 500
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"kind": "explode"}, "kind must be one of"),
+        ({"kind": "error", "colour": "red"}, "A fault has kind, method, .* and no colour"),
+        ({"kind": "delay", "seconds": "long"}, "seconds cannot be 'long'"),
+    ],
+)
+async def test_unknown_fault_is_told(control, asked, sentence):
+    """A misspelt fault would make a test pass for nothing."""
+    with pytest.raises(ControlError, match=sentence):
+        await control.fault("*", **asked)
+
+
+async def test_unknown_fault_cannot_be_removed(control):
+    """It says where to look."""
+    with pytest.raises(ControlError, match="There is no fault F9"):
+        await control.remove_fault("F9")

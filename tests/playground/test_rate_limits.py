@@ -1,0 +1,83 @@
+"""Slack's rate limits, met with the real client."""
+
+import pytest
+from slack_sdk.errors import SlackApiError
+from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
+from slack_sdk.web.async_client import AsyncWebClient
+
+CHANNEL = "C0APPROVALS"
+
+
+@pytest.fixture(autouse=True)
+async def limited(control):
+    """Every test here meets the limits."""
+    await control.set_limits(enabled=True)
+
+
+async def post_until_refused(slack, channel=CHANNEL, most=20):
+    for count in range(most):
+        try:
+            await slack.chat_postMessage(channel=channel, text=str(count))
+        except SlackApiError as error:
+            return count, error.response
+    raise AssertionError(f"{most} posts passed")
+
+
+async def test_posts_pass_in_a_small_burst_then_one_a_second(slack, control):
+    """Over it: 429, `Retry-After`, and nothing posted."""
+    count, response = await post_until_refused(slack)
+
+    assert count == 3
+    assert (response.status_code, response["error"]) == (429, "ratelimited")
+    assert response.headers["Retry-After"] == "1"
+    assert len(await control.messages(CHANNEL)) == 3
+
+
+async def test_each_channel_has_its_own_rate(slack):
+    """One slow channel holds up no other."""
+    await post_until_refused(slack)
+
+    assert (await slack.chat_postMessage(channel="C0SHARED", text="x"))["ok"]
+
+
+async def test_edits_are_limited_to_fifty_a_minute(slack):
+    """In the whole workspace, whatever the message."""
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x")
+    for number in range(50):
+        await slack.chat_update(channel=CHANNEL, ts=posted["ts"], text=str(number))
+
+    with pytest.raises(SlackApiError) as refused:
+        await slack.chat_update(channel=CHANNEL, ts=posted["ts"], text="x")
+
+    assert refused.value.response.status_code == 429
+    assert 1 <= int(refused.value.response.headers["Retry-After"]) <= 60
+
+
+async def test_groups_are_limited_to_twenty_a_minute(slack):
+    """Tier 2."""
+    for _ in range(20):
+        await slack.usergroups_list()
+
+    with pytest.raises(SlackApiError, match="ratelimited"):
+        await slack.usergroups_list()
+
+
+async def test_sdks_own_handler_waits_and_gets_through(playground, http, slack):
+    """A post that was refused was not made: trying again is safe."""
+    patient = AsyncWebClient(
+        playground.bot_token,
+        base_url=playground.api_url,
+        session=http,
+        retry_handlers=[AsyncRateLimitErrorRetryHandler(max_retry_count=2)],
+    )
+    await post_until_refused(slack)
+
+    assert (await patient.chat_postMessage(channel=CHANNEL, text="late"))["ok"]
+
+
+async def test_limits_can_be_switched_off(slack, control):
+    """For tests that are about something else."""
+    await control.set_limits(enabled=False)
+
+    with pytest.raises(AssertionError, match="20 posts passed"):
+        await post_until_refused(slack)

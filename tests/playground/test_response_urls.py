@@ -1,0 +1,106 @@
+"""`response_url`, used by Bolt's `respond` and by raw requests."""
+
+import pytest
+
+from bot.playground import Control, Playground, Timing
+from tests.playground.builders import actions, section
+
+CHANNEL = "C0APPROVALS"
+
+
+@pytest.fixture
+async def clicked(slack, app, over_sockets, control):
+    """Presses the button of a message that only Dana sees; returns the `response_url`."""
+
+    @app.action("approve")
+    async def approve(ack):
+        await ack()
+
+    async def click(ts=None):
+        if ts is None:
+            posted = await slack.chat_postEphemeral(
+                channel=CHANNEL, user="U0DANA", text="asked", blocks=[actions()]
+            )
+            ts = posted["message_ts"]
+        await control.click("U0DANA", CHANNEL, ts, "approve")
+        return (await control.deliveries("block_actions"))[-1]["payload"]["response_url"]
+
+    return click
+
+
+async def texts(control):
+    return [message["text"] for message in await control.messages(CHANNEL, as_user="U0DANA")]
+
+
+async def test_answer_is_seen_by_the_one_who_clicked(slack, app, over_sockets, control):
+    """Bolt's `respond` goes to the person, in the thread of the message."""
+
+    @app.action("approve")
+    async def approve(ack, respond):
+        await ack()
+        await respond("not yours to decide")
+
+    first = await slack.chat_postMessage(channel=CHANNEL, text="first")
+    card = await slack.chat_postMessage(
+        channel=CHANNEL, text="card", blocks=[actions()], thread_ts=first["ts"]
+    )
+    await control.click("U0NOOR", CHANNEL, card["ts"], "approve")
+
+    told = await control.wait_for_message(lambda message: "not yours" in message["text"], as_user="U0NOOR")
+    assert (told["ephemeral_for"], told["thread_ts"]) == ("U0NOOR", first["ts"])
+
+
+async def test_original_is_replaced_and_deleted(clicked, http, control):
+    """The only way to change an ephemeral message."""
+    url = await clicked()
+
+    async with http.post(url, json={"text": "replaced", "replace_original": True}) as response:
+        assert await response.text() == "ok"
+    assert await texts(control) == ["replaced"]
+
+    async with http.post(url, json={"delete_original": True}) as response:
+        assert response.status == 200
+    assert await texts(control) == []
+
+
+async def test_response_url_works_five_times(clicked, http):
+    """The sixth use is refused."""
+    url = await clicked()
+    statuses = []
+    for _ in range(6):
+        async with http.post(url, json={"text": "again"}) as response:
+            statuses.append(response.status)
+
+    assert statuses == [200] * 5 + [404]
+
+
+async def test_response_url_expires(http):
+    """After half an hour; here at once."""
+    async with (
+        Playground(limits=False, timing=Timing(acknowledge=0.05, response_url=0.0)) as playground,
+        Control(playground.url) as control,
+    ):
+        await control.command("U0DANA", CHANNEL, "/approvals")
+        [delivery] = await control.deliveries()
+
+        async with http.post(delivery["payload"]["response_url"], json={"text": "late"}) as response:
+            assert (response.status, (await response.json())["error"]) == (404, "expired_url")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"text": ""},
+        {"text": "x", "blocks": [section("x" * 3001)]},
+        {"text": "x", "response_type": "everybody"},
+        {"message": "x"},
+        ["x"],
+    ],
+)
+async def test_answer_that_slack_would_not_take_is_refused(clicked, http, control, body):
+    """The same limits hold as for a post."""
+    url = await clicked()
+
+    async with http.post(url, json=body) as response:
+        assert response.status == 400
+    assert await texts(control) == ["asked"]

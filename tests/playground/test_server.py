@@ -1,0 +1,99 @@
+"""How the stand-in starts, where it listens, and whom it answers."""
+
+import asyncio
+import json
+import signal
+import sys
+
+import pytest
+from aiohttp import ClientSession
+
+from bot.playground import Control, Playground
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.4", "::"])
+def test_only_loopback_is_listened_on(host):
+    """Nobody else can press buttons."""
+    with pytest.raises(ValueError, match="listens on loopback only"):
+        Playground(host)
+
+
+def test_it_does_not_start_beside_a_real_token(monkeypatch):
+    """Somebody meant the real Slack."""
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-123456789-abc")
+
+    with pytest.raises(ValueError, match="holds a real Slack token"):
+        Playground()
+
+
+def test_its_own_token_does_not_hinder_it(monkeypatch):
+    """That is what the environment of a demo holds."""
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-playground")
+
+    assert Playground().bot_token == "xoxb-playground"
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://evil.example"}, {"Host": "evil.example"}], ids=["origin", "rebinding"]
+)
+async def test_pages_of_other_sites_are_refused(playground, http, headers):
+    """A browser on this machine is not a way in."""
+    async with http.post(f"{playground.url}/control/reset", headers=headers) as response:
+        assert response.status == 403
+
+
+async def test_page_of_its_own_is_answered(playground, http):
+    """The same address is fine."""
+    async with http.post(f"{playground.url}/control/reset", headers={"Origin": playground.url}) as response:
+        assert response.status == 200
+
+
+async def test_two_run_side_by_side():
+    """Nothing is shared."""
+    async with (
+        Playground() as one,
+        Playground() as two,
+        Control(one.url) as first,
+        Control(two.url) as second,
+    ):
+        await first.message("U0DANA", "C0APPROVALS", "here")
+
+        assert one.url != two.url
+        assert await second.messages() == []
+
+
+async def test_it_runs_as_a_process_of_its_own():
+    """The first line says how to connect; a signal ends it."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot.playground", "--no-limits", stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        connect = json.loads(await asyncio.wait_for(process.stdout.readline(), 20))
+        async with ClientSession() as http, http.get(f"{connect['url']}/control/state") as response:
+            assert (await response.json())["limits"] is False
+        assert connect["SLACK_API_URL"] == f"{connect['url']}/api/"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 10) == 0
+
+
+async def test_page_is_served_with_its_parts(playground, http):
+    """What a person opens in a browser."""
+    async with (
+        http.get(f"{playground.url}/") as page,
+        http.get(f"{playground.url}/static/app.js") as part,
+    ):
+        assert (page.status, page.content_type) == (200, "text/html")
+        assert part.status == 200
+
+
+async def test_port_that_is_taken_is_told_in_a_sentence(playground):
+    """No traceback."""
+    port = playground.url.rpartition(":")[2]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bot.playground", "--port", port), stderr=asyncio.subprocess.PIPE
+    )
+    _, told = await asyncio.wait_for(process.communicate(), 20)
+
+    assert process.returncode == 2
+    assert f"cannot listen on 127.0.0.1:{port}" in told.decode()

@@ -1,0 +1,194 @@
+"""Socket Mode: connections come and go, and each envelope goes to one of them."""
+
+import asyncio
+import json
+from contextlib import AsyncExitStack
+
+import pytest
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+
+from bot.playground import Timing
+from tests.playground.builders import actions
+from tests.playground.waiting import eventually
+
+CHANNEL = "C0APPROVALS"
+
+
+@pytest.fixture
+async def address(playground, http):
+    """A fresh `ws://` address at every call."""
+
+    async def fresh():
+        headers = {"Authorization": f"Bearer {playground.app_token}"}
+        async with http.post(f"{playground.api_url}apps.connections.open", headers=headers) as response:
+            return (await response.json())["url"]
+
+    return fresh
+
+
+async def connected(control, count):
+    """Wait until that many sockets are open."""
+
+    async def so_many():
+        return (await control.state())["sockets"] == count
+
+    await eventually(so_many)
+
+
+async def reconnected(control, before):
+    """Wait until a new socket was asked for and is open."""
+
+    async def asked():
+        return len(await control.calls("apps.connections.open")) > before
+
+    await eventually(asked)
+    await connected(control, 1)
+
+
+async def test_hello_tells_how_many_are_connected(http, address):
+    """The first frame of every connection."""
+    async with http.ws_connect(await address()) as first, http.ws_connect(await address()) as second:
+        greetings = [await first.receive_json(), await second.receive_json()]
+
+    assert [greeting["num_connections"] for greeting in greetings] == [1, 2]
+    assert greetings[0]["type"] == "hello"
+    assert greetings[0]["connection_info"] == {"app_id": "A0PLAY"}
+
+
+async def test_address_lets_one_connection_in(http, address):
+    """It is used up by the first."""
+    url = await address()
+    async with http.ws_connect(url), http.get(url) as second:
+        assert second.status == 404
+
+
+async def test_eleventh_connection_is_turned_away(http, address):
+    """Ten are open at most."""
+    async with AsyncExitStack() as stack:
+        sockets = [await stack.enter_async_context(http.ws_connect(await address())) for _ in range(11)]
+        frames = [await socket.receive_json() for socket in sockets]
+
+    assert [frame["type"] for frame in frames] == ["hello"] * 10 + ["disconnect"]
+    assert frames[10]["reason"] == "too_many_websockets"
+
+
+async def test_each_envelope_goes_to_one_connection(slack, http, address, control):
+    """Never to two; and over time to each of them."""
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
+    seen = {"first": [], "second": []}
+
+    async def answer(name, socket):
+        async for frame in socket:
+            envelope = json.loads(frame.data)
+            if envelope["type"] == "interactive":
+                seen[name].append(envelope["envelope_id"])
+                await socket.send_json({"envelope_id": envelope["envelope_id"]})
+
+    async with http.ws_connect(await address()) as first, http.ws_connect(await address()) as second:
+        answering = [
+            asyncio.create_task(answer("first", first)),
+            asyncio.create_task(answer("second", second)),
+        ]
+        await connected(control, 2)
+        answers = [await control.click("U0DANA", CHANNEL, posted["ts"], "approve") for _ in range(6)]
+    await asyncio.gather(*answering)
+
+    assert all(each["ack"]["ok"] for each in answers)
+    assert set(seen["first"]).isdisjoint(seen["second"])
+    assert len(seen["first"]) == len(seen["second"]) == 3
+
+
+async def test_envelope_says_whether_an_answer_is_taken(slack, http, address, control):
+    """A click takes none, a command does; only events carry attempts."""
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
+    async with http.ws_connect(await address()) as socket:
+        await socket.receive_json()
+        click = asyncio.create_task(control.click("U0DANA", CHANNEL, posted["ts"], "approve"))
+        clicked = await socket.receive_json()
+        await socket.send_json({"envelope_id": clicked["envelope_id"]})
+        command = asyncio.create_task(control.command("U0DANA", CHANNEL, "/approvals"))
+        commanded = await socket.receive_json()
+        await socket.send_json({"envelope_id": commanded["envelope_id"], "payload": {"text": "listed"}})
+        await click
+        answer = await command
+
+    assert set(clicked) == {"envelope_id", "type", "payload", "accepts_response_payload"}
+    assert (clicked["accepts_response_payload"], commanded["accepts_response_payload"]) == (False, True)
+    assert answer["messages"][0]["text"] == "listed"
+
+
+async def test_click_on_a_socket_that_breaks_fails_at_once(slack, http, address, control):
+    """It is not sent over another one."""
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
+    async with http.ws_connect(await address()) as breaking:
+        await breaking.receive_json()
+        click = asyncio.create_task(control.click("U0DANA", CHANNEL, posted["ts"], "approve"))
+        await breaking.receive_json()
+        async with http.ws_connect(await address()) as other:
+            await other.receive_json()
+            await breaking.close()
+            answer = await click
+
+            assert answer["ack"] == {"ok": False, "ms": None, "error": "the socket closed"}
+            with pytest.raises(TimeoutError):
+                await other.receive(timeout=0.05)
+
+
+@pytest.mark.parametrize("reason", ["warning", "refresh_requested"])
+async def test_app_reconnects_when_told_to(slack, app, over_sockets, control, reason):
+    """A new socket comes, and the next click goes there."""
+
+    @app.action("approve")
+    async def approve(ack):
+        await ack()
+
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
+    before = len(await control.calls("apps.connections.open"))
+    await control.delivery(disconnect=reason)
+    await reconnected(control, before)
+
+    assert (await control.click("U0DANA", CHANNEL, posted["ts"], "approve"))["ack"]["ok"]
+
+
+async def test_app_reconnects_when_its_socket_is_closed(slack, app, over_sockets, control):
+    """Without a warning, too; a second connection closes the hole between."""
+
+    @app.action("approve")
+    async def approve(ack):
+        await ack()
+
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
+    before = len(await control.calls("apps.connections.open"))
+    await control.close_sockets()
+    await reconnected(control, before)
+
+    assert (await control.click("U0DANA", CHANNEL, posted["ts"], "approve"))["ack"]["ok"]
+
+
+async def test_pings_are_answered(app, playground):
+    """The SDK's own health check sees a living peer."""
+    handler = AsyncSocketModeHandler(app, playground.app_token, ping_interval=0.05)
+    await handler.connect_async()
+
+    async def answered():
+        return handler.client.last_ping_pong_time is not None
+
+    await eventually(answered)
+    healthy = await handler.client.is_connected()
+    await handler.close_async()
+
+    assert healthy
+
+
+@pytest.mark.parametrize("timing", [Timing(acknowledge=1.0)])
+async def test_envelopes_wait_when_delivery_is_slow(slack, app, over_sockets, control):
+    """A delay before sending is not the app's time to answer."""
+
+    @app.action("approve")
+    async def approve(ack):
+        await ack()
+
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
+    await control.delivery(delay=1.1)
+
+    assert (await control.click("U0DANA", CHANNEL, posted["ts"], "approve"))["ack"]["ok"]

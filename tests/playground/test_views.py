@@ -1,0 +1,409 @@
+"""Modals and Home tabs, filled in by people and answered by a real Bolt app."""
+
+import asyncio
+
+import pytest
+from slack_sdk.errors import SlackApiError
+
+from bot.playground import Timing
+from bot.playground.errors import ControlError
+from tests.playground.builders import actions, button, input_block, modal, option, plain, section, text_input
+
+CHANNEL = "C0APPROVALS"
+
+
+@pytest.fixture
+async def opened(slack, app, over_sockets, control):
+    """Opens any view for Dana."""
+    wanted = []
+
+    @app.action("open")
+    async def open_view(ack, body, client):
+        await ack()
+        await client.views_open(trigger_id=body["trigger_id"], view=wanted.pop())
+
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="card", blocks=[actions(button("open"))])
+
+    async def open_for_dana(view):
+        wanted.append(view)
+        return (await control.click("U0DANA", CHANNEL, posted["ts"], "open"))["views"][-1]
+
+    return open_for_dana
+
+
+@pytest.fixture
+def submitted(app):
+    """What the app's listener got, and what it answers."""
+    seen = {"views": [], "answer": {}}
+
+    @app.view("form")
+    async def submit(ack, view):
+        seen["views"].append(view)
+        await ack(**seen["answer"])
+
+    return seen
+
+
+async def test_payload_of_a_submission_has_slacks_keys(opened, submitted, control):
+    """Key for key what apps rely on."""
+    view = await opened(modal(input_block(), private_metadata="id-1", external_id="mine"))
+    await control.submit("U0DANA", view["id"], {"words": "because"})
+
+    [delivery] = await control.deliveries("view_submission")
+    payload = delivery["payload"]
+    assert set(payload) == {
+        *("type", "user", "team", "enterprise", "is_enterprise_install", "api_app_id", "token"),
+        *("trigger_id", "view", "response_urls"),
+    }
+    assert set(payload["view"]) == {
+        *(
+            "id",
+            "team_id",
+            "type",
+            "blocks",
+            "private_metadata",
+            "callback_id",
+            "external_id",
+            "state",
+            "hash",
+        ),
+        *("root_view_id", "previous_view_id", "app_id", "app_installed_team_id", "bot_id", "title", "submit"),
+        *("close", "clear_on_close", "notify_on_close"),
+    }
+    assert payload["view"]["private_metadata"] == "id-1"
+
+
+async def test_untouched_inputs_are_submitted_with_their_initial_value(opened, submitted, control):
+    """Every input is there, also those that nobody touched; an empty one is `null`."""
+    menu = {
+        "type": "static_select",
+        "action_id": "menu",
+        "options": [option("1")],
+        "initial_option": option("1"),
+    }
+    boxes = {"type": "checkboxes", "action_id": "boxes", "options": [option("1"), option("2")]}
+    number = {
+        "type": "number_input",
+        "action_id": "number",
+        "is_decimal_allowed": True,
+        "initial_value": "1.50",
+    }
+    view = await opened(
+        modal(
+            input_block("kept", text_input("typed", initial_value="  as it was\r\n")),
+            input_block("empty", text_input("nothing"), optional=True),
+            input_block("menu", menu),
+            input_block("boxes", boxes, optional=True),
+            input_block("number", number),
+        )
+    )
+
+    answer = await control.submit("U0DANA", view["id"], {"boxes": ["2"]})
+
+    values = submitted["views"][0]["state"]["values"]
+    assert answer["result"] == "closed"
+    assert values["kept"]["typed"] == {"type": "plain_text_input", "value": "  as it was\r\n"}
+    assert values["empty"]["nothing"] == {"type": "plain_text_input", "value": None}
+    assert values["menu"]["menu"]["selected_option"]["value"] == "1"
+    assert [box["value"] for box in values["boxes"]["boxes"]["selected_options"]] == ["2"]
+    assert values["number"]["number"] == {"type": "number_input", "value": "1.50"}
+
+
+async def test_cleared_input_is_null(opened, submitted, control):
+    """What a person emptied has no value, not the initial one."""
+    view = await opened(modal(input_block("words", text_input("typed", initial_value="x"), optional=True)))
+
+    await control.submit("U0DANA", view["id"], {"words": None})
+
+    assert submitted["views"][0]["state"]["values"]["words"]["typed"]["value"] is None
+
+
+async def test_text_can_come_back_trimmed(opened, submitted, control):
+    """Some windows change the ends of texts and lines, also where nobody typed."""
+    await control.delivery(trim=True)
+    view = await opened(modal(input_block("words", text_input("typed", initial_value="  a\r\nb \n"))))
+
+    await control.submit("U0DANA", view["id"])
+
+    assert submitted["views"][0]["state"]["values"]["words"]["typed"]["value"] == "a\nb"
+
+
+@pytest.mark.parametrize(
+    ("element", "value", "mistake"),
+    [
+        (text_input(), None, "Please complete this required field."),
+        (text_input(max_length=3), "four", "Please shorten this to 3 characters or fewer."),
+        (text_input(min_length=3), "ab", "Please lengthen this to 3 characters or more."),
+        (
+            {"type": "number_input", "action_id": "n", "is_decimal_allowed": False},
+            "1.5",
+            "Please enter a whole number.",
+        ),
+        (
+            {"type": "number_input", "action_id": "n", "is_decimal_allowed": True},
+            "ten",
+            "Please enter a number.",
+        ),
+        (
+            {"type": "number_input", "action_id": "n", "is_decimal_allowed": False, "min_value": "2"},
+            "1",
+            "Please enter a number of 2 or more.",
+        ),
+        (
+            {"type": "number_input", "action_id": "n", "is_decimal_allowed": False, "max_value": "2"},
+            "3",
+            "Please enter a number of 2 or less.",
+        ),
+        ({"type": "email_text_input", "action_id": "e"}, "dana", "Please enter a valid email address."),
+        ({"type": "url_text_input", "action_id": "u"}, "example", "Please enter a valid URL."),
+    ],
+)
+async def test_slacks_own_checks_come_before_the_app(opened, submitted, control, element, value, mistake):
+    """What Slack's window refuses is never sent."""
+    view = await opened(modal(input_block("field", element)))
+
+    answer = await control.submit("U0DANA", view["id"], {"field": value})
+
+    assert (answer["result"], answer["errors"]) == ("invalid", {"field": mistake})
+    assert submitted["views"] == []
+    assert answer["views"][-1]["id"] == view["id"]
+
+
+async def test_errors_of_the_app_keep_the_modal_and_what_was_typed(opened, submitted, control):
+    """The person reads them under the input and goes on."""
+    submitted["answer"] = {"response_action": "errors", "errors": {"words": "Say more."}}
+    view = await opened(modal(input_block()))
+
+    answer = await control.submit("U0DANA", view["id"], {"words": "no"})
+
+    assert (answer["result"], answer["errors"]) == ("errors", {"words": "Say more."})
+    [kept] = answer["views"]
+    assert kept["state"]["values"]["words"]["words:typed"]["value"] == "no"
+
+
+@pytest.mark.parametrize(
+    "acknowledgement",
+    [
+        {"response_action": "errors", "errors": {"about": "not an input"}},
+        {"response_action": "update", "view": modal(title=plain("x" * 25))},
+        {"response_action": "vanish"},
+    ],
+)
+async def test_answer_that_slack_would_not_take_fails_visibly(opened, submitted, control, acknowledgement):
+    """Errors belong to `input` blocks, views must be valid, actions known."""
+    submitted["answer"] = acknowledgement
+    view = await opened(modal(section(block_id="about"), input_block()))
+
+    answer = await control.submit("U0DANA", view["id"], {"words": "x"})
+
+    assert answer["result"] == "failed"
+    assert answer["ack"]["ok"] is False
+    assert [each["id"] for each in answer["views"]] == [view["id"]]
+
+
+async def test_answer_can_update_push_and_clear(opened, submitted, control):
+    """Each does with the stack what it says."""
+    view = await opened(modal(input_block()))
+
+    submitted["answer"] = {"response_action": "update", "view": modal(input_block(), title=plain("Second"))}
+    updated = await control.submit("U0DANA", view["id"], {"words": "x"})
+    submitted["answer"] = {"response_action": "push", "view": modal(input_block(), title=plain("Third"))}
+    pushed = await control.submit("U0DANA", view["id"])
+    submitted["answer"] = {"response_action": "clear"}
+    cleared = await control.submit("U0DANA", pushed["views"][-1]["id"], {"words": "x"})
+
+    assert [each["title"]["text"] for each in updated["views"]] == ["Second"]
+    assert updated["views"][0]["state"]["values"]["words"]["words:typed"]["value"] == "x"
+    assert [each["title"]["text"] for each in pushed["views"]] == ["Second", "Third"]
+    assert pushed["views"][1]["previous_view_id"] == pushed["views"][1]["root_view_id"] == view["id"]
+    assert (cleared["result"], cleared["views"]) == ("clear", [])
+
+
+@pytest.mark.parametrize("timing", [Timing(acknowledge=0.3)])
+async def test_unacknowledged_submission_keeps_the_modal(opened, app, control):
+    """ "We had some trouble connecting": nothing is lost, nothing is sent again."""
+
+    @app.view("form")
+    async def never(view):
+        await asyncio.sleep(0.5)
+
+    view = await opened(modal(input_block()))
+    answer = await control.submit("U0DANA", view["id"], {"words": "x"})
+
+    assert (answer["result"], answer["ack"]["ok"]) == ("failed", False)
+    assert [each["id"] for each in answer["views"]] == [view["id"]]
+    assert len(await control.deliveries("view_submission")) == 1
+
+
+async def test_stack_holds_three_views(opened, app, control):
+    """One opened and two pushed; a fourth is refused."""
+    errors = []
+
+    @app.action("more")
+    async def more(ack, body, client):
+        await ack()
+        try:
+            await client.views_push(trigger_id=body["trigger_id"], view=modal(actions(button("more"))))
+        except SlackApiError as error:
+            errors.append(error.response["error"])
+
+    view = await opened(modal(actions(button("more"))))
+    for _ in range(3):
+        view = (await control.click_view("U0DANA", view["id"], "more"))["views"][-1]
+
+    assert len(await control.views("U0DANA")) == 3
+    assert errors == ["push_limit_reached"]
+
+
+async def test_push_needs_a_trigger_from_a_modal(slack, app, over_sockets, control):
+    """A click on a message opens; it does not push."""
+    errors = []
+
+    @app.action("push")
+    async def push(ack, body, client):
+        await ack()
+        try:
+            await client.views_push(trigger_id=body["trigger_id"], view=modal())
+        except SlackApiError as error:
+            errors.append(error.response["error"])
+
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions(button("push"))])
+    await control.click("U0DANA", CHANNEL, posted["ts"], "push")
+
+    assert errors == ["invalid_trigger_id"]
+
+
+async def test_stale_hash_is_a_conflict(opened, slack):
+    """A lost update shows itself when the hash is passed."""
+    view = await opened(modal())
+
+    await slack.views_update(view_id=view["id"], hash=view["hash"], view=modal(title=plain("Second")))
+
+    with pytest.raises(SlackApiError, match="hash_conflict"):
+        await slack.views_update(view_id=view["id"], hash=view["hash"], view=modal(title=plain("Third")))
+
+
+async def test_closed_view_is_not_found(opened, slack, control):
+    """A person may close at any time."""
+    view = await opened(modal())
+    await control.close_view("U0DANA", view["id"])
+
+    with pytest.raises(SlackApiError, match="not_found"):
+        await slack.views_update(view_id=view["id"], view=modal())
+
+
+async def test_external_id_finds_its_view_and_is_unique(opened, slack, control):
+    """One view in the whole workspace has it."""
+    view = await opened(modal(external_id="mine"))
+    await slack.views_update(external_id="mine", view=modal(external_id="mine", title=plain("Second")))
+
+    assert (await control.views("U0DANA"))[0]["title"]["text"] == "Second"
+    with pytest.raises(SlackApiError, match="duplicate_external_id"):
+        await slack.views_publish(
+            user_id="U0ERIK", view={"type": "home", "blocks": [section()], "external_id": "mine"}
+        )
+    assert (await control.views("U0DANA"))[0]["id"] == view["id"]
+
+
+async def test_update_keeps_what_was_typed_where_the_input_stays(opened, app, slack, control):
+    """Same block and element: the text stays. Another id: it starts anew."""
+
+    @app.action("press")
+    async def press(ack):
+        await ack()
+
+    form = modal(input_block("kept"), input_block("gone"), actions(button("press")))
+    view = await opened(form)
+    await control.click_view("U0DANA", view["id"], "press", values={"kept": "typed", "gone": "typed"})
+
+    await slack.views_update(view_id=view["id"], view=modal(input_block("kept"), input_block("new")))
+
+    [shown] = await control.views("U0DANA")
+    assert shown["state"]["values"]["kept"]["kept:typed"]["value"] == "typed"
+    assert shown["state"]["values"]["new"]["new:typed"]["value"] is None
+
+
+async def test_click_in_a_modal_carries_the_view(opened, app, control):
+    """With what was typed so far."""
+
+    @app.action("press")
+    async def press(ack):
+        await ack()
+
+    view = await opened(modal(input_block(), actions(button("press"))))
+    await control.click_view("U0DANA", view["id"], "press", values={"words": "half"})
+
+    payload = (await control.deliveries("block_actions"))[-1]["payload"]
+    assert payload["container"] == {"type": "view", "view_id": view["id"]}
+    assert payload["view"]["state"]["values"]["words"]["words:typed"]["value"] == "half"
+    assert "channel" not in payload
+    assert "response_url" not in payload
+
+
+async def test_close_is_told_only_when_asked_for(opened, app, control):
+    """`notify_on_close` is what sends `view_closed`."""
+    closed = []
+
+    @app.view_closed("form")
+    async def on_close(ack, body):
+        closed.append(body["is_cleared"])
+        await ack()
+
+    silent = await opened(modal())
+    await control.close_view("U0DANA", silent["id"])
+    loud = await opened(modal(notify_on_close=True))
+    await control.close_view("U0DANA", loud["id"])
+    cleared = await opened(modal(notify_on_close=True))
+    await control.close_view("U0DANA", cleared["id"], clear=True)
+
+    assert closed == [False, True]
+
+
+async def test_view_of_somebody_else_cannot_be_submitted(opened, control):
+    """A modal is seen by one person."""
+    view = await opened(modal(input_block()))
+
+    with pytest.raises(ControlError, match="U0ERIK has no open view"):
+        await control.submit("U0ERIK", view["id"], {"words": "x"})
+
+
+async def test_value_for_an_input_that_is_not_there_is_told(opened, control):
+    """A test that misspells a block hears so."""
+    view = await opened(modal(input_block()))
+
+    with pytest.raises(ControlError, match="There is no input 'word' in the view; it has words"):
+        await control.submit("U0DANA", view["id"], {"word": "x"})
+
+
+async def test_waiting_for_a_view_finds_one_that_is_there_and_one_that_comes(opened, slack, control):
+    """Neither can be missed."""
+    view = await opened(modal())
+    assert (await control.wait_for_view("U0DANA"))["id"] == view["id"]
+
+    changed = asyncio.create_task(
+        control.wait_for_view("U0DANA", lambda view: view["title"]["text"] == "Second")
+    )
+    await asyncio.sleep(0.05)
+    await slack.views_update(view_id=view["id"], view=modal(title=plain("Second")))
+
+    assert (await changed)["id"] == view["id"]
+    with pytest.raises(TimeoutError, match="Second"):
+        await control.wait_for_view("U0DANA", lambda view: view["title"]["text"] == "Third", within=0.1)
+
+
+async def test_home_tab_is_published_and_pressed(app, slack, over_sockets, control):
+    """Each person has their own."""
+
+    @app.action("press")
+    async def press(ack):
+        await ack()
+
+    home = {"type": "home", "blocks": [actions(button("press"))]}
+    await slack.views_publish(user_id="U0DANA", view=home)
+    shown = await control.home("U0DANA")
+    answer = await control.click_view("U0DANA", shown["id"], "press")
+
+    assert answer["ack"]["ok"]
+    assert await control.home("U0ERIK") is None
+    with pytest.raises(SlackApiError, match="invalid_arguments"):
+        await slack.views_publish(user_id="U0DANA", view=modal())

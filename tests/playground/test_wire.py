@@ -1,0 +1,99 @@
+"""Every form in which the SDK puts a call on the wire, and some that it never would."""
+
+import json
+
+import pytest
+
+from tests.playground.builders import section
+
+CHANNEL = "C0APPROVALS"
+
+
+@pytest.fixture
+def headers(playground):
+    return {"Authorization": f"Bearer {playground.bot_token}"}
+
+
+async def post(http, playground, method, **request):
+    async with http.post(f"{playground.api_url}{method}", **request) as response:
+        return await response.json()
+
+
+async def test_form_body_with_json_in_a_field_is_read(playground, http, headers):
+    """A form carries structured arguments as JSON text."""
+    form = {"channel": CHANNEL, "text": "x", "blocks": json.dumps([section()]), "unfurl_links": "0"}
+
+    answer = await post(http, playground, "chat.postMessage", data=form, headers=headers)
+
+    assert answer["message"]["blocks"][0]["type"] == "section"
+
+
+async def test_post_with_a_query_is_read(playground, http, headers):
+    """The SDK posts `conversations.open` with its arguments in the query."""
+    answer = await post(
+        http,
+        playground,
+        "conversations.open",
+        params={"users": "U0DANA", "return_im": "1"},
+        headers=headers,
+    )
+
+    assert answer["channel"]["user"] == "U0DANA"
+
+
+async def test_get_with_a_query_is_read(playground, http, headers):
+    """Reading methods come as GET."""
+    async with http.get(
+        f"{playground.api_url}users.info", params={"user": "U0DANA"}, headers=headers
+    ) as response:
+        assert (await response.json())["user"]["name"] == "dana"
+
+
+async def test_token_in_the_form_is_read(playground, http):
+    """The oldest way to say who one is."""
+    assert (await post(http, playground, "auth.test", data={"token": playground.bot_token}))["ok"]
+
+
+async def test_reading_method_does_not_read_a_json_body(playground, http, headers):
+    """Slack takes JSON only where something is written."""
+    answer = await post(http, playground, "users.info", json={"user": "U0DANA"}, headers=headers)
+
+    assert answer["error"] == "invalid_arguments"
+
+
+@pytest.mark.parametrize(
+    ("body", "error"), [("{", "invalid_json"), ("[]", "json_not_object"), ('"x"', "json_not_object")]
+)
+async def test_body_that_is_no_json_object_is_refused(playground, http, headers, body, error):
+    """In Slack's words."""
+    headers |= {"content-type": "application/json"}
+
+    assert (await post(http, playground, "chat.postMessage", data=body, headers=headers))["error"] == error
+
+
+async def test_field_that_holds_no_json_is_refused(playground, http, headers):
+    """Blocks in a form must be JSON."""
+    form = {"channel": CHANNEL, "text": "x", "blocks": "[{"}
+
+    answer = await post(http, playground, "chat.postMessage", data=form, headers=headers)
+
+    assert answer["response_metadata"]["messages"] == ["[ERROR] must be valid JSON [json-pointer:/blocks]"]
+
+
+async def test_word_where_a_boolean_is_wanted_is_refused(playground, http, headers):
+    """`yes` is not a boolean."""
+    form = {"channel": CHANNEL, "text": "x", "unfurl_links": "yes"}
+
+    answer = await post(http, playground, "chat.postMessage", data=form, headers=headers)
+
+    assert answer["response_metadata"]["messages"] == [
+        "[ERROR] must provide a boolean [json-pointer:/unfurl_links]"
+    ]
+
+
+async def test_team_of_the_token_may_be_named_and_no_other(playground, http, headers):
+    """Bolt adds `team_id` to every call of a listener."""
+    own = await post(http, playground, "auth.test", params={"team_id": "T0PLAY"}, headers=headers)
+    other = await post(http, playground, "auth.test", params={"team_id": "T0OTHER"}, headers=headers)
+
+    assert (own["ok"], other["error"]) == (True, "team_access_not_granted")
