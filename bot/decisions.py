@@ -127,7 +127,7 @@ class Decisions:
         meant = [
             index
             for index in bulk_actions(state, places(state)[place], decision.type)
-            if not first_objection(state, user, {index: decision})
+            if is_posted(state, place, index) and not first_objection(state, user, {index: decision})
         ]
         if not meant:
             return Answer(False, f"Nothing here is open that you could {decision.type}.")
@@ -147,25 +147,22 @@ def first_objection(state: ApprovalState, user: str, decisions: Mapping[int, Dec
             return told(state, [index]) if not _same(action, user, decision) else ""
         if not action.allows(decision.type):
             return f"The agent does not accept {decision.type} for action {action.number}."
-        if decision.type in {"approve", "edit"} and not was_shown(state, index, user):
+        if decision.type in {"approve", "edit"} and not was_read(state, index, user):
             return f"Action {action.number} is longer than its card: read all of it first, then decide at its end."
     return ""
 
 
-def was_shown(state: ApprovalState, index: int, user: str) -> bool:
-    """Whether this person could read all of an action: its message is there, and long arguments were read to the end."""
-    if part_of(state, index) not in state.shown:
-        return False
+def was_read(state: ApprovalState, index: int, user: str) -> bool:
+    """Whether this person could read all of an action: on the card, or to the end of its pages."""
     unread = needs_reading(state.actions[index].request)
     return not unread or state.pages_read(index, user) >= page_count(state, index)
 
 
-def part_of(state: ApprovalState, index: int) -> PartId | None:
-    """Name the message that shows an action."""
-    for number, place in enumerate(places(state)):
-        if index in place.actions:
-            return PartId(number, next((n for n, part in enumerate(place.parts, 1) if index in part), 0))
-    return None
+def is_posted(state: ApprovalState, place: int, index: int) -> bool:
+    """Whether the message that shows an action is there. A button above the parts can be pressed before they are."""
+    parts = places(state)[place].parts
+    number = next((number for number, part in enumerate(parts, 1) if index in part), 0)
+    return number == 0 or PartId(place, number) in state.shown
 
 
 def token_of(user: str, interrupt_id: str, decisions: Mapping[int, Decision]) -> str:

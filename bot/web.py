@@ -56,7 +56,9 @@ class SlackRoute:
         """Answer one request of Slack."""
         try:
             body = (await request.read()).decode("utf-8")
-        except (UnicodeDecodeError, ValueError):
+        except web.RequestPayloadError:
+            return _refused(400, "the body is not encoded as its headers say")
+        except ValueError:
             return _refused(400, "the body is not UTF-8")
         if not self._is_signed(body, request.headers):
             return _refused(401, "the signature is missing, old or wrong")

@@ -1,0 +1,134 @@
+"""Slack's route: nothing reaches the listeners unverified, and nothing malformed gets further than an answer."""
+
+import gzip
+import io
+import json
+import time
+
+import aiohttp
+import pytest
+from slack_sdk.signature import SignatureVerifier
+from yarl import URL
+
+BODY = "payload=" + URL.build(query={"p": json.dumps({"type": "block_actions"})}).raw_query_string[2:]
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.fixture
+async def bot(start_bot):
+    return await start_bot(SLACK_APP_TOKEN=None)
+
+
+@pytest.fixture
+async def post(bot, playground):
+    """Send something to Slack's route: `status, answer = await post(body, …)`."""
+    async with aiohttp.ClientSession() as session:
+
+        async def send(
+            body, *, content_type=FORM, secret=playground.signing_secret, timestamp=None, **headers
+        ):
+            stamp = str(int(time.time())) if timestamp is None else timestamp
+            signature = SignatureVerifier(secret).generate_signature(timestamp=stamp, body=body) or ""
+            signed = {
+                "Content-Type": content_type,
+                "X-Slack-Request-Timestamp": stamp,
+                "X-Slack-Signature": signature,
+                **headers,
+            }
+            address = f"http://127.0.0.1:{bot.port}/slack/events"
+            async with session.post(address, data=io.BytesIO(body.encode()), headers=signed) as answer:
+                return answer.status, await answer.text()
+
+        yield send
+
+
+async def test_a_signed_challenge_is_answered(post):
+    """Slack checks the address with a signed `url_verification`."""
+    status, text = await post(
+        json.dumps({"type": "url_verification", "challenge": "c1"}), content_type="application/json"
+    )
+    assert (status, json.loads(text)) == (200, {"challenge": "c1"})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"secret": "another"},
+        {"timestamp": str(int(time.time()) - 400)},
+        {"timestamp": "abc"},
+        {"timestamp": ""},
+        {"timestamp": "١٢٣٤٥٦٧٨٩٠"},
+        {"X-Slack-Signature": ""},
+        {"X-Slack-Signature": "v0=0"},
+    ],
+    ids=["other secret", "old", "not a number", "empty", "other digits", "no signature", "short signature"],
+)
+async def test_what_is_not_signed_by_slack_is_refused(post, changed):
+    """Missing, old, malformed and wrong signatures all end in 401."""
+    status, text = await post(BODY, **changed)
+    assert (status, json.loads(text)) == (401, {"error": "the signature is missing, old or wrong"})
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "reason"),
+    [
+        ("payload=%7Bnope", FORM, "the payload is not JSON"),
+        ("payload=%5B1%5D", FORM, "the payload is not an object"),
+        ("payload=" + "%5B" * 50_000, FORM, "the payload is not JSON"),
+        ("{", "application/json", "the payload is not JSON"),
+        (BODY, "text/plain", "content type text/plain is not Slack's"),
+        (BODY, "multipart/form-data", "content type multipart/form-data is not Slack's"),
+    ],
+    ids=["not JSON", "not an object", "nested too deep", "half JSON", "text", "multipart"],
+)
+async def test_what_is_signed_but_malformed_is_400(post, body, content_type, reason):
+    """A body that nobody can read is an answer, never a traceback."""
+    status, text = await post(body, content_type=content_type)
+    assert (status, json.loads(text)) == (400, {"error": reason})
+
+
+async def test_a_body_that_is_too_large_is_413(post):
+    """More than a megabyte is no click."""
+    status, _ = await post("payload=" + "x" * (1 << 21))
+    assert status == 413
+
+
+async def test_a_compressed_bomb_is_413(bot):
+    """What unpacks to more than a megabyte is refused as well."""
+    bomb = gzip.compress(b"payload=" + b"x" * (50 << 20))
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(
+            f"http://127.0.0.1:{bot.port}/slack/events",
+            data=bomb,
+            headers={"Content-Encoding": "gzip", "Content-Type": FORM},
+        ) as answer,
+    ):
+        assert answer.status == 413
+
+
+async def test_a_wrong_content_encoding_is_400(bot):
+    """A body that is not what its header says cannot be read."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(
+            f"http://127.0.0.1:{bot.port}/slack/events",
+            data=b"plain",
+            headers={"Content-Encoding": "gzip", "Content-Type": FORM},
+        ) as answer,
+    ):
+        assert answer.status == 400
+
+
+async def test_in_socket_mode_there_is_no_route_for_slack(start_bot):
+    """Nothing takes unsigned requests where nothing has to."""
+    bot = await start_bot()
+    async with aiohttp.ClientSession() as session:
+        async with session.post(f"http://127.0.0.1:{bot.port}/slack/events") as answer:
+            assert answer.status == 404
+        async with session.get(f"http://127.0.0.1:{bot.port}/healthz") as answer:
+            assert answer.status == 200
+        async with session.get(f"http://127.0.0.1:{bot.port}/metrics") as answer:
+            assert "assent_ready 1.0" in await answer.text()
+        async with session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer:
+            assert (answer.status, await answer.json()) == (200, {"ready": True})
