@@ -1,0 +1,85 @@
+"""The bot as a process that somebody operates: started, asked to stop, misconfigured."""
+
+import asyncio
+import os
+import signal
+import sys
+
+import pytest
+
+from tests.support.builders import an_action
+from tests.support.people import Someone
+
+BOT = [sys.executable, "-m", "bot"]
+
+
+def environment(playground, redis_url, **changed):
+    given = {
+        "PATH": os.environ["PATH"],
+        "SLACK_BOT_TOKEN": playground.bot_token,
+        "SLACK_APP_TOKEN": playground.app_token,
+        "SLACK_API_URL": playground.api_url,
+        "REDIS_URL": redis_url,
+        "ASSENT_APPROVERS": "U0DANA",
+        "ASSENT_CHANNEL": "C0APPROVALS",
+        "ASSENT_HTTP_HOST": "127.0.0.1",
+        "ASSENT_HTTP_PORT": "0",
+        **changed,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+async def start(playground, redis_url, **changed):
+    return await asyncio.create_subprocess_exec(
+        *BOT,
+        env=environment(playground, redis_url, **changed),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def test_sigterm_finishes_what_is_held_and_ends_with_zero(playground, redis_url, slack, client):
+    """A bot that is drawing when it is asked to stop draws to the end."""
+    process = await start(playground, redis_url)
+    request, config = an_action()
+    reviewing = asyncio.create_task(client.review(_batch(request, config)))
+    await Someone(slack, "U0DANA").card()
+    await slack.fault("chat.update", "delay", seconds=1.0)
+    card = await Someone(slack, "U0DANA").card()
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    await reviewing
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(30):
+        await process.communicate()
+
+    assert process.returncode == 0
+    assert "approved" in str(await slack.messages("C0APPROVALS")).lower()
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"ASSENT_APPROVERS": None}, "ASSENT_APPROVERS is not set: name who may decide"),
+        ({"ASSENT_APPROVERS": ""}, "ASSENT_APPROVERS is not set: name who may decide"),
+        ({"ASSENT_APPROVERS": "dana"}, "ASSENT_APPROVERS: 'dana' is neither a user id"),
+        ({"SLACK_BOT_TOKEN": None}, "SLACK_BOT_TOKEN is not set"),
+        ({"SLACK_APP_TOKEN": None}, "set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP mode)"),
+        ({"ASSENT_CHANNEL": "#general"}, "ASSENT_CHANNEL: '#general' is not a channel id"),
+        ({"REDIS_URL": "redis://127.0.0.1:1/0"}, "Redis at redis://127.0.0.1:1/0 does not answer"),
+    ],
+)
+async def test_a_bot_that_cannot_start_says_what_to_set(playground, redis_url, changed, sentence):
+    """One clear sentence, an exit code, no traceback."""
+    process = await start(playground, redis_url, **changed)
+    async with asyncio.timeout(30):
+        _, said = await process.communicate()
+
+    assert process.returncode in {1, 2}
+    assert sentence in said.decode()
+    assert "Traceback" not in said.decode()
+
+
+def _batch(request, config):
+    from agent_adapter import HITLRequest
+
+    return HITLRequest(action_requests=(request,), review_configs=(config,))

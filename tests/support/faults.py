@@ -1,0 +1,180 @@
+"""What the tests about races and faults share: how often, somebody who watches, and processes that can be killed."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from agent_adapter import ApprovalClient, HITLRequest, Interrupt, Resume
+from agent_adapter.connection import end_task
+from agent_adapter.contract.hitl import ActionRequest, ReviewConfig
+from bot.playground.client import Control
+from bot.playground.inputs import complete
+from bot.rendering.message import render_card
+from bot.settings import Settings, variable_of
+from bot.state import ApprovalState
+from bot.store import ApprovalStore
+from tests.conftest import until
+
+CHANNEL = "C0APPROVALS"
+Json = dict[str, Any]
+
+
+def rounds(small: int, full: int) -> int:
+    """Say how often to try: `make faults` asks for the full counts."""
+    return full if os.environ.get("ASSENT_FAULTS") == "full" else small
+
+
+def asking(*actions: tuple[ActionRequest, ReviewConfig]) -> HITLRequest:
+    """Build a batch."""
+    requests, configs = zip(*actions, strict=True)
+    return HITLRequest(action_requests=requests, review_configs=configs)
+
+
+async def take(client: ApprovalClient, interrupt: Interrupt) -> Resume:
+    """Be an agent: ask, wait, resume."""
+    async with client.reviewing(interrupt) as resume:
+        return resume
+
+
+class Watcher:
+    """Sees everything that anybody sees in Slack, as it is now."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, Json] = {}
+        self._views: dict[str, list[Json]] = {}
+        self.shown: dict[str, list[str]] = {}
+        """Every text that each message had, oldest first."""
+
+    def note(self, change: Json) -> None:
+        """Take a change of the stand-in's stream."""
+        match change.get("type"):
+            case "message":
+                self._messages[change["ts"]] = change
+                self.shown.setdefault(change["ts"], []).append(change["text"])
+            case "deleted":
+                del self._messages[change["ts"]]
+            case "view":
+                self._views[change["user"]] = change["views"]
+
+    def cards(self, interrupt_id: str) -> list[Json]:
+        """Give the messages that belong to an interrupt, oldest first."""
+        return [m for m in self._messages.values() if _payload(m).get("id") == interrupt_id]
+
+    def form(self, user: str, interrupt_id: str) -> Json | None:
+        """Give the form about an interrupt that this person has in front of them."""
+        views = self._views.get(user) or [{}]
+        return views[-1] if f'"{interrupt_id}"' in views[-1].get("private_metadata", "") else None
+
+    def told(self, user: str) -> list[str]:
+        """Give the words that only this person sees, oldest first."""
+        return [m["text"] for m in self._messages.values() if m.get("ephemeral_for") == user]
+
+    async def card(self, interrupt_id: str, *, within: float = 20.0) -> Json:
+        """Wait for an interrupt's card."""
+        await until(lambda: self.cards(interrupt_id), within=within)
+        return self.cards(interrupt_id)[0]
+
+    def agrees(self, state: ApprovalState) -> bool:
+        """Whether Slack shows each part of a card once, exactly as the record has it now."""
+        cards = self.cards(state.id)
+        wanted = {str(part.id): (part.text, complete(part.blocks)) for part in render_card(state)}
+        seen = {_payload(card)["part"]: (card["text"], card["blocks"]) for card in cards}
+        return len(cards) == len(wanted) and seen == wanted
+
+
+def _payload(message: Json) -> Json:
+    return (message.get("metadata") or {}).get("event_payload", {})
+
+
+@asynccontextmanager
+async def watching(slack: Control) -> AsyncIterator[Watcher]:
+    """Watch while the body runs."""
+    watcher, ready = Watcher(), asyncio.Event()
+
+    async def follow() -> None:
+        async for change in slack._changes():
+            ready.set()
+            watcher.note(change)
+
+    following = asyncio.create_task(follow())
+    await ready.wait()
+    yield watcher
+    await end_task(following)
+
+
+async def settled_card(
+    store: ApprovalStore, watcher: Watcher, interrupt_id: str, *, within: float = 20.0
+) -> ApprovalState:
+    """Wait until Slack shows an interrupt exactly as its record is; give the record.
+
+    Raises:
+        TimeoutError: when it never does.
+    """
+    async with asyncio.timeout(within):
+        while True:
+            state = await store.load(interrupt_id)
+            assert state is not None
+            if watcher.agrees(state):
+                return state
+            await asyncio.sleep(0.02)
+
+
+async def nothing_owed(store: ApprovalStore, *, within: float = 20.0) -> None:
+    """Wait until no work is owed.
+
+    Raises:
+        TimeoutError: when some stays.
+    """
+    async with asyncio.timeout(within):
+        while any((await store.owed()).values()):
+            await asyncio.sleep(0.05)
+
+
+class Process:
+    """A module that runs as a process of its own. It ends with us, whatever becomes of us."""
+
+    def __init__(self, module: str, environment: dict[str, str], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self._popen = subprocess.Popen(
+                [sys.executable, "-m", module],
+                env={**os.environ, **environment},
+                # The module ends when this pipe does.
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+            )
+
+    def kill(self) -> None:
+        """End it without a chance to do anything; give its resources back."""
+        self._popen.kill()
+        self._popen.wait(10)
+        assert self._popen.stdin
+        self._popen.stdin.close()
+
+    def freeze(self) -> None:
+        """Stop it in the middle of whatever it does."""
+        self._popen.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on, unaware."""
+        self._popen.send_signal(signal.SIGCONT)
+
+    async def ended(self, *, within: float = 30.0) -> int:
+        """Wait for its end by itself; give its exit code."""
+        await until(lambda: self._popen.poll() is not None, within=within)
+        return int(self._popen.returncode)
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """Write settings as an operator would."""
+    given = {variable_of(name): value for name, value in settings if value is not None}
+    return {
+        name: ",".join(value) if isinstance(value, tuple) else str(value) for name, value in given.items()
+    }

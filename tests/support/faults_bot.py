@@ -1,0 +1,24 @@
+"""Runs one bot from its environment, as a process that a test can kill."""
+
+import asyncio
+import os
+import sys
+import threading
+
+from bot.app import main
+from bot.settings import load_settings
+
+
+def end_with_parent() -> None:
+    """End when whoever started this process is gone."""
+
+    def watch() -> None:
+        sys.stdin.read()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    end_with_parent()
+    asyncio.run(main(load_settings(env_file=None)))
