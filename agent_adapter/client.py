@@ -26,15 +26,19 @@ from agent_adapter.connection import (
 )
 from agent_adapter.contract.hitl import Decision, HITLRequest
 from agent_adapter.contract.identity import (
-    action_fingerprints,
     interrupt_fingerprint,
     interrupt_id,
     pause_digest,
-    slots,
 )
 from agent_adapter.contract.interrupt import Context, Interrupt, OnExpiry, Resume, Route
 from agent_adapter.contract.keys import Lane
-from agent_adapter.contract.record import Fields, load_recorded, read_resume
+from agent_adapter.contract.record import (
+    Fields,
+    load_recorded,
+    matching_actions,
+    raise_unanswered,
+    read_resume,
+)
 from agent_adapter.contract.wire import dump_interrupt, load_interrupt, to_model
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -42,9 +46,6 @@ from agent_adapter.errors import (
     ClaimLostError,
     ConflictError,
     ConsumedError,
-    InterruptExpiredError,
-    InterruptRefusedError,
-    InterruptWithdrawnError,
     ServerUnreachableError,
     UnknownInterruptError,
 )
@@ -242,10 +243,10 @@ class ApprovalClient:
                     f"some pauses of {interrupt.id} are already asked in {found}, others are new: publish them apart"
                 )
             record = await self._load(found)
-            _matching(record.interrupt, interrupt)
+            matching_actions(record.interrupt, interrupt)
             if "resumed" in record.req:
                 raise ConsumedError(f"{found} was already answered and its run resumed")
-            if not _ended_unanswered(record):
+            if not _ended_unanswered(record, self._grace):
                 await self._attach(found)
                 return found
             attempt, replaced = attempt + 1, found
@@ -286,7 +287,7 @@ class ApprovalClient:
         """
         record_id = await self._published_and_settled(interrupt)
         async with self._resuming(record_id) as (record, resume):
-            indices = _matching(record.interrupt, interrupt)
+            indices = matching_actions(record.interrupt, interrupt)
             yield resume.model_copy(
                 update={
                     "decisions": tuple(resume.decisions[i] for i in indices),
@@ -400,7 +401,7 @@ class ApprovalClient:
         resume = record.resume(self._grace)
         if resume is None:
             raise AgentAdapterError(f"{interrupt_id} is still being decided: wait for it before resuming")
-        _raise_unanswered(record.interrupt, resume)
+        raise_unanswered(record.interrupt, resume)
         owner = f"{self._process}:{secrets.token_hex(6)}"
         await self._patiently(lambda: self._claim(interrupt_id, owner))
         renewal = asyncio.create_task(self._renew(interrupt_id, owner))
@@ -498,45 +499,9 @@ class ApprovalClient:
                 await asyncio.sleep(RETRY_EVERY)
 
 
-def _matching(record: Interrupt, asked: Interrupt) -> list[int]:
-    """Find each asked action in the record, comparing what it is with our own copy.
-
-    Raises:
-        ConflictError: when the record asks something else.
-    """
-    places = {slot: index for index, slot in enumerate(slots(record.pauses))}
-    known, own = action_fingerprints(record.request), action_fingerprints(asked.request)
-    indices = []
-    for index, slot in enumerate(slots(asked.pauses)):
-        found = places.get(slot)
-        if found is None or known[found] != own[index]:
-            raise ConflictError(
-                f"{record.id} was published with another action in place of {index + 1} "
-                f"({asked.request.action_requests[index].name}): a pause may not change once it is asked"
-            )
-        indices.append(found)
-    return indices
-
-
-def _ended_unanswered(record: _Record) -> bool:
-    status = record.card.get("status")
-    return status in {"withdrawn", "refused"} or (
-        status == "expired" and record.interrupt.on_expiry == "raise"
-    )
-
-
-def _raise_unanswered(interrupt: Interrupt, resume: Resume) -> None:
-    match resume.status:
-        case "refused":
-            raise InterruptRefusedError(
-                f"{interrupt.id} could not be asked: {resume.reason}", code=resume.code or "refused"
-            )
-        case "withdrawn":
-            raise InterruptWithdrawnError(
-                f"{interrupt.id} was withdrawn: {resume.reason or 'no reason given'}"
-            )
-        case "expired" if interrupt.on_expiry == "raise":
-            raise InterruptExpiredError(f"{interrupt.id}: nobody decided in time")
+def _ended_unanswered(record: _Record, grace: int) -> bool:
+    resume = record.resume(grace)
+    return resume is not None and None in resume.decisions
 
 
 def _so_far(record: _Record, resume: Resume | None) -> Sequence[Decision | None]:

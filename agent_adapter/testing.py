@@ -18,8 +18,6 @@ from itertools import count, repeat
 from typing import Any, Self, TypeAlias
 
 from agent_adapter.client import ApprovalClient
-from agent_adapter.client import _matching as matching_actions
-from agent_adapter.client import _raise_unanswered as raise_unanswered
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     ActionRequest,
@@ -34,7 +32,12 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.identity import action_fingerprints, interrupt_id
 from agent_adapter.contract.interrupt import Interrupt, Resume, Status
-from agent_adapter.contract.record import dump_recorded, read_resume
+from agent_adapter.contract.record import (
+    dump_recorded,
+    matching_actions,
+    raise_unanswered,
+    read_resume,
+)
 from agent_adapter.contract.wire import dump_interrupt, load_interrupt
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.errors import (

@@ -5,11 +5,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.hitl import Decision, RejectDecision, WireModel
-from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.hitl import (
+    Decision,
+    RejectDecision,
+    RespondDecision,
+    ReviewConfig,
+    WireModel,
+)
+from agent_adapter.contract.identity import action_fingerprints, slots
 from agent_adapter.contract.interrupt import DecisionRecord, Interrupt, Resume, Status
 from agent_adapter.contract.wire import dump_decision, load_decision, to_model
-from agent_adapter.errors import DecisionNotAllowedError
+from agent_adapter.errors import (
+    ConflictError,
+    DecisionNotAllowedError,
+    InterruptExpiredError,
+    InterruptRefusedError,
+    InterruptWithdrawnError,
+)
 
 EXPIRED = "expired"
 """Stands for the person where the deadline decided."""
@@ -83,7 +95,8 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
                for r in recorded]  # fmt: skip
     if status == "expired" and interrupt.on_expiry != "raise":
         ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(deadline))
-        answers = [answer or (RejectDecision(message=EXPIRED_MESSAGE), ended) for answer in answers]
+        silent = [_by_silence(config) for config in interrupt.request.review_configs]
+        answers = [a or ((s, ended) if s else None) for a, s in zip(answers, silent, strict=True)]
     return Resume(
         interrupt_id=interrupt.id,
         status=status,
@@ -92,6 +105,13 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
         reason=card.get("reason"),
         code=card.get("code"),
     )
+
+
+def _by_silence(config: ReviewConfig) -> Decision | None:
+    """Give what an action becomes when nobody decides: the kind of no that it allows, `None` when it allows none."""
+    if "reject" in config.allowed_decisions:
+        return RejectDecision(message=EXPIRED_MESSAGE)
+    return RespondDecision(message=EXPIRED_MESSAGE) if "respond" in config.allowed_decisions else None
 
 
 def _status(card: Fields, *, deadline: int, now: int, grace: int) -> Status | None:
@@ -131,3 +151,42 @@ def check_decision(decision: Any, name: str, allowed: Sequence[str], *, where: s
         raise DecisionNotAllowedError(
             f"{where}: an edit may not change the tool to {decision.edited_action.name!r}"
         )
+
+
+def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
+    """Find each asked action in the record, comparing what it is with our own copy.
+
+    Raises:
+        ConflictError: when the record asks something else.
+    """
+    places = {slot: index for index, slot in enumerate(slots(record.pauses))}
+    known, own = action_fingerprints(record.request), action_fingerprints(asked.request)
+    indices = []
+    for index, slot in enumerate(slots(asked.pauses)):
+        found = places.get(slot)
+        if found is None or known[found] != own[index]:
+            raise ConflictError(
+                f"{record.id} was published with another action in place of {index + 1} "
+                f"({asked.request.action_requests[index].name}): a pause may not change once it is asked"
+            )
+        indices.append(found)
+    return indices
+
+
+def raise_unanswered(interrupt: Interrupt, resume: Resume) -> None:
+    """Refuse to resume with an answer that leaves something open.
+
+    Raises:
+        InterruptEndedError: of the kind that says how it ended.
+    """
+    match resume.status:
+        case "refused":
+            raise InterruptRefusedError(
+                f"{interrupt.id} could not be asked: {resume.reason}", code=resume.code or "refused"
+            )
+        case "withdrawn":
+            raise InterruptWithdrawnError(
+                f"{interrupt.id} was withdrawn: {resume.reason or 'no reason given'}"
+            )
+        case "expired" if None in resume.decisions:
+            raise InterruptExpiredError(f"{interrupt.id}: nobody decided in time")

@@ -119,10 +119,6 @@ def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int
 
 
 def _render_place(state: ApprovalState, number: int, place: Place) -> list[Part]:
-    whole = state
-    if place.parts and any(state.is_open_at(index) for index in place.actions):
-        # The parent of parts changes when the batch ends, so that one click is one edit.
-        state = replace(state, recorded=(None,) * len(state.recorded))
     text = f"{_headline(state, place)}: {_names(state, place)} (agent {state.interrupt.agent})"
     frame = [*_top_blocks(state, place), *_agent_blocks(state.interrupt), *_reason_blocks(state)]
     bulk = _bulk_blocks(state, number, place)
@@ -133,8 +129,16 @@ def _render_place(state: ApprovalState, number: int, place: Place) -> list[Part]
     blocks = [*frame, _summary_block(state, place), *bulk]
     return [
         Part(parent, place.channel, place.thread_ts, None, text, blocks, ()),
-        *(_render_part(whole, parent, place, part) for part in range(1, len(place.parts) + 1)),
+        *(_render_part(state, parent, place, part) for part in range(1, len(place.parts) + 1)),
     ]
+
+
+def _is_standing(state: ApprovalState, place: Place) -> bool:
+    """Tell whether this is the parent of parts while people decide: it says what stays true until the last decision.
+
+    So one click on a card of many parts is one edit.
+    """
+    return bool(place.parts) and any(state.is_open_at(index) for index in place.actions)
 
 
 def _render_part(state: ApprovalState, parent: PartId, place: Place, number: int) -> Part:
@@ -176,6 +180,8 @@ def _fits(costs: Collection[tuple[int, int]], frame: int) -> bool:
 
 
 def _headline(state: ApprovalState, place: Place) -> str:
+    if _is_standing(state, place):
+        return f"{len(place.actions)} actions need approval, in {len(place.parts)} parts"
     if state.is_open:
         total = len(place.actions)
         still = sum(state.is_open_at(index) for index in place.actions)
@@ -252,30 +258,43 @@ def _reason_blocks(state: ApprovalState) -> list[Block]:
 
 def _summary_block(state: ApprovalState, place: Place) -> Block:
     part_of = {index: number for number, part in enumerate(place.parts, 1) for index in part}
-    rows = []
-    for index in place.actions:
-        action = state.actions[index]
-        name = clip(safe_name(action.request) or "(unusual name)", 40)
-        unread = state.is_open_at(index) and needs_reading(action.request)
-        status = "Open, to be read first" if unread else status_of(state, action)
-        rows.append((f"{action.number:>2}", name, status, f"part {part_of.get(index, '?')}"))
-    widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    lines = [f"{n:>{widths[0]}}  {name:<{widths[1]}}  {status}, {part}" for n, name, status, part in rows]
+    rows = [(state.actions[index], f"part {part_of.get(index, '?')}") for index in place.actions]
+    names = [clip(safe_name(action.request) or "(unusual name)", 40) for action, _ in rows]
+    width = max(map(len, names))
+    lines = [
+        f"{action.number:>2}  {name:<{width}}  {', '.join([part, *_standing(state, place, action)])}"
+        for (action, part), name in zip(rows, names, strict=True)
+    ]
     return literal("summary", "\n".join(lines))
 
 
+def _standing(state: ApprovalState, place: Place, action: Action) -> list[str]:
+    if not _is_standing(state, place):
+        return [status_of(state, action)]
+    return ["to be read first"] if needs_reading(action.request) else []
+
+
 def _bulk_blocks(state: ApprovalState, number: int, place: Place) -> list[Block]:
+    if standing := _is_standing(state, place):
+        state = replace(state, recorded=(None,) * len(state.recorded))
     ready, rejectable = (bulk_actions(state, place, decision) for decision in ("approve", "reject"))
     still = [index for index in place.actions if state.is_open_at(index)]
     unread = [index for index in still if state.actions[index].allows("approve") and _is_long(state, index)]
+
+    def label(verb: str, which: Sequence[int]) -> str:
+        return (
+            f"{verb} all" if standing or len(which) == len(still) else f"{verb} {len(which)} of {len(still)}"
+        )
+
     buttons = []
     if len(ready) > 1:
-        label = "Approve all" if len(ready) == len(still) else f"Approve {len(ready)} of {len(still)}"
-        approve = button(action_id("approve_all", number), label, state.id, style="primary")
-        buttons.append({**approve, "confirm": _confirm(ready, unread)})
+        approve = button(action_id("approve_all", number), label("Approve", ready), state.id, style="primary")
+        which = "All actions that are still open" if standing else f"Actions {numbers(ready)}"
+        buttons.append({**approve, "confirm": _confirm(which, unread)})
     if len(rejectable) > 1:
-        label = "Reject all" if len(rejectable) == len(still) else f"Reject {len(rejectable)} of {len(still)}"
-        buttons.append(button(action_id("reject_all", number), label, state.id, style="danger"))
+        buttons.append(
+            button(action_id("reject_all", number), label("Reject", rejectable), state.id, style="danger")
+        )
     blocks = []
     if unread and len(still) > 1:
         blocks.append(context("unread", f"To be read before approving: {numbers(unread)}."))
@@ -288,12 +307,12 @@ def _is_long(state: ApprovalState, index: int) -> bool:
     return needs_reading(state.actions[index].request)
 
 
-def _confirm(ready: Sequence[int], unread: Sequence[int]) -> Block:
-    text = f"Actions {numbers(ready)} run as they are shown."
+def _confirm(which: str, unread: Sequence[int]) -> Block:
+    text = f"{which} run as they are shown."
     if unread:
         text += f" Not approved with them, because they have to be read first: {numbers(unread)}."
     return {
-        "title": plain(f"Approve {len(ready)} actions?"),
+        "title": plain("Approve them all?"),
         "text": plain(clip(text, 300)),
         "confirm": plain("Approve"),
         "deny": plain("Not yet"),

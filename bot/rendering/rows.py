@@ -152,7 +152,7 @@ def status_of(state: ApprovalState, action: Action) -> str:
             return "Withdrawn"
         case "refused":
             return "Refused"
-        case "expired" if state.interrupt.on_expiry == "reject":
+        case "expired" if state.interrupt.on_expiry == "reject" and action.allows("reject"):
             return "Rejected: nobody decided in time"
         case _:
             return "Not decided in time"

@@ -1,6 +1,7 @@
 """What the tests about races and faults share: how often, somebody who watches, and processes that can be killed."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 from agent_adapter import ApprovalClient, HITLRequest, Interrupt, Resume
 from agent_adapter.connection import end_task
 from agent_adapter.contract.hitl import ActionRequest, ReviewConfig
+from agent_adapter.errors import ServerUnreachableError
 from bot.playground.client import Control
 from bot.playground.inputs import complete
 from bot.rendering.message import render_card
@@ -118,10 +120,11 @@ async def settled_card(
     """
     async with asyncio.timeout(within):
         while True:
-            state = await store.load(interrupt_id)
-            assert state is not None
-            if watcher.agrees(state):
-                return state
+            with contextlib.suppress(ServerUnreachableError):
+                state = await store.load(interrupt_id)
+                assert state is not None
+                if watcher.agrees(state):
+                    return state
             await asyncio.sleep(0.02)
 
 

@@ -1,0 +1,50 @@
+"""LangChain's batched review: one pause for all calls of a turn (also deepagents)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agent_adapter.contract.hitl import ActionRequest, HITLRequest
+from agent_adapter.contract.wire import check_request, dump_decision, to_model
+from agent_adapter.dialects.answers import check_answers
+
+LOOKED_FOR = "'action_requests' with 'review_configs'"
+
+
+def recognises(payload: Any) -> bool:
+    """Tell whether this looks like a batched pause, well formed or not."""
+    return isinstance(payload, dict) and "action_requests" in payload
+
+
+def to_request(payload: Any) -> HITLRequest:
+    """Read a pause's value.
+
+    Raises:
+        InvalidRequestError: naming the place.
+    """
+    request = to_model(HITLRequest.model_validate, payload, where="pause")
+    check_request(request)
+    actions = tuple(without_template(action) for action in request.action_requests)
+    return request.model_copy(update={"action_requests": actions})
+
+
+def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
+    """Write the answer to a pause.
+
+    Args:
+        decisions: One per action, in action order.
+        payload: The pause's value.
+
+    Raises:
+        DecisionNotAllowedError: when one does not fit its action.
+    """
+    return {
+        "decisions": [dump_decision(decision) for decision in check_answers(decisions, to_request(payload))]
+    }
+
+
+def without_template(action: ActionRequest) -> ActionRequest:
+    """Drop a description that only repeats the call: the framework's own template around name and arguments."""
+    _, _, rest = (action.description or "").partition("\n\n")
+    if action.description and rest != f"Tool: {action.name}\nArgs: {action.args}":
+        return action
+    return action.model_copy(update={"description": None})

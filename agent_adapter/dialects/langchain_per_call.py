@@ -1,0 +1,148 @@
+"""LangChain's review per call: one pause for each tool call, with a JSON Schema of its answers.
+
+The payload is the pause's value with the pause's `response_schema` beside its other keys.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from agent_adapter.contract.arguments import check_json
+from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig, WireModel
+from agent_adapter.contract.wire import check_request, dump_decision, to_model
+from agent_adapter.dialects.answers import check_answers
+from agent_adapter.dialects.langchain import without_template
+from agent_adapter.errors import InvalidRequestError
+
+LOOKED_FOR = "'type' that is 'tool_approval', with the pause's 'response_schema'"
+
+Schema = Mapping[str, Any]
+_DEFS = "#/$defs/"
+
+
+class _Pause(WireModel):
+    type: Literal["tool_approval"]
+    tool_call_id: str
+    name: str
+    args: dict[str, Any]
+    description: str = ""
+    response_schema: dict[str, Any]
+
+
+def recognises(payload: Any) -> bool:
+    """Tell whether this looks like the pause of one call, well formed or not."""
+    return isinstance(payload, dict) and payload.get("type") == "tool_approval"
+
+
+def to_request(payload: Any) -> HITLRequest:
+    """Read a pause: the allowed decisions and the argument schema are in its `response_schema`.
+
+    Raises:
+        InvalidRequestError: naming the place.
+    """
+    pause = to_model(_Pause.model_validate, payload, where="pause")
+    check_json(pause.response_schema, where="pause.response_schema")
+    branches = _branches(pause.response_schema)
+    action = ActionRequest(
+        name=pause.name, args=pause.args, description=pause.description or None, id=pause.tool_call_id
+    )
+    config = ReviewConfig(
+        action_name=pause.name,
+        allowed_decisions=tuple(branches),
+        args_schema=_args_schema(branches.get("edit", {}), pause.response_schema),
+    )
+    request = HITLRequest(action_requests=(without_template(action),), review_configs=(config,))
+    check_request(request)
+    return request
+
+
+def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
+    """Write the answer to a pause: the decision itself.
+
+    Args:
+        decisions: The one decision.
+        payload: The pause's value with its `response_schema`.
+
+    Raises:
+        DecisionNotAllowedError: when it does not fit the action.
+    """
+    (decision,) = check_answers(decisions, to_request(payload))
+    return dump_decision(decision)
+
+
+def _branches(schema: Schema) -> dict[str, Schema]:
+    """Give the schema of each decision by its kind. One allowed decision comes without `oneOf`."""
+    choices = _list(schema.get("oneOf")) or _list(schema.get("anyOf")) or [schema]
+    branches = {
+        kind: branch for branch in (_resolve(c, schema) for c in choices) for kind in _kinds(branch, schema)
+    }
+    if not branches:
+        raise InvalidRequestError(
+            "pause.response_schema: no decision found: each branch needs a property `type` with a `const`"
+        )
+    return branches
+
+
+def _kinds(branch: Schema, root: Schema) -> list[str]:
+    kind = _property(branch, "type", root)
+    values = [kind["const"]] if "const" in kind else _list(kind.get("enum"))
+    return [value for value in values if isinstance(value, str)]
+
+
+def _args_schema(edit: Schema, root: Schema) -> dict[str, Any] | None:
+    """Give the schema of the arguments by itself, with the definitions that it refers to."""
+    schema = _property(_property(edit, "edited_action", root), "args", root)
+    if not schema.keys() - {"type", "title", "description"}:
+        # Any object: the framework has no tool at hand.
+        return None
+    definitions = _definitions(root)
+    needed = _reachable(schema, definitions)
+    return (
+        {**schema, "$defs": {name: definitions[name] for name in sorted(needed)}} if needed else dict(schema)
+    )
+
+
+def _reachable(schema: Schema, definitions: Schema) -> set[str]:
+    found: set[str] = set()
+    waiting = [schema]
+    while waiting:
+        names = set(_references(waiting.pop())) & definitions.keys() - found
+        found |= names
+        waiting.extend(definitions[name] for name in names)
+    return found
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        reference = node.get("$ref")
+        if isinstance(reference, str) and reference.startswith(_DEFS):
+            yield reference.removeprefix(_DEFS)
+    if isinstance(node, dict | list):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from _references(child)
+
+
+def _property(schema: Schema, name: str, root: Schema) -> Schema:
+    properties = schema.get("properties")
+    return _resolve(properties.get(name), root) if isinstance(properties, dict) else {}
+
+
+def _resolve(schema: Any, root: Schema) -> Schema:
+    """Follow a reference into the definitions, keeping what stands beside it."""
+    beside: dict[str, Any] = {}
+    seen: set[str] = set()
+    while isinstance(schema, dict) and isinstance(reference := schema.get("$ref"), str):
+        if reference in seen:
+            return {}
+        seen.add(reference)
+        beside = {**{key: value for key, value in schema.items() if key != "$ref"}, **beside}
+        schema = _definitions(root).get(reference.removeprefix(_DEFS))
+    return {**schema, **beside} if isinstance(schema, dict) else {}
+
+
+def _definitions(schema: Schema) -> Schema:
+    found = schema.get("$defs")
+    return found if isinstance(found, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

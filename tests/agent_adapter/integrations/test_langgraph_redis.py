@@ -1,0 +1,103 @@
+"""The same runs with the real client: a real Redis, and a person behind the bot's own scripts."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.record import dump_recorded
+from agent_adapter.errors import ConsumedError
+from agent_adapter.integrations.langgraph import run, to_request
+from agent_adapter.testing import ScriptedReviewer, approve, edit, reject, respond
+from bot.state import Admission, Place
+from bot.store import ApprovalStore
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office, answers_to_model
+from tests.conftest import an_agent
+
+MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
+ANSWERS = {
+    "send_email": edit({"to": "b@x.com", "subject": "S2"}),
+    "delete_file": reject("no"),
+    "ask_user": respond("staging"),
+}
+
+
+@asynccontextmanager
+async def person(redis_url, reviewer):
+    """Decide whatever is asked, as the bot would store it."""
+    redis = open_redis(redis_url)
+    keys = await freeze_meta(redis, "assent")
+    store = ApprovalStore(redis, keys)
+
+    async def decide_all(interrupt_id):
+        state = await store.load(interrupt_id)
+        if state.status != "new":
+            return
+        place = Place(channel="C1", actions=tuple(range(len(state.actions))))
+        await store.admit(state, Admission(policy_version="t", approvers=("U1",), places=(place,)))
+        texts = {
+            action.index: dump_recorded(
+                reviewer(action.request, action.config), fingerprint=action.fingerprint, decided_by="U1"
+            )
+            for action in state.actions
+        }
+        await store.record_decision(interrupt_id, texts, token="t", person="U1", deadline=5)
+
+    async def work():
+        while not over.is_set():
+            for owed in await store.claim_work("undrawn", keys.lane_for("billing"), limit=10, lease=60_000):
+                await decide_all(owed.interrupt_id)
+            await asyncio.sleep(0.01)
+
+    over = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(work())
+        yield
+        over.set()
+    await redis.aclose()
+
+
+@MODES
+async def test_run_resumes_with_what_the_person_decided(mode, client, redis_url):
+    """From the model's calls to the record in Redis and back."""
+    office, reviewer = Office(), ScriptedReviewer(ANSWERS)
+
+    async with person(redis_url, reviewer):
+        result = await run(office.agent(TURN, DONE, mode=mode), GO, approvals=client, config=CONFIG)
+
+    assert office.names() == ["read_file", "send_email"]
+    assert ("send_email", {"to": "b@x.com", "subject": "S2", "body": ""}) in office.ran
+    assert answers_to_model(result)["call_3"] == (
+        "error",
+        "User rejected the tool call for `delete_file` with reason: no",
+    )
+    assert answers_to_model(result)["call_4"] == ("success", "staging")
+    assert [action.name for action in reviewer.asked] == ["send_email", "delete_file", "ask_user"]
+
+
+@MODES
+async def test_run_of_another_process_takes_the_answer_of_the_first(mode, client, redis_url):
+    """The first process ends once it has asked; the record is found again, and consumed once."""
+    office, saver = Office(), InMemorySaver()
+    reviewer = ScriptedReviewer(
+        {"send_email": [approve()], "delete_file": [approve()], "ask_user": [respond("x")]}
+    )
+    first = office.agent(TURN, DONE, mode=mode, checkpointer=saver)
+    await first.ainvoke(GO, CONFIG)
+    pauses = (await first.aget_state(CONFIG)).interrupts
+    interrupt = client.interrupt(
+        to_request(pauses, tools=office.tools),
+        run="thread-1",
+        pauses=[p.id for p in pauses for _ in p.value.get("action_requests", [None])],
+    )
+    await client.publish(interrupt)
+
+    async with an_agent(redis_url) as successor, person(redis_url, reviewer):
+        again = office.agent(TURN, DONE, mode=mode, checkpointer=saver)
+        await run(again, None, approvals=successor, config=CONFIG)
+
+        assert office.names() == ["delete_file", "read_file", "send_email"]
+        with pytest.raises(ConsumedError):
+            await successor.publish(interrupt)

@@ -1,0 +1,158 @@
+"""Streaming through pauses gives the graph's own chunks."""
+
+from contextlib import aclosing
+
+import pytest
+from langgraph.types import Command
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations.langgraph import run, stream
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject, respond
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
+from tests.support.scripted_model import says
+
+ANSWERS = {"send_email": approve(), "delete_file": reject("no"), "ask_user": respond("staging")}
+STREAM_MODES = [
+    "values",
+    "updates",
+    "messages",
+    "custom",
+    "tasks",
+    "checkpoints",
+    "debug",
+    ["updates", "values"],
+    ["custom"],
+]
+
+
+def approvals():
+    return InMemoryApprovalClient(ScriptedReviewer(ANSWERS))
+
+
+async def chunks_by_hand(agent, **settings):
+    """Give every chunk as a caller gets it who resumes without this library."""
+    chunks = [chunk async for chunk in agent.astream(GO, CONFIG, **settings)]
+    (pause,) = (await agent.aget_state(CONFIG)).interrupts
+    decisions = [
+        {"type": "approve"},
+        {"type": "reject", "message": "no"},
+        {"type": "respond", "message": "staging"},
+    ]
+    command = Command(resume={pause.id: {"decisions": decisions}})
+    return chunks + [chunk async for chunk in agent.astream(command, CONFIG, **settings)]
+
+
+def shape(chunk):
+    """Tell chunks apart without the ids and times in them."""
+    match chunk:
+        case {"type": kind, "ns": namespace, "data": data}:
+            return kind, len(namespace), shape(data)
+        case str(), data:
+            return chunk[0], shape(data)
+        case {"messages": [*messages]}:
+            return "state", len(messages), "__interrupt__" in chunk
+        case dict():
+            return tuple(sorted(chunk))
+        case _:
+            return type(chunk)
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("stream_mode", STREAM_MODES, ids=str)
+async def test_chunks_are_those_of_the_graph_in_every_mode(stream_mode, version):
+    """Also in the modes that do not announce a pause, the pause is asked and the stream goes on."""
+    office, by_hand = Office(), Office()
+    expected = await chunks_by_hand(by_hand.agent(TURN, DONE), stream_mode=stream_mode, version=version)
+
+    chunks = [
+        chunk
+        async for chunk in stream(
+            office.agent(TURN, DONE),
+            GO,
+            approvals=approvals(),
+            config=CONFIG,
+            stream_mode=stream_mode,
+            version=version,
+        )
+    ]
+
+    assert sorted(map(repr, map(shape, chunks))) == sorted(map(repr, map(shape, expected)))
+    assert office.names() == by_hand.names() == ["read_file", "send_email"]
+
+
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+async def test_stream_goes_through_every_round(mode):
+    """One iteration, several pauses, the last chunk is the end of the run."""
+    office = Office()
+    turns = [says(("delete_file", {"path": path})) for path in ("a", "b")]
+    reviewer = ScriptedReviewer({"delete_file": approve()})
+
+    chunks = [
+        chunk
+        async for chunk in stream(
+            office.agent(*turns, DONE, mode=mode),
+            GO,
+            approvals=InMemoryApprovalClient(reviewer),
+            config=CONFIG,
+            stream_mode="updates",
+        )
+    ]
+
+    assert [action.args["path"] for action in reviewer.asked] == ["a", "b"]
+    assert office.ran == [("delete_file", {"path": "a"}), ("delete_file", {"path": "b"})]
+    assert sum("__interrupt__" in chunk for chunk in chunks) == 2
+    assert [chunk["model"]["messages"][0].content for chunk in chunks if "model" in chunk] == ["", "", "done"]
+
+
+async def test_stream_of_a_paused_thread_starts_with_its_question():
+    """`input=None` asks at once, without running the paused node again."""
+    office = Office()
+    agent = office.agent(TURN, DONE)
+    await agent.ainvoke(GO, CONFIG)
+
+    chunks = [
+        chunk
+        async for chunk in stream(agent, None, approvals=approvals(), config=CONFIG, stream_mode="updates")
+    ]
+
+    assert not any("__interrupt__" in chunk for chunk in chunks)
+    assert office.names() == ["read_file", "send_email"]
+
+
+async def test_stream_left_early_before_the_pause_asks_nobody():
+    """The caller may stop listening at any chunk."""
+    office, asked = Office(), approvals()
+
+    async with aclosing(stream(office.agent(TURN, DONE), GO, approvals=asked, config=CONFIG)) as chunks:
+        async for _ in chunks:
+            break
+
+    assert asked.reviewer.asked == []
+    assert office.ran == []
+
+
+async def test_stream_left_while_resuming_can_be_gone_on_with():
+    """The claim is given back, so the same decisions still resume the thread."""
+    office, asked = Office(), approvals()
+    agent = office.agent(TURN, DONE)
+
+    settings = {"approvals": asked, "config": CONFIG, "stream_mode": ["tasks"]}
+    async with aclosing(stream(agent, GO, **settings)) as chunks:
+        async for _ in chunks:
+            if asked.reviewer.asked:
+                break
+    result = await run(agent, None, approvals=asked, config=CONFIG)
+
+    assert result["messages"][-1].content == "done"
+    assert len(asked.reviewer.asked) == 3
+
+
+async def test_stream_refuses_before_the_graph_runs_what_could_not_be_resumed():
+    """As `run` does."""
+    office = Office()
+
+    with pytest.raises(InvalidRequestError, match="thread_id"):
+        async for _ in stream(office.agent(TURN, DONE), GO, approvals=approvals(), config={}):
+            pass
+
+    assert office.ran == []

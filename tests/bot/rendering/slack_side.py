@@ -1,0 +1,173 @@
+"""What stands on Slack's side of the rendering: its SDK as a judge, a reader's eyes, a person who fills in a form."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from slack_sdk.models.basic_objects import JsonObject
+from slack_sdk.models.blocks import Block
+from slack_sdk.models.views import View
+
+from agent_adapter.contract.arguments import encode
+from bot.rendering.arguments import WRAP
+from bot.rendering.limits import check_message, check_view
+from bot.rendering.message import BUDGET, MAX_BLOCKS, Part
+
+
+def bounded(examples: int) -> settings:
+    """The same examples on every machine, as many as the time allows."""
+    return settings(
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def assert_slack_takes_card(parts: tuple[Part, ...]) -> None:
+    for part in parts:
+        check_message(part.text, part.blocks)
+        assert len(encode(part.blocks)) <= BUDGET
+        assert len(part.blocks) <= MAX_BLOCKS
+        assert all(len(leaf) <= 2_800 for leaf in leaves(part.blocks))
+        _sdk_takes(Block.parse_all(part.blocks), len(part.blocks))
+
+
+def assert_slack_takes_view(view: dict[str, Any]) -> None:
+    check_view(view)
+    parsed = View(**view)
+    assert len(parsed.blocks) == len(view["blocks"])
+    parsed.validate_json()
+    _sdk_takes(parsed.blocks, len(view["blocks"]))
+
+
+def _sdk_takes(blocks: list[Any], expected: int) -> None:
+    assert len(blocks) == expected
+    for block in blocks:
+        _validate(block)
+
+
+def _validate(node: Any) -> None:
+    if isinstance(node, JsonObject):
+        node.validate_json()
+        for child in vars(node).values():
+            _validate(child)
+    elif isinstance(node, list | tuple):
+        for child in node:
+            _validate(child)
+
+
+def leaves(node: Any) -> Iterator[str]:
+    """Every text of a payload."""
+    for _, text in typed_texts(node):
+        yield text
+
+
+def typed_texts(node: Any, within: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a payload, with where it stands: literal, mrkdwn, header, button, or plain elsewhere."""
+    if isinstance(node, list):
+        for child in node:
+            yield from typed_texts(child, within)
+    elif isinstance(node, dict):
+        kind = node.get("type", "")
+        place = kind if kind in {"header", "button", "input"} else within
+        if isinstance(node.get("text"), str):
+            yield {"text": "literal", "mrkdwn": "mrkdwn"}.get(kind, place or "plain"), node["text"]
+        if "accessibility_label" in node:
+            yield "button", node["accessibility_label"]
+        for child in node.values():
+            yield from typed_texts(child, place)
+
+
+def literal_text(blocks: list[dict[str, Any]], block_id: str) -> str:
+    """What a person reads in one literal block, its wrapped lines put together again."""
+    return "".join(leaves([block for block in blocks if block["block_id"] == block_id]))
+
+
+def unwrapped(text: str) -> str:
+    lines: list[str] = []
+    for line in text.split("\n"):
+        stripped = line.lstrip(" ")
+        if stripped.startswith(WRAP):
+            lines[-1] += stripped.removeprefix(WRAP)
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def shown(payload: Any) -> str:
+    """All texts of a message or a view, one under the other."""
+    return "\n".join(leaves(payload))
+
+
+def block_of(blocks: list[dict[str, Any]], block_id: str) -> dict[str, Any]:
+    return next(block for block in blocks if block["block_id"] == block_id)
+
+
+def block_ids(blocks: list[dict[str, Any]]) -> list[str]:
+    return [block["block_id"] for block in blocks]
+
+
+def button_labels(payload: Any) -> list[str]:
+    return [button["text"]["text"] for button in buttons(payload)]
+
+
+def buttons(payload: Any) -> list[dict[str, Any]]:
+    blocks = payload["blocks"] if isinstance(payload, dict) else payload
+    return [button for block in blocks if block["type"] == "actions" for button in block["elements"]]
+
+
+def inputs(view: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The input blocks of a view, by their label."""
+    return {block["label"]["text"]: block for block in view["blocks"] if block["type"] == "input"}
+
+
+def submitted(view: dict[str, Any], **typed: Any) -> dict[str, Any]:
+    """The view as Slack hands it back: inputs nobody touched with their initial value, in Slack's own form of text.
+
+    Typed values go by label: text, an option's label or a list of them, `None` to clear.
+    """
+    states = {}
+    for label, block in inputs(view).items():
+        element = block["element"]
+        state = _untouched(element) if label not in typed else _touched(element, typed[label])
+        states[block["block_id"]] = {element["action_id"]: {"type": element["type"], **state}}
+    return {**view, "state": {"values": states}}
+
+
+def _untouched(element: dict[str, Any]) -> dict[str, Any]:
+    match element["type"]:
+        case "radio_buttons" | "static_select":
+            return {"selected_option": element.get("initial_option")}
+        case "checkboxes" | "multi_static_select":
+            return {"selected_options": element.get("initial_options", [])}
+        case "datepicker":
+            return {"selected_date": element.get("initial_date")}
+        case "timepicker":
+            return {"selected_time": element.get("initial_time")}
+        case "datetimepicker":
+            return {"selected_date_time": element.get("initial_date_time")}
+        case _:
+            return {"value": _as_slack_keeps(element.get("initial_value"))}
+
+
+def _as_slack_keeps(text: str | None) -> str | None:
+    return (text or "").replace("\r\n", "\n").replace("\r", "\n").strip() or None
+
+
+def _touched(element: dict[str, Any], typed: Any) -> dict[str, Any]:
+    options = {option["text"]["text"]: option for option in element.get("options", ())}
+    match element["type"]:
+        case "radio_buttons" | "static_select":
+            return {"selected_option": options[typed] if typed is not None else None}
+        case "checkboxes" | "multi_static_select":
+            return {"selected_options": [options[label] for label in typed or ()]}
+        case "datepicker":
+            return {"selected_date": typed}
+        case "timepicker":
+            return {"selected_time": typed}
+        case "datetimepicker":
+            return {"selected_date_time": typed}
+        case _:
+            return {"value": _as_slack_keeps(typed)}

@@ -1,0 +1,180 @@
+"""Arguments are read by people: keys, values and lines, each kind of value recognisable."""
+
+from itertools import product
+
+from bot.rendering.arguments import argument_lines, change_lines, text_lines
+from tests.bot.rendering.slack_side import unwrapped
+
+
+def lines(text: str) -> list[str]:
+    return text.strip("\n").split("\n")
+
+
+def test_keys_stand_in_a_column_and_types_are_honest():
+    """A text stands in quotes, everything else does not."""
+    args = {
+        "to": "dana@example.com",
+        "count": 1,
+        "code": "1",
+        "note": "",
+        "cc": None,
+        "urgent": True,
+        "rate": 1.0,
+    }
+
+    assert argument_lines(args) == lines("""
+to:     "dana@example.com"
+count:  1
+code:   "1"
+note:   ""
+cc:     null
+urgent: true
+rate:   1.0
+""")
+
+
+def test_nested_values_are_indented():
+    """Objects and lists show their shape; empty ones are told apart."""
+    args = {
+        "order": {"id": 7, "lines": [{"sku": "a", "n": 1}, {"sku": "b", "n": 2}]},
+        "tags": ["x", ["y"]],
+        "none": [],
+        "nothing": {},
+    }
+
+    assert argument_lines(args) == lines("""
+order:
+  id:    7
+  lines:
+    - sku: "a"
+      n:   1
+    - sku: "b"
+      n:   2
+tags:
+  - "x"
+  - - "y"
+none:    []
+nothing: {}
+""")
+
+
+def test_text_of_several_lines_stands_behind_a_bar():
+    """Lines are lines, and spaces at the end of one can be seen."""
+    assert argument_lines({"body": "Dear Dana,\n\n  pay  \n"}) == [
+        "body:",
+        "  │ Dear Dana,",
+        "  │ ",
+        "  │   pay\\{2 spaces}",
+        "  │ ",
+    ]
+
+
+def test_a_long_line_is_wrapped_with_a_mark():
+    """Nothing runs out of sight to the right, and a wrapped line is not two lines."""
+    args = {"query": "select " * 40}
+
+    found = argument_lines(args)
+
+    assert max(map(len, found)) <= 100
+    assert all(line.startswith("↪ ") for line in found[1:])
+    assert unwrapped("\n".join(found)) == 'query: "' + "select " * 40 + '"'
+
+
+def test_a_value_cannot_pretend_to_be_a_wrapped_line_or_another_argument():
+    """Text of the agent begins behind our mark, whatever it is."""
+    assert argument_lines({"a": 'x"\n↪ y\nb: true'}) == ["a:", '  │ x"', "  │ ↪ y", "  │ b: true"]
+
+
+def test_an_odd_name_is_quoted_and_spelled():
+    """A name ends where its quotes end."""
+    assert argument_lines({'a": "b': 1, "c\u200b": 2, "d\ne": 3, "": 4}) == [
+        '"a\\u{22}: \\u{22}b": 1',
+        '"c\\u{200B}":        2',
+        '"d\\ne":             3',
+        '"":                 4',
+    ]
+
+
+def test_no_arguments_are_said_to_be_none():
+    """An empty box would look like a fault."""
+    assert argument_lines({}) == ["(no arguments)"]
+
+
+def test_different_arguments_never_look_alike():
+    """Over every short name and value of the characters that our own marks are made of."""
+    alphabet = ["a", '"', ": ", "\\", "\n", "- ", "│ ", "↪ ", "{}", " ", "1"]
+    texts = ["", *alphabet, *map("".join, product(alphabet, repeat=2))]
+    values = [
+        *texts,
+        1,
+        1.0,
+        True,
+        None,
+        [],
+        {},
+        [1],
+        [[]],
+        [{}],
+        ["a", "a"],
+        {"a": {}},
+        [{"a": 1}],
+        {"a": [1]},
+    ]
+    seen: dict[str, object] = {}
+
+    for args in ({name: value} for name in texts for value in values):
+        text = "\n".join(argument_lines(args))
+        assert seen.setdefault(text, args) is args
+
+    for pair in ({"k": one, "l": other} for one in texts for other in texts):
+        text = "\n".join(argument_lines(pair))
+        assert seen.setdefault(text, pair) is pair
+
+
+def test_an_edit_shows_what_it_changed_and_nothing_else():
+    """Before and after, by path; what stayed is left out."""
+    before = {"to": "dana", "same": [1, 2], "opts": {"retries": 1, "mode": "fast"}, "rows": [1, 2], "old": 5}
+    after = {
+        "to": "erik",
+        "same": [1, 2],
+        "opts": {"retries": "1", "mode": "fast"},
+        "rows": [1, 3],
+        "new": None,
+    }
+
+    assert change_lines(before, after) == lines("""
+to:
+- "dana"
++ "erik"
+opts.retries:
+- 1
++ "1"
+rows[1]:
+- 2
++ 3
+old: removed
+- 5
+new: added
++ null
+""")
+
+
+def test_an_edited_text_shows_its_lines():
+    """Text of several lines keeps its bar on both sides."""
+    assert change_lines({"body": "a\nb"}, {"body": "a\nc"}) == lines("""
+body:
+- │ a
+- │ b
++ │ a
++ │ c
+""")
+
+
+def test_an_edit_of_the_order_alone_is_said():
+    """A change that no value shows is named."""
+    assert change_lines({"a": 1, "b": 2}, {"b": 2, "a": 1}) == ["(only the order of the arguments changed)"]
+
+
+def test_free_text_stands_behind_a_bar():
+    """A description cannot continue a line of ours."""
+    assert text_lines("one\n↪ two") == ["│ one", "│ ↪ two"]

@@ -1,0 +1,432 @@
+"""Arguments become typed inputs, and what a person submits becomes arguments again."""
+
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from bot.rendering.forms import Edited, Errors, Unchanged, form_of, parse_form
+from bot.rendering.modals import render_edit_view
+from tests.bot.rendering.slack_side import assert_slack_takes_view, inputs, shown, submitted
+from tests.support.builders import a_state, an_action, an_interrupt
+
+
+def form(args, schema=None):
+    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
+    assert_slack_takes_view(view)
+    return view
+
+
+def submit(args, schema=None, **typed):
+    return parse_form(submitted(form(args, schema), **typed), args, schema)
+
+
+def an_object(required=(), **properties):
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def block_id(args, schema, label):
+    return inputs(form(args, schema))[label]["block_id"]
+
+
+def elements(args, schema=None):
+    return {label: block["element"]["type"] for label, block in inputs(form(args, schema)).items()}
+
+
+class Speed(Enum):
+    SLOW = "slow"
+    FAST = "fast"
+
+
+class Address(BaseModel):
+    street: str
+    zip: int | None = None
+
+
+class Order(BaseModel):
+    customer: str = Field(description="Who pays.")
+    count: int
+    price: float
+    gift: bool = False
+    speed: Speed = Speed.SLOW
+    colour: Literal["red", "green"] | None = None
+    address: Address
+    tags: list[str] = []
+    extras: list[Literal["wrap", "card"]] = []
+    note: str | None = None
+
+
+ORDER = {
+    "customer": "Dana",
+    "count": 2,
+    "price": 9.5,
+    "gift": False,
+    "speed": "slow",
+    "address": {"street": "Main Street 1", "zip": None},
+    "tags": ["new"],
+    "extras": ["card"],
+}
+SCHEMA = Order.model_json_schema()
+
+
+def test_a_schema_gives_one_typed_input_per_argument():
+    """A person fills in a form and writes no JSON where an input exists."""
+    assert elements(ORDER, SCHEMA) == {
+        "customer": "plain_text_input",
+        "count": "number_input",
+        "price": "number_input",
+        "gift": "radio_buttons",
+        "speed": "radio_buttons",
+        "address → street": "plain_text_input",
+        "address → zip": "number_input",
+        "tags · JSON": "plain_text_input",
+        "extras": "checkboxes",
+        "colour": "radio_buttons",
+        "note": "plain_text_input",
+    }
+    assert inputs(form(ORDER, SCHEMA))["customer"]["hint"]["text"] == "Who pays."
+
+
+def test_values_give_the_inputs_where_there_is_no_schema():
+    """A form exists for every call."""
+    args = {
+        "to": "dana",
+        "body": "a\nb",
+        "n": 1,
+        "rate": 0.5,
+        "ok": True,
+        "who": {"id": 7},
+        "list": [1],
+        "nil": None,
+    }
+
+    assert elements(args) == {
+        "to": "plain_text_input",
+        "body": "plain_text_input",
+        "n": "number_input",
+        "rate": "number_input",
+        "ok": "radio_buttons",
+        "who → id": "number_input",
+        "list · JSON": "plain_text_input",
+        "nil · JSON": "plain_text_input",
+    }
+    assert inputs(form(args))["body"]["element"]["multiline"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "type_"),
+    [
+        ({"type": "string", "format": "date"}, "2026-11-20", "datepicker"),
+        ({"type": "string", "format": "date"}, "tomorrow", "plain_text_input"),
+        ({"type": "string", "format": "time"}, "09:30", "timepicker"),
+        ({"type": "string", "format": "time"}, "09:30:15", "plain_text_input"),
+        ({"type": "string", "format": "date-time"}, "2026-11-20T09:30:00Z", "datetimepicker"),
+        ({"type": "string", "format": "date-time"}, "2026-11-20T09:30:00", "plain_text_input"),
+        ({"type": "string", "format": "date-time"}, "2026-11-20T09:30:15Z", "plain_text_input"),
+        ({"type": "string", "format": "email"}, "dana@example.com", "email_text_input"),
+        ({"type": "string", "format": "email"}, "Dana <dana>", "plain_text_input"),
+        ({"type": "string", "format": "uri"}, "https://example.com", "url_text_input"),
+        ({"type": "string", "enum": [f"e{n}" for n in range(50)]}, "e7", "static_select"),
+        ({"type": "string", "enum": ["x" * 80, "y"]}, "y", "plain_text_input"),
+        ({"enum": [1, "1"]}, "1", "radio_buttons"),
+        ({"enum": ["(leave out)", "x"]}, "x", "plain_text_input"),
+        ({"const": "only"}, "only", "radio_buttons"),
+        ({"type": "array", "items": {"enum": [f"e{n}" for n in range(50)]}}, ["e1"], "multi_static_select"),
+        ({"type": "integer"}, 2**53, "number_input"),
+        ({"type": "integer"}, 2**53 + 1, "plain_text_input"),
+        ({"type": "integer"}, "seven", "plain_text_input"),
+        ({"type": "number"}, 1e300, "plain_text_input"),
+        ({"type": ["integer", "null"]}, 4, "number_input"),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, 4, "plain_text_input"),
+        ({"allOf": [{"type": "boolean"}]}, True, "radio_buttons"),
+        ({}, 5, "number_input"),
+        (True, 5, "number_input"),
+    ],
+)
+def test_the_input_suits_schema_and_value(spec, value, type_):
+    """An input that could not hold the value exactly is not used."""
+    schema = an_object(["a"], a=spec)
+
+    assert list(elements({"a": value}, schema).values()) == [type_]
+    assert submit({"a": value}, schema) == Unchanged()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ORDER,
+        {},
+        {"text": "  spaces around \n"},
+        {"text": "line\r\nline\rline\n"},
+        {"text": "   "},
+        {"text": ""},
+        {"text": "a\u200bb\u202ec"},
+        {"text": "x" * 10_000, "n": 1},
+        {"big": 2**80, "rate": 1e22, "one": 1.0, "minus": -0.0},
+        {"deep": {"a": {"b": {"c": [{"d": None}]}}}, "empty": {}, "none": []},
+        {"\u200b": 1, "": 2, "a b": {"<!channel>": 3}},
+    ],
+)
+def test_a_form_that_nobody_touched_changes_nothing(args):
+    """Whatever Slack does to the text of an input on its way."""
+    for schema in (None, SCHEMA):
+        assert submit(args, schema) == Unchanged()
+
+
+def test_what_is_typed_is_what_runs():
+    """Every kind of input gives its kind of value; keys keep their order, new ones come last."""
+    result = submit(
+        ORDER,
+        SCHEMA,
+        **{
+            "customer": "Erik",
+            "count": "3",
+            "price": "10",
+            "gift": "true",
+            "speed": "fast",
+            "address → street": "Side Street 2",
+            "address → zip": "123",
+            "tags · JSON": '["a", "b"]',
+            "extras": ["wrap", "card"],
+            "colour": "green",
+            "note": "two\nlines",
+        },
+    )
+
+    assert result == Edited(
+        {
+            "customer": "Erik",
+            "count": 3,
+            "price": 10,
+            "gift": True,
+            "speed": "fast",
+            "address": {"street": "Side Street 2", "zip": 123},
+            "tags": ["a", "b"],
+            "extras": ["card", "wrap"],
+            "colour": "green",
+            "note": "two\nlines",
+        }
+    )
+    assert list(result.args) == [*ORDER, "colour", "note"]
+
+
+def test_one_change_leaves_every_other_value_as_it_was():
+    """Also those that Slack would have changed."""
+    args = {"keep": " a\r\n", "number": 1.0, "long": "x" * 5_000, "to": "dana"}
+
+    assert submit(args, to="erik") == Edited({**args, "to": "erik"})
+
+
+def test_an_optional_argument_that_was_not_given_stays_out():
+    """A default is the tool's to fill in."""
+    schema = an_object(
+        a={"type": "string", "default": "x"}, b={"type": "boolean", "default": True}, n={"type": "integer"}
+    )
+
+    assert submit({}, schema) == Unchanged()
+    assert submit({}, schema, n="0") == Edited({"n": 0})
+    assert submit({}, schema, b="false") == Edited({"b": False})
+
+
+def test_clearing_an_optional_argument_leaves_it_out():
+    """Empty means not given, where that is allowed."""
+    schema = an_object(a={"type": "string"}, n={"type": "integer"}, c={"enum": ["x", "y"]})
+    args = {"a": "x", "n": 1, "c": "x"}
+
+    assert submit(args, schema, a=None) == Edited({"n": 1, "c": "x"})
+    assert submit(args, schema, n=None) == Edited({"a": "x", "c": "x"})
+    assert submit(args, schema, c="(leave out)") == Edited({"a": "x", "n": 1})
+
+
+def test_clearing_a_needed_argument_gives_null_or_an_empty_text_or_a_sentence():
+    """The nearest to empty that the tool takes."""
+    schema = an_object(
+        ["maybe", "text", "n"],
+        maybe={"anyOf": [{"type": "string"}, {"type": "null"}]},
+        text={"type": "string"},
+        n={"type": "integer"},
+    )
+    args = {"maybe": "x", "text": "y", "n": 1}
+
+    assert submit(args, schema, maybe=None) == Edited({"maybe": None, "text": "y", "n": 1})
+    assert submit(args, schema, text=None) == Edited({"maybe": "x", "text": "", "n": 1})
+    assert submit(args, schema, n=None) == Errors({block_id(args, schema, "n"): "This needs a value."})
+
+
+def test_an_empty_text_that_the_tool_does_not_take_is_refused():
+    """The schema has the last word."""
+    schema = an_object(["text"], text={"type": "string", "minLength": 1})
+
+    assert submit({"text": "y"}, schema, text=None) == Errors({"f:0": "Must have at least 1 characters."})
+
+
+@pytest.mark.parametrize(
+    ("value", "typed", "sentence"),
+    [
+        (1, "two", "This must be a whole number."),
+        (1, "1.5", "This must be a whole number."),
+        (1.5, "nan", "This must be a number."),
+        (1.5, "1e999", "This has more digits than a number keeps."),
+        (1.5, "0.12345678901234567890123", "This has more digits than a number keeps."),
+        ([1], "[1", "This must be JSON: not JSON at line 1, column 3: Expecting ',' delimiter."),
+        ([1], '[{"a": 1, "a": 2}]', "This must be JSON: key 'a' stands twice in one object; send it once."),
+        ([1], "[NaN]", "This must be JSON: NaN is not JSON; send null or a string."),
+    ],
+)
+def test_what_is_no_value_is_said_beside_its_input(value, typed, sentence):
+    """In plain words, and the person's other inputs stay as typed."""
+    label = "a · JSON" if isinstance(value, list) else "a"
+
+    assert submit({"a": value, "b": 1}, **{label: typed, "b": "2"}) == Errors({"f:0": sentence})
+
+
+def test_the_whole_is_held_against_the_schema():
+    """Each problem stands beside the input it is about."""
+    schema = an_object(
+        n={"type": "integer", "maximum": 5},
+        who=an_object(name={"type": "string", "maxLength": 3}),
+        tags={"type": "array", "items": {"type": "string"}},
+    )
+    args = {"n": 1, "who": {"name": "abc"}, "tags": []}
+
+    found = submit(args, schema, **{"n": "9", "who → name": "abcd", "tags · JSON": '["a", 7]'})
+
+    assert found == Errors(
+        {
+            "f:0": "Must be 5 or less.",
+            "f:1": "Must have at most 3 characters.",
+            "f:2": "tags.1: Must be text.",
+        }
+    )
+
+
+def test_arguments_that_grew_too_large_are_refused():
+    """The limits of a publish hold for an edit."""
+    deep = "[" * 40 + "]" * 40
+
+    found = submit({"a": [1]}, **{"a · JSON": deep})
+
+    assert isinstance(found, Errors)
+    assert "nested deeper than 32 levels" in found.by_block["f:0"]
+
+
+def test_moments_keep_their_own_zone_and_form():
+    """A picker changes the minute, not the way it is written."""
+    spec = {"type": "string", "format": "date-time"}
+    noon = int(datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp())
+
+    assert submit({"a": "2026-11-20T09:30:00Z"}, an_object(a=spec), a=noon) == Edited(
+        {"a": "2026-11-21T12:00:00Z"}
+    )
+    assert submit({"a": "2026-11-20T09:30:00+02:00"}, an_object(a=spec), a=noon) == Edited(
+        {"a": "2026-11-21T14:00:00+02:00"}
+    )
+    assert submit({}, an_object(a=spec), a=noon) == Edited({"a": "2026-11-21T12:00:00Z"})
+
+
+def test_times_and_days_come_back_in_the_form_they_had():
+    """`09:30` stays a time of minutes."""
+    time, day = {"type": "string", "format": "time"}, {"type": "string", "format": "date"}
+    schema = an_object(a=time, b=time, c=time, d=day)
+
+    found = submit({"a": "09:30", "b": "09:30:00"}, schema, a="10:00", b="10:00", c="10:00", d="2026-01-02")
+
+    assert found == Edited({"a": "10:00", "b": "10:00:00", "c": "10:00:00", "d": "2026-01-02"})
+
+
+def test_hidden_characters_are_edited_in_sight():
+    """Such a text is entered as JSON, each hidden character spelled."""
+    args = {"to": "dana\u200b@example.com"}
+
+    element = inputs(form(args))["to · JSON"]["element"]
+    assert element["initial_value"] == '"dana\\u200b@example.com"'
+    assert submit(args, **{"to · JSON": '"dana@example.com"'}) == Edited({"to": "dana@example.com"})
+    assert submit(args, **{"to · JSON": '"dana\\u200b@example.org"'}) == Edited(
+        {"to": "dana\u200b@example.org"}
+    )
+
+
+def test_choices_are_told_apart_by_kind():
+    """`1`, `1.0`, `"1"` and `true` are four values."""
+    schema = an_object(["a"], a={"enum": [1, "1", True]})
+
+    assert submit({"a": 1}, schema, a='"1"') == Edited({"a": "1"})
+    assert submit({"a": 1}, schema, a="true") == Edited({"a": True})
+    assert submit({"a": True}, schema) == Unchanged()
+
+
+def test_a_choice_with_null_offers_it():
+    """As one of the choices, not as an empty field."""
+    schema = an_object(["a"], a={"enum": ["x", None]})
+
+    assert submit({"a": "x"}, schema, a="(null)") == Edited({"a": None})
+    assert submit({"a": None}, schema) == Unchanged()
+    assert submit({"a": None}, schema, a="x") == Edited({"a": "x"})
+
+
+def test_a_value_too_long_for_an_input_is_shown_and_kept():
+    """It says so, and how much of it is not shown."""
+    args = {"body": "x" * 9_000, "to": "dana"}
+
+    view = form(args)
+
+    assert list(inputs(view)) == ["to"]
+    assert "it stays exactly as it is" in shown(view)
+    assert "8,040 more characters" in shown(view)
+
+
+def test_many_arguments_are_one_json_input():
+    """A view has no room for hundreds of inputs."""
+    args = {f"k{number}": number for number in range(150)}
+
+    assert list(elements(args)) == ["All arguments · JSON"]
+    assert submit(args) == Unchanged()
+    assert submit(args, **{"All arguments · JSON": '{"k": 1}'}) == Edited({"k": 1})
+    assert isinstance(submit(args, **{"All arguments · JSON": "[1]"}), Errors)
+
+
+def test_groups_become_json_when_their_inputs_are_too_many():
+    """The outer arguments keep their inputs."""
+    args = {"first": {f"k{number}": number for number in range(100)}, "n": 1}
+
+    assert list(elements(args)) == ["first · JSON", "n"]
+
+
+def test_many_long_arguments_are_edited_as_far_as_they_fit():
+    """The rest is counted, and kept."""
+    args = {f"k{number}": "x" * 400 for number in range(150)}
+
+    view = form(args)
+
+    assert len(inputs(view)) > 50
+    assert "more arguments do not fit here" in shown(view)
+    assert submit(args, k0="y") == Edited({**args, "k0": "y"})
+
+
+def test_no_arguments_can_be_given_some():
+    """An empty call is a form with one JSON input."""
+    assert submit({}, **{"All arguments · JSON": '{"a": 1}'}) == Edited({"a": 1})
+
+
+def test_an_argument_that_the_schema_does_not_know_is_json():
+    """It can be changed or taken out, and the schema may refuse it."""
+    schema = an_object(a={"type": "integer"})
+    args = {"a": 1, "odd": "x"}
+
+    assert list(elements(args, schema)) == ["a", "odd · JSON"]
+    assert submit(args, schema, **{"odd · JSON": None}) == Edited({"a": 1})
+    assert submit(args, {**schema, "additionalProperties": False}, a="2") == Errors(
+        {"f:1": "The tool does not take this."}
+    )
+
+
+def test_a_schema_that_names_no_argument_leaves_the_form_to_the_values():
+    """Many tools say no more than that they take an object."""
+    assert elements({"who": {"id": 1}}, {"type": "object"}) == {"who → id": "number_input"}
+
+
+def test_the_same_arguments_and_schema_give_the_same_form():
+    """So a submitted input is found again by its block."""
+    assert form_of(ORDER, SCHEMA) == form_of(ORDER, SCHEMA)

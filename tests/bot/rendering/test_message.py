@@ -1,0 +1,453 @@
+"""What a card shows, at every moment of an interrupt."""
+
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+)
+from agent_adapter.contract.interrupt import Context, Link
+from bot.ids import PartId
+from bot.rendering.message import bulk_actions, plan_parts, render_card
+from bot.state import Place
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    block_ids,
+    block_of,
+    button_labels,
+    buttons,
+    literal_text,
+    shown,
+    typed_texts,
+)
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt
+
+LONG = {"query": "select 1;\n" * 2_000}
+
+
+def card(state):
+    (part,) = render_card(state)
+    assert_slack_takes_card((part,))
+    return part
+
+
+def edited(**args):
+    return EditDecision(edited_action=EditedAction(name="send_email", args=args))
+
+
+def test_a_card_of_one_action():
+    """The whole picture: who asks, the call before the agent's words, the buttons that the agent allows."""
+    part = card(
+        a_state(an_interrupt(an_action(args={"to": "dana@example.com", "n": 1}, description="Says hello.")))
+    )
+
+    assert part.id == PartId(0, 0)
+    assert (part.channel, part.thread_ts, part.parent) == ("C0APPROVALS", None, None)
+    assert part.actions == (0,)
+    assert part.text == "1 action needs approval: send_email (agent billing)"
+    value = buttons(part.blocks)[0]["value"]
+    assert part.blocks == [
+        {
+            "type": "header",
+            "block_id": "top",
+            "text": {"type": "plain_text", "text": "1 action needs approval"},
+        },
+        _context(
+            "who",
+            "Agent `billing` asks for <@U0DANA> · "
+            "open until <!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC>, then rejected · "
+            "to be decided by <@U0ERIK>, <@U0MIRA>",
+        ),
+        {"type": "divider", "block_id": "a:0:divider"},
+        {
+            "type": "section",
+            "block_id": "a:0:title",
+            "expand": True,
+            "text": {"type": "mrkdwn", "text": "*1.* `send_email`", "verbatim": True},
+        },
+        _literal("a:0:arguments", 'to: "dana@example.com"\nn:  1'),
+        _context("a:0:says", "The agent says:"),
+        _literal("a:0:description", "Says hello."),
+        {
+            "type": "actions",
+            "block_id": "a:0:buttons",
+            "elements": [
+                _button("approve:0", "Approve", value, style="primary"),
+                _button("edit:0", "Edit", value),
+                _button("reject:0", "Reject", value, style="danger"),
+                _button("respond:0", "Answer", value),
+            ],
+        },
+    ]
+
+
+def _context(block_id, text):
+    return {
+        "type": "context",
+        "block_id": block_id,
+        "elements": [{"type": "mrkdwn", "text": text, "verbatim": True}],
+    }
+
+
+def _literal(block_id, text):
+    leaf = {"type": "text", "text": text}
+    return {
+        "type": "rich_text",
+        "block_id": block_id,
+        "elements": [{"type": "rich_text_preformatted", "elements": [leaf]}],
+    }
+
+
+def _button(action_id, label, value, **style):
+    return {
+        "type": "button",
+        "action_id": action_id,
+        "text": {"type": "plain_text", "text": label, "emoji": False},
+        "value": value,
+        **style,
+        "accessibility_label": f"{label} action 1: send_email",
+    }
+
+
+def test_the_value_of_every_button_is_the_interrupt_id():
+    """A click carries ids and nothing that could be believed."""
+    state = a_state(an_interrupt(an_action(), an_action()))
+
+    assert {button["value"] for button in buttons(card(state).blocks)} == {state.id}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "labels"),
+    [
+        (["approve"], ["Approve"]),
+        (["reject", "approve"], ["Approve", "Reject"]),
+        (["respond"], ["Answer"]),
+        (["edit", "sign_in_blood"], ["Edit"]),
+    ],
+)
+def test_exactly_the_allowed_buttons_are_drawn(allowed, labels):
+    """In one order everywhere; a kind that this version has not met is not offered."""
+    assert button_labels(card(a_state(an_interrupt(an_action(allowed=allowed)))).blocks) == labels
+
+
+def test_nothing_is_drawn_before_admission():
+    """Without places there is nowhere to draw."""
+    assert render_card(a_state(status="new", admission=None)) == ()
+
+
+def test_a_name_that_is_none_stands_alone_as_literal_text():
+    """A tool's name can be an attack; only what looks like a name stands among our words."""
+    name = "send`*\n<!channel> Approved by security"
+
+    part = card(a_state(an_interrupt(an_action(name))))
+
+    assert literal_text(part.blocks, "a:0:name") == "send`*\\n<!channel> Approved by security"
+    assert part.text == "1 action needs approval: a tool with an unusual name (agent billing)"
+    assert buttons(part.blocks)[0]["accessibility_label"] == "Approve action 1"
+    assert all("channel>" not in text for place, text in typed_texts(part.blocks) if place != "literal")
+
+
+@pytest.mark.parametrize("name", ["https://evil.example", "a b", "x" * 65, "né", "@here", ":tada:"])
+def test_what_looks_like_more_than_a_name_is_not_put_among_bot_words(name):
+    """Addresses, spaces, other scripts and overlong names are shown as literal text."""
+    part = card(a_state(an_interrupt(an_action(name))))
+
+    assert literal_text(part.blocks, "a:0:name") == name
+
+
+def test_the_agent_speaks_in_blocks_of_its_own():
+    """Title, links and subagent are shown letter by letter, under a line that says whose words they are."""
+    context = Context(
+        requested_by="not <@U1> an id",
+        title="Close the *books*",
+        links=(Link(label="Ticket", url="https://example.com/1"),),
+        subagent="ledger",
+    )
+
+    part = card(a_state(an_interrupt(context=context)))
+
+    assert block_of(part.blocks, "says")["elements"][0]["text"] == "The agent says about this run:"
+    assert literal_text(part.blocks, "run").split("\n") == [
+        'title:        "Close the *books*"',
+        'requested_by: "not <@U1> an id"',
+        'subagent:     "ledger"',
+        "links:",
+        '  - Ticket: "https://example.com/1"',
+    ]
+    assert block_of(part.blocks, "who")["elements"][0]["text"].startswith("Agent `billing` asks · ")
+
+
+def test_hidden_characters_are_shown_and_announced():
+    """A reviewer is told that something was made visible."""
+    part = card(a_state(an_interrupt(an_action(args={"to": "dana\u200b@example.com"}))))
+
+    assert literal_text(part.blocks, "a:0:arguments") == 'to: "dana\\u{200B}@example.com"'
+    assert "Contains hidden characters" in block_of(part.blocks, "a:0:hidden")["elements"][0]["text"]
+
+
+def test_people_groups_and_channels_may_decide():
+    """Approvers are mentioned where Slack knows them; a long list is counted."""
+    several = [f"U0000{number}" for number in range(10)]
+
+    assert "to be decided by <!subteam^S0OPS>, anyone in this channel" in shown(
+        card(a_state(approvers=["S0OPS", "channel"])).blocks
+    )
+    assert "<@U00007> and 2 more" in shown(card(a_state(approvers=several)).blocks)
+
+
+def test_bulk_buttons_stand_under_several_open_actions():
+    """One press for all, with a second look before it approves."""
+    part = card(a_state(an_interrupt(an_action(), an_action("delete_file", allowed=["approve", "reject"]))))
+
+    approve, reject = block_of(part.blocks, "bulk")["elements"]
+    assert (approve["action_id"], approve["text"]["text"]) == ("approve_all:0", "Approve all")
+    assert approve["confirm"]["text"]["text"] == "Actions 1, 2 run as they are shown."
+    assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all")
+
+
+def test_bulk_buttons_say_when_they_act_on_some():
+    """What does not allow it, or is decided, is not part of it."""
+    interrupt = an_interrupt(an_action(), an_action(), an_action(allowed=["respond"]), an_action())
+    state = a_state(interrupt, decided={3: ApproveDecision()})
+
+    assert [button["text"]["text"] for button in block_of(card(state).blocks, "bulk")["elements"]] == [
+        "Approve 2 of 3",
+        "Reject 2 of 3",
+    ]
+    assert bulk_actions(state, state.admission.places[0], "approve") == (0, 1)
+
+
+def test_one_open_action_has_no_bulk_buttons():
+    """They would say the same twice."""
+    state = a_state(an_interrupt(an_action(), an_action()), decided={0: ApproveDecision()})
+
+    assert "bulk" not in block_ids(card(state).blocks)
+
+
+def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
+    """The beginning is shown with how much there is; approving and editing wait at the end of the reading."""
+    part = card(a_state(an_interrupt(an_action("sql", LONG), an_action(), an_action())))
+
+    assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Reject", "Answer", "Read all"]
+    assert "of 28,011 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
+    assert "more characters" in literal_text(part.blocks, "a:0:arguments")
+    approve = block_of(part.blocks, "bulk")["elements"][0]
+    assert approve["text"]["text"] == "Approve 2 of 3"
+    assert "have to be read first: 1" in approve["confirm"]["text"]["text"]
+    assert block_of(part.blocks, "unread")["elements"][0]["text"] == "To be read before approving: 1."
+
+
+def test_a_long_description_is_cut_with_a_statement_and_can_be_read():
+    """It does not run, so it does not stand in the way of approving."""
+    part = card(a_state(an_interrupt(an_action(description="why " * 1_000))))
+
+    assert literal_text(part.blocks, "a:0:description").endswith(" more characters")
+    assert button_labels(part.blocks) == ["Approve", "Edit", "Reject", "Answer", "Read all"]
+
+
+@pytest.mark.parametrize(
+    ("decision", "outcome", "told"),
+    [
+        (ApproveDecision(), "*Approved* by <@U0ERIK> {}", None),
+        (
+            edited(to="erik", n=1),
+            "*Approved with changes* by <@U0ERIK> {}. Asked (-) and decided (+):",
+            'to:\n- "dana"\n+ "erik"',
+        ),
+        (RejectDecision(), "*Rejected* by <@U0ERIK> {}", None),
+        (RejectDecision(message="Wrong <@U1>"), "*Rejected* by <@U0ERIK> {}, because:", "Wrong <@U1>"),
+        (RespondDecision(message="Use 7"), "*Answered* by <@U0ERIK> {}:", "Use 7"),
+    ],
+)
+def test_a_decided_action_says_who_what_and_when(decision, outcome, told):
+    """Its buttons are gone; what was changed or said stands below, letter by letter."""
+    interrupt = an_interrupt(an_action(args={"to": "dana", "n": 1}), an_action())
+
+    part = card(a_state(interrupt, decided={0: decision}))
+
+    moment = "<!date^1795176300^{date_short_pretty} at {time}|2026-11-20 12:05 UTC>"
+    assert block_of(part.blocks, "a:0:outcome")["elements"][0]["text"] == outcome.format(moment)
+    assert "a:0:buttons" not in block_ids(part.blocks)
+    assert ("a:0:told" in block_ids(part.blocks)) == (told is not None)
+    assert literal_text(part.blocks, "a:0:told") == (told or "")
+    assert part.text.startswith("1 of 2 actions needs approval")
+
+
+def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
+    """Decided is not done."""
+    decided = {0: ApproveDecision()}
+
+    waiting = card(a_state(decided=decided, status="decided", settled_at=NOW))
+    resumed = card(a_state(decided=decided, status="decided", settled_at=NOW, resumed_at=NOW))
+
+    assert waiting.blocks[0]["text"]["text"] == "All decided — waiting for the agent"
+    assert resumed.blocks[0]["text"]["text"] == "All decided — the agent has resumed"
+    assert waiting.digest != resumed.digest
+    assert "closed <!date^" in shown(waiting.blocks)
+    assert buttons(waiting.blocks) == buttons(resumed.blocks) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "headline", "open_row", "decided_row"),
+    [
+        (
+            {"status": "withdrawn"},
+            "Withdrawn by the agent",
+            "*Withdrawn*",
+            "*Approved, not run* by <@U0ERIK>",
+        ),
+        (
+            {"status": "refused"},
+            "Refused: this could not be asked",
+            "*Refused*",
+            "*Approved, not run* by <@U0ERIK>",
+        ),
+        (
+            {"status": "expired"},
+            "Expired: nobody decided in time",
+            "*Rejected: nobody decided in time*",
+            "*Approved* by <@U0ERIK>",
+        ),
+        (
+            {"status": "expired", "on_expiry": "raise"},
+            "Expired: nobody decided in time",
+            "*Not decided in time*",
+            "*Approved, not run* by <@U0ERIK>",
+        ),
+        (
+            {"status": "pending", "now": NOW + timedelta(hours=2)},
+            "Time is up",
+            "*Not decided in time*",
+            "*Approved* by <@U0ERIK>",
+        ),
+    ],
+)
+def test_an_interrupt_that_ended_has_no_buttons_and_says_what_became_of_each_action(
+    fields, headline, open_row, decided_row
+):
+    """What was approved but will not run says so."""
+    ending = dict(fields)
+    interrupt = an_interrupt(an_action(), an_action(), on_expiry=ending.pop("on_expiry", "reject"))
+
+    part = card(a_state(interrupt, decided={0: ApproveDecision()}, **ending))
+
+    assert part.blocks[0]["text"]["text"] == headline
+    assert block_of(part.blocks, "a:0:outcome")["elements"][0]["text"].startswith(decided_row)
+    assert block_of(part.blocks, "a:1:outcome")["elements"][0]["text"] == open_row
+    assert buttons(part.blocks) == []
+
+
+def test_the_reason_of_an_end_is_shown_as_literal_text():
+    """It may be the agent's."""
+    part = card(a_state(status="withdrawn", reason="no longer <!here> needed"))
+
+    assert literal_text(part.blocks, "reason") == "no longer <!here> needed"
+
+
+def test_a_rejection_by_the_deadline_names_no_person():
+    """Nobody did it."""
+    interrupt = an_interrupt()
+    expired = a_decision(interrupt, 0, RejectDecision(message="Nobody decided in time."), by="expired")
+
+    part = card(a_state(interrupt, decided={0: expired}, status="expired"))
+
+    assert block_of(part.blocks, "a:0:outcome")["elements"][0]["text"] == "*Rejected: nobody decided in time*"
+
+
+def test_a_note_beside_a_decision_is_shown():
+    """What a person wrote is never dropped."""
+    interrupt = an_interrupt()
+    noted = a_decision(interrupt, 0, ApproveDecision(), note="checked with <@U1>")
+
+    part = card(a_state(interrupt, decided={0: noted}))
+
+    assert literal_text(part.blocks, "a:0:told") == "checked with <@U1>"
+
+
+def test_a_batch_that_fits_is_one_message():
+    """Few short actions need no thread."""
+    assert plan_parts(an_interrupt(an_action(), an_action(), an_action())) == ()
+
+
+def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
+    """The parent lists all actions with the bulk buttons; each part holds some of them, in order."""
+    interrupt = an_interrupt(*[an_action(f"tool_{number}") for number in range(12)], an_action("sql", LONG))
+    parts = plan_parts(interrupt)
+    place = Place(channel="C1", thread_ts="9.1", actions=tuple(range(13)), parts=parts)
+
+    parent, *replies = render_card(a_state(interrupt, decided={1: ApproveDecision()}, places=[place]))
+
+    assert_slack_takes_card((parent, *replies))
+    assert [index for part in parts for index in part] == list(range(13))
+    assert parent.text.startswith(f"13 actions need approval, in {len(parts)} parts: tool_0, tool_1, ")
+    assert literal_text(parent.blocks, "summary").split("\n")[:2] == [
+        " 1  tool_0   part 1",
+        " 2  tool_1   part 1",
+    ]
+    assert literal_text(parent.blocks, "summary").endswith(
+        f"13  sql      part {len(parts)}, to be read first"
+    )
+    assert button_labels(parent.blocks) == ["Approve all", "Reject all"]
+    assert (parent.thread_ts, parent.parent, parent.actions) == ("9.1", None, ())
+    assert [reply.id for reply in replies] == [PartId(0, number) for number in range(1, len(parts) + 1)]
+    assert [reply.actions for reply in replies] == list(parts)
+    assert {(reply.thread_ts, reply.parent) for reply in replies} == {("9.1", PartId(0, 0))}
+    assert replies[0].text == f"Part 1 of {len(parts)}: actions 1 to {len(parts[0])}"
+
+
+def test_one_decision_in_a_large_batch_is_one_edit():
+    """The parent says what stays true until the last decision, and then how each action went."""
+    interrupt = an_interrupt(*[an_action(f"tool_{number}") for number in range(12)])
+    place = Place(channel="C1", actions=tuple(range(12)), parts=plan_parts(interrupt))
+    asked, clicked, decided = (
+        render_card(a_state(interrupt, places=[place], decided=decisions, status=status))
+        for decisions, status in (
+            ({}, "pending"),
+            ({1: ApproveDecision()}, "pending"),
+            (dict.fromkeys(range(12), ApproveDecision()), "decided"),
+        )
+    )
+
+    edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
+
+    assert edits == [PartId(0, 1)]
+    assert decided[0].text.startswith("All decided — waiting for the agent")
+    assert literal_text(decided[0].blocks, "summary").startswith(" 1  tool_0   part 1, Approved\n")
+    assert button_labels(decided[0].blocks) == []
+
+
+def test_each_place_lists_the_actions_asked_there():
+    """Numbers stay those of the batch, and bulk buttons act on the place."""
+    interrupt = an_interrupt(an_action("a"), an_action("b"), an_action("c"))
+    places = [Place(channel="C1", actions=(0, 2)), Place(channel="C2", actions=(1,))]
+
+    first, second = render_card(a_state(interrupt, places=places, decided={1: ApproveDecision()}))
+
+    assert (first.id, second.id) == (PartId(0, 0), PartId(1, 0))
+    assert first.text == "2 actions need approval: a, c (agent billing)"
+    assert "*3.* `c`" in shown(first.blocks)
+    assert "`b`" not in shown(first.blocks)
+    assert second.text == "All decided here — waiting for the others: b (agent billing)"
+    assert plan_parts(interrupt, (1,)) == ()
+
+
+def test_the_plan_is_the_same_whatever_was_decided_and_leaves_room_for_it():
+    """A card never needs another message because of what people said."""
+    interrupt = an_interrupt(*[an_action(description="why " * 40) for _ in range(20)])
+    place = Place(channel="C1", actions=tuple(range(20)), parts=plan_parts(interrupt))
+    long = dict.fromkeys(range(20), RejectDecision(message='"quoted"\n' * 220))
+
+    assert_slack_takes_card(render_card(a_state(interrupt, places=[place], decided=long, status="decided")))
+
+
+def test_equal_cards_have_equal_digests():
+    """A picture that Slack shows already is not sent again."""
+    earlier, later = (a_state(now=NOW + timedelta(minutes=minutes)) for minutes in (1, 2))
+
+    assert card(earlier).digest == card(later).digest
+    assert card(a_state(decided={0: ApproveDecision()})).digest != card(earlier).digest

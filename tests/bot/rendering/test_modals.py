@@ -1,0 +1,197 @@
+"""What the views behind the buttons show, and what they carry."""
+
+from agent_adapter.contract.hitl import ApproveDecision
+from bot.rendering.modals import (
+    ViewMeta,
+    page_count,
+    parse_words,
+    render_edit_view,
+    render_notice_view,
+    render_reading_view,
+    render_reject_all_view,
+    render_reject_view,
+    render_respond_view,
+)
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_view,
+    block_ids,
+    button_labels,
+    buttons,
+    inputs,
+    literal_text,
+    shown,
+    submitted,
+)
+from tests.support.builders import a_state, an_action, an_interrupt
+
+LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
+
+
+def long_state(**action):
+    return a_state(an_interrupt(an_action("sql", LONG, **action)))
+
+
+def test_a_view_carries_ids_and_nothing_else():
+    """What they mean is read from the record when the view comes back."""
+    state = a_state(an_interrupt(an_action(), an_action()))
+
+    view = render_edit_view(state, 1, channel="C1", ts="1.2")
+
+    assert ViewMeta.load(view["private_metadata"]) == ViewMeta(state.id, 1, channel="C1", ts="1.2")
+    assert "dana" not in view["private_metadata"]
+    assert view["callback_id"] == "edit"
+
+
+def test_the_edit_view_is_a_form_of_the_arguments():
+    """The tool's name is shown and cannot be changed."""
+    view = render_edit_view(a_state(an_interrupt(an_action(args={"to": "dana", "n": 3}))), 0)
+
+    assert_slack_takes_view(view)
+    assert view["title"]["text"] == "Edit action 1"
+    assert view["submit"]["text"] == "Approve with changes"
+    assert list(inputs(view)) == ["to", "n"]
+    assert "*1.* `send_email`" in shown(view)
+
+
+def test_the_edit_view_says_when_the_schema_is_not_used():
+    """The form is then made after the values."""
+    view = render_edit_view(a_state(an_interrupt(an_action(schema={"$ref": "http://x/y"}))), 0)
+
+    assert_slack_takes_view(view)
+    assert "schema is not used (a reference that leaves it)" in shown(view)
+    assert list(inputs(view)) == ["to"]
+
+
+def test_what_cannot_be_edited_has_no_submit():
+    """A form without an input decides nothing."""
+    view = render_edit_view(long_state(), 0)
+
+    assert_slack_takes_view(view)
+    assert "submit" not in view
+    assert "Too long to edit here" in shown(view)
+
+
+def test_the_reject_view_asks_for_a_reason_that_may_stay_empty():
+    """A rejection needs no essay."""
+    view = render_reject_view(a_state(), 0)
+
+    assert_slack_takes_view(view)
+    (reason,) = inputs(view).values()
+    assert reason["optional"]
+    assert reason["element"]["multiline"]
+    assert reason["element"]["max_length"] == 2_000
+    assert parse_words(submitted(view)) is None
+    assert parse_words(submitted(view, **{"Reason, for the agent": "Too\nmuch"})) == "Too\nmuch"
+
+
+def test_reject_all_says_which():
+    """Those that are open now, in this place."""
+    state = a_state(an_interrupt(*[an_action() for _ in range(4)]), decided={1: ApproveDecision()})
+
+    view = render_reject_all_view(state, 0)
+
+    assert_slack_takes_view(view)
+    assert "To be rejected: actions 1, 3, 4." in shown(view)
+    assert view["submit"]["text"] == "Reject 3"
+
+
+def test_reject_all_with_nothing_left_only_says_so():
+    """Somebody was faster."""
+    view = render_reject_all_view(a_state(decided={0: ApproveDecision()}), 0)
+
+    assert_slack_takes_view(view)
+    assert "submit" not in view
+    assert "Nothing is left to reject" in shown(view)
+
+
+def test_the_respond_view_shows_the_question_above_the_answer():
+    """Letter by letter, arguments before the agent's words."""
+    interrupt = an_interrupt(an_action("ask", {"question": "Which <@U1>?"}, description="Needs a *name*."))
+
+    view = render_respond_view(a_state(interrupt), 0)
+
+    assert_slack_takes_view(view)
+    assert literal_text(view["blocks"], "arguments") == 'question: "Which <@U1>?"'
+    assert literal_text(view["blocks"], "description") == "│ Needs a *name*."
+    assert not inputs(view)["Answer in the tool's place"]["optional"]
+    assert parse_words(submitted(view, **{"Answer in the tool's place": "Dana"})) == "Dana"
+
+
+def test_a_reading_shows_everything_and_ends_with_approve():
+    """Approve and edit are on the last page, for a person who was shown the others."""
+    state = long_state(description="Runs a report.")
+    pages = page_count(state, 0)
+    assert pages == 3
+
+    views = [render_reading_view(state, 0, page, pages_read=page - 1) for page in range(1, pages + 1)]
+
+    for view in views:
+        assert_slack_takes_view(view)
+    text = "\n".join(literal_text(view["blocks"], "arguments") for view in views)
+    assert text == "query:\n" + "\n".join(f"  │ select {n};" for n in range(3_000)) + "\n  │ "
+    assert literal_text(views[-1]["blocks"], "description") == "│ Runs a report."
+    assert [view.get("submit", {}).get("text") for view in views] == [None, None, "Approve"]
+    assert [button_labels(view) for view in views] == [["Next"], ["Previous", "Next"], ["Previous"]]
+    assert "too long for a form" in shown(views[-1])
+    assert [button["action_id"] for button in buttons(views[1])] == ["page:1", "page:3"]
+    assert [ViewMeta.load(view["private_metadata"]).page for view in views] == [1, 2, 3]
+    assert "Page 2 of 3" in shown(views[1])
+
+
+def test_a_reading_with_gaps_does_not_end_with_approve():
+    """The last page alone is not the whole."""
+    state = long_state()
+
+    view = render_reading_view(state, 0, page_count(state, 0), pages_read=1)
+
+    assert "submit" not in view
+
+
+def test_a_reading_offers_edit_at_its_end_where_a_form_can_hold_something():
+    """Short arguments beside a long one can be changed."""
+    state = a_state(an_interrupt(an_action("sql", {**LONG, "limit": 10})))
+    last = page_count(state, 0)
+
+    view = render_reading_view(state, 0, last, pages_read=last - 1)
+
+    assert button_labels(view) == ["Previous", "Edit…"]
+    assert buttons(view)[-1]["action_id"] == "edit:0"
+
+
+def test_a_reading_of_what_may_not_be_approved_only_reads():
+    """Only what the agent allows."""
+    state = long_state(allowed=["reject"])
+    last = page_count(state, 0)
+
+    view = render_reading_view(state, 0, last, pages_read=last)
+
+    assert "submit" not in view
+    assert button_labels(view) == ["Previous"]
+
+
+def test_a_reading_of_a_decided_action_decides_nothing():
+    """It can be read for ever, and approved once."""
+    state = a_state(an_interrupt(an_action("sql", LONG)), decided={0: ApproveDecision()})
+
+    view = render_reading_view(state, 0, 3, pages_read=2)
+
+    assert "submit" not in view
+    assert "Edit…" not in button_labels(view)
+
+
+def test_a_page_that_does_not_exist_is_the_nearest_one():
+    """An old button never leads nowhere."""
+    state = long_state()
+
+    assert ViewMeta.load(render_reading_view(state, 0, 99, pages_read=0)["private_metadata"]).page == 3
+    assert ViewMeta.load(render_reading_view(state, 0, 0, pages_read=0)["private_metadata"]).page == 1
+
+
+def test_a_notice_says_its_piece_and_closes():
+    """It has no input and no submit."""
+    view = render_notice_view("Somebody was faster than you", "Approved by <@U0ERIK>.")
+
+    assert_slack_takes_view(view)
+    assert "submit" not in view
+    assert shown(view["blocks"]) == "Approved by <@U0ERIK>."
+    assert block_ids(view["blocks"]) == ["notice:0"]

@@ -1,0 +1,394 @@
+"""What holds for any interrupt, however hostile: over generated names, arguments, schemas, words and statuses."""
+
+import copy
+import json
+from typing import Any
+
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from agent_adapter.contract.arguments import MAX_ARGUMENTS_BYTES, check_arguments, encode
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+    UnknownDecision,
+)
+from agent_adapter.contract.interrupt import Context, Link
+from agent_adapter.errors import InvalidRequestError
+from bot.rendering.forms import Edited, Unchanged, form_of, parse_form
+from bot.rendering.message import plan_parts, render_card
+from bot.rendering.modals import (
+    page_count,
+    render_edit_view,
+    render_reading_view,
+    render_reject_all_view,
+    render_reject_view,
+    render_respond_view,
+)
+from bot.rendering.schemas import UnsafeSchemaError, flatten, violations
+from bot.rendering.text import one_line, visible
+from bot.state import Place
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    assert_slack_takes_view,
+    bounded,
+    buttons,
+    inputs,
+    literal_text,
+    submitted,
+    typed_texts,
+    unwrapped,
+)
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt
+
+ATTACKS = [
+    "<!channel>",
+    "<https://evil.example|Approve here>",
+    "<@U0DANA>",
+    "*Approved* by <@U0DANA>",
+    "```\n*2.* `safe`",
+    ":white_check_mark:",
+    "a\u202eb\u200bc\U000e0041",
+    "\ufeff\x00\x07\r\n",
+    "e" + "\u0301" * 40,
+    " " * 200,
+    "\n" * 200,
+    "\\u{202E}",
+    "😀" * 50,
+    "日本語" * 40,
+    "↪ │ - ",
+]
+words = st.one_of(
+    st.sampled_from(ATTACKS),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
+    st.builds(
+        lambda text, times: text * times,
+        st.sampled_from(["x", '"', "\\", "\u200b\u200c", "ab\n"]),
+        st.integers(0, 5_000),
+    ),
+)
+keys = st.one_of(st.sampled_from(["to", "body", "a b", "", "$ref", "id"]), words.map(lambda text: text[:80]))
+scalars = st.one_of(
+    words,
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-(10**40), 10**40),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def _within_limits(args: Any) -> bool:
+    try:
+        check_arguments(args)
+    except InvalidRequestError:
+        return False
+    return True
+
+
+arguments = st.dictionaries(keys, values, max_size=8).filter(_within_limits)
+HUGE = [
+    {"text": "x" * (MAX_ARGUMENTS_BYTES - 20)},
+    {"text": "\x01" * 10_000},
+    {"text": "\u200b\u200c" * 10_000},
+    {"text": "\n\n" * 16_000},
+    {"text": "é" * 32_000},
+    {"text": "\U0001f600" * 16_000},
+    {"text": "e" + "\u0301" * 30_000},
+    {f"key number {number}": "v" for number in range(1_000)},
+    {"list": list(range(4_000))},
+    {"k" * 60_000: 1},
+]
+
+property_schemas = st.recursive(
+    st.sampled_from(
+        [
+            {},
+            True,
+            {"type": "string"},
+            {"type": "string", "minLength": 2, "description": "<!here> fill in"},
+            {"type": "string", "format": "date"},
+            {"type": "string", "format": "date-time"},
+            {"type": "string", "format": "email"},
+            {"type": "integer", "minimum": 0},
+            {"type": ["number", "null"]},
+            {"type": "boolean", "default": True},
+            {"enum": ["a", "b", 1, None]},
+            {"enum": [f"choice {number}" for number in range(150)]},
+            {"const": {"a": 1}},
+            {"type": "array", "items": {"enum": ["x", "y"]}},
+            {"type": "array", "items": {"type": "string"}},
+            {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+            {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]},
+            {"$ref": "#/$defs/leaf"},
+            {"$ref": "http://127.0.0.1:9/x"},
+        ]
+    ),
+    lambda inner: st.builds(
+        lambda properties, required: {"type": "object", "properties": properties, "required": required},
+        st.dictionaries(keys, inner, max_size=4),
+        st.lists(keys, max_size=2),
+    ),
+    max_leaves=6,
+)
+DEFS = {
+    "leaf": {"type": "string", "title": "<!channel>"},
+    "node": {"type": "object", "properties": {"id": {"type": "integer"}}},
+}
+schemas = st.one_of(
+    st.none(),
+    st.builds(
+        lambda properties, required, extra: {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": extra,
+            "$defs": DEFS,
+        },
+        st.dictionaries(keys, property_schemas, max_size=6),
+        st.lists(keys, max_size=3),
+        st.booleans(),
+    ),
+    st.dictionaries(keys, values, max_size=4),
+)
+
+names = st.one_of(st.sampled_from(["send_email", "sql"]), words.map(lambda text: text[:128])).filter(bool)
+allowed = st.lists(
+    st.sampled_from(["approve", "edit", "reject", "respond", "later"]), min_size=1, unique=True
+)
+actions = st.builds(
+    lambda name, args, description, kinds, schema: an_action(
+        name, args, description=description, allowed=kinds, schema=schema
+    ),
+    names,
+    arguments,
+    st.none() | words,
+    allowed,
+    schemas,
+)
+contexts = st.builds(
+    Context,
+    requested_by=st.none() | words | st.just("U0DANA"),
+    title=st.none() | words,
+    links=st.lists(st.builds(Link, label=words, url=words), max_size=5).map(tuple),
+    subagent=st.none() | words,
+)
+decisions = st.one_of(
+    st.none(),
+    st.just(ApproveDecision()),
+    st.builds(RejectDecision, message=st.none() | words),
+    st.builds(RespondDecision, message=words),
+    st.builds(lambda args: EditDecision(edited_action=EditedAction(name="x", args=args)), arguments),
+    st.just(UnknownDecision(type="later")),
+)
+
+
+@st.composite
+def states(draw: st.DrawFn) -> Any:
+    asked = draw(st.lists(actions, min_size=1, max_size=3))
+    if draw(st.booleans()):
+        asked = (asked * 50)[: draw(st.integers(4, 50))]
+    interrupt = an_interrupt(
+        *asked, context=draw(contexts), on_expiry=draw(st.sampled_from(["reject", "raise", "approve"]))
+    )
+    some = draw(st.lists(decisions, min_size=1, max_size=5))
+    everywhere = tuple(range(len(asked)))
+    by = draw(st.sampled_from(["U0ERIK", "expired", "somebody <!here> else" * 5]))
+    return a_state(
+        interrupt,
+        decided={
+            index: a_decision(interrupt, index, decision, by=by, note=draw(st.none() | words))
+            for index, decision in zip(everywhere, some * 50, strict=False)
+            if decision is not None
+        },
+        places=[Place(channel="C1", actions=everywhere, parts=plan_parts(interrupt))],
+        approvers=["U0000000001"] * draw(st.sampled_from([1, 30])),
+        status=draw(st.sampled_from(["pending", "decided", "expired", "withdrawn", "refused"])),
+        reason=draw(st.none() | words),
+        settled_at=draw(st.none() | st.just(NOW)),
+        resumed_at=draw(st.none() | st.just(NOW)),
+    )
+
+
+@bounded(50)
+@given(states())
+def test_every_card_is_one_that_slack_takes(state):
+    """At every moment, within the budget of each message, with every action in exactly one of them."""
+    parts = render_card(state)
+
+    assert_slack_takes_card(parts)
+    shown = [index for part in parts for index in part.actions]
+    assert shown == list(state.admission.places[0].actions)
+    assert len({part.id for part in parts}) == len(parts)
+
+
+@bounded(50)
+@given(states())
+def test_every_view_is_one_that_slack_takes(state):
+    """Of any action, whatever it says."""
+    for index in {0, len(state.actions) - 1}:
+        pages = min(page_count(state, index), 3)
+        views = [
+            render_edit_view(state, index),
+            render_reject_view(state, index),
+            render_respond_view(state, index),
+            *(render_reading_view(state, index, page, pages_read=page - 1) for page in range(1, pages + 1)),
+        ]
+        for view in views:
+            assert_slack_takes_view(view)
+    assert_slack_takes_view(render_reject_all_view(state, 0))
+
+
+def test_the_largest_arguments_are_shown_within_the_limits():
+    """Sixty-four kilobytes of any kind: a card that says so, and pages that hold all of it."""
+    for args in HUGE:
+        state = a_state(an_interrupt(an_action(args=args, description="d" * 50_000)))
+        assert_slack_takes_card(render_card(state))
+        assert_slack_takes_view(render_edit_view(state, 0))
+        assert_slack_takes_view(render_respond_view(state, 0))
+        _assert_readable(state, 0)
+
+
+@bounded(40)
+@given(arguments)
+@example({"a": "x" * 30_000, "b": {"c": ["hidden at the end" * 200]}})
+def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(args):
+    """Either the card with the button shows all of it, or the reading that ends with the button does."""
+    state = a_state(an_interrupt(an_action(args=args)))
+    (part,) = render_card(state)
+
+    if "approve:0" in [button["action_id"] for button in buttons(part.blocks)]:
+        _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
+    else:
+        _assert_readable(state, 0)
+
+
+def _assert_readable(state: Any, index: int) -> None:
+    pages = page_count(state, index)
+    views = [render_reading_view(state, index, page, pages_read=page - 1) for page in range(1, pages + 1)]
+    for view in views:
+        assert_slack_takes_view(view)
+    assert [bool(view.get("submit")) for view in views] == [False] * (pages - 1) + [True]
+    texts = [literal_text(view["blocks"], "arguments") for view in views]
+    _assert_shown(state.actions[index].request.args, "\n".join(text for text in texts if text))
+
+
+def _assert_shown(args: Any, text: str) -> None:
+    whole = unwrapped(text)
+    for key, value in _leaves(args) if args else ():
+        assert one_line(key).replace('"', "\\u{22}") in whole
+        if isinstance(value, str):
+            for line in visible(value).split("\n"):
+                assert line.rstrip(" ") in whole
+        else:
+            assert encode(value) in whole
+
+
+def _leaves(node: Any, key: str = "") -> Any:
+    if isinstance(node, dict) and node:
+        for name, child in node.items():
+            yield from _leaves(child, name)
+    elif isinstance(node, list) and node:
+        for child in node:
+            yield from _leaves(child, key)
+    else:
+        yield key, node
+
+
+@bounded(30)
+@given(states())
+def test_no_words_of_others_stand_where_they_would_act(state):
+    """Outside literal text nothing that an agent or a reviewer wrote is found, not even escaped."""
+    payloads = [part.blocks for part in render_card(state)]
+    payloads += [render_respond_view(state, 0), render_reject_view(state, 0)]
+    payloads += [render_reading_view(state, 0, page, pages_read=0) for page in (1, page_count(state, 0))]
+    payloads.append(render_edit_view(state, 0))
+
+    for payload in payloads:
+        for place, text in typed_texts(payload):
+            if place in {"mrkdwn", "header", "button", "plain"}:
+                _assert_harmless(text)
+    for part in render_card(state):
+        _assert_harmless(part.text)
+
+
+def _assert_harmless(text: str) -> None:
+    # Every token that Slack acts on is one of ours: a person's id, or a date.
+    for token in text.split("<")[1:]:
+        assert token.startswith(("@U0", "!date^")), text
+    assert "evil.example" not in text
+    assert "white_check_mark" not in text
+    assert "\u202e" not in text
+    assert "日本" not in text
+
+
+@bounded(150)
+@given(arguments, schemas)
+def test_a_form_that_nobody_touched_gives_what_was_asked(args, schema):
+    """Byte for byte, whatever the schema and whatever Slack does to the text of inputs."""
+    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
+    assume("submit" in view)
+    before = copy.deepcopy(args)
+
+    assert parse_form(submitted(view), args, schema) == Unchanged()
+    assert encode(args) == encode(before)
+
+
+@bounded(60)
+@given(arguments, st.text(st.characters(codec="ascii", categories=["L", "N", "P"]), min_size=1, max_size=40))
+def test_what_is_typed_into_one_text_is_the_only_change(args, typed):
+    """Everything else stays byte for byte."""
+    args = {"edited": "before", **args, "edited ": "beside"}
+    view = render_edit_view(a_state(an_interrupt(an_action(args=args))), 0)
+    assume("edited" in inputs(view))
+
+    result = parse_form(submitted(view, edited=typed), args, None)
+
+    expected = {**args, "edited": typed}
+    assert result == (Unchanged() if typed == args["edited"] else Edited(expected))
+    if isinstance(result, Edited):
+        assert encode(result.args) == encode(expected)
+
+
+@bounded(100)
+@given(arguments, schemas, st.data())
+def test_an_edit_never_gives_what_the_schema_does_not_allow(args, schema, data):
+    """Whatever is typed into whatever input: an answer, sentences for inputs that exist, or nothing changed."""
+    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
+    assume("submit" in view)
+    answered = submitted(view)
+    for states_ in answered["state"]["values"].values():
+        for state in states_.values():
+            if "value" in state and data.draw(st.booleans()):
+                state["value"] = data.draw(
+                    st.none()
+                    | st.sampled_from(["7", "-1.5", "[1]", '{"a": {}}', '"x"', "null", "[[[", "x" * 3_000])
+                )
+
+    result = parse_form(answered, args, schema)
+
+    match result:
+        case Edited(args=edited):
+            check_arguments(edited)
+            assert encode(edited) != encode(args)
+            try:
+                flat = flatten(schema) if schema is not None else {}
+            except UnsafeSchemaError:
+                flat = {}
+            assert violations(flat, edited) == []
+        case Unchanged():
+            pass
+        case errors:
+            known = {field.block_id for field in form_of(args, schema) if field.is_input}
+            assert errors.by_block
+            assert set(errors.by_block) <= known
+            assert all(errors.by_block.values())
+    json.dumps(view)

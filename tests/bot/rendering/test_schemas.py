@@ -1,0 +1,129 @@
+"""A schema is agent text: it is made harmless before it is used, or it is not used."""
+
+import json
+
+import pytest
+from pydantic import BaseModel, Field
+
+from bot.rendering.schemas import UnsafeSchemaError, flatten, violations
+
+
+class Address(BaseModel):
+    street: str = Field(min_length=1)
+    zip: int | None = None
+
+
+class Order(BaseModel):
+    ship_to: Address
+    bill_to: Address | None = Field(default=None, description="Where the invoice goes.")
+
+
+def test_a_pydantic_schema_loses_its_references():
+    """What it says stays the same."""
+    flat = flatten(Order.model_json_schema())
+
+    assert "$ref" not in json.dumps(flat)
+    assert flat["properties"]["ship_to"]["properties"]["street"] == {
+        "minLength": 1,
+        "title": "Street",
+        "type": "string",
+    }
+    assert flat["properties"]["bill_to"]["description"] == "Where the invoice goes."
+
+
+def test_a_property_may_be_called_like_a_keyword():
+    """Names are not keywords."""
+    schema = {
+        "type": "object",
+        "properties": {"$ref": {"type": "string"}, "$defs": {"type": "integer"}, "id": {}},
+    }
+
+    assert flatten(schema) == schema
+
+
+def test_a_reference_beside_other_rules_keeps_them_all():
+    """Neither side loosens the other."""
+    flat = flatten(
+        {
+            "properties": {"n": {"$ref": "#/$defs/n", "minimum": 5}},
+            "$defs": {"n": {"minimum": 1, "maximum": 9}},
+        }
+    )
+
+    assert [v.sentence for v in violations(flat, {"n": 10})] == ["Must be 9 or less."]
+    assert [v.sentence for v in violations(flat, {"n": 3})] == ["Must be 5 or more."]
+
+
+def doubling(levels):
+    defs = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
+    return {"$ref": "#/$defs/d0", "$defs": {**defs, f"d{levels}": {}}}
+
+
+def nested(levels):
+    schema = {"type": "string"}
+    for _ in range(levels):
+        schema = {"properties": {"a": schema}}
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"$ref": "http://127.0.0.1:9/schema"}, "a reference that leaves it"),
+        ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "a reference that leaves it"),
+        ({"$ref": "#"}, "a reference that leaves it"),
+        ({"$ref": "#/$defs/none"}, "a reference to nothing"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}, "circle"),
+        ({"$ref": "#/$defs/t", "$defs": {"t": {"properties": {"next": {"$ref": "#/$defs/t"}}}}}, "circle"),
+        (doubling(12), "more than 200 references"),
+        (nested(40), "nested deeper"),
+        ({"properties": {"a": {"pattern": "a" * 300}}}, "a pattern of more"),
+        ({"patternProperties": {"a" * 300: {}}}, "a pattern of more"),
+        ({"properties": {"a": {"enum": list(range(300))}}}, "a choice of more"),
+        ({"properties": {"a": {"pattern": "(?=look)"}}}, "not a valid JSON Schema"),
+        ({"type": "spaceship"}, "not a valid JSON Schema"),
+        ({"$schema": "http://127.0.0.1:9/meta", "type": "object"}, "not a valid JSON Schema"),
+        ({"$dynamicRef": "#x"}, "$dynamicRef is not supported"),
+        ({"properties": {"a": 7}}, "not a schema"),
+    ],
+)
+def test_an_unsafe_schema_is_refused_with_the_reason(schema, reason):
+    """No fetch, no file, no loop, no explosion."""
+    with pytest.raises(UnsafeSchemaError, match=reason.replace("$", r"\$")):
+        flatten(schema)
+
+
+def test_violations_are_plain_sentences_without_the_value():
+    """A person reads them beside the input; a secret typed by mistake is not repeated."""
+    flat = flatten(
+        {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "minLength": 3, "pattern": "^[a-z]+$"},
+                "age": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]},
+                "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True},
+                "both": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+            },
+            "required": ["name", "age"],
+            "additionalProperties": False,
+        }
+    )
+
+    found = violations(flat, {"name": "S3", "tags": ["secret", "a"], "both": [], "extra": 1})
+
+    assert {(v.path, v.sentence) for v in found} == {
+        (("name",), "Must have at least 3 characters."),
+        (("name",), "Must match the pattern ^[a-z]+$"),
+        (("age",), "This is needed."),
+        (("tags", 0), "Must be one of the values that the tool takes."),
+        (("both",), "Does not fit what the tool takes (anyOf)."),
+        (("extra",), "The tool does not take this."),
+    }
+    assert [v.sentence for v in violations(flat, {"name": "abc", "age": -1})] == ["Must be 0 or more."]
+
+
+def test_a_pattern_that_would_take_for_ever_does_not():
+    """The engine is linear, so this returns at all."""
+    flat = flatten({"properties": {"a": {"pattern": "^(a+)+$"}}})
+
+    assert violations(flat, {"a": "a" * 2_000 + "!"})
