@@ -135,6 +135,18 @@ def unreachable(address: str, error: Exception) -> ServerUnreachableError:
     )
 
 
+def entries_of(answer: object) -> list[tuple[str, dict[str, str]]]:
+    """Flatten what XREAD returns, a list or (with RESP3) a dictionary, oldest first."""
+    if not answer:
+        return []
+    streams = answer.items() if isinstance(answer, dict) else answer
+    found: list[tuple[str, dict[str, str]]] = []
+    for _, batches in streams:  # type: ignore[attr-defined]  # redis-py does not type the two shapes
+        entries = batches[0] if batches and isinstance(batches[0], list) else batches
+        found.extend(entries)
+    return found
+
+
 async def end_task(task: asyncio.Task[Any]) -> None:
     """Cancel a task that reads from Redis, and wait for its end."""
     while not task.done():

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from agent_adapter.connection import Scripts, end_task
+from agent_adapter.connection import Scripts, end_task, entries_of
 from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import ServerUnreachableError
 
@@ -164,18 +164,6 @@ class Watch:
         future = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(self._id, []).append(future)
         return future
-
-
-def entries_of(answer: object) -> list[tuple[str, dict[str, str]]]:
-    """Flatten what XREAD returns, a list or (with RESP3) a dictionary, oldest first."""
-    if not answer:
-        return []
-    streams = answer.items() if isinstance(answer, dict) else answer
-    found: list[tuple[str, dict[str, str]]] = []
-    for _, batches in streams:  # type: ignore[attr-defined]  # redis-py does not type the two shapes
-        entries = batches[0] if batches and isinstance(batches[0], list) else batches
-        found.extend(entries)
-    return found
 
 
 def _backoff(failures: int) -> float:

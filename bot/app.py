@@ -20,6 +20,7 @@ from agent_adapter.connection import (
     address_of,
     check_server,
     end_task,
+    entries_of,
     freeze_meta,
     open_blocking_redis,
     open_redis,
@@ -28,7 +29,7 @@ from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import AgentAdapterError
 from bot.clock import Clock
 from bot.decisions import Decisions
-from bot.errors import SlackError
+from bot.errors import SettingsError, SlackError
 from bot.health import Health
 from bot.listeners import bind
 from bot.listeners.actions import Buttons
@@ -70,7 +71,8 @@ class Bot:
     drawing: Worker = field(init=False)
     _owed: dict[str, int] = field(default_factory=dict)
     _runner: web.AppRunner | None = None
-    _keeping: asyncio.Task[None] | None = None
+    keeping: asyncio.Task[None] | None = None
+    """Ends only with the reason why this bot can never work."""
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def start(self) -> None:
@@ -100,14 +102,14 @@ class Bot:
         await self._serve(site)
         self._compose(bolt)
         self._run(self._heartbeat())
-        self._keeping = asyncio.create_task(self._keep_slack(bolt))
+        self.keeping = asyncio.create_task(self._keep_slack(bolt))
         self.health.mend("redis")
         logger.info("bot.started", extra={"bot": self.process, "port": self.port})
 
     async def stop(self) -> None:
         """Stop taking work, finish what is held, close everything."""
-        if self._keeping:
-            await end_task(self._keeping)
+        if self.keeping:
+            await end_task(self.keeping)
         if self._runner:
             await self._runner.cleanup()
         await self._stack.aclose()
@@ -192,12 +194,28 @@ class Bot:
             me = await self.slack.who_am_i()
         except SlackError as error:
             return str(error)
+        if not self.directory.team:
+            await self._check_approvers()
         self.directory.team = str(me["team_id"])
         if sockets is None:
             return None
         if reason := await sockets.connect():
             return reason
         return None if await sockets.is_connected() else "Socket Mode: no connection is open"
+
+    async def _check_approvers(self) -> None:
+        """Refuse to run with an approver whom Slack does not know: nobody would notice until it matters."""
+        for entry in self.settings.approvers:
+            try:
+                if entry[0] in "UW":
+                    await self.slack.user(entry)
+                elif entry[0] == "S":
+                    await self.slack.group_members(entry)
+            except SlackError as error:
+                if error.code in {"user_not_found", "no_such_subteam"}:
+                    raise SettingsError(
+                        f"ASSENT_APPROVERS: Slack knows no {entry} in this workspace: correct the id, or take it out"
+                    ) from error
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
         with contextlib.suppress(TimeoutError):
@@ -207,11 +225,15 @@ class Bot:
     async def _listen(self, lane: Lane) -> None:
         """Wake the presenter when something is published or decided."""
         redis = open_blocking_redis(self.settings.redis_url, block=WAKE_BLOCK)
+        # Only what comes from now on: the sets hold what was missed.
+        cursor = "$"
         try:
             while True:
                 try:
-                    # Only what comes from now on: the sets hold what was missed.
-                    if await redis.xread({lane.wake: "$"}, block=int(WAKE_BLOCK * 1000)):
+                    for entry, _ in entries_of(
+                        await redis.xread({lane.wake: cursor}, block=int(WAKE_BLOCK * 1000))
+                    ):
+                        cursor = entry
                         self.drawing.wake()
                 except (RedisError, OSError) as error:
                     logger.warning("wake.disconnected", extra={"reason": str(error)})
@@ -246,10 +268,20 @@ async def running(settings: Settings) -> AsyncIterator[Bot]:
 
 
 async def main(settings: Settings) -> None:
-    """Run a bot until SIGTERM or SIGINT."""
+    """Run a bot until SIGTERM or SIGINT.
+
+    Raises:
+        SettingsError: when Slack does not know an approver.
+        AgentAdapterError: when this Redis will not do.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
-    async with running(settings):
-        await stop.wait()
+    async with running(settings) as bot:
+        assert bot.keeping is not None
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait([stopped, bot.keeping], return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if bot.keeping.done():
+            bot.keeping.result()

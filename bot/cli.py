@@ -5,7 +5,7 @@ import contextlib
 import errno
 import sys
 from collections.abc import Callable, Iterator
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -20,6 +20,7 @@ cli = typer.Typer(
     help="Assent: a person between an AI agent's tool call and its execution, in Slack.",
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -41,10 +42,11 @@ def run(context: typer.Context) -> None:
 @cli.command()
 def demo() -> None:
     """Show the main job without Slack: a page to click at a terminal, a played tour without one."""
+    try:
+        from bot.playground.demo import main  # noqa: PLC0415  # a deployed bot has no packages for it
+    except ImportError as error:
+        _fail(f"{error}: `make demo` installs what the demo needs, and shows it", code=1)
     with _told_plainly():
-        # Needs the packages of the demo, which an installed bot does not have.
-        from bot.playground.demo import main  # noqa: PLC0415
-
         raise typer.Exit(main())
 
 
@@ -92,7 +94,7 @@ def _told_plainly() -> Iterator[None]:
         )
 
 
-def _fail(sentences: str, *, code: int) -> None:
+def _fail(sentences: str, *, code: int) -> NoReturn:
     sys.stderr.write(f"{sentences}\n")
     raise typer.Exit(code)
 

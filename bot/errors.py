@@ -36,6 +36,11 @@ class SlackBusyError(SlackError):
 class SlackUnclearError(SlackError):
     """The call may or may not have been carried out: the connection ended, timed out, or Slack failed inside."""
 
+    def __init__(self, method: str, code: str, *, answered: bool) -> None:
+        super().__init__(method, code)
+        self.answered = answered
+        """Whether Slack is done with the call; otherwise it may still be carried out later."""
+
 
 class InterruptFaultError(SlackError):
     """This interrupt can never be shown where it is asked: an unknown or archived channel, not a member, …"""

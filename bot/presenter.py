@@ -147,10 +147,12 @@ class _Call:
             return int(error.retry_after * 1000)
         except SlackUnclearError as error:
             logger.warning("slack.unclear", extra={"interrupt_id": self.state.id, "reason": str(error)})
-            if shown:
+            if shown and error.answered:
                 await self._let_go()
                 return 1_000
-            # The lease stays: whoever comes after it looks in Slack before posting.
+            # What was sent may still arrive. The lease is held anew, so that what is drawn next lands on top of it,
+            # and whoever comes after it looks in Slack before posting.
+            await self._hold()
             return self.presenter.lease
         except WorkspaceFaultError as error:
             await self._let_go()
@@ -234,6 +236,10 @@ class _Call:
 
     async def _let_go(self) -> None:
         await self._save(None)
+
+    async def _hold(self) -> None:
+        presenter = self.presenter
+        await presenter.store.lease_part(self.state.id, self.part.id, owner=self.owner, lease=presenter.lease)
 
     async def _heard(self) -> None:
         if self.state.notice:

@@ -188,7 +188,7 @@ class SlackClient:
         except SlackApiError as error:
             raise _sorted_error(method, error) from error
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            raise SlackUnclearError(method, str(error) or type(error).__name__) from error
+            raise SlackUnclearError(method, str(error) or type(error).__name__, answered=False) from error
         data = answer.data if isinstance(answer.data, dict) else {}
         if method == "auth.test":
             data = {**data, "_scopes": answer.headers.get("x-oauth-scopes", "")}
@@ -207,8 +207,9 @@ def _sorted_error(method: str, error: SlackApiError) -> SlackError:
     if status == 429 or code == "ratelimited":
         return SlackBusyError(method, float(response.headers.get("Retry-After", 1)))
     if status >= 500 or code in _UNCLEAR:
-        return SlackUnclearError(method, code)
+        return SlackUnclearError(method, code, answered=True)
     if code in _WORKSPACE_FAULTS:
-        needed = [f"needs {data['needed']}"] if data.get("needed") else []
-        return WorkspaceFaultError(method, code, needed)
+        needed = data.get("needed")
+        cure = f"add the scope {needed} and install the app again" if needed else "check SLACK_BOT_TOKEN"
+        return WorkspaceFaultError(method, code, [cure])
     return InterruptFaultError(method, code, [str(detail) for detail in data.get("errors", ())])

@@ -87,7 +87,7 @@ class Worker:
             again_in = await self._handle(work.interrupt_id)
         except AgentAdapterError as error:
             logger.warning("work.failed", extra={"interrupt_id": work.interrupt_id, "reason": str(error)})
-            return
+            again_in = 1_000
         except Exception:
             # The lease brings it back; the others go on.
             logger.exception("work.broken", extra={"interrupt_id": work.interrupt_id})

@@ -17,6 +17,8 @@ MAX_DEPTH = 32
 MAX_NODES = 5_000
 MAX_KEYS = 1_000
 MAX_INTEGER_BITS = 13_288
+MAX_KEY_TOLD = 40
+"""Characters of a key that an error tells."""
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -84,71 +86,92 @@ def check_json(value: Any, *, where: str) -> None:
     Raises:
         InvalidRequestError: naming the path and the cure.
     """
-    for count, (path, depth, node) in enumerate(_walk(value, where), 1):
+    for count, (path, depth, node) in enumerate(_walk(value), 1):
         if count > MAX_NODES:
-            raise InvalidRequestError(f"{where}: more than {MAX_NODES:,} values")
-        if depth > MAX_DEPTH:
-            raise InvalidRequestError(f"{path}: nested deeper than {MAX_DEPTH} levels")
-        _check_node(path, node)
+            raise InvalidRequestError(f"{where}: more than {MAX_NODES:,} values; pass a reference to the data")
+        if problem := _too_deep(depth) or _problem(node):
+            raise InvalidRequestError(f"{where}{_spell(path)}: {problem}")
 
 
-def _check_node(path: str, node: Any) -> None:
+def _too_deep(depth: int) -> str:
+    return f"nested deeper than {MAX_DEPTH} levels; send the inner part as a string" if depth > MAX_DEPTH else ""
+
+
+def _problem(node: Any) -> str:
+    """Say what is wrong with one value and how to mend it; empty when nothing is."""
     match node:
         case bool() | None:
-            return
+            return ""
         case int() if type(node) is int:
             # Python itself neither writes nor reads integers of more than 4,300 digits.
-            if node.bit_length() > MAX_INTEGER_BITS:
-                raise InvalidRequestError(
-                    f"{path}: an integer of more than 4,000 digits; send it as a string"
-                )
+            too_long = node.bit_length() > MAX_INTEGER_BITS
+            return "an integer of more than 4,000 digits; send it as a string" if too_long else ""
         case float() if type(node) is float:
-            if not math.isfinite(node):
-                raise InvalidRequestError(f"{path}: {node} is not a JSON number; send null or a string")
+            return "" if math.isfinite(node) else f"{node} is not a JSON number; send null or a string"
         case str() if type(node) is str:
-            _check_text(path, node)
+            return _problem_of_text(node)
         case list() if type(node) is list:
-            return
+            return ""
         case dict() if type(node) is dict:
-            _check_keys(path, node)
+            return _problem_of_keys(node)
         case _:
-            raise InvalidRequestError(
-                f"{path}: {type(node).__name__} is not a JSON value; send a string, number, boolean, null, list or object"
-            )
+            return f"{type(node).__name__} is not a JSON value; send a string, number, boolean, null, list or object"
 
 
-def _check_keys(path: str, node: dict[Any, Any]) -> None:
+def _problem_of_keys(node: dict[Any, Any]) -> str:
     if len(node) > MAX_KEYS:
-        raise InvalidRequestError(f"{path}: {len(node):,} keys, at most {MAX_KEYS:,}")
+        return f"{len(node):,} keys, at most {MAX_KEYS:,}; send a list, or pass a reference to the data"
     for key in node:
         if type(key) is not str:
-            raise InvalidRequestError(f"{path}: key {key!r} is {type(key).__name__}; JSON keys are strings")
-        _check_text(f"{path}: key {key!r}", key)
+            return f"key {key!r} is {type(key).__name__}; JSON keys are strings"
+        if problem := _problem_of_text(key):
+            return f"key {_short(key)!r}: {problem}"
+    return ""
 
 
-def _check_text(path: str, text: str) -> None:
+def _problem_of_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidRequestError(
-            f"{path}: half of a surrogate pair at character {error.start}: this is not Unicode text and cannot be shown"
-        ) from error
+        return f"half of a surrogate pair at character {error.start}: this is not Unicode text and cannot be shown"
+    return ""
 
 
-def _walk(value: Any, where: str) -> Iterator[tuple[str, int, Any]]:
-    # A stack of its own: hostile nesting must meet our limit, not Python's.
-    stack = [(where, 0, value)]
-    while stack:
-        path, depth, node = stack.pop()
-        yield path, depth, node
-        if isinstance(node, dict):
-            stack.extend((_join(path, key), depth + 1, child) for key, child in reversed(node.items()))
-        elif isinstance(node, list):
-            stack.extend((f"{path}[{i}]", depth + 1, child) for i, child in reversed(list(enumerate(node))))
+_Path = tuple["_Path", str | int] | None
+"""The path of the parent and the key or index in it. Spelt only when it is told: keys may be long, and many share them."""
 
 
-def _join(path: str, key: Any) -> str:
-    return f"{path}.{key}" if _PLAIN_KEY.fullmatch(str(key)) else f"{path}[{key!r}]"
+def _walk(value: Any) -> Iterator[tuple[_Path, int, Any]]:
+    # Levels of its own, read one value at a time: hostile nesting and width must meet our limits, not Python's.
+    levels: list[Iterator[tuple[_Path, Any]]] = [iter([(None, value)])]
+    while levels:
+        for path, node in levels[-1]:
+            yield path, len(levels) - 1, node
+            levels.append(_children(path, node))
+            break
+        else:
+            levels.pop()
+
+
+def _children(path: _Path, node: Any) -> Iterator[tuple[_Path, Any]]:
+    if isinstance(node, dict):
+        return (((path, key), child) for key, child in node.items())
+    if isinstance(node, list):
+        return (((path, index), child) for index, child in enumerate(node))
+    return iter(())
+
+
+def _spell(path: _Path) -> str:
+    if path is None:
+        return ""
+    parent, name = path
+    if isinstance(name, str) and _PLAIN_KEY.fullmatch(name):
+        return f"{_spell(parent)}.{_short(name)}"
+    return f"{_spell(parent)}[{_short(name) if isinstance(name, str) else name!r}]"
+
+
+def _short(key: str) -> str:
+    return key if len(key) <= MAX_KEY_TOLD else f"{key[:MAX_KEY_TOLD]}…"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -157,7 +180,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise InvalidRequestError(f"key {key!r} stands twice in one object; send it once")
+                raise InvalidRequestError(f"key {_short(key)!r} stands twice in one object; send it once")
             seen.add(key)
     return found
 
@@ -167,9 +190,10 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _check_bracket_depth(text: str) -> None:
-    # json raises RecursionError near depth 1000; brackets inside strings do not nest.
+    # json raises RecursionError near depth 1000; brackets inside strings do not nest. A string that never ends is
+    # passed over whole: looking for another start inside it would take quadratic time.
     depth = 0
-    for bracket in re.findall(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', text, re.DOTALL):
+    for bracket in re.findall(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', text, re.DOTALL):
         if bracket in "[{":
             depth += 1
             # The envelope itself and a schema nest above the arguments.

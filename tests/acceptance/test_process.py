@@ -65,6 +65,8 @@ async def test_sigterm_finishes_what_is_held_and_ends_with_zero(playground, redi
         ({"SLACK_BOT_TOKEN": None}, "SLACK_BOT_TOKEN is not set"),
         ({"SLACK_APP_TOKEN": None}, "set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP mode)"),
         ({"ASSENT_CHANNEL": "#general"}, "ASSENT_CHANNEL: '#general' is not a channel id"),
+        ({"ASSENT_APPROVERS": "U0NOBODY"}, "ASSENT_APPROVERS: Slack knows no U0NOBODY"),
+        ({"ASSENT_APPROVERS": "S0NOBODY"}, "ASSENT_APPROVERS: Slack knows no S0NOBODY"),
         ({"REDIS_URL": "redis://127.0.0.1:1/0"}, "Redis at redis://127.0.0.1:1/0 does not answer"),
     ],
 )

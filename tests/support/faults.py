@@ -68,6 +68,10 @@ class Watcher:
         """Give the messages that belong to an interrupt, oldest first."""
         return [m for m in self._messages.values() if _payload(m).get("id") == interrupt_id]
 
+    def all_cards(self) -> list[Json]:
+        """Give the messages of every interrupt, oldest first."""
+        return [m for m in self._messages.values() if "id" in _payload(m)]
+
     def form(self, user: str, interrupt_id: str) -> Json | None:
         """Give the form about an interrupt that this person has in front of them."""
         views = self._views.get(user) or [{}]

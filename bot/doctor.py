@@ -1,0 +1,302 @@
+"""`python -m bot doctor`: is everything there that the bot needs? Each finding is one line, with its cure."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import aiohttp
+import typer
+from slack_sdk.errors import SlackApiError
+
+from agent_adapter.connection import SCHEMA, address_of, judge_server, open_redis, unreachable
+from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
+from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.keys import Keys
+from agent_adapter.errors import AgentAdapterError
+from bot.errors import SettingsError, SlackError, SlackUnclearError
+from bot.manifest import needed_scopes
+from bot.people import Directory, Person
+from bot.rendering.message import render_card
+from bot.settings import Settings, load_settings
+from bot.slack_client import SlackClient
+from bot.state import Admission, ApprovalState, Place
+
+TRANSPORT_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
+_TOKEN_CURE = "copy the bot token (xoxb-…) again from your Slack app, under OAuth & Permissions"  # noqa: S105  # no token
+_APP_TOKEN_CURE = "make an app-level token (xapp-…) with connections:write, under Basic Information"  # noqa: S105  # no token
+_CHANNEL_CURE = "copy the id from the channel's details; into a private channel the bot must be invited first"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    verdict: Literal["ok", "warn", "fail"]
+    subject: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.verdict:<5} {self.subject}: {self.sentence}"
+
+
+def main() -> int:
+    """Print every finding; 0 when the bot can work, 1 when something has to be mended."""
+    failed = False
+
+    async def print_all() -> None:
+        nonlocal failed
+        async for finding in examine_environment():
+            failed = failed or finding.verdict == "fail"
+            typer.echo(str(finding))
+
+    asyncio.run(print_all())
+    return int(failed)
+
+
+async def examine_environment() -> AsyncIterator[Finding]:
+    """Check what the environment and .env say."""
+    try:
+        settings = load_settings()
+    except SettingsError as error:
+        for sentence in str(error).splitlines():
+            yield Finding("fail", "settings", sentence)
+        return
+    async for finding in examine(settings):
+        yield finding
+
+
+async def examine(settings: Settings) -> AsyncIterator[Finding]:
+    """Check everything that can be checked with these settings, whatever fails before it."""
+    mode = "Socket Mode" if settings.socket_mode else "HTTP mode"
+    yield Finding("ok", "settings", f"{mode}, namespace {settings.namespace!r}")
+    for finding in await _redis(settings):
+        yield finding
+    timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
+    async with aiohttp.ClientSession(timeout=timeout) as session:
+        slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
+        async for finding in _slack(slack, settings):
+            yield finding
+
+
+# --- Redis --------------------------------------------------------------------------------------------------------
+
+
+async def _redis(settings: Settings) -> list[Finding]:
+    address = address_of(settings.redis_url)
+    try:
+        redis = open_redis(settings.redis_url, retries=0)
+    except ValueError as error:
+        return [Finding("fail", "redis", f"REDIS_URL: {error}")]
+    async with redis:
+        try:
+            info: dict[str, Any] = await redis.info()
+            meta: Any = await redis.hgetall(Keys(settings.namespace).meta)
+        except Exception as error:  # noqa: BLE001  # whatever it is, Redis cannot be used
+            return [Finding("fail", "redis", str(unreachable(address, error)))]
+    return [*judge_redis(info, address), judge_schema(meta, settings.namespace)]
+
+
+def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
+    """Judge what INFO says."""
+    try:
+        warnings = judge_server(info, address)
+    except AgentAdapterError as error:
+        return [Finding("fail", "redis", str(error))]
+    if warnings:
+        return [Finding("warn", "redis", warning) for warning in warnings]
+    kept = f"{info['redis_version']} at {address}, append-only file on, {info.get('maxmemory_policy', 'noeviction')}"
+    return [Finding("ok", "redis", kept)]
+
+
+def judge_schema(meta: Mapping[str, str], namespace: str) -> Finding:
+    """Judge who wrote the namespace."""
+    schema = meta.get("schema", str(SCHEMA))
+    if schema != str(SCHEMA):
+        return Finding(
+            "fail",
+            "schema",
+            f"namespace {namespace!r} was written with schema {schema}, this version reads {SCHEMA}: "
+            "run the version that wrote it, or choose another ASSENT_NAMESPACE",
+        )
+    return Finding("ok", "schema", f"{schema}" if meta else f"{schema}, to be written at the first start")
+
+
+# --- Slack --------------------------------------------------------------------------------------------------------
+
+
+async def _slack(slack: SlackClient, settings: Settings) -> AsyncIterator[Finding]:
+    if settings.socket_mode:
+        yield await _app_token(slack, settings)
+    try:
+        me = await slack.who_am_i()
+    except SlackError as error:
+        yield Finding("fail", "bot token", _cured(error, settings, _TOKEN_CURE))
+        return
+    yield Finding("ok", "bot token", f"{me['user']} in {me['team']} ({me['url']})")
+    yield judge_scopes(str(me["scopes"]), settings.approvers)
+    yield await _channel(slack, settings)
+    for entry in settings.approvers:
+        yield await _approver(slack, settings, entry, str(me["team_id"]))
+    yield await _card(slack, settings)
+
+
+async def _app_token(slack: SlackClient, settings: Settings) -> Finding:
+    try:
+        await slack.posting.apps_connections_open(app_token=settings.slack_app_token or "")
+    except SlackApiError as error:
+        return Finding(
+            "fail", "app token", f"Slack refuses it ({error.response['error']}): {_APP_TOKEN_CURE}"
+        )
+    except TRANSPORT_ERRORS as error:
+        return Finding("fail", "app token", _unanswered(settings, error))
+    return Finding("ok", "app token", "Socket Mode can be opened")
+
+
+async def _channel(slack: SlackClient, settings: Settings) -> Finding:
+    if not settings.channel:
+        return Finding(
+            "warn", "channel", "ASSENT_CHANNEL is not set: only agents that name a channel can ask"
+        )
+    try:
+        return judge_channel(await slack.channel(settings.channel))
+    except SlackError as error:
+        return Finding("fail", "channel", f"{settings.channel}: {_cured(error, settings, _CHANNEL_CURE)}")
+
+
+async def _approver(slack: SlackClient, settings: Settings, entry: str, team: str) -> Finding:
+    directory = Directory(slack)
+    try:
+        if entry == "channel":
+            return await _channel_members(slack, settings)
+        if entry.startswith("S"):
+            return judge_group(entry, await slack.group_members(entry))
+        return judge_approver(await directory.person(entry), team)
+    except SlackError as error:
+        cure = "take it off ASSENT_APPROVERS, or correct the id"
+        return Finding("fail", "approvers", f"{entry}: {_cured(error, settings, cure)}")
+
+
+async def _channel_members(slack: SlackClient, settings: Settings) -> Finding:
+    if not settings.channel:
+        return Finding("ok", "approvers", "the members of the channel that the agent names")
+    members = await slack.channel_members(settings.channel)
+    return Finding("ok", "approvers", f"the {len(members)} members of {settings.channel}")
+
+
+async def _card(slack: SlackClient, settings: Settings) -> Finding:
+    try:
+        await slack.posting.api_call("blocks.validate", json={"blocks": sample_blocks()})
+    except SlackApiError as error:
+        return judge_validation(error.response.data if isinstance(error.response.data, dict) else {})
+    except TRANSPORT_ERRORS as error:
+        return Finding("fail", "card", _unanswered(settings, error))
+    return Finding("ok", "card", "Slack accepts our blocks")
+
+
+def judge_scopes(granted: str, approvers: Iterable[str]) -> Finding:
+    """Compare the scopes of the token with those that are needed."""
+    given = {scope.strip() for scope in granted.split(",")}
+    missing = [scope for scope in needed_scopes(approvers) if scope not in given]
+    if missing:
+        return Finding(
+            "fail",
+            "scopes",
+            f"missing {', '.join(missing)}: add them under OAuth & Permissions, then reinstall the app",
+        )
+    return Finding("ok", "scopes", "all that is needed was granted")
+
+
+def judge_channel(channel: Mapping[str, Any]) -> Finding:
+    """Judge the channel in which is asked."""
+    name = f"#{channel['name']}" if channel.get("name") else str(channel["id"])
+    if channel.get("is_archived"):
+        return Finding("fail", "channel", f"{name} is archived: unarchive it, or set another ASSENT_CHANNEL")
+    if not (channel.get("is_member") or channel.get("is_im")):
+        return Finding("fail", "channel", f"the bot is not in {name}: write /invite @assent there")
+    if channel.get("is_ext_shared") or channel.get("is_pending_ext_shared"):
+        return Finding(
+            "warn", "channel", f"{name} is shared with another company, which can read what agents ask"
+        )
+    return Finding("ok", "channel", name)
+
+
+def judge_approver(person: Person, team: str) -> Finding:
+    """Judge somebody who is named as an approver."""
+    if person.is_deactivated:
+        return Finding(
+            "fail",
+            "approvers",
+            f"{person.id} is deactivated and can never decide: take them off ASSENT_APPROVERS",
+        )
+    if person.is_bot:
+        return Finding("fail", "approvers", f"{person.id} is a bot and presses no buttons: name a person")
+    if person.is_stranger or person.team_id != team:
+        return Finding("warn", "approvers", f"{person.id} is of another company; may decide, since named")
+    if person.is_guest:
+        return Finding("warn", "approvers", f"{person.id} is a guest; may decide, since named")
+    return Finding("ok", "approvers", person.id)
+
+
+def judge_group(group: str, members: Iterable[str]) -> Finding:
+    """Judge a user group that is named as an approver."""
+    count = len(list(members))
+    if not count:
+        return Finding(
+            "fail", "approvers", f"user group {group} is empty, so nobody in it can decide: add people"
+        )
+    return Finding("ok", "approvers", f"user group {group} of {count}")
+
+
+def judge_validation(answer: Mapping[str, Any]) -> Finding:
+    """Judge Slack's verdict on a card of ours."""
+    if answer.get("error") == "unknown_method":
+        return Finding("ok", "card", "not checked: this Slack has no blocks.validate")
+    problems = [f"{error.get('message')} at {error.get('pointer')}" for error in _errors(answer)]
+    return Finding("fail", "card", f"Slack refuses our blocks: {'; '.join(problems) or answer.get('error')}")
+
+
+def _errors(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from (error for error in answer.get("errors", ()) if isinstance(error, Mapping))
+
+
+def _cured(error: SlackError, settings: Settings, cure: str) -> str:
+    if isinstance(error, SlackUnclearError):
+        return _unanswered(settings, error)
+    if error.code == "missing_scope":
+        return f"{error}: add the scope, then reinstall the app"
+    return f"Slack refuses it ({error.code}): {cure}"
+
+
+def _unanswered(settings: Settings, error: Exception) -> str:
+    reason = str(error) or type(error).__name__
+    return (
+        f"{settings.slack_api_url} does not answer ({reason}): is the network open, is SLACK_API_URL right?"
+    )
+
+
+def sample_blocks() -> list[dict[str, Any]]:
+    """Draw a card about one ordinary call."""
+    action = ActionRequest(name="send_email", args={"to": "dana@example.com", "subject": "Your invoice"})
+    config = ReviewConfig(action_name=action.name, allowed_decisions=("approve", "edit", "reject", "respond"))
+    interrupt = Interrupt(
+        id="doctor.sample",
+        agent="doctor",
+        request=HITLRequest(action_requests=(action,), review_configs=(config,)),
+        pauses=("sample",),
+        run="sample",
+    )
+    now = datetime.now(UTC)
+    state = ApprovalState(
+        interrupt=interrupt,
+        status="pending",
+        created_at=now,
+        deadline=now + timedelta(hours=1),
+        now=now,
+        recorded=(None,),
+        admission=Admission(
+            policy_version="doctor", approvers=("channel",), places=(Place(channel="C000", actions=(0,)),)
+        ),
+    )
+    return render_card(state)[0].blocks

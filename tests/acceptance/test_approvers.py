@@ -1,0 +1,82 @@
+"""Who may decide, as an operator names them."""
+
+import asyncio
+
+from agent_adapter import HITLRequest
+from tests.support.builders import an_action
+from tests.support.people import Someone
+
+
+def review(client):
+    request, config = an_action()
+    return asyncio.create_task(
+        client.review(HITLRequest(action_requests=(request,), review_configs=(config,)))
+    )
+
+
+async def test_members_of_a_user_group_decide(start_bot, slack, client):
+    """With a group as approver its members may, others not, and a new member may once Slack says so."""
+    await start_bot(approvers="S0OPS")
+    mira, noor = Someone(slack, "U0MIRA"), Someone(slack, "U0NOOR")
+    reviewing = review(client)
+    card = await mira.card()
+    await noor.press(card, "approve:0")
+    assert "Approvers are <!subteam^S0OPS>" in await noor.told("not an approver")
+
+    await slack.group("S0OPS", users=["U0DANA", "U0NOOR"])
+    await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
+    await noor.press(card, "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0NOOR"
+
+
+async def test_members_of_the_channel_decide(start_bot, slack, client):
+    """With `channel` every full member of the card's channel may, and a guest there may not."""
+    await start_bot(approvers="channel")
+    noor, guest = Someone(slack, "U0NOOR"), Someone(slack, "U0GUEST")
+    reviewing = review(client)
+    card = await noor.card()
+    await guest.press(card, "approve:0")
+    await guest.told("Guests may not decide here")
+    await noor.press(card, "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0NOOR"
+
+
+async def test_a_guest_named_by_id_decides(start_bot, slack, client):
+    """Naming somebody by id is a decision of the operator."""
+    await start_bot(approvers="U0GUEST")
+    guest = Someone(slack, "U0GUEST")
+    reviewing = review(client)
+    await guest.press(await guest.card(), "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0GUEST"
+
+
+async def test_a_requester_approves_where_that_is_allowed(start_bot, slack, client):
+    """An operator may allow people to approve what the agent does for them."""
+    from agent_adapter import Context
+
+    await start_bot(requester_may_approve=True)
+    request, config = an_action()
+    batch = HITLRequest(action_requests=(request,), review_configs=(config,))
+    dana = Someone(slack, "U0DANA")
+    reviewing = asyncio.create_task(client.review(batch, context=Context(requested_by="U0DANA")))
+    await dana.press(await dana.card(), "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_an_agent_names_channel_and_thread(start_bot, slack, client):
+    """The interrupt's own route goes before the default channel."""
+    await start_bot(channel=None)
+    parent = await slack.message("U0DANA", "C0SHARED", "please refund order 7")
+    request, config = an_action()
+    batch = HITLRequest(action_requests=(request,), review_configs=(config,))
+    dana = Someone(slack, "U0DANA")
+    reviewing = asyncio.create_task(client.review(batch, channel="C0SHARED", thread_ts=parent["ts"]))
+    card = await dana.card()
+    assert (card["channel"], card["thread_ts"]) == ("C0SHARED", parent["ts"])
+    await dana.press(card, "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"

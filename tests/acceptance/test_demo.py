@@ -1,0 +1,233 @@
+"""`python -m bot demo`: the whole way from an agent's tool calls to their ends, for somebody who has just arrived."""
+
+import contextlib
+import os
+import pty
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from bot.playground.client import Control
+from bot.playground.demo import PORT
+from bot.playground.demo.tour import EXPECTED, differences
+from tests.support.people import Someone
+
+DEMO = (sys.executable, "-m", "bot", "demo")
+CHECKOUT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Where the demo keeps its files; short, because a unix socket's path has to be."""
+    made = Path(tempfile.mkdtemp(prefix="demo-"))
+    yield made
+    shutil.rmtree(made)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The environment of somebody without a workspace, a key or a Redis."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return {**kept, "TMPDIR": str(folder)}
+
+
+def left_over(folder: Path) -> list[str]:
+    """What a demo that has ended left behind: processes that name its folder, and files in it."""
+    listed = subprocess.run(["ps", "-A", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    processes = [line for line in listed.splitlines() if str(folder) in line]
+    return processes + [str(path) for path in folder.iterdir()]
+
+
+def tour(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Play the tour, as in a pipeline."""
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        cwd=CHECKOUT,
+        env={**environment(folder), **variables},
+        check=False,
+    )
+
+
+class AtTerminal:
+    """The demo as somebody at a terminal runs it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._screen, terminal = pty.openpty()
+        self._process = subprocess.Popen(
+            DEMO,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            cwd=CHECKOUT,
+            env=environment(folder),
+            start_new_session=True,
+        )
+        os.close(terminal)
+        self.shown = ""
+
+    def read_until(self, pattern: str) -> re.Match[str]:
+        """Read the screen until this stands there."""
+        while not (found := re.search(pattern, self.shown)):
+            self.shown += os.read(self._screen, 65_536).decode()
+        return found
+
+    def press_control_c(self) -> int:
+        """End it as a terminal does, which tells every process of the group, and give the exit code."""
+        os.killpg(self._process.pid, signal.SIGINT)
+        return self._end()
+
+    def terminate(self) -> int:
+        """End it as a service manager does, and give the exit code."""
+        self._process.terminate()
+        return self._end()
+
+    def _end(self) -> int:
+        code = self._process.wait(30)
+        # Reading a terminal that nobody has open any more is an error.
+        with contextlib.suppress(OSError):
+            while more := os.read(self._screen, 65_536):
+                self.shown += more.decode()
+        return code
+
+    def close(self) -> None:
+        """Leave nothing running, however the test went."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        os.close(self._screen)
+
+
+@pytest.fixture
+def terminal(folder: Path) -> Iterator[AtTerminal]:
+    started = AtTerminal(folder)
+    yield started
+    started.close()
+
+
+def test_without_a_terminal_it_plays_the_tour(folder):
+    """Approve, edit, reject and answer on one batch, then a second batch; the transcript tells all of it."""
+    played = tour(folder, *DEMO)
+
+    assert played.returncode == 0, played.stdout + played.stderr
+    assert played.stderr == ""
+    lines = [line.strip() for line in played.stdout.splitlines()]
+    for line in (
+        "│ 4 actions need approval",
+        "│       amount:   129.9",
+        "only Noor sees: You are not an approver of this. Approvers are @Dana, @Erik, @Mira.",
+        "Dana presses Approve on 2. send_email",
+        "beside the amount: Must be 250 or less.",
+        "Mira gives the reason: Not during business hours, the night shift does that.",
+        "│ 2 actions need approval",
+        "Erik presses Approve all",
+        "│ All decided — the agent has resumed",
+        "│     - 129.9",
+        "│     + 64.95",
+        'close_ticket {"ticket": 88123, "resolution": "solved", "labels": ["refund", "charged twice"]}',
+        "ask_person (success): A voucher of 20 EUR.",
+        "Everything went as it should.",
+    ):
+        assert line in lines
+    assert "\x1b" not in played.stdout
+    assert left_over(folder) == []
+
+
+def test_a_tour_that_goes_another_way_fails_and_says_where(folder):
+    """A tool that should not have run, or did not, is an exit code and a sentence."""
+    played = tour(
+        folder,
+        sys.executable,
+        "-c",
+        "import sys; from dataclasses import replace; from bot.playground import demo\n"
+        "demo.EXPECTED = replace(demo.EXPECTED, ran=demo.EXPECTED.ran[1:])\n"
+        "sys.exit(demo.main())",
+    )
+
+    assert played.returncode == 1
+    assert "The tour did not go as it should:\n  ran: expected (Call(" in played.stdout
+    assert left_over(folder) == []
+
+
+def test_every_difference_is_named():
+    """What was told, shown and left over counts, as well as what ran."""
+    other = replace(EXPECTED, owed=2, outcomes=("Approved by @Dana",))
+
+    found = differences(EXPECTED, other)
+
+    assert [sentence.partition(":")[0] for sentence in found] == ["outcomes", "owed"]
+    assert found[1] == "owed: expected 0, got 2"
+    assert differences(EXPECTED, EXPECTED) == []
+
+
+def test_without_a_redis_it_says_what_to_mend(folder):
+    """The sentence names the address and the setting."""
+    played = tour(folder, *DEMO, REDIS_URL="redis://127.0.0.1:1")
+
+    assert played.returncode == 1
+    assert "The demo failed: Redis at redis://127.0.0.1:1 does not answer" in played.stdout
+    assert "REDIS_URL" in played.stdout
+    assert "Traceback" not in played.stderr
+
+
+async def test_at_a_terminal_it_serves_the_page_and_waits_for_a_person(terminal, folder):
+    """Given the page, when somebody decides and writes a word, then the agent goes on, ends and begins again."""
+    url = terminal.read_until(r"http://127\.0\.0\.1:\d+")[0]
+    async with aiohttp.ClientSession() as browser, browser.get(url) as page:
+        assert page.status == 200
+        assert page.content_type == "text/html"
+
+    async with Control(url) as slack:
+        dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
+        card = await dana.card("4 actions need approval")
+        await dana.press(card, "approve_all:0")
+        form = await erik.opened(card, "respond:3")
+        await erik.fill(form, Answer="no")
+        rest = await dana.card("2 actions need approval")
+        await dana.press(rest, "approve_all:0")
+        terminal.read_until(r"✓ restart_service: payments restarted\r\n(.|\r\n)*✓ close_ticket")
+
+        await slack.wait_for_message(lambda message: "I start again" in message["text"])
+        await slack.message("U0DANA", "C0APPROVALS", "again, please")
+        another = await slack.wait_for_message(
+            lambda message: message["ts"] > rest["ts"] and bool(message["blocks"]), channel="C0APPROVALS"
+        )
+        assert another["ts"] != rest["ts"]
+
+    assert terminal.press_control_c() == 0
+    assert "Traceback" not in terminal.shown
+    assert "WARNING" not in terminal.shown
+    assert left_over(folder) == []
+
+
+def test_at_a_terminal_it_takes_another_port_when_its_own_is_taken(terminal_beside_another, folder):
+    """Two demos do not get into each other's way, and a signal ends it in order."""
+    port = terminal_beside_another.read_until(r"http://127\.0\.0\.1:(\d+)")[1]
+
+    assert port != str(PORT)
+    assert terminal_beside_another.terminate() == 0
+    assert left_over(folder) == []
+
+
+@pytest.fixture
+def terminal_beside_another(folder: Path) -> Iterator[AtTerminal]:
+    """A demo that starts while something listens on the usual port."""
+    with contextlib.ExitStack() as stack:
+        # Where it is taken already, that is as good.
+        with contextlib.suppress(OSError):
+            stack.enter_context(socket.create_server(("127.0.0.1", PORT)))
+        started = AtTerminal(folder)
+        stack.callback(started.close)
+        yield started
