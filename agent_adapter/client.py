@@ -1,63 +1,47 @@
 """The agent's side: publish an interrupt, wait for people, resume exactly once."""
 
-import asyncio
-import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
+from agent_adapter.claims import Claims, patiently
 from agent_adapter.connection import (
     Scripts,
     address_of,
     check_server,
-    end_task,
     freeze_meta,
     open_blocking_redis,
     open_redis,
-    unreachable,
 )
 from agent_adapter.contract.hitl import Decision, HITLRequest
-from agent_adapter.contract.identity import (
-    interrupt_fingerprint,
-    interrupt_id,
-    pause_digest,
-)
+from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.interrupt import Context, Interrupt, OnExpiry, Resume, Route
-from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.record import (
-    Fields,
+    in_order,
     load_recorded,
     matching_actions,
     raise_unanswered,
-    read_resume,
 )
-from agent_adapter.contract.wire import dump_interrupt, load_interrupt, to_model
+from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import (
     AgentAdapterError,
-    ClaimedError,
-    ClaimLostError,
     ConflictError,
     ConsumedError,
-    ServerUnreachableError,
     UnknownInterruptError,
 )
+from agent_adapter.records import Record, Records, milliseconds
 from agent_adapter.replies import Replies
 
 logger = logging.getLogger(__name__)
-_T = TypeVar("_T")
 
 BLOCK = 15.0
 """Seconds that the reading loop blocks in Redis: four commands a minute while nothing happens."""
-RETRY_EVERY = 1.0
-"""Seconds between looks at a record while Redis does not answer."""
 
 
 class Asking(TypedDict, total=False):
@@ -73,21 +57,6 @@ class Asking(TypedDict, total=False):
     """One hour unless told."""
     on_expiry: OnExpiry
     """`reject` unless told."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """One interrupt's record at one moment, as the agent reads it."""
-
-    interrupt: Interrupt
-    req: Fields
-    card: Fields
-    now: int
-
-    def resume(self, grace: int) -> Resume | None:
-        return read_resume(
-            self.interrupt, self.card, deadline=int(self.req["deadline"]), now=self.now, grace=grace
-        )
 
 
 class ApprovalClient:
@@ -113,13 +82,11 @@ class ApprovalClient:
         self._blocking = blocking
         self._namespace = namespace
         self._address = address
-        self._grace = _milliseconds(grace)
-        self._lease = _milliseconds(claim_lease)
+        self._grace = grace
+        self._lease = claim_lease
         self._every = reconcile_every.total_seconds()
-        self._process = f"{agent}.{secrets.token_hex(6)}"
-        self._scripts = Scripts(redis, "agent_adapter.scripts", address=address)
-        self._unfinished: set[asyncio.Task[None]] = set()
-        self._lane: Lane
+        self._records: Records
+        self._claims: Claims
         self._replies: Replies
 
     @classmethod
@@ -153,14 +120,19 @@ class ApprovalClient:
         for warning in await check_server(self._redis, self._address):
             logger.warning(warning)
         keys = await freeze_meta(self._redis, self._namespace)
-        self._lane = keys.lane_for(self.agent)
+        lane, process = keys.lane_for(self.agent), f"{self.agent}.{secrets.token_hex(6)}"
+        scripts = Scripts(self._redis, "agent_adapter.scripts", address=self._address)
+        self._records = Records(
+            self._redis, scripts, lane, process=process, namespace=self._namespace, grace=self._grace
+        )
+        self._claims = Claims(self._records, lease=milliseconds(self._lease))
         self._replies = Replies(
             self._blocking,
-            self._scripts,
-            self._lane,
-            process=self._process,
+            scripts,
+            lane,
+            process=process,
             namespace=self._namespace,
-            grace=self._grace,
+            grace=self._records.grace,
             block=min(BLOCK, self._every),
             reconcile_every=self._every,
         )
@@ -173,7 +145,7 @@ class ApprovalClient:
 
     async def close(self) -> None:
         """Stop waiting and close the connections. Nothing that is stored is lost."""
-        await asyncio.gather(*map(end_task, list(self._unfinished)))
+        await self._claims.close()
         await self._replies.close()
         await self._blocking.aclose()
         await self._redis.aclose()
@@ -235,19 +207,19 @@ class ApprovalClient:
         await self._replies.start()
         asked, replaced, attempt = interrupt, "", 0
         while True:
-            outcome, found = await self._publish(asked, replaced)
+            outcome, found = await self._records.publish(asked, replaced=replaced)
             if outcome == "created":
                 return found
             if outcome == "mixed":
                 raise ConflictError(
                     f"some pauses of {interrupt.id} are already asked in {found}, others are new: publish them apart"
                 )
-            record = await self._load(found)
+            record = await self._records.load(found)
             matching_actions(record.interrupt, interrupt)
-            if "resumed" in record.req:
+            if record.is_resumed:
                 raise ConsumedError(f"{found} was already answered and its run resumed")
-            if not _ended_unanswered(record, self._grace):
-                await self._attach(found)
+            if not record.ended_unanswered:
+                await self._records.attach(found)
                 return found
             attempt, replaced = attempt + 1, found
             anew = interrupt_id(interrupt.agent, interrupt.run, interrupt.pauses, attempt=attempt)
@@ -262,7 +234,7 @@ class ApprovalClient:
             UnknownInterruptError: when there is no such record.
             DecisionNotAllowedError: when what is stored does not answer what was asked.
         """
-        return (await self._settled(interrupt_id)).resume(self._grace) or _never()
+        return await self._settled(interrupt_id)
 
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> Resume:
         """Ask for a batch and return what was decided: publish, wait, claim and finish in one.
@@ -286,14 +258,8 @@ class ApprovalClient:
             ConsumedError: when it was resumed before.
         """
         record_id = await self._published_and_settled(interrupt)
-        async with self._resuming(record_id) as (record, resume):
-            indices = matching_actions(record.interrupt, interrupt)
-            yield resume.model_copy(
-                update={
-                    "decisions": tuple(resume.decisions[i] for i in indices),
-                    "records": tuple(resume.records[i] for i in indices),
-                }
-            )
+        async with self._resuming(record_id) as (asked, resume):
+            yield in_order(resume, matching_actions(asked, interrupt))
 
     @asynccontextmanager
     async def resuming(self, interrupt_id: str) -> AsyncIterator[Resume]:
@@ -305,14 +271,19 @@ class ApprovalClient:
             yield resume
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[tuple[int, Decision]]:
-        """Give each action's index and decision as it is decided; end when the interrupt has ended."""
+        """Give each action's index and decision as it is decided; end when the interrupt has ended.
+
+        Raises:
+            UnknownInterruptError: when there is no such record.
+        """
         await self._replies.start()
+        await patiently(lambda: self._records.attach(interrupt_id))
         given: set[int] = set()
         watch = self._replies.watch(interrupt_id)
         try:
             while True:
-                record = await self._patiently(lambda: self._load(interrupt_id))
-                resume = record.resume(self._grace)
+                record = await patiently(lambda: self._records.load(interrupt_id))
+                resume = record.resume()
                 for index, decision in enumerate(_so_far(record, resume)):
                     if decision is not None and index not in given:
                         given.add(index)
@@ -329,41 +300,7 @@ class ApprovalClient:
         Raises:
             UnknownInterruptError: when there is no such record.
         """
-        lane = self._lane
-        outcome = await self._scripts(
-            "withdraw",
-            [lane.req(interrupt_id), lane.card(interrupt_id), lane.undrawn, lane.wake, lane.audit],
-            [interrupt_id, reason],
-        )
-        if outcome == "unknown":
-            raise UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")
-
-    # --- Behind the verbs ---------------------------------------------------------------------------------------
-
-    async def _publish(self, interrupt: Interrupt, replaced: str) -> tuple[str, str]:
-        lane, body = self._lane, dump_interrupt(interrupt)
-        pauses = [
-            pause_digest(interrupt.agent, interrupt.run, pause) for pause in dict.fromkeys(interrupt.pauses)
-        ]
-        outcome, found = await self._scripts(
-            "publish",
-            [lane.req(interrupt.id), lane.undrawn, lane.wake, lane.audit, *map(lane.pause, pauses)],
-            [
-                interrupt.id,
-                interrupt_fingerprint(interrupt),
-                body,
-                _milliseconds(interrupt.expires_in),
-                self._process,
-                lane.prefix,
-                " ".join(pauses),
-                replaced,
-            ],
-        )
-        return outcome, found
-
-    async def _attach(self, interrupt_id: str) -> None:
-        if not await self._scripts("attach", [self._lane.req(interrupt_id)], [self._process]):
-            raise UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")
+        await self._records.withdraw(interrupt_id, reason)
 
     async def _published_and_settled(self, interrupt: Interrupt) -> str:
         while True:
@@ -376,149 +313,36 @@ class ApprovalClient:
             else:
                 return record_id
 
-    async def _settled(self, interrupt_id: str) -> _Record:
+    async def _settled(self, interrupt_id: str) -> Resume:
         await self._replies.start()
+        await patiently(lambda: self._records.attach(interrupt_id))
         watch = self._replies.watch(interrupt_id)
-        attached = False
         try:
             while True:
-                record = await self._patiently(lambda: self._load(interrupt_id))
-                if record.resume(self._grace):
-                    return record
-                if not attached:
-                    await self._patiently(lambda: self._attach(interrupt_id))
-                    attached = True
-                    continue
-                _tell_notice(record)
+                record = await patiently(lambda: self._records.load(interrupt_id))
+                if resume := record.resume():
+                    return resume
+                if record.notice:
+                    logger.warning("%s waits: %s", interrupt_id, record.notice)
+                # Thousands may wait here: what was read is not kept meanwhile.
                 del record
                 await watch.changed()
         finally:
             watch.leave()
 
     @asynccontextmanager
-    async def _resuming(self, interrupt_id: str) -> AsyncIterator[tuple[_Record, Resume]]:
-        record = await self._patiently(lambda: self._load(interrupt_id))
-        resume = record.resume(self._grace)
+    async def _resuming(self, interrupt_id: str) -> AsyncIterator[tuple[Interrupt, Resume]]:
+        record = await patiently(lambda: self._records.load(interrupt_id))
+        resume = record.resume()
         if resume is None:
             raise AgentAdapterError(f"{interrupt_id} is still being decided: wait for it before resuming")
         raise_unanswered(record.interrupt, resume)
-        owner = f"{self._process}:{secrets.token_hex(6)}"
-        await self._patiently(lambda: self._claim(interrupt_id, owner))
-        renewal = asyncio.create_task(self._renew(interrupt_id, owner))
-        try:
-            yield record, resume
-        except BaseException:
-            await end_task(renewal)
-            with contextlib.suppress(AgentAdapterError):
-                await self._claim(interrupt_id, owner, lease=0)
-            raise
-        await end_task(renewal)
-        await self._finish(interrupt_id, owner)
-
-    async def _claim(self, interrupt_id: str, owner: str, *, lease: int | None = None) -> None:
-        lane = self._lane
-        outcome, *rest = await self._scripts(
-            "claim_resume",
-            [lane.req(interrupt_id), lane.card(interrupt_id)],
-            [owner, self._lease if lease is None else lease, self._grace],
-        )
-        match outcome:
-            case "claimed":
-                raise ClaimedError(
-                    f"{interrupt_id}: another process is resuming it, for {rest[0]} ms more at least"
-                )
-            case "consumed":
-                raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
-            case "unknown":
-                raise UnknownInterruptError(f"{interrupt_id}: its record is gone")
-
-    async def _renew(self, interrupt_id: str, owner: str) -> None:
-        while True:
-            await asyncio.sleep(self._lease / 3000)
-            try:
-                await self._claim(interrupt_id, owner)
-            except AgentAdapterError as error:
-                logger.warning(
-                    "claim.not_renewed", extra={"interrupt_id": interrupt_id, "reason": str(error)}
-                )
-
-    async def _finish(self, interrupt_id: str, owner: str) -> None:
-        try:
-            await self._finish_once(interrupt_id, owner)
-        except ServerUnreachableError as error:
-            # The run has gone on; only the note of it is owed.
-            logger.warning("finish.delayed", extra={"interrupt_id": interrupt_id, "reason": str(error)})
-            task = asyncio.create_task(self._finish_later(interrupt_id, owner))
-            self._unfinished.add(task)
-            task.add_done_callback(self._unfinished.discard)
-
-    async def _finish_once(self, interrupt_id: str, owner: str) -> None:
-        lane = self._lane
-        outcome = await self._scripts(
-            "finish_resume",
-            [lane.req(interrupt_id), lane.card(interrupt_id), lane.undrawn, lane.wake, lane.audit],
-            [interrupt_id, owner, lane.prefix],
-        )
-        if outcome in {"consumed", "lost"}:
-            raise ClaimLostError(
-                f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
-            )
-
-    async def _finish_later(self, interrupt_id: str, owner: str) -> None:
-        while True:
-            await asyncio.sleep(RETRY_EVERY)
-            try:
-                return await self._finish_once(interrupt_id, owner)
-            except ServerUnreachableError:
-                continue
-            except ClaimLostError as error:
-                logger.error("finish.lost", extra={"interrupt_id": interrupt_id, "reason": str(error)})  # noqa: TRY400
-                return None
-
-    async def _load(self, interrupt_id: str) -> _Record:
-        lane = self._lane
-        try:
-            async with self._redis.pipeline(transaction=True) as pipe:
-                pipe.hgetall(lane.req(interrupt_id))
-                pipe.hgetall(lane.card(interrupt_id))
-                pipe.time()
-                req, card, (seconds, micros) = await pipe.execute()
-        except (RedisError, OSError) as error:
-            raise unreachable(self._address, error) from error
-        if "body" not in req:
-            raise UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")
-        return _Record(load_interrupt(req["body"]), req, card, seconds * 1000 + micros // 1000)
-
-    async def _patiently(self, attempt: Callable[[], Awaitable[_T]]) -> _T:
-        # A wait outlives its Redis: what was stored is there again when the server is.
-        while True:
-            try:
-                return await attempt()
-            except ServerUnreachableError as error:
-                logger.warning("wait.unreachable", extra={"reason": str(error)})
-                await asyncio.sleep(RETRY_EVERY)
+        async with self._claims.held(interrupt_id):
+            yield record.interrupt, resume
 
 
-def _ended_unanswered(record: _Record, grace: int) -> bool:
-    resume = record.resume(grace)
-    return resume is not None and None in resume.decisions
-
-
-def _so_far(record: _Record, resume: Resume | None) -> Sequence[Decision | None]:
+def _so_far(record: Record, resume: Resume | None) -> Sequence[Decision | None]:
     if resume:
         return resume.decisions
     recorded = (load_recorded(record.card, i) for i in range(len(record.interrupt.request.action_requests)))
     return [r.decision if r else None for r in recorded]
-
-
-def _tell_notice(record: _Record) -> None:
-    if notice := record.card.get("notice"):
-        logger.warning("%s waits: %s", record.interrupt.id, notice)
-
-
-def _milliseconds(duration: timedelta) -> int:
-    return int(duration.total_seconds() * 1000)
-
-
-def _never() -> Resume:
-    raise AssertionError("a settled record has an answer")

@@ -13,7 +13,7 @@ from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
-from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import ServerUnreachableError, ServerUnsuitableError
 
 logger = logging.getLogger(__name__)
@@ -155,12 +155,31 @@ async def end_task(task: asyncio.Task[Any]) -> None:
         await asyncio.wait([task], timeout=0.1)
 
 
+async def read_hashes(
+    redis: Redis, lane: Lane, interrupt_id: str, address: str
+) -> tuple[dict[str, str], dict[str, str], int]:
+    """Read both halves of a record and the server's milliseconds, at one moment.
+
+    Raises:
+        ServerUnreachableError: when Redis does not answer.
+    """
+    try:
+        async with redis.pipeline(transaction=True) as pipe:
+            pipe.hgetall(lane.req(interrupt_id))
+            pipe.hgetall(lane.card(interrupt_id))
+            pipe.time()
+            req, card, (seconds, micros) = await pipe.execute()
+    except (RedisError, OSError) as error:
+        raise unreachable(address, error) from error
+    return req, card, seconds * 1000 + micros // 1000
+
+
 class Scripts:
     """The Lua of one side, by verb."""
 
     def __init__(self, redis: Redis, package: str, *, address: str = "") -> None:
         self._redis = redis
-        self._address = address
+        self.address = address
         prelude = _read("agent_adapter.scripts", "prelude.lua")
         self._scripts: dict[str, AsyncScript] = {
             name.removesuffix(".lua"): redis.register_script(f"{prelude}\n{_read(package, name)}")
@@ -177,7 +196,7 @@ class Scripts:
         try:
             return await self._scripts[verb](keys=keys, args=list(args), client=self._redis)
         except (RedisError, OSError) as error:
-            raise unreachable(self._address, error) from error
+            raise unreachable(self.address, error) from error
 
 
 def _names(package: str) -> list[str]:

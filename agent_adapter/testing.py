@@ -34,6 +34,7 @@ from agent_adapter.contract.identity import action_fingerprints, interrupt_id
 from agent_adapter.contract.interrupt import Interrupt, Resume, Status
 from agent_adapter.contract.record import (
     dump_recorded,
+    in_order,
     matching_actions,
     raise_unanswered,
     read_resume,
@@ -125,7 +126,7 @@ class InMemoryApprovalClient(ApprovalClient):
     def __init__(self, reviewer: Reviewer, *, agent: str = "test") -> None:
         self.agent = agent
         self.reviewer = reviewer
-        self._records: dict[str, _Record] = {}
+        self._kept: dict[str, _Record] = {}
         self._asked_in: dict[tuple[str, str], str] = {}
 
     async def __aenter__(self) -> Self:
@@ -146,14 +147,14 @@ class InMemoryApprovalClient(ApprovalClient):
         known = records.pop()
         if known is None:
             return self._keep(asked)
-        record = self._records[known]
+        record = self._kept[known]
         matching_actions(record.interrupt, asked)
         if record.resumed:
             raise ConsumedError(f"{known} was already answered and its run resumed")
         if not record.ended_unanswered:
             return known
         ids = (interrupt_id(asked.agent, asked.run, asked.pauses, attempt=attempt) for attempt in count(1))
-        return self._keep(asked.model_copy(update={"id": next(id for id in ids if id not in self._records)}))
+        return self._keep(asked.model_copy(update={"id": next(id for id in ids if id not in self._kept)}))
 
     async def wait(self, interrupt_id: str) -> Resume:
         """Ask the reviewer what is still open, and give the answer. See `ApprovalClient.wait`."""
@@ -165,12 +166,7 @@ class InMemoryApprovalClient(ApprovalClient):
         record_id = await self.publish(interrupt)
         indices = matching_actions(self._record(record_id).interrupt, interrupt)
         async with self.resuming(record_id) as resume:
-            yield resume.model_copy(
-                update={
-                    "decisions": tuple(resume.decisions[i] for i in indices),
-                    "records": tuple(resume.records[i] for i in indices),
-                }
-            )
+            yield in_order(resume, indices)
 
     @asynccontextmanager
     async def resuming(self, interrupt_id: str) -> AsyncIterator[Resume]:
@@ -200,14 +196,14 @@ class InMemoryApprovalClient(ApprovalClient):
         self._record(interrupt_id).settle("withdrawn", reason=reason)
 
     def _keep(self, interrupt: Interrupt) -> str:
-        self._records[interrupt.id] = _Record(interrupt, deadline=_now() + _milliseconds(interrupt))
+        self._kept[interrupt.id] = _Record(interrupt, deadline=_now() + _milliseconds(interrupt))
         self._asked_in |= {(interrupt.run, pause): interrupt.id for pause in interrupt.pauses}
         return interrupt.id
 
     def _record(self, interrupt_id: str) -> "_Record":
-        if interrupt_id not in self._records:
+        if interrupt_id not in self._kept:
             raise UnknownInterruptError(f"{interrupt_id}: no such interrupt")
-        return self._records[interrupt_id]
+        return self._kept[interrupt_id]
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Literal
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from agent_adapter.connection import Scripts, unreachable
+from agent_adapter.connection import Scripts, read_hashes, unreachable
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.contract.record import Fields, load_recorded, moment
@@ -70,15 +70,8 @@ class ApprovalStore:
             ServerUnreachableError: when Redis does not answer.
         """
         lane = self.keys.lane_for(interrupt_id)
-        try:
-            async with self._redis.pipeline(transaction=True) as pipe:
-                pipe.hgetall(lane.req(interrupt_id))
-                pipe.hgetall(lane.card(interrupt_id))
-                pipe.time()
-                req, card, (seconds, micros) = await pipe.execute()
-        except (RedisError, OSError) as error:
-            raise unreachable(self._address, error) from error
-        return read_state(req, card, now=seconds * 1000 + micros // 1000) if "body" in req else None
+        req, card, now = await read_hashes(self._redis, lane, interrupt_id, self._address)
+        return read_state(req, card, now=now) if "body" in req else None
 
     async def admit(self, state: ApprovalState, admission: Admission, *, life: int | None = None) -> None:
         """Fix what judges every click. The first one stands.

@@ -17,7 +17,7 @@ MAX_DEPTH = 32
 MAX_NODES = 5_000
 MAX_KEYS = 1_000
 MAX_INTEGER_BITS = 13_288
-MAX_KEY_TOLD = 40
+KEY_TOLD = 40
 """Characters of a key that an error tells."""
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -88,13 +88,17 @@ def check_json(value: Any, *, where: str) -> None:
     """
     for count, (path, depth, node) in enumerate(_walk(value), 1):
         if count > MAX_NODES:
-            raise InvalidRequestError(f"{where}: more than {MAX_NODES:,} values; pass a reference to the data")
+            raise InvalidRequestError(
+                f"{where}: more than {MAX_NODES:,} values; pass a reference to the data"
+            )
         if problem := _too_deep(depth) or _problem(node):
             raise InvalidRequestError(f"{where}{_spell(path)}: {problem}")
 
 
 def _too_deep(depth: int) -> str:
-    return f"nested deeper than {MAX_DEPTH} levels; send the inner part as a string" if depth > MAX_DEPTH else ""
+    return (
+        f"nested deeper than {MAX_DEPTH} levels; send the inner part as a string" if depth > MAX_DEPTH else ""
+    )
 
 
 def _problem(node: Any) -> str:
@@ -165,13 +169,13 @@ def _spell(path: _Path) -> str:
     if path is None:
         return ""
     parent, name = path
-    if isinstance(name, str) and _PLAIN_KEY.fullmatch(name):
-        return f"{_spell(parent)}.{_short(name)}"
-    return f"{_spell(parent)}[{_short(name) if isinstance(name, str) else name!r}]"
+    if isinstance(name, int):
+        return f"{_spell(parent)}[{name}]"
+    return _spell(parent) + (f".{_short(name)}" if _PLAIN_KEY.fullmatch(name) else f"[{_short(name)!r}]")
 
 
 def _short(key: str) -> str:
-    return key if len(key) <= MAX_KEY_TOLD else f"{key[:MAX_KEY_TOLD]}…"
+    return key if len(key) <= KEY_TOLD else f"{key[:KEY_TOLD]}…"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

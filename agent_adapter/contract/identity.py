@@ -13,7 +13,9 @@ DIGEST_LENGTH = 32
 
 def digest(kind: str, *parts: object) -> str:
     """Name these parts by their content; the kind keeps digests of different things apart."""
-    return hashlib.sha256(encode([f"assent/{kind}/v1", *parts]).encode()).hexdigest()[:DIGEST_LENGTH]
+    # Half a surrogate pair has a name too; what holds it is refused by `dump_interrupt`, with its place.
+    written = encode([f"assent/{kind}/v1", *parts]).encode(errors="surrogatepass")
+    return hashlib.sha256(written).hexdigest()[:DIGEST_LENGTH]
 
 
 def interrupt_id(agent: str, run: str, pauses: Iterable[str], *, attempt: int = 0) -> str:

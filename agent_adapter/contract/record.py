@@ -21,6 +21,7 @@ from agent_adapter.errors import (
     InterruptExpiredError,
     InterruptRefusedError,
     InterruptWithdrawnError,
+    InvalidRequestError,
 )
 
 EXPIRED = "expired"
@@ -64,6 +65,8 @@ def load_recorded(card: Fields, index: int) -> Recorded | None:
     if text is None:
         return None
     value = decode(text)
+    if not isinstance(value, dict):
+        raise InvalidRequestError(f"d:{index}: what is stored is no decision")
     value["decision"] = load_decision(value.get("decision"))
     return to_model(
         Recorded.model_validate,
@@ -94,7 +97,7 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     answers = [(r.decision, DecisionRecord(decided_by=r.decided_by, decided_at=r.decided_at, note=r.note)) if r else None
                for r in recorded]  # fmt: skip
     if status == "expired" and interrupt.on_expiry != "raise":
-        ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(deadline))
+        ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)))
         silent = [_by_silence(config) for config in interrupt.request.review_configs]
         answers = [a or ((s, ended) if s else None) for a, s in zip(answers, silent, strict=True)]
     return Resume(
@@ -102,8 +105,8 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
         status=status,
         decisions=tuple(answer[0] if answer else None for answer in answers),
         records=tuple(answer[1] if answer else None for answer in answers),
-        reason=card.get("reason"),
-        code=card.get("code"),
+        reason=card.get("reason") or None,
+        code=card.get("code") or None,
     )
 
 
@@ -171,6 +174,16 @@ def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
             )
         indices.append(found)
     return indices
+
+
+def in_order(resume: Resume, indices: Sequence[int]) -> Resume:
+    """Give the answers to these actions of a record, in this order."""
+    return resume.model_copy(
+        update={
+            "decisions": tuple(resume.decisions[i] for i in indices),
+            "records": tuple(resume.records[i] for i in indices),
+        }
+    )
 
 
 def raise_unanswered(interrupt: Interrupt, resume: Resume) -> None:

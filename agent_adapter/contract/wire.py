@@ -58,12 +58,15 @@ def check_request(request: HITLRequest) -> None:
             raise InvalidRequestError(
                 f"action_requests[{index}].name: {len(action.name)} characters, from 1 to {MAX_NAME}"
             )
+        for part in ("name", "description", "id"):
+            check_json(getattr(action, part), where=f"action_requests[{index}].{part}")
         check_arguments(action.args, where=f"action_requests[{index}].args")
         _check_decisions(config.allowed_decisions, where=f"review_configs[{index}].allowed_decisions")
         _check_schema(config.args_schema, where=f"review_configs[{index}].args_schema")
 
 
 def _check_decisions(allowed: tuple[str, ...], *, where: str) -> None:
+    check_json(list(allowed), where=where)
     if len(set(allowed)) != len(allowed):
         raise InvalidRequestError(f"{where}: a decision stands twice in {list(allowed)}")
     if not set(allowed) & set(KNOWN_DECISIONS):
@@ -95,6 +98,7 @@ def dump_interrupt(interrupt: Interrupt) -> str:
     if interrupt.continuation is not None:
         check_json(interrupt.continuation, where="continuation")
     envelope = interrupt.model_dump(mode="json", exclude={"request", "continuation"})
+    check_json(envelope, where="interrupt")
     envelope["request"] = interrupt.request.model_dump(mode="python")
     envelope["continuation"] = interrupt.continuation
     text = encode(envelope)
@@ -114,9 +118,11 @@ def load_interrupt(text: str | bytes) -> Interrupt:
     """
     value = decode(text)
     version = value.get("schema_version") if isinstance(value, dict) else None
-    if not isinstance(version, int) or version > SCHEMA_VERSION:
+    if not isinstance(version, int):
+        raise InvalidRequestError("interrupt: what is stored has no schema_version, so it is no interrupt")
+    if version > SCHEMA_VERSION:
         raise InvalidRequestError(
-            f"schema_version: {version!r} was written by a newer agent; this side reads up to {SCHEMA_VERSION}: update it"
+            f"schema_version: {version} was written by a newer agent; this side reads up to {SCHEMA_VERSION}: update it"
         )
     interrupt = to_model(Interrupt.model_validate, value, where="interrupt")
     check_request(interrupt.request)

@@ -1,0 +1,88 @@
+"""The right to resume a run: taken once, renewed while the run resumes, finished when it went on."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from agent_adapter.connection import end_task
+from agent_adapter.errors import AgentAdapterError, ClaimLostError, ServerUnreachableError
+from agent_adapter.records import Records
+
+logger = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+RETRY_EVERY = 1.0
+"""Seconds between tries while Redis does not answer."""
+
+
+class Claims:
+    """Holds the claims of one process."""
+
+    def __init__(self, records: Records, *, lease: int) -> None:
+        self._records = records
+        self._lease = lease
+        self._unfinished: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def held(self, interrupt_id: str) -> AsyncIterator[None]:
+        """Hold the claim while the body runs, and finish when it ends. An error in the body gives the claim back.
+
+        Raises:
+            ClaimedError, ConsumedError, UnknownInterruptError: when it cannot be taken.
+            ClaimLostError: when it lapsed meanwhile and another process took it.
+        """
+        owner = self._records.new_owner()
+        await patiently(lambda: self._records.claim(interrupt_id, owner, self._lease))
+        renewal = asyncio.create_task(self._renew(interrupt_id, owner))
+        try:
+            yield
+        except BaseException:
+            await end_task(renewal)
+            with contextlib.suppress(AgentAdapterError):
+                await self._records.claim(interrupt_id, owner, 0)
+            raise
+        await end_task(renewal)
+        await self._finish(interrupt_id, owner)
+
+    async def close(self) -> None:
+        """Stop trying to note what could not be noted yet."""
+        await asyncio.gather(*map(end_task, list(self._unfinished)))
+
+    async def _renew(self, interrupt_id: str, owner: str) -> None:
+        while True:
+            await asyncio.sleep(self._lease / 3000)
+            try:
+                await self._records.claim(interrupt_id, owner, self._lease)
+            except AgentAdapterError as error:
+                logger.warning(
+                    "claim.not_renewed", extra={"interrupt_id": interrupt_id, "reason": str(error)}
+                )
+
+    async def _finish(self, interrupt_id: str, owner: str) -> None:
+        try:
+            await self._records.finish(interrupt_id, owner)
+        except ServerUnreachableError as error:
+            # The run has gone on, so its result must not be lost; only the note of it is owed.
+            logger.warning("finish.delayed", extra={"interrupt_id": interrupt_id, "reason": str(error)})
+            task = asyncio.create_task(self._finish_later(interrupt_id, owner))
+            self._unfinished.add(task)
+            task.add_done_callback(self._unfinished.discard)
+
+    async def _finish_later(self, interrupt_id: str, owner: str) -> None:
+        try:
+            await patiently(lambda: self._records.finish(interrupt_id, owner))
+        except ClaimLostError as error:
+            logger.error("finish.lost", extra={"interrupt_id": interrupt_id, "reason": str(error)})  # noqa: TRY400  # the sentence says all
+
+
+async def patiently(attempt: Callable[[], Awaitable[_T]]) -> _T:
+    """Repeat until Redis answers: what was stored is there again when the server is."""
+    while True:
+        try:
+            return await attempt()
+        except ServerUnreachableError as error:
+            logger.warning("wait.unreachable", extra={"reason": str(error)})
+            await asyncio.sleep(RETRY_EVERY)

@@ -1,0 +1,186 @@
+"""The agent's side of the record in Redis: typed verbs over the scripts."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from redis.asyncio import Redis
+
+from agent_adapter.connection import Scripts, read_hashes
+from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
+from agent_adapter.contract.interrupt import Interrupt, Resume
+from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.record import Fields, read_resume
+from agent_adapter.contract.wire import dump_interrupt, load_interrupt
+from agent_adapter.errors import ClaimedError, ClaimLostError, ConsumedError, UnknownInterruptError
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One interrupt's record at one moment, as the agent reads it."""
+
+    interrupt: Interrupt
+    req: Fields
+    card: Fields
+    now: int
+    """The store's milliseconds when this was read."""
+    grace: int
+
+    def resume(self) -> Resume | None:
+        """Give the answer, `None` while the interrupt is open. Raises as `contract.record.read_resume`."""
+        return read_resume(
+            self.interrupt, self.card, deadline=int(self.req["deadline"]), now=self.now, grace=self.grace
+        )
+
+    @property
+    def is_resumed(self) -> bool:
+        return "resumed" in self.req
+
+    @property
+    def ended_unanswered(self) -> bool:
+        """Whether it ended without an answer that a run could resume with."""
+        resume = self.resume()
+        return resume is not None and None in resume.decisions
+
+    @property
+    def notice(self) -> str | None:
+        """Why nothing happens with it, in the bot's words."""
+        return self.card.get("notice")
+
+
+class Records:
+    """Reads and writes the records of one agent, on behalf of one process.
+
+    Every verb raises ServerUnreachableError when Redis does not answer, and may then be repeated.
+    """
+
+    def __init__(
+        self, redis: Redis, scripts: Scripts, lane: Lane, *, process: str, namespace: str, grace: timedelta
+    ) -> None:
+        self.process = process
+        self.grace = milliseconds(grace)
+        self._redis = redis
+        self._scripts = scripts
+        self._lane = lane
+        self._namespace = namespace
+
+    async def publish(self, interrupt: Interrupt, *, replaced: str = "") -> tuple[str, str]:
+        """Store an interrupt once.
+
+        Args:
+            interrupt: What is asked.
+            replaced: The ended record that it asks again.
+
+        Returns:
+            (`created`, its id), (`known`, id of the record that asks about its pauses already), or (`mixed`, id of
+            the record that asks about some of them).
+
+        Raises:
+            InvalidRequestError: when it is over a limit.
+        """
+        lane, body = self._lane, dump_interrupt(interrupt)
+        pauses = [
+            pause_digest(interrupt.agent, interrupt.run, pause) for pause in dict.fromkeys(interrupt.pauses)
+        ]
+        outcome, found = await self._scripts(
+            "publish",
+            [lane.req(interrupt.id), lane.undrawn, lane.wake, lane.audit, *map(lane.pause, pauses)],
+            [
+                interrupt.id,
+                interrupt_fingerprint(interrupt),
+                body,
+                milliseconds(interrupt.expires_in),
+                self.process,
+                lane.prefix,
+                " ".join(pauses),
+                replaced,
+            ],
+        )
+        return outcome, found
+
+    async def attach(self, interrupt_id: str) -> None:
+        """Have this process woken by what happens to a record.
+
+        Raises:
+            UnknownInterruptError: when there is none.
+        """
+        if not await self._scripts("attach", [self._lane.req(interrupt_id)], [self.process]):
+            raise self._unknown(interrupt_id)
+
+    async def load(self, interrupt_id: str) -> Record:
+        """Read a record.
+
+        Raises:
+            UnknownInterruptError: when there is none.
+            InvalidRequestError: when it is none that this version reads.
+        """
+        req, card, now = await read_hashes(self._redis, self._lane, interrupt_id, self._scripts.address)
+        if "body" not in req:
+            raise self._unknown(interrupt_id)
+        return Record(load_interrupt(req["body"]), req, card, now, self.grace)
+
+    async def withdraw(self, interrupt_id: str, reason: str) -> None:
+        """Ask the bot to end a record.
+
+        Raises:
+            UnknownInterruptError: when there is none.
+        """
+        lane = self._lane
+        outcome = await self._scripts(
+            "withdraw",
+            [lane.req(interrupt_id), lane.card(interrupt_id), lane.undrawn, lane.wake, lane.audit],
+            [interrupt_id, reason],
+        )
+        if outcome == "unknown":
+            raise self._unknown(interrupt_id)
+
+    async def claim(self, interrupt_id: str, owner: str, lease: int) -> None:
+        """Take or renew the right to resume a run for `lease` milliseconds; with 0, give it back.
+
+        Raises:
+            ClaimedError: when another process holds it.
+            ConsumedError: when the run was resumed.
+            UnknownInterruptError: when the record is gone.
+        """
+        lane = self._lane
+        outcome, *rest = await self._scripts(
+            "claim_resume", [lane.req(interrupt_id), lane.card(interrupt_id)], [owner, lease, self.grace]
+        )
+        match outcome:
+            case "claimed":
+                raise ClaimedError(
+                    f"{interrupt_id}: another process is resuming it, for {rest[0]} ms more at least"
+                )
+            case "consumed":
+                raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
+            case "unknown":
+                raise self._unknown(interrupt_id)
+
+    async def finish(self, interrupt_id: str, owner: str) -> None:
+        """Note that the run went on. Final.
+
+        Raises:
+            ClaimLostError: when the claim lapsed and another process took it.
+        """
+        lane = self._lane
+        outcome = await self._scripts(
+            "finish_resume",
+            [lane.req(interrupt_id), lane.card(interrupt_id), lane.undrawn, lane.wake, lane.audit],
+            [interrupt_id, owner, lane.prefix],
+        )
+        if outcome in {"consumed", "lost"}:
+            raise ClaimLostError(
+                f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
+            )
+
+    def new_owner(self) -> str:
+        """Name a claim of this process."""
+        return f"{self.process}:{secrets.token_hex(6)}"
+
+    def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
+        return UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")
+
+
+def milliseconds(duration: timedelta) -> int:
+    """Write a duration as the store counts."""
+    return int(duration.total_seconds() * 1000)
