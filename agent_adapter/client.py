@@ -117,9 +117,13 @@ class ApprovalClient:
             ServerUnreachableError: when Redis does not answer.
             ServerUnsuitableError: when it cannot keep approvals.
         """
-        for warning in await check_server(self._redis, self._address):
-            logger.warning(warning)
-        keys = await freeze_meta(self._redis, self._namespace)
+        try:
+            for warning in await check_server(self._redis, self._address):
+                logger.warning(warning)
+            keys = await freeze_meta(self._redis, self._namespace)
+        except AgentAdapterError:
+            await self._disconnect()
+            raise
         lane, process = keys.lane_for(self.agent), f"{self.agent}.{secrets.token_hex(6)}"
         scripts = Scripts(self._redis, "agent_adapter.scripts", address=self._address)
         self._records = Records(
@@ -147,6 +151,9 @@ class ApprovalClient:
         """Stop waiting and close the connections. Nothing that is stored is lost."""
         await self._claims.close()
         await self._replies.close()
+        await self._disconnect()
+
+    async def _disconnect(self) -> None:
         await self._blocking.aclose()
         await self._redis.aclose()
 

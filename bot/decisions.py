@@ -11,6 +11,7 @@ from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import dump_decision
 from bot.errors import SlackError
 from bot.ids import PartId
+from bot.metrics import DECISIONS
 from bot.people import Directory
 from bot.policy import Verdict, may_decide
 from bot.rendering.message import bulk_actions
@@ -93,6 +94,8 @@ class Decisions:
             person=user,
             deadline=WRITE_WITHIN,
         )
+        for outcome in outcomes.values():
+            DECISIONS.labels(kind, outcome).inc()
         logger.info(
             "click.decided",
             extra={

@@ -2,11 +2,19 @@
 
 from collections.abc import Callable, Iterator
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from bot.health import Health
+
+COUNTED = CollectorRegistry()
+SLACK_CALLS = Counter(
+    "assent_slack_calls", "Calls to Slack, by method and answer", ["method", "answer"], registry=COUNTED
+)
+DECISIONS = Counter(
+    "assent_decisions", "Decisions of people, by kind and outcome", ["decision", "outcome"], registry=COUNTED
+)
 
 
 class _Gauges(Collector):

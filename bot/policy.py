@@ -94,7 +94,7 @@ def may_decide(
 def _outside(person: Person, team: str) -> str:
     if person.is_bot:
         return "Bots"
-    if person.is_stranger or person.team_id != team:
+    if person.is_stranger or not team or person.team_id != team:
         return "People of other workspaces"
     if person.is_guest:
         return "Guests"

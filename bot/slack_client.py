@@ -19,6 +19,7 @@ from bot.errors import (
     WorkspaceFaultError,
 )
 from bot.ids import EVENT_TYPE, PartId
+from bot.metrics import SLACK_CALLS
 
 _WORKSPACE_FAULTS = {
     "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
@@ -179,6 +180,15 @@ class SlackClient:
         return found
 
     async def _call(self, client: AsyncWebClient, method: str, **arguments: Any) -> dict[str, Any]:
+        try:
+            data = await self._ask(client, method, arguments)
+        except SlackError as error:
+            SLACK_CALLS.labels(method, error.code if error.code.isidentifier() else "unanswered").inc()
+            raise
+        SLACK_CALLS.labels(method, "ok").inc()
+        return data
+
+    async def _ask(self, client: AsyncWebClient, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in arguments.items() if value not in (None, "")}
         as_query = method.startswith(("conversations.", "users.", "usergroups."))
         try:
@@ -187,7 +197,8 @@ class SlackClient:
             )
         except SlackApiError as error:
             raise _sorted_error(method, error) from error
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError, AttributeError) as error:
+            # An AttributeError is how slack_sdk 3.47 meets plain text in place of JSON.
             raise SlackUnclearError(method, str(error) or type(error).__name__, answered=False) from error
         data = answer.data if isinstance(answer.data, dict) else {}
         if method == "auth.test":
@@ -206,7 +217,8 @@ def _sorted_error(method: str, error: SlackApiError) -> SlackError:
     code = str(data.get("error", f"http_{status}"))
     if status == 429 or code == "ratelimited":
         return SlackBusyError(method, float(response.headers.get("Retry-After", 1)))
-    if status >= 500 or code in _UNCLEAR:
+    # An answer without a word of Slack's comes from something in between, such as a proxy.
+    if status >= 500 or "error" not in data or code in _UNCLEAR:
         return SlackUnclearError(method, code, answered=True)
     if code in _WORKSPACE_FAULTS:
         needed = data.get("needed")

@@ -13,6 +13,7 @@ from slack_sdk.signature import SignatureVerifier
 from yarl import URL
 
 from bot.health import Health
+from bot.metrics import COUNTED
 
 MAX_BODY = 1 << 20
 """A view of 250 KB, escaped for a form, fits."""
@@ -33,7 +34,10 @@ def build_site(
         return web.json_response({"ready": False, "faults": health.faults}, status=503)
 
     async def metrics(_: web.Request) -> web.Response:
-        return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        return web.Response(
+            body=generate_latest(registry) + generate_latest(COUNTED),
+            headers={"Content-Type": CONTENT_TYPE_LATEST},
+        )
 
     site.add_routes([web.get("/healthz", alive), web.get("/readyz", ready), web.get("/metrics", metrics)])
     if bolt and signing_secret:

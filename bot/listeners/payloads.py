@@ -30,7 +30,7 @@ class Click:
     @property
     def number(self) -> int:
         """The subject as a number, -1 when it is none."""
-        return int(self.subject) if self.subject.isdigit() else -1
+        return int(self.subject) if self.subject.isdecimal() else -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ if ARGV[2] == 'expired' and at < tonumber(deadline or redis.call('HGET', KEYS[1]
 end
 redis.call('HSET', KEYS[2], 'status', ARGV[2], 'reason', ARGV[3], 'code', ARGV[4], 'settled', text(at))
 redis.call('ZREM', KEYS[5], ARGV[1])
-retire(KEYS[1], KEYS[2], ARGV[5], UNTAKEN)
+-- An agent whose deadline and grace passed without a bot may have gone on already.
+retire(KEYS[1], KEYS[2], ARGV[5], redis.call('HEXISTS', KEYS[1], 'resumed') == 1 and TAKEN or UNTAKEN)
 notify(KEYS[1], ARGV[5], ARGV[1])
 owe(KEYS[3], KEYS[4], ARGV[1], at)
 audit(KEYS[6], at, ARGV[2], ARGV[1], 'code', ARGV[4])
