@@ -177,9 +177,30 @@ def test_without_a_redis_it_says_what_to_mend(folder):
     played = tour(folder, *DEMO, REDIS_URL="redis://127.0.0.1:1")
 
     assert played.returncode == 1
-    assert "The demo failed: Redis at redis://127.0.0.1:1 does not answer" in played.stdout
-    assert "REDIS_URL" in played.stdout
+    assert "The demo failed: Redis at redis://127.0.0.1:1 does not answer" in played.stderr
+    assert "REDIS_URL" in played.stderr
     assert "Traceback" not in played.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_tour_that_is_interrupted_ends_in_order(how, folder):
+    """Stopped between two decisions, it says so by its exit code and leaves nothing behind."""
+    with subprocess.Popen(
+        DEMO,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=CHECKOUT,
+        env=environment(folder),
+    ) as played:
+        assert "People decide\n" in iter(played.stdout.readline, "")
+        played.send_signal(how)
+        _, complaints = played.communicate(timeout=30)
+
+    assert played.returncode == 130
+    assert complaints == ""
+    assert left_over(folder) == []
 
 
 async def test_at_a_terminal_it_serves_the_page_and_waits_for_a_person(terminal, folder):

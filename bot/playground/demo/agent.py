@@ -131,7 +131,7 @@ class Desk:
 
     async def _ran(self, tool: str, args: dict[str, Any], result: str) -> str:
         self.ran.append(Call(tool, to_jsonable_python(args)))
-        await self.tell(f"{tool}: {result}")
+        await self.tell(f"I ran {tool}: {result}.")
         return result
 
 
@@ -170,7 +170,9 @@ async def work(
     )
     config: RunnableConfig = {"configurable": {"thread_id": str(uuid.uuid4())}}
     context = Context(requested_by=requested_by, title=TASK)
-    result = await run(agent, {"messages": [("user", TASK)]}, approvals=approvals, config=config, context=context)
+    result = await run(
+        agent, {"messages": [("user", TASK)]}, approvals=approvals, config=config, context=context
+    )
     *_, last = result["messages"]
     await tell(last.text)
     return Done(last.text, told_in(result["messages"]), tuple(desk.ran))
@@ -192,7 +194,7 @@ class ScriptedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def bind_tools(self, tools: Any, **kwargs: Any) -> "ScriptedModel":  # type: ignore[override]  # noqa: ARG002  # its tools are in the script
+    def bind_tools(self, tools: Any, **kwargs: Any) -> "ScriptedModel":  # noqa: ARG002  # its tools are in the script
         return self
 
     def _generate(
@@ -248,8 +250,8 @@ def _finish(told: Sequence[Told]) -> AIMessage:
 
 
 def _report(told: Sequence[Told]) -> AIMessage:
-    lines = [f"{'Done' if each.status == 'success' else 'Not done'}: {each.tool}, {_end_of(each)}" for each in told]
-    return AIMessage("\n".join(["Order 4711 is taken care of.", *lines]))
+    lines = [f"{'✓' if each.status == 'success' else '✗'} {each.tool}: {_end_of(each)}" for each in told]
+    return AIMessage("\n".join(["That is all for order 4711.", *lines]))
 
 
 _TURNS = (_look_up, _propose, _finish, _report)
@@ -268,4 +270,4 @@ def _calls(first: int, **args: dict[str, Any]) -> AIMessage:
 
 def _end_of(told: Told) -> str:
     """Leave out what LangChain puts before the words that matter."""
-    return re.split(r"Tool response:\n|with reason: ", told.content)[-1]
+    return re.split(r"Tool response:\n|with reason: ", told.content)[-1].replace("\n", " ")

@@ -18,7 +18,9 @@ _BOLD = re.compile(r"\*([^*\n]+)\*")
 def frame(title: str, lines: Sequence[str]) -> str:
     """Draw a box around lines, open to the right."""
     top = f"┌─ {title} "
-    return "\n".join([top.ljust(_WIDTH, "─"), *(f"│ {line}".rstrip() for line in lines), "└".ljust(_WIDTH, "─")])
+    return "\n".join(
+        [top.ljust(_WIDTH, "─"), *(f"│ {line}".rstrip() for line in lines), "└".ljust(_WIDTH, "─")]
+    )
 
 
 def block_lines(blocks: Sequence[Json], names: Names) -> list[str]:
@@ -61,7 +63,9 @@ def _input(block: Json) -> str:
     element = block["element"]
     if options := element.get("options"):
         chosen = element.get("initial_option")
-        shown = " ".join(f"({'•' if option == chosen else ' '}) {option['text']['text']}" for option in options)
+        shown = " ".join(
+            f"({'•' if option == chosen else ' '}) {option['text']['text']}" for option in options
+        )
     else:
         shown = str(element.get("initial_value", "")).replace("\n", "⏎")
     hint = f"   {block['hint']['text']}" if block.get("hint") else ""

@@ -1,0 +1,73 @@
+"""The demo: at a terminal a page to click, without one a played tour."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Coroutine
+from typing import Any
+
+from agent_adapter import AgentAdapterError
+from bot.playground.demo.stage import on_stage
+from bot.playground.demo.terminal import serve
+from bot.playground.demo.tour import EXPECTED, differences, play
+from bot.playground.errors import ControlError
+from bot.playground.redis_server import RedisServerError
+
+PORT = 8765
+TOUR_WITHIN = 60.0
+INTERRUPTED = 130
+"""What a shell reports for Ctrl-C."""
+
+
+def main() -> int:
+    """Run the demo.
+
+    Returns:
+        The exit code: 0 when the tour went as it should, or when the person at the terminal ended the demo.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        return asyncio.run(_until_signal(_at_terminal() if sys.stdin.isatty() else _tour()))
+    except* (AgentAdapterError, ControlError, RedisServerError, OSError, ValueError) as errors:
+        for error in errors.exceptions:
+            sys.stderr.write(f"The demo failed: {error}\n")
+    return 1
+
+
+async def _at_terminal() -> int:
+    with contextlib.suppress(asyncio.CancelledError):
+        async with on_stage(PORT) as stage:
+            await serve(stage, _say)
+    return 0
+
+
+async def _tour() -> int:
+    async with asyncio.timeout(TOUR_WITHIN), on_stage() as stage:
+        report = await play(stage, _say)
+    if found := differences(EXPECTED, report):
+        _say("\nThe tour did not go as it should:\n  " + "\n  ".join(found))
+        return 1
+    _say("\nEverything went as it should.")
+    return 0
+
+
+async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
+    """Do the work, or end it in order at the first signal."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(name, stop.set)
+    working, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    working.cancel()
+    try:
+        return await working
+    except asyncio.CancelledError:
+        return INTERRUPTED
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

@@ -1,0 +1,104 @@
+"""Everything that the demo needs, started together and stopped together."""
+
+import asyncio
+import contextlib
+import errno
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from redis.exceptions import RedisError
+
+from agent_adapter import ApprovalClient
+from agent_adapter.connection import open_redis
+from bot.app import Bot, running
+from bot.playground.client import Control
+from bot.playground.redis_server import private_redis
+from bot.playground.server import Playground
+from bot.settings import Settings
+
+CHANNEL, REQUESTER, AGENT = "C0APPROVALS", "U0NOOR", "U0AGENT"
+APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
+READY_WITHIN = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A bot in the playground's workspace, and an agent's way to it."""
+
+    url: str
+    """Where the page is."""
+    control: Control
+    bot: Bot
+    approvals: ApprovalClient
+
+
+@asynccontextmanager
+async def on_stage(port: int = 0) -> AsyncIterator[Stage]:
+    """Start everything, and give it once the bot is ready.
+
+    Args:
+        port: Of the page; another one when it is taken.
+
+    Raises:
+        RedisServerError, AgentAdapterError: there is no Redis to work with.
+        ValueError: a real Slack token is in the environment.
+        TimeoutError: the bot did not become ready.
+    """
+    # Of its own, because REDIS_URL may lead to a Redis in which a real bot works.
+    namespace = f"assent-demo-{secrets.token_hex(4)}"
+    async with AsyncExitStack() as stack:
+        redis_url = stack.enter_context(private_redis())
+        stack.push_async_callback(_forget, redis_url, namespace)
+        playground = await _open_playground(stack, port)
+        control = await stack.enter_async_context(Control(playground.url))
+        await control.person(AGENT, name="Support agent", is_bot=True)
+        bot = await stack.enter_async_context(running(_settings(playground, redis_url, namespace)))
+        await _until_ready(bot)
+        approvals = ApprovalClient.from_url(redis_url, agent="support", namespace=namespace)
+        await stack.enter_async_context(approvals)
+        yield Stage(playground.url, control, bot, approvals)
+
+
+async def _open_playground(stack: AsyncExitStack, port: int) -> Playground:
+    try:
+        return await stack.enter_async_context(Playground(port=port))
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return await stack.enter_async_context(Playground())
+
+
+def _settings(playground: Playground, redis_url: str, namespace: str) -> Settings:
+    return Settings(
+        SLACK_BOT_TOKEN=playground.bot_token,
+        SLACK_APP_TOKEN=playground.app_token,
+        SLACK_SIGNING_SECRET=playground.signing_secret,
+        SLACK_API_URL=playground.api_url,
+        REDIS_URL=redis_url,
+        namespace=namespace,
+        approvers=APPROVERS,
+        channel=CHANNEL,
+        http_host="127.0.0.1",
+        http_port=0,
+        sweep_seconds=1.0,
+    )
+
+
+async def _until_ready(bot: Bot) -> None:
+    try:
+        async with asyncio.timeout(READY_WITHIN):
+            while not bot.health.ready:  # noqa: ASYNC110  # readiness is a fact of several parts, no event
+                await asyncio.sleep(0.02)
+    except TimeoutError as error:
+        raise TimeoutError(f"the bot did not become ready: {bot.health.faults}") from error
+
+
+async def _forget(redis_url: str, namespace: str) -> None:
+    redis = open_redis(redis_url)
+    # A private server may be gone already: Ctrl-C at a terminal reaches it too.
+    with contextlib.suppress(RedisError, OSError):
+        if keys := [key async for key in redis.scan_iter(f"{namespace}:*")]:
+            await redis.unlink(*keys)
+    await redis.aclose()

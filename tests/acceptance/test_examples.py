@@ -1,0 +1,58 @@
+"""The examples, run as they stand."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.people import Someone
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+SENT = "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice is due.\n\n"
+
+
+@asynccontextmanager
+async def example(name: str, redis_url: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """An example as a process, beside a Redis that a bot uses."""
+    environment = {name: value for name, value in os.environ.items() if name != "MODEL"}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(EXAMPLES / name),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**environment, "REDIS_URL": redis_url, "PYTHONPATH": str(EXAMPLES.parent)},
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("button", "sent"),
+    [
+        ("approve:0", SENT),
+        ("reject:0", ""),
+    ],
+)
+async def test_langgraph_agent_sends_only_what_was_approved(button, sent, start_bot, slack, redis_url):
+    """Given the example and a bot, when a person decides, then the e-mail is sent or it is not."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+
+    async with example("langgraph_agent.py", redis_url) as agent:
+        card = await dana.card("send_email", within=30)
+        await dana.press(card, button)
+        if button == "reject:0":
+            await dana.fill(await slack.wait_for_view(dana.user))
+        printed, _ = await agent.communicate()
+
+    assert printed.decode() == f"asking in Slack …\n{sent}That is settled.\n"
+    assert agent.returncode == 0
