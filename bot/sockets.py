@@ -1,5 +1,7 @@
 """Socket Mode: two connections, since Slack's client closes one before it opens the next."""
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -7,20 +9,38 @@ from typing import Any
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
 
 logger = logging.getLogger(__name__)
 
 CONNECTIONS = 2
+ANSWER_WITHIN = 3.0
+"""Seconds that Slack waits for an answer."""
 MOST_CONNECTIONS = 10
 """Slack hands each click to one of at most ten connections of an app."""
+
+
+class Connection(AsyncSocketModeHandler):
+    """One connection, which knows what it still has to acknowledge."""
+
+    handling = 0
+
+    async def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]  # as Bolt
+        """Handle one envelope and answer it."""
+        self.handling += 1
+        try:
+            await super().handle(client, req)
+        finally:
+            self.handling -= 1
 
 
 class Sockets:
     """The connections of one process."""
 
     def __init__(self, bolt: AsyncApp, app_token: str) -> None:
-        self._handlers = [AsyncSocketModeHandler(bolt, app_token) for _ in range(CONNECTIONS)]
-        self._open: list[AsyncSocketModeHandler] = []
+        self._handlers = [Connection(bolt, app_token) for _ in range(CONNECTIONS)]
+        self._open: list[Connection] = []
 
     async def connect(self) -> str | None:
         """Open the connections that are not open yet; say what keeps them closed, `None` when all are open."""
@@ -40,7 +60,11 @@ class Sockets:
         return any([await handler.client.is_connected() for handler in self._open])
 
     async def close(self) -> None:
-        """Take no more clicks."""
+        """Take no more clicks, once those that are here are answered."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ANSWER_WITHIN):
+                while any(handler.handling for handler in self._open):  # noqa: ASYNC110  # Bolt tells nobody
+                    await asyncio.sleep(0.01)
         for handler in self._open:
             await handler.close_async()  # type: ignore[no-untyped-call]  # as Bolt ships it
 

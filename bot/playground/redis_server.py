@@ -67,6 +67,8 @@ class RedisServer:
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            # Ctrl-C at a terminal is for whoever started it.
+            start_new_session=True,
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  # no threads yet
         )  # fmt: skip
         self._wait_until_ready()

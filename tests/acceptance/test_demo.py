@@ -20,6 +20,7 @@ import pytest
 from bot.playground.client import Control
 from bot.playground.demo import PORT
 from bot.playground.demo.tour import EXPECTED, differences
+from bot.playground.demo.transcript import mrkdwn_text
 from tests.support.people import Someone
 
 DEMO = (sys.executable, "-m", "bot", "demo")
@@ -170,6 +171,17 @@ def test_every_difference_is_named():
     assert [sentence.partition(":")[0] for sentence in found] == ["outcomes", "owed"]
     assert found[1] == "owed: expected 0, got 2"
     assert differences(EXPECTED, EXPECTED) == []
+
+
+def test_the_transcript_says_what_slack_would_show():
+    """Mentions, times, bold and escapes are read as Slack reads them, each once."""
+    names = {"U0DANA": "Dana", "S0OPS": "ops"}
+
+    shown = mrkdwn_text(
+        "*Approved* by <@U0DANA>, <!subteam^S0OPS> <!date^1^{time}|12:00 UTC> `a` &amp;lt;", names
+    )
+
+    assert shown == "Approved by @Dana, @ops 12:00 UTC a &lt;"
 
 
 def test_without_a_redis_it_says_what_to_mend(folder):

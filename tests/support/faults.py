@@ -22,6 +22,7 @@ from bot.settings import Settings, variable_of
 from bot.state import ApprovalState
 from bot.store import ApprovalStore
 from tests.conftest import until
+from tests.support.people import buttons
 
 CHANNEL = "C0APPROVALS"
 Json = dict[str, Any]
@@ -67,6 +68,11 @@ class Watcher:
     def cards(self, interrupt_id: str) -> list[Json]:
         """Give the messages that belong to an interrupt, oldest first."""
         return [m for m in self._messages.values() if _payload(m).get("id") == interrupt_id]
+
+    def showing(self, interrupt_id: str, button: str) -> Json:
+        """Give the message of an interrupt that has this button."""
+        [found] = [card for card in self.cards(interrupt_id) if button in buttons(card)]
+        return found
 
     def all_cards(self) -> list[Json]:
         """Give the messages of every interrupt, oldest first."""
@@ -151,6 +157,7 @@ class Process:
         with log.open("ab") as output:
             self._popen = subprocess.Popen(
                 [sys.executable, "-m", module],
+                cwd=Path(__file__).parents[2],
                 env={**os.environ, **environment},
                 # The module ends when this pipe does.
                 stdin=subprocess.PIPE,
@@ -159,11 +166,12 @@ class Process:
             )
 
     def kill(self) -> None:
-        """End it without a chance to do anything; give its resources back."""
+        """End it without a chance to do anything, and print what it said for a test that fails."""
         self._popen.kill()
         self._popen.wait(10)
         assert self._popen.stdin
         self._popen.stdin.close()
+        print(self.log.read_text())
 
     def freeze(self) -> None:
         """Stop it in the middle of whatever it does."""
