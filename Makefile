@@ -36,6 +36,7 @@ up: .venv/demo.ok     ## Run the bot with the settings of .env
 
 lock:     ## Resolve the locked versions anew (needs uv)
 	uv pip compile pyproject.toml --group demo --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/demo.txt
+	uv pip compile pyproject.toml --group bot --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/dev.txt
 
 clean:     ## Remove what was set up

@@ -99,14 +99,18 @@ class ApprovalClient:
             namespace: Same as the bot's `ASSENT_NAMESPACE`.
             settings: `grace` after a deadline until a wait ends without the bot, `claim_lease` of a resume,
                 `reconcile_every` how often records are looked at without a wake-up; 30 seconds each.
+
+        Raises:
+            ServerUnreachableError: when this is no address of a Redis.
         """
+        address = address_of(url)
         block = min(BLOCK, settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds())
         return cls(
             open_redis(url),
             open_blocking_redis(url, block=block),
             agent=agent,
             namespace=namespace,
-            address=address_of(url),
+            address=address,
             **settings,
         )
 

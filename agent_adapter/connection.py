@@ -60,8 +60,18 @@ def open_blocking_redis(url: str, *, block: float) -> Redis:
 
 
 def address_of(url: str) -> str:
-    """Name a server without its password."""
-    parts = urlsplit(url)
+    """Name a server without its password.
+
+    Raises:
+        ServerUnreachableError: when this is no address of a Redis.
+    """
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in {"redis", "rediss", "unix"} and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise ServerUnreachableError("REDIS_URL is no address of a Redis: write redis://host:6379/0")
     if parts.scheme == "unix":
         return f"unix://{parts.path}"
     return f"{parts.scheme}://{parts.hostname or 'localhost'}:{parts.port or 6379}{parts.path}"

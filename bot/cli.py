@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import errno
 import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated, NoReturn
@@ -32,7 +31,7 @@ def run(context: typer.Context) -> None:
     with _told_plainly():
         settings = load_settings()
         set_up_logging(settings.log_level)
-        # Slack's libraries take a second to import; `manifest` and a wrong setting do not wait for them.
+        # Slack's libraries are slow to import; `manifest` and a wrong setting do not wait for them.
         from bot.app import main  # noqa: PLC0415
 
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -87,11 +86,8 @@ def _told_plainly() -> Iterator[None]:
     except (BotError, AgentAdapterError) as error:
         _fail(str(error), code=1)
     except OSError as error:
-        if error.errno not in {errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL}:
-            raise
-        _fail(
-            f"{error.strerror}: set ASSENT_HTTP_HOST and ASSENT_HTTP_PORT to where the bot may listen", code=1
-        )
+        # Redis and Slack have errors of their own, so this is about our own address.
+        _fail(f"{error.strerror}: may the bot listen on ASSENT_HTTP_HOST and ASSENT_HTTP_PORT?", code=1)
 
 
 def _fail(sentences: str, *, code: int) -> NoReturn:

@@ -85,11 +85,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
 
 async def _redis(settings: Settings) -> list[Finding]:
     address = address_of(settings.redis_url)
-    try:
-        redis = open_redis(settings.redis_url, retries=0)
-    except ValueError as error:
-        return [Finding("fail", "redis", f"REDIS_URL: {error}")]
-    async with redis:
+    async with open_redis(settings.redis_url, retries=0) as redis:
         try:
             info: dict[str, Any] = await redis.info()
             meta: Any = await redis.hgetall(Keys(settings.namespace).meta)

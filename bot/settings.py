@@ -7,6 +7,8 @@ from typing import Any
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from agent_adapter.connection import address_of
+from agent_adapter.errors import ServerUnreachableError
 from bot.errors import SettingsError
 
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
@@ -44,7 +46,7 @@ class Settings(BaseSettings):
     requester_may_approve: bool = False
     """Whether the person for whom the agent acts may approve."""
     http_host: str = "0.0.0.0"  # noqa: S104  # a container's port is published on purpose
-    http_port: int = 3000
+    http_port: int = Field(3000, ge=0, le=65535)
     log_level: str = "INFO"
 
     lease_seconds: float = 30.0
@@ -81,6 +83,15 @@ class Settings(BaseSettings):
                 f"{value!r} is not a channel id (C…): copy it from the channel's details in Slack"
             )
         return value or None
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis_address(cls, value: str) -> str:
+        try:
+            address_of(value)
+        except ServerUnreachableError as error:
+            raise ValueError(str(error)) from error
+        return value
 
     @field_validator("slack_api_url")
     @classmethod

@@ -1,0 +1,213 @@
+"""The doctor, against the stand-in for Slack and a real Redis: every problem is named, with its cure."""
+
+import pytest
+from redis import Redis
+
+from bot.doctor import examine
+from bot.playground.redis_server import RedisServer
+from tests.conftest import settings_for
+
+
+@pytest.fixture
+def findings(playground, redis_url):
+    """Run the doctor with changed settings and give its lines."""
+
+    async def run(**changed):
+        return [str(finding) async for finding in examine(settings_for(playground, redis_url, **changed))]
+
+    return run
+
+
+def not_ok(lines):
+    return [line for line in lines if not line.startswith("ok ")]
+
+
+async def test_a_sound_installation_passes_every_check(findings, redis_url):
+    """Settings, Redis, schema, app token, bot token, scopes, channel, approvers, card."""
+    lines = await findings()
+
+    assert not_ok(lines) == []
+    subjects = [line.split()[1].rstrip(":") for line in lines]
+    assert subjects == [
+        "settings",
+        "redis",
+        "schema",
+        "app",
+        "bot",
+        "scopes",
+        "channel",
+        *["approvers"] * 3,
+        "card",
+    ]
+    with Redis.from_url(redis_url) as redis:
+        assert redis.keys() == [], "the doctor only looks"
+
+
+async def test_missing_scopes_are_named(slack, findings):
+    """Exactly those that the settings need, and how to add them."""
+    await slack.set_scopes("chat:write", "users:read", "channels:read", "channels:history")
+
+    (line,) = not_ok(await findings())
+
+    assert line == (
+        "fail  scopes: missing groups:read, groups:history: add them under OAuth & Permissions, then reinstall the app"
+    )
+
+
+async def test_user_groups_need_a_scope_only_when_one_approves(slack, findings):
+    """`usergroups:read` is not asked of others."""
+    await slack.set_scopes(
+        "chat:write", "users:read", "channels:read", "groups:read", "channels:history", "groups:history"
+    )
+
+    assert not_ok(await findings(approvers="U0DANA")) == []
+    scopes, group = not_ok(await findings(approvers="S0OPS"))
+    assert "missing usergroups:read" in scopes
+    assert "S0OPS" in group
+    assert "usergroups:read" in group
+
+
+async def test_a_revoked_token_is_told_and_redis_is_checked_all_the_same(slack, findings, redis_url):
+    """One fault does not hide the others."""
+    await slack.revoke_token()
+
+    lines = await findings(REDIS_URL="redis://127.0.0.1:1/0")
+
+    (token,) = [line for line in lines if "bot token" in line]
+    assert token.startswith("fail  bot token: Slack refuses it (token_revoked): copy the bot token")
+    (server,) = [line for line in lines if line.startswith("fail  redis")]
+    assert "redis://127.0.0.1:1/0 does not answer" in server
+
+
+async def test_a_wrong_app_token_is_told(findings):
+    """Socket Mode needs a token of its own kind."""
+    (line,) = not_ok(await findings(SLACK_APP_TOKEN="xapp-wrong"))
+
+    assert line.startswith(
+        "fail  app token: Slack refuses it (invalid_auth): make an app-level token (xapp-…)"
+    )
+
+
+async def test_http_mode_needs_no_app_token(findings):
+    """Nothing is asked about what is not used."""
+    lines = await findings(SLACK_APP_TOKEN=None)
+
+    assert lines[0].startswith("ok    settings: HTTP mode")
+    assert not any("app token" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("channel", "expected"),
+    [
+        ("C0OLD", "fail  channel: #old is archived: unarchive it, or set another ASSENT_CHANNEL"),
+        ("C0NONE", "fail  channel: C0NONE: Slack refuses it (channel_not_found): copy the id"),
+        ("C0PRIVATE", "fail  channel: C0PRIVATE: Slack refuses it (channel_not_found): copy the id"),
+        ("C0SHARED", "warn  channel: #shared is shared with another company, which can read what agents ask"),
+        (None, "warn  channel: ASSENT_CHANNEL is not set"),
+    ],
+)
+async def test_the_channel_is_judged(findings, channel, expected):
+    """Unknown, archived and shared channels are told before the first card."""
+    (line,) = not_ok(await findings(channel=channel))
+
+    assert line.startswith(expected)
+
+
+async def test_the_bot_must_be_in_the_channel(slack, findings):
+    """The line says how to invite it."""
+    await slack.channel("C0APPROVALS", members=["U0DANA"])
+
+    (line,) = not_ok(await findings())
+
+    assert line == "fail  channel: the bot is not in #approvals: write /invite @assent there"
+
+
+@pytest.mark.parametrize(
+    ("approver", "expected"),
+    [
+        ("U0LEFT", "fail  approvers: U0LEFT is deactivated and can never decide"),
+        ("U0ROBO", "fail  approvers: U0ROBO is a bot"),
+        ("U0NOBODY", "fail  approvers: U0NOBODY: Slack refuses it (user_not_found)"),
+        ("S0NONE", "fail  approvers: S0NONE: Slack refuses it (no_such_subteam)"),
+        ("U0GUEST", "warn  approvers: U0GUEST is a guest; may decide, since named"),
+        ("U0CONN", "warn  approvers: U0CONN is of another company; may decide, since named"),
+    ],
+)
+async def test_each_approver_is_judged(findings, approver, expected):
+    """Who can never decide is told, and who may only because they are named."""
+    lines = await findings(approvers=f"U0DANA,{approver}")
+
+    (line,) = not_ok(lines)
+    assert line.startswith(expected)
+    assert "ok    approvers: U0DANA" in lines
+
+
+async def test_an_empty_user_group_is_told(slack, findings):
+    """Nobody in it could decide."""
+    await slack.group("S0EMPTY", users=[])
+
+    (line,) = not_ok(await findings(approvers="S0EMPTY"))
+
+    assert line.startswith("fail  approvers: user group S0EMPTY is empty")
+
+
+async def test_the_members_of_the_channel_may_be_the_approvers(findings):
+    """The line says how many they are."""
+    assert "ok    approvers: the 6 members of C0APPROVALS" in await findings(approvers="channel")
+
+
+async def test_a_slack_that_does_not_answer_is_told(slack, findings):
+    """Whether the network or the address is wrong, nobody knows here."""
+    await slack.fault("auth.test", "drop", times=None)
+
+    (line,) = not_ok(await findings())
+
+    assert line.startswith("fail  bot token: http://127.0.0.1")
+    assert "does not answer" in line
+
+
+async def test_a_slack_without_the_validator_is_no_fault(slack, findings):
+    """`blocks.validate` is not everywhere."""
+    await slack.fault("blocks.validate", "error", error="unknown_method", times=None)
+
+    assert "ok    card: not checked: this Slack has no blocks.validate" in await findings()
+
+
+async def test_a_card_that_slack_refuses_is_told(slack, findings):
+    """A change on Slack's side shows here first."""
+    await slack.fault("blocks.validate", "error", error="invalid_blocks", times=None)
+
+    (line,) = not_ok(await findings())
+
+    assert line == "fail  card: Slack refuses our blocks: invalid_blocks"
+
+
+async def test_another_schema_is_told(findings, redis_url):
+    """The namespace belongs to another version."""
+    with Redis.from_url(redis_url) as redis:
+        redis.hset("assent:meta", mapping={"schema": "99", "lanes": "1"})
+
+    (line,) = not_ok(await findings())
+
+    assert line.startswith(
+        "fail  schema: namespace 'assent' was written with schema 99, this version reads 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--appendonly", "no"), "warn  redis: Redis at unix"),
+        (("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"), "fail  redis: Redis at unix"),
+    ],
+)
+async def test_a_redis_that_loses_approvals_is_told(findings, tmp_path, options, expected):
+    """Without an append-only file a warning; one that evicts is refused."""
+    server = RedisServer(tmp_path, options)
+    server.start()
+    try:
+        (line,) = not_ok(await findings(REDIS_URL=server.url))
+    finally:
+        server.stop()
+
+    assert line.startswith(expected)

@@ -1,0 +1,72 @@
+"""The manifest that Slack is given, and the scopes in it."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bot.manifest import SCOPES, build_manifest, needed_scopes, to_yaml
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+@pytest.mark.parametrize(
+    ("file", "arguments"),
+    [
+        ("slack-manifest.socket.yaml", {}),
+        ("slack-manifest.http.yaml", {"mode": "http", "url": "https://assent.example.com"}),
+    ],
+)
+def test_the_manifests_in_the_repository_are_those_that_the_command_prints(file, arguments):
+    """Whoever pastes the file gets the app that this version needs."""
+    assert (DEPLOY / file).read_text() == to_yaml(build_manifest(**arguments))
+
+
+@pytest.mark.parametrize("groups", [True, False])
+@pytest.mark.parametrize(("mode", "url"), [("socket", None), ("http", "https://assent.example.com")])
+def test_yaml_reads_back_as_what_was_written(mode, url, groups):
+    """Another reader of YAML finds the same values, of the same types."""
+    manifest = build_manifest(mode, url, groups=groups)
+
+    assert yaml.safe_load(to_yaml(manifest)) == manifest
+
+
+@pytest.mark.parametrize(
+    "text", ["yes", "No", "12", "", "a: b", "# no", "- x", "null", "é\n", "chat:write", "a:"]
+)
+def test_yaml_keeps_every_text_a_text(text):
+    """A word that YAML would read as a number, a boolean or a comment is quoted."""
+    assert yaml.safe_load(to_yaml({"value": text, "list": [text]})) == {"value": text, "list": [text]}
+
+
+def test_slack_calls_one_address_in_http_mode():
+    """Clicks and events go to the same path, whether the address ends in a slash or not."""
+    settings = build_manifest("http", "https://a.example/")["settings"]
+
+    assert settings["interactivity"]["request_url"] == "https://a.example/slack/events"
+    assert settings["event_subscriptions"]["request_url"] == "https://a.example/slack/events"
+    assert settings["socket_mode_enabled"] is False
+
+
+@pytest.mark.parametrize("url", [None, "", "http://a.example", "a.example"])
+def test_http_mode_without_an_address_is_refused(url):
+    """The sentence names the option."""
+    with pytest.raises(ValueError, match="--url https://"):
+        build_manifest("http", url)
+
+
+def test_a_manifest_grants_exactly_what_the_bot_needs():
+    """User groups are asked for only by who has them."""
+    for groups, approvers in [(False, ["U0DANA", "channel"]), (True, ["S0OPS"])]:
+        scopes = build_manifest(groups=groups)["oauth_config"]["scopes"]["bot"]
+        assert tuple(scopes) == needed_scopes(approvers)
+    assert needed_scopes(["U0DANA"]) == tuple(SCOPES)
+
+
+def test_the_manifest_keeps_slacks_limits():
+    """Name 35 characters, description 140, display name 80."""
+    manifest = build_manifest()
+
+    assert len(manifest["display_information"]["name"]) <= 35
+    assert len(manifest["display_information"]["description"]) <= 140
+    assert len(manifest["features"]["bot_user"]["display_name"]) <= 80

@@ -1,0 +1,117 @@
+"""What an operator may set, and what they are told when it is wrong."""
+
+import pytest
+
+from bot.errors import SettingsError
+from bot.settings import Settings, load_settings, variable_of
+
+ENOUGH = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "ASSENT_APPROVERS": "U0DANA"}
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Read the settings of an environment with these variables, and without .env."""
+
+    def read(**changed):
+        for field in Settings.model_fields:
+            monkeypatch.delenv(variable_of(field), raising=False)
+            monkeypatch.delenv(f"{variable_of(field)}_FILE", raising=False)
+        for name, value in {**ENOUGH, **changed}.items():
+            if value is not None:
+                monkeypatch.setenv(name, value)
+        return load_settings(env_file=None)
+
+    return read
+
+
+def test_three_variables_are_enough(read):
+    """Everything else has a default that suits one bot beside one Redis."""
+    settings = read()
+
+    assert settings.socket_mode
+    assert settings.approvers == ("U0DANA",)
+    assert settings.redis_url == "redis://localhost:6379/0"
+    assert (settings.namespace, settings.channel, settings.http_port) == ("assent", None, 3000)
+    assert settings.requester_may_approve is False
+
+
+@pytest.mark.parametrize(
+    "written", ["U0DANA,S0OPS,channel", "U0DANA, S0OPS, channel", " U0DANA S0OPS\nchannel "]
+)
+def test_approvers_are_separated_by_commas_or_spaces(read, written):
+    """As people write lists."""
+    assert read(ASSENT_APPROVERS=written).approvers == ("U0DANA", "S0OPS", "channel")
+
+
+@pytest.mark.parametrize(
+    "written", [None, "", "  ", ",", "dana", "@dana", "u0dana", "U0DANA,", "*", "[]", "null"]
+)
+def test_an_approver_list_that_names_nobody_never_starts(read, written):
+    """An empty list must not come to mean everybody."""
+    with pytest.raises(SettingsError, match="ASSENT_APPROVERS"):
+        read(ASSENT_APPROVERS=written)
+
+
+def test_a_secret_may_stand_in_a_file(read, tmp_path):
+    """As container platforms mount them, with the line end that editors leave."""
+    (tmp_path / "token").write_text("xoxb-from-file\n")
+
+    assert (
+        read(SLACK_BOT_TOKEN=None, SLACK_BOT_TOKEN_FILE=str(tmp_path / "token")).slack_bot_token
+        == "xoxb-from-file"
+    )
+
+
+def test_every_setting_may_stand_in_a_file(read, tmp_path):
+    """Also the longer lists."""
+    (tmp_path / "approvers").write_text("U0DANA\nS0OPS\n")
+
+    settings = read(ASSENT_APPROVERS=None, ASSENT_APPROVERS_FILE=str(tmp_path / "approvers"))
+
+    assert settings.approvers == ("U0DANA", "S0OPS")
+
+
+def test_a_file_that_is_not_there_is_told_by_its_name(read):
+    """Rather than a traceback."""
+    with pytest.raises(SettingsError, match="/nowhere/token: No such file"):
+        read(SLACK_BOT_TOKEN=None, SLACK_BOT_TOKEN_FILE="/nowhere/token")
+
+
+def test_a_signing_secret_alone_means_http_mode(read):
+    """And an app token beside it means Socket Mode."""
+    assert not read(SLACK_APP_TOKEN=None, SLACK_SIGNING_SECRET="s").socket_mode
+    assert read(SLACK_SIGNING_SECRET="s").socket_mode
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"SLACK_APP_TOKEN": None}, "set SLACK_APP_TOKEN .* or SLACK_SIGNING_SECRET"),
+        ({"ASSENT_CHANNEL": "#approvals"}, "'#approvals' is not a channel id"),
+        ({"ASSENT_HTTP_PORT": "web"}, "ASSENT_HTTP_PORT: "),
+        (
+            {"ASSENT_SLACK_TIMEOUT_SECONDS": "30"},
+            "ASSENT_SLACK_TIMEOUT_SECONDS must be below ASSENT_LEASE_SECONDS",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_named(read, changed, sentence):
+    """With what to write instead."""
+    with pytest.raises(SettingsError, match=sentence):
+        read(**changed)
+
+
+def test_slacks_address_gets_the_slash_that_its_library_needs(read):
+    """slack_sdk joins the method's name to it as it stands."""
+    assert read(SLACK_API_URL="http://127.0.0.1:8100/api").slack_api_url == "http://127.0.0.1:8100/api/"
+
+
+def test_settings_may_stand_in_a_dotenv_file(read, monkeypatch, tmp_path):
+    """The environment goes before it."""
+    (tmp_path / ".env").write_text("ASSENT_CHANNEL=C0FILE\nASSENT_NAMESPACE=file\n")
+    read(ASSENT_NAMESPACE="environment")
+    monkeypatch.chdir(tmp_path)
+
+    settings = load_settings()
+
+    assert (settings.channel, settings.namespace) == ("C0FILE", "environment")

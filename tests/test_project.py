@@ -1,0 +1,363 @@
+"""What the repository says about itself is true: examples run, names exist, files agree with the code."""
+
+import ast
+import asyncio
+import contextlib
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.checkpoint.memory import InMemorySaver
+
+import agent_adapter.errors
+from agent_adapter.contract.keys import Keys
+from bot.health import Health
+from bot.manifest import GROUP_SCOPE, SCOPES
+from bot.metrics import COUNTED, build_registry
+from bot.playground.errors import ControlError
+from bot.settings import Settings, variable_of
+from tests.support.lanes import require
+from tests.support.people import buttons
+from tests.support.scripted_model import ScriptedModel, says
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+REDIS = "redis://localhost:6379/0"
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def page(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def fenced(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+# --- Examples -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def everything_is_approved(start_bot, slack):
+    """A bot, and somebody who presses every Approve that appears."""
+
+    async def approve():
+        while True:
+            for message in await slack.messages("C0APPROVALS"):
+                for action in buttons(message) if message.get("blocks") else ():
+                    if action.startswith("approve:"):
+                        # Somebody may have been quicker: this very loop, before the card was drawn again.
+                        with contextlib.suppress(ControlError):
+                            await slack.click("U0DANA", message["channel"], message["ts"], action)
+            await asyncio.sleep(0.05)
+
+    await start_bot()
+    task = asyncio.create_task(approve())
+    yield
+    task.cancel()
+
+
+async def run_examples(name, redis_url, **given):
+    """Run the Python of a page from top to bottom, in one namespace."""
+    namespace = {"__name__": "example", **given}
+    for number, source in enumerate(fenced(page(name), "python"), 1):
+        code = compile(
+            source.replace(REDIS, redis_url),
+            f"{name}, example {number}",
+            "exec",
+            ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+        )
+        if inspect.iscoroutine(running := eval(code, namespace)):
+            await running
+    return namespace
+
+
+def a_model():
+    return ScriptedModel(
+        turns=[says(("send_email", {"to": "dana@example.com", "subject": "Your invoice"})), says(text="done")]
+    )
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/how-to/use-from-langgraph.md"])
+async def test_the_langgraph_examples_run(everything_is_approved, redis_url, name):
+    """As they stand, with a chat model of the reader's: the email is sent once it is approved."""
+    found = await run_examples(name, redis_url, model=a_model())
+
+    assert "sent to dana@example.com" in str(found["result"]["messages"])
+    if "work" in found:
+        result = await asyncio.to_thread(found["work"])
+        assert "sent to dana@example.com" in str(result["messages"])
+
+
+async def test_the_client_examples_run(everything_is_approved, redis_url):
+    """From connecting to closing."""
+    found = await run_examples("docs/reference/client.md", redis_url)
+
+    assert found["resume"].status == "decided"
+
+
+async def test_the_examples_about_testing_pass(redis_url):
+    """The tests on the page are run as tests."""
+    ran = []
+
+    def send_email(to: str) -> str:
+        """Send an email."""
+        ran.append("send_email")
+        return f"sent to {to}"
+
+    def delete_file(path: str) -> str:
+        """Delete a file."""
+        ran.append("delete_file")
+        return f"deleted {path}"
+
+    turn = says(("send_email", {"to": "a@example.com"}), ("delete_file", {"path": "report.txt"}))
+    agent = create_agent(
+        ScriptedModel(turns=[turn, says(text="done")]),
+        [send_email, delete_file],
+        middleware=[HumanInTheLoopMiddleware({"send_email": True, "delete_file": True})],
+        checkpointer=InMemorySaver(),
+    )
+
+    found = await run_examples("docs/how-to/test-your-agent.md", redis_url, agent=agent)
+    tests = [value for name, value in found.items() if name.startswith("test_")]
+    for test in tests:
+        await test()
+
+    assert len(tests) == 2
+    assert ran == ["send_email"]
+
+
+async def test_the_tutorial_prints_what_it_says(everything_is_approved, redis_url, tmp_path):
+    """The program of the tutorial, as a program."""
+    text = page("docs/tutorial/first-approval.md")
+    (source,) = fenced(text, "python")
+    (tmp_path / "tidy.py").write_text(source.replace(REDIS, redis_url))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "tidy.py", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    async with asyncio.timeout(40):
+        output, errors = await process.communicate()
+
+    assert errors.decode() == ""
+    assert [output.decode()] == fenced(text, "text")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page):
+    """Files that are linked are there."""
+    targets = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+
+    assert [t for t in targets if "://" not in t and not (page.parent / t).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_exists(page):
+    """`make` targets and commands of the bot that a reader is told to run."""
+    text = page.read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text()
+    targets = {found for block in fenced(text, "console") for found in re.findall(r"\bmake ([a-z]+)", block)}
+    commands = set(re.findall(r"python -m bot ([a-z]+)", text))
+
+    assert {target for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)} == set()
+    assert commands <= {"demo", "doctor", "manifest"}
+
+
+def test_every_page_is_reached_from_the_index():
+    """No page of the four doors is hidden."""
+    index = page("docs/index.md")
+    doors = [*ROOT.glob("docs/*/*.md")]
+
+    hidden = [p for p in doors if p.parent.name != "decisions" and f"{p.parent.name}/{p.name}" not in index]
+
+    assert hidden == []
+
+
+# --- Names that stand in two places ---------------------------------------------------------------------------------
+
+
+def written_default(field):
+    default = Settings.model_fields[field].get_default()
+    return (
+        ""
+        if default is None
+        else {True: "true", False: "false"}.get(
+            default, f"{default:g}" if isinstance(default, float) else str(default)
+        )
+    )
+
+
+def test_the_example_of_an_environment_names_every_setting_with_its_default():
+    """Nothing is missing, and nothing is there that the bot does not read."""
+    lines = re.findall(r"^(# )?([A-Z_]+)=(.*)$", page(".env.example"), re.MULTILINE)
+    shown = {name: value for _, name, value in lines}
+
+    assert list(shown) != []
+    assert set(shown) == {variable_of(field) for field in Settings.model_fields}
+    for field in Settings.model_fields:
+        name = variable_of(field)
+        if not Settings.model_fields[field].is_required():
+            assert (name, shown[name]) == (name, written_default(field))
+
+
+def test_the_settings_page_names_every_setting_with_its_default():
+    """As the table of the reference says it."""
+    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (.*?) ?\|", page("docs/reference/settings.md"), re.MULTILINE))
+
+    assert set(rows) == {variable_of(field) for field in Settings.model_fields}
+    for field, info in Settings.model_fields.items():
+        default = "required" if info.is_required() else written_default(field)
+        assert rows[variable_of(field)].strip("`") == default
+
+
+def test_the_errors_page_names_every_error():
+    """An agent's author finds each of them."""
+    family = {
+        name
+        for name, value in vars(agent_adapter.errors).items()
+        if inspect.isclass(value) and issubclass(value, agent_adapter.errors.AgentAdapterError)
+    }
+
+    assert {name for name in family if f"`{name}`" not in page("docs/reference/errors.md")} == set()
+
+
+def test_the_redis_page_names_every_key():
+    """As they are spelt in Redis."""
+    keys, text = Keys(), page("docs/reference/redis.md")
+    lane = keys.lane_for("billing")
+    spelt = [keys.meta, lane.req("<id>"), lane.card("<id>"), lane.pause("<digest>"), lane.undrawn, lane.due,
+             lane.wake, lane.replies("<agent>.<process>"), lane.bots, lane.audit, keys.pace("…")]  # fmt: skip
+
+    assert [key for key in spelt if f"`{key}`" not in text] == []
+
+
+def test_the_redis_page_names_every_script():
+    """And no other."""
+    scripts = {path.stem for path in ROOT.glob("*/scripts/*.lua")} - {"prelude"}
+    table = page("docs/reference/redis.md").partition("## Scripts")[2].partition("## ")[0]
+
+    assert set(re.findall(r"`([a-z_]+)`", table)) == scripts
+
+
+def test_the_http_page_names_every_metric():
+    """By the names that Prometheus sees."""
+    gauges = build_registry(Health(), lambda: {"due": 1}).collect()
+    counters = [f"{family.name}_total" for family in COUNTED.collect()]
+    names = [*(family.name for family in gauges), *counters]
+
+    assert names
+    assert [name for name in names if f"`{name}" not in page("docs/reference/http.md")] == []
+
+
+def test_the_page_about_slack_names_every_scope():
+    """With what it is for."""
+    text = page("docs/how-to/connect-slack.md")
+
+    assert {scope for scope in (*SCOPES, GROUP_SCOPE) if f"`{scope}`" not in text} == set()
+
+
+def test_the_changelog_tells_about_this_version():
+    """The newest entry is the version that is built."""
+    version = tomllib.loads(page("pyproject.toml"))["project"]["version"]
+
+    assert re.findall(r"^## \[(.*?)\]", page("CHANGELOG.md"), re.MULTILINE)[0] == version
+
+
+def test_a_lane_that_is_missing_is_skipped_here_and_fails_in_ci(monkeypatch):
+    """CI must not be green for want of a browser."""
+    monkeypatch.delenv("ASSENT_REQUIRE_LANES", raising=False)
+    require("Chromium", available=True, reason="it is there")
+    with pytest.raises(pytest.skip.Exception, match="Chromium: it is not on the PATH"):
+        require("Chromium", available=False, reason="it is not on the PATH")
+
+    monkeypatch.setenv("ASSENT_REQUIRE_LANES", "1")
+    with pytest.raises(pytest.fail.Exception, match="Chromium is required here, but it is not on the PATH"):
+        require("Chromium", available=False, reason="it is not on the PATH")
+
+
+# --- Files that machines read ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lock", sorted(ROOT.glob("requirements/*.txt")), ids=lambda path: path.name)
+def test_a_lock_file_names_versions_and_hashes_and_no_index(lock):
+    """So it installs the same from any index."""
+    text = lock.read_text()
+
+    assert "://" not in text
+    assert "index-url" not in text
+    assert text.count("==") > 0
+    assert all("--hash=sha256:" in entry for entry in re.split(r"\n(?=[a-z0-9])", text.strip()))
+
+
+def test_the_image_has_the_versions_that_are_tested():
+    """The bot's lock file is a part of the developers'."""
+
+    def versions(name):
+        return dict(
+            re.findall(r"^([a-z0-9._-]+)==([^ ;\\]+)", page(f"requirements/{name}.txt"), re.MULTILINE)
+        )
+
+    tested = versions("dev")
+
+    assert {name: tested.get(name) for name in versions("bot")} == versions("bot")
+
+
+def test_the_compose_file_keeps_approvals():
+    """Its Redis writes an append-only file and evicts nothing, and secrets come from files."""
+    services = yaml.safe_load(page("deploy/compose.yaml"))["services"]
+    environment = services["bot"]["environment"]
+
+    assert services["redis"]["command"][1:] == ["--appendonly", "yes", "--maxmemory-policy", "noeviction"]
+    assert not {"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"} & set(environment)
+    assert {name.removesuffix("_FILE") for name in environment} <= {
+        variable_of(field) for field in Settings.model_fields
+    }
+
+
+def test_the_image_copies_what_is_there():
+    """Paths of the Dockerfile exist."""
+    copied = re.findall(r"^COPY (?!--from)(\S+)", page("deploy/Dockerfile"), re.MULTILINE)
+
+    assert copied == ["requirements/bot.txt", "agent_adapter", "bot"]
+    assert all((ROOT / path).exists() for path in copied)
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+def test_the_systemd_unit_is_hardened():
+    """systemd's own rating of its exposure, out of 10."""
+    rated = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--no-pager", "deploy/assent.service"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    (exposure,) = re.findall(r"exposure level for assent.service: ([0-9.]+)", rated.stdout)
+    assert float(exposure) <= 1.5
+
+
+def test_hooks_run_what_is_installed_here():
+    """Nothing is downloaded by a commit."""
+    repos = yaml.safe_load(page(".pre-commit-config.yaml"))["repos"]
+
+    assert [repo["repo"] for repo in repos] == ["local"]
+    assert all(hook["entry"].startswith(".venv/bin/") for hook in repos[0]["hooks"])
+
+
+def test_ci_is_a_script_that_skips_nothing():
+    """It can be run by hand, and a missing browser or server fails it."""
+    script = ROOT / ".ci" / "run"
+
+    assert os.access(script, os.X_OK)
+    assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
+    assert "export ASSENT_REQUIRE_LANES=1" in script.read_text()
