@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
@@ -98,7 +99,8 @@ def judge_server(info: dict[str, Any], address: str) -> list[str]:
         ServerUnsuitableError: when it is too old or evicts keys.
     """
     version = str(info.get("redis_version", "0"))
-    if tuple(int(part) for part in version.split(".")[:2]) < MINIMUM_VERSION:
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if numbers < MINIMUM_VERSION:
         raise ServerUnsuitableError(
             f"Redis at {address} is {version}; 6.2 or newer (or Valkey) is needed: upgrade it"
         )
@@ -119,16 +121,20 @@ def judge_server(info: dict[str, Any], address: str) -> list[str]:
     return warnings
 
 
-async def freeze_meta(redis: Redis, namespace: str, *, lanes: int = 1) -> Keys:
+async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes: int = 1) -> Keys:
     """Agree with everybody on the data model, and return the names to use.
 
     Raises:
+        ServerUnreachableError: when Redis does not take it.
         ServerUnsuitableError: when the namespace was written by another version.
     """
     meta = Keys(namespace).meta
-    await redis.hsetnx(meta, "schema", str(SCHEMA))
-    await redis.hsetnx(meta, "lanes", str(lanes))
-    stored: Any = await redis.hgetall(meta)
+    try:
+        await redis.hsetnx(meta, "schema", str(SCHEMA))
+        await redis.hsetnx(meta, "lanes", str(lanes))
+        stored: Any = await redis.hgetall(meta)
+    except (RedisError, OSError) as error:
+        raise unreachable(address, error) from error
     schema = stored["schema"]
     if schema != str(SCHEMA):
         raise ServerUnsuitableError(

@@ -127,9 +127,5 @@ async def _enter(context: AbstractAsyncContextManager[Resume]) -> Resume:
 
 
 async def _leave(context: AbstractAsyncContextManager[Resume], error: BaseException | None) -> None:
-    try:
-        await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)
-    except BaseException as raised:
-        # The body's own error goes on in the caller's thread.
-        if raised is not error:
-            raise
+    # Only told here: the body's own error goes on in the caller's thread.
+    await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)

@@ -121,7 +121,7 @@ class Bot:
         self._stack.push_async_callback(redis.aclose)
         for warning in await check_server(redis, address_of(url)):
             logger.warning(warning)
-        return redis, await freeze_meta(redis, self.settings.namespace)
+        return redis, await freeze_meta(redis, self.settings.namespace, address=address_of(url))
 
     async def _serve(self, site: web.Application) -> None:
         self._runner = web.AppRunner(site, handle_signals=False, access_log=None, shutdown_timeout=5)

@@ -40,6 +40,7 @@ class SlackClient:
     """Posts with one client that never retries, and everything that may be repeated with one that does."""
 
     def __init__(self, token: str, base_url: str, session: aiohttp.ClientSession) -> None:
+        self._bot_id = ""
         # slack_sdk's own `timeout` does nothing beside a session: the session's holds.
         self.posting = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
         self.repeating = AsyncWebClient(
@@ -52,6 +53,7 @@ class SlackClient:
     async def who_am_i(self) -> Mapping[str, Any]:
         """Answer of `auth.test`, with the granted scopes under `scopes`."""
         answer = await self._call(self.repeating, "auth.test")
+        self._bot_id = str(answer.get("bot_id", ""))
         return {**answer, "scopes": answer.pop("_scopes")}
 
     async def post_message(
@@ -124,7 +126,7 @@ class SlackClient:
             )
             for message in answer.get("messages", ()):
                 metadata = message.get("metadata") or {}
-                ours = metadata.get("event_type") == EVENT_TYPE and message.get("bot_id")
+                ours = metadata.get("event_type") == EVENT_TYPE and message.get("bot_id") == self._bot_id
                 if ours and metadata.get("event_payload") == {"id": interrupt_id, "part": str(part)}:
                     return str(message["ts"])
             cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")

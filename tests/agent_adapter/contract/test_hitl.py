@@ -1,0 +1,114 @@
+"""The models of the wire: LangChain's names, read tolerantly, answered strictly."""
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from agent_adapter.contract.hitl import Decision, HITLRequest, UnknownDecision
+from agent_adapter.contract.wire import dump_decision, load_decision
+from agent_adapter.errors import InvalidRequestError
+
+
+def payload(*names: str, **config: Any) -> dict[str, Any]:
+    """A batch as LangChain writes it."""
+    return {
+        "action_requests": [{"name": name, "args": {"n": 1}} for name in names],
+        "review_configs": [
+            {"action_name": name, "allowed_decisions": ["approve", "reject"], **config} for name in names
+        ],
+    }
+
+
+def test_langchains_own_payload_is_a_request():
+    """The field names are LangChain's, so its payload is read as it is."""
+    request = HITLRequest.model_validate(payload("send", "pay", args_schema={"type": "object"}))
+
+    assert [action.name for action in request.action_requests] == ["send", "pay"]
+    assert request.review_configs[1].allowed_decisions == ("approve", "reject")
+    assert request.review_configs[1].args_schema == {"type": "object"}
+
+
+def test_fields_of_a_newer_writer_are_passed_over():
+    """An agent of a later version is understood as far as this version goes."""
+    newer = payload("send", severity="high") | {"batch_hint": 1}
+    newer["action_requests"][0]["cost"] = 3
+
+    assert HITLRequest.model_validate(newer) == HITLRequest.model_validate(payload("send"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (payload("a", "b") | {"review_configs": payload("a")["review_configs"]},
+         "2 action_requests but 1 review_configs: they pair by index"),
+        (payload("a", "b") | {"review_configs": payload("b", "a")["review_configs"]},
+         "review_configs[0].action_name is 'b', but action_requests[0].name is 'a'"),
+        (payload(), "at least 1 item"),
+        (payload("a", allowed_decisions=[]), "at least 1 item"),
+    ],
+    ids=["count", "order", "no action", "no decision"],
+)  # fmt: skip
+def test_actions_and_configs_pair_by_index_and_name(wrong: dict[str, Any], sentence: str):
+    """A decision offered for one tool can never land on another."""
+    with pytest.raises(ValidationError) as caught:
+        HITLRequest.model_validate(wrong)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        {"type": "approve"},
+        {"type": "edit", "edited_action": {"name": "pay", "args": {"n": 2**70, "none": None, "b": [], "a": 1.0}}},
+        {"type": "reject"},
+        {"type": "reject", "message": "not today"},
+        {"type": "respond", "message": "it is Tuesday"},
+        {"type": "escalate", "to": ["legal"], "deep": {"x": None}},
+    ],
+    ids=lambda decision: decision["type"],
+)  # fmt: skip
+def test_a_decision_comes_back_as_it_was_written(decision: dict[str, Any]):
+    """Every kind survives the store, a kind that is not known yet included."""
+    assert dump_decision(load_decision(decision)) == decision
+
+
+def test_an_unknown_kind_is_carried_as_such():
+    """It keeps its fields, and is none of the kinds that anything is run on."""
+    decision = load_decision({"type": "escalate", "to": "legal"})
+
+    assert isinstance(decision, UnknownDecision)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ({"type": "edit"}, "decision.edit.edited_action: Field required"),
+        ({"type": "edit", "edited_action": {"name": "pay", "args": [1]}},
+         "decision.edit.edited_action.args: Input should be a valid dictionary"),
+        ({"type": "respond"}, "decision.respond.message: Field required"),
+        ({"type": ["approve"]}, "decision.other.type: Input should be a valid string"),
+        ({}, "decision.other.type: Field required"),
+        ("approve", "decision.other: Input should be a valid dictionary"),
+        (None, "decision.other: Input should be a valid dictionary"),
+    ],
+    ids=["edit", "edit args", "respond", "type", "empty", "text", "none"],
+)  # fmt: skip
+def test_what_is_no_decision_is_refused_with_its_path(value: Any, sentence: str):
+    """Nothing is read into a decision that is not there: least of all an approval."""
+    with pytest.raises(InvalidRequestError) as caught:
+        load_decision(value)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_the_schema_of_a_decision_tells_its_kinds_apart():
+    """A client of another language reads the kinds and their words from the schema."""
+    schema = TypeAdapter(Decision).json_schema()
+
+    kinds = {shape["properties"]["type"].get("const") for shape in schema["$defs"].values()
+             if "type" in shape["properties"]}  # fmt: skip
+    assert kinds == {"approve", "edit", "reject", "respond", None}
+    assert (
+        schema["$defs"]["EditedAction"]["properties"]["args"]["description"]
+        == "The whole arguments, not a patch."
+    )

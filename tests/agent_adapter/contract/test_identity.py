@@ -1,0 +1,140 @@
+"""Names that follow from content: the same question is the same record, another call is never the approved one."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from agent_adapter.contract.hitl import HITLRequest
+from agent_adapter.contract.identity import (
+    action_fingerprint,
+    action_fingerprints,
+    interrupt_fingerprint,
+    interrupt_id,
+    pause_digest,
+    slots,
+)
+from agent_adapter.contract.interrupt import Context, Interrupt, Route
+from tests.support.builders import an_action, an_interrupt
+
+
+def test_the_id_does_not_depend_on_the_order_of_pauses():
+    """Parallel pauses come in no fixed order, and a batch names its pause once for each action."""
+    first = interrupt_id("billing", "run", ["p", "q", "q"])
+
+    assert first == interrupt_id("billing", "run", ["q", "p"])
+    assert first.startswith("billing.")
+
+
+def test_the_id_tells_agents_runs_pauses_and_attempts_apart():
+    """Whatever is another question has another id."""
+    ids = {
+        interrupt_id("billing", "run", ["p"]),
+        interrupt_id("support", "run", ["p"]),
+        interrupt_id("billing", "run 2", ["p"]),
+        interrupt_id("billing", "run", ["p", "q"]),
+        interrupt_id("billing", "run", ["p"], attempt=1),
+        interrupt_id("billing", "run", ["p"], attempt=2),
+        # Parts never run together.
+        interrupt_id("billing", "runp", []),
+        interrupt_id("billing", "ru", ["np"]),
+    }
+
+    assert len(ids) == 8
+
+
+def test_call_ids_of_a_model_server_are_no_identity():
+    """`call_1` in two runs leads to two records."""
+    assert pause_digest("billing", "run 1", "call_1") != pause_digest("billing", "run 2", "call_1")
+
+
+def test_slots_tell_several_actions_of_one_pause_apart():
+    """Actions of one pause are told apart by their position in it, wherever the pause stands."""
+    assert slots(["p", "q", "p"]) == (("p", 0), ("q", 0), ("p", 1))
+    assert sorted(slots(["q", "p", "p"])) == sorted(slots(["p", "q", "p"]))
+
+
+def fingerprint(name: str = "pay", args: Any = None, **fields: Any) -> str:
+    return action_fingerprint(*an_action(name, {"to": "Dana", "n": 1} if args is None else args, **fields))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: fingerprint("pay_twice"),
+        lambda: fingerprint(args={"to": "Dana", "n": 2}),
+        lambda: fingerprint(args={"to": "Dana", "n": 1.0}),
+        lambda: fingerprint(args={"to": "Dana", "n": True}),
+        lambda: fingerprint(args={"to": "Dana", "n": "1"}),
+        lambda: fingerprint(args={"n": 1, "to": "Dana"}),
+        lambda: fingerprint(args={"to": "Dana\u200b", "n": 1}),
+        lambda: fingerprint(args={"to": "Dana", "n": 1, "more": None}),
+        lambda: fingerprint(allowed=("approve",)),
+        lambda: fingerprint(schema={"type": "object"}),
+        lambda: fingerprint(schema={}),
+    ],
+    ids=[
+        "name", "value", "float", "bool", "string", "key order", "invisible", "more", "decisions", "schema",
+        "empty schema",
+    ],
+)  # fmt: skip
+def test_another_call_has_another_fingerprint(other: Callable[[], str]):
+    """A decision is about these exact bytes, under these exact rules."""
+    assert other() != fingerprint()
+
+
+def test_letters_that_only_look_equal_are_another_call():
+    """Nothing is normalised: the same word in two Unicode spellings is two arguments."""
+    assert fingerprint(args={"to": "caf\u00e9"}) != fingerprint(args={"to": "cafe\u0301"})
+
+
+def test_the_fingerprint_has_nothing_else_in_it():
+    """What the agent says about a call, and in which order its decisions are offered, is not what is decided."""
+    assert fingerprint(description="Pays Dana") == fingerprint()
+    assert fingerprint(allowed=("respond", "reject", "edit", "approve")) == fingerprint()
+
+
+def test_the_fingerprint_of_an_interrupt_leaves_out_what_is_not_asked():
+    """Expiry, route, context and continuation may change when it is published again."""
+    again = an_interrupt(
+        expires_in=timedelta(days=1),
+        on_expiry="raise",
+        route=Route(channel="C2"),
+        context=Context(title="Another"),
+        continuation={"a": 1},
+    )
+
+    assert interrupt_fingerprint(again) == interrupt_fingerprint(an_interrupt())
+
+
+def parallel(*pauses: tuple[str, str]) -> Interrupt:
+    """An interrupt of these (pause, tool)."""
+    interrupt = an_interrupt(*(an_action(tool) for _, tool in pauses))
+    return interrupt.model_copy(update={"pauses": tuple(pause for pause, _ in pauses)})
+
+
+def test_the_fingerprint_does_not_depend_on_the_order_of_parallel_pauses():
+    """A restarted run that meets its pauses in another order asks the same; within a pause the order counts."""
+    one = parallel(("p", "a"), ("q", "b"), ("q", "c"))
+
+    assert interrupt_fingerprint(one) == interrupt_fingerprint(parallel(("q", "b"), ("p", "a"), ("q", "c")))
+    assert interrupt_fingerprint(one) != interrupt_fingerprint(parallel(("p", "a"), ("q", "c"), ("q", "b")))
+    assert interrupt_fingerprint(one) != interrupt_fingerprint(parallel(("q", "a"), ("p", "b"), ("q", "c")))
+
+
+def test_names_stay_the_same_from_version_to_version():
+    """Records of one version are found by the next: a change here is a new schema."""
+    interrupt = an_interrupt(an_action("pay", {"to": "Zoë", "n": 2**64}, schema={"type": "object"}))
+
+    assert interrupt_id("billing", "run", ["p"]) == "billing.4ee78c22395e3c81e774a94f970c4bf2"
+    assert action_fingerprints(interrupt.request) == ("f4084a9f4fc0c4f5265d570c36aa008f",)
+    assert interrupt_fingerprint(interrupt) == "3f302c1da5633eaecc6761838fd459ec"
+
+
+def test_each_action_of_a_batch_is_named():
+    """Equal calls have equal fingerprints; their place in the batch tells them apart."""
+    request: HITLRequest = an_interrupt(an_action("a"), an_action("b"), an_action("a")).request
+
+    first, second, third = action_fingerprints(request)
+    assert first == third != second

@@ -1,0 +1,45 @@
+"""Where things stand in Redis: one lane is one slot, and any id leads to its lane."""
+
+from agent_adapter.contract.keys import Keys
+
+
+def test_every_key_of_a_record_shares_its_slot():
+    """A script may touch the keys of one lane only: they carry one hash tag."""
+    lane = Keys("assent", 16).lane_for("billing.abc")
+    tag = lane.prefix.removeprefix("assent:").removesuffix(":")
+
+    keys = [
+        lane.req("billing.abc"), lane.card("billing.abc"), lane.pause("d"), lane.replies("billing.p"),
+        lane.undrawn, lane.due, lane.unresumed, lane.wake, lane.bots, lane.audit,
+    ]  # fmt: skip
+    assert tag.startswith("{")
+    assert all(key.startswith(f"assent:{tag}:") and key.count("{") == 1 for key in keys)
+    assert len(set(keys)) == len(keys)
+
+
+def test_an_id_leads_to_the_lane_of_its_agent():
+    """One agent reads one lane, whatever it asks."""
+    keys = Keys("assent", 16)
+
+    assert keys.lane_for("billing.abc") == keys.lane_for("billing.def") == keys.lane_for("billing")
+    assert {keys.lane_of(f"agent-{n}") for n in range(200)} == set(range(16))
+
+
+def test_lanes_are_told_apart_as_redis_cluster_tells_slots_apart():
+    """The hash is Redis Cluster's own: its specification gives 0x31C3 for this name."""
+    assert Keys("assent", 16_384).lane_of("123456789.abc") == 0x31C3
+
+
+def test_one_server_has_one_lane():
+    """By default everything shares the first lane."""
+    assert Keys().lane_for("anybody.abc").undrawn == "assent:{00}:undrawn"
+    assert Keys().all_lanes() == [Keys().lane(0)]
+
+
+def test_namespaces_never_meet():
+    """Two deployments in one Redis see nothing of each other."""
+    ours, theirs = Keys("one", 2), Keys("two", 2)
+
+    assert ours.meta != theirs.meta
+    assert ours.pace("post", "C1") != theirs.pace("post", "C1")
+    assert not {lane.undrawn for lane in ours.all_lanes()} & {lane.undrawn for lane in theirs.all_lanes()}

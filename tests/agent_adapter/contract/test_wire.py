@@ -1,0 +1,176 @@
+"""Envelopes: what is stored is what was published, within the limits of a publish."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import HITLRequest, ReviewConfig
+from agent_adapter.contract.identity import interrupt_fingerprint
+from agent_adapter.contract.interrupt import Context, Interrupt, Link, Route
+from agent_adapter.contract.wire import check_request, dump_interrupt, load_interrupt
+from agent_adapter.errors import InvalidRequestError
+from tests.agent_adapter.contract.test_arguments import arguments
+from tests.support.builders import an_action, an_interrupt
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(arguments)
+def test_arguments_keep_their_bytes_through_the_store(args: dict[str, Any]):
+    """What the reviewer is shown and what is approved is, byte for byte, what the agent sent."""
+    interrupt = an_interrupt(an_action(args=args))
+
+    stored = load_interrupt(dump_interrupt(interrupt))
+
+    assert encode(stored.request.action_requests[0].args) == encode(args)
+    assert interrupt_fingerprint(stored) == interrupt_fingerprint(interrupt)
+
+
+def test_an_interrupt_comes_back_whole():
+    """Context, route, life, continuation and schema arrive as they were sent."""
+    interrupt = an_interrupt(
+        an_action(description="Pays\nDana", schema={"type": "object", "required": []}),
+        context=Context(
+            requested_by="U0NOOR", title="Invoices", links=(Link(label="PR", url="https://x.test/1"),)
+        ),
+        route=Route(channel="C1", thread_ts="1.2"),
+        expires_in=timedelta(days=2, microseconds=7),
+        on_expiry="raise",
+        continuation={"thread": {"id": 2**64, "tags": []}},
+    )
+
+    assert load_interrupt(dump_interrupt(interrupt)) == interrupt
+
+
+def test_a_newer_agent_with_new_fields_is_understood():
+    """What this version does not know is passed over, and a decision kind that it does not know is carried."""
+    value = json.loads(dump_interrupt(an_interrupt(an_action(allowed=("approve", "escalate")))))
+    value["urgency"] = "high"
+    value["request"]["action_requests"][0]["cost"] = 12
+
+    interrupt = load_interrupt(json.dumps(value))
+
+    assert interrupt.request.review_configs[0].allowed_decisions == ("approve", "escalate")
+
+
+@pytest.mark.parametrize(
+    ("stored", "sentence"),
+    [
+        ('{"schema_version":2}',
+         "schema_version: 2 was written by a newer agent; this side reads up to 1: update it"),
+        ('{"id":"x"}', "interrupt: what is stored has no schema_version, so it is no interrupt"),
+        ('["x"]', "interrupt: what is stored has no schema_version, so it is no interrupt"),
+        ('{"schema_version":1}', "interrupt.id: Field required"),
+        ('{"schema_version":1,"schema_version":1}', "key 'schema_version' stands twice in one object"),
+        ("", "not JSON at line 1, column 1"),
+        (b"\xff", "not UTF-8 at byte 0"),
+    ],
+    ids=["newer", "no version", "list", "no fields", "twice", "empty", "bytes"],
+)  # fmt: skip
+def test_what_is_no_interrupt_of_this_version_is_refused(stored: str | bytes, sentence: str):
+    """Whatever stands in the store, reading it is an interrupt or one sentence."""
+    with pytest.raises(InvalidRequestError) as caught:
+        load_interrupt(stored)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_what_is_over_a_limit_is_refused_when_it_is_read_too():
+    """A record that no publish of ours could have written is not shown to anybody."""
+    value = json.loads(dump_interrupt(an_interrupt()))
+    value["request"]["action_requests"][0]["args"] = {"a": "x" * 70_000}
+
+    with pytest.raises(InvalidRequestError, match=r"action_requests\[0\]\.args: 70,008 bytes"):
+        load_interrupt(json.dumps(value))
+
+
+HALF_A_PAIR = "\ud83d"
+DEEP: dict[str, Any] = {"n": 1}
+for _ in range(40):
+    DEEP = {"n": DEEP}
+
+
+@pytest.mark.parametrize(
+    ("interrupt", "sentence"),
+    [
+        (an_interrupt(*[an_action()] * 51),
+         "action_requests: 51 actions, at most 50; ask in several batches"),
+        (an_interrupt(*[an_action(args={"a": "x" * 60_000})] * 5),
+         "interrupt: 301,"),
+        (an_interrupt(an_action(), an_action(name="")),
+         "action_requests[1].name: 0 characters, from 1 to 128"),
+        (an_interrupt(an_action(name="x" * 129)),
+         "action_requests[0].name: 129 characters, from 1 to 128"),
+        (an_interrupt(an_action(), an_action(args={"a": [float("nan")]})),
+         "action_requests[1].args.a[0]: nan is not a JSON number; send null or a string"),
+        (an_interrupt(an_action(allowed=("approve", "approve"))),
+         "review_configs[0].allowed_decisions: a decision stands twice in ['approve', 'approve']"),
+        (an_interrupt(an_action(allowed=("aprove", "escalate"))),
+         "review_configs[0].allowed_decisions: none of ['aprove', 'escalate'] is one of approve, edit, reject, respond"),
+        (an_interrupt(an_action(schema={"description": "x" * 32_768})),
+         "review_configs[0].args_schema: 32,786 bytes of schema, at most 32,768"),
+        (an_interrupt(an_action(schema=DEEP)),
+         "review_configs[0].args_schema.n.n"),
+        (an_interrupt(expires_in=timedelta(milliseconds=999)),
+         "expires_in: 0:00:00.999000, from 0:00:01 to 7 days, 0:00:00"),
+        (an_interrupt(expires_in=timedelta(days=7, seconds=1)),
+         "expires_in: 7 days, 0:00:01, from 0:00:01 to 7 days, 0:00:00"),
+        (an_interrupt().model_copy(update={"pauses": ("a", "b")}),
+         "pauses: 2 for 1 actions; they pair by index"),
+        (an_interrupt(continuation={"a": (1,)}), "continuation.a: tuple is not a JSON value"),
+        (an_interrupt(an_action(description=f"x{HALF_A_PAIR}")),
+         "action_requests[0].description: half of a surrogate pair at character 1"),
+        (an_interrupt(an_action(name=HALF_A_PAIR)), "action_requests[0].name: half of a surrogate pair"),
+        (an_interrupt(an_action(allowed=("approve", HALF_A_PAIR))),
+         "review_configs[0].allowed_decisions[1]: half of a surrogate pair"),
+        (an_interrupt(context=Context(title=HALF_A_PAIR)), "interrupt.context.title: half of a surrogate pair"),
+        (an_interrupt(run=HALF_A_PAIR), "interrupt.run: half of a surrogate pair"),
+    ],
+    ids=[
+        "actions", "envelope", "no name", "long name", "args", "twice", "typo", "schema size", "schema depth",
+        "too short", "too long", "pauses", "continuation", "description", "name", "decision", "title", "run",
+    ],
+)  # fmt: skip
+def test_what_could_not_be_shown_or_answered_is_refused_at_publish(interrupt: Interrupt, sentence: str):
+    """The sentence names the place, so the agent's author can mend it."""
+    with pytest.raises(InvalidRequestError) as caught:
+        dump_interrupt(interrupt)
+    assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "interrupt",
+    [
+        an_interrupt(*[an_action()] * 50),
+        an_interrupt(*[an_action(args={"a": "x" * 65_000})] * 4),
+        an_interrupt(an_action(name="x" * 128)),
+        an_interrupt(an_action(schema={"description": "x" * 32_750})),
+        an_interrupt(expires_in=timedelta(seconds=1)),
+        an_interrupt(expires_in=timedelta(days=7)),
+    ],
+    ids=["actions", "envelope", "name", "schema", "shortest", "longest"],
+)
+def test_the_limits_themselves_are_allowed(interrupt: Interrupt):
+    """What is exactly at a limit passes."""
+    assert load_interrupt(dump_interrupt(interrupt)) == interrupt
+
+
+@pytest.mark.parametrize("kind", ["approve", "edit", "reject", "respond"])
+def test_one_known_decision_is_enough(kind: str):
+    """An action that allows a single known kind can be asked about."""
+    request, config = an_action(allowed=("escalate", kind))
+
+    check_request(
+        HITLRequest(
+            action_requests=(request,),
+            review_configs=(ReviewConfig.model_validate(config.model_dump()),),
+        )
+    )
+
+
+def test_an_agent_has_a_name_that_fits_a_key():
+    """The name leads from any id to its lane, so it is kept to what a key can carry."""
+    with pytest.raises(ValueError, match="agent"):
+        an_interrupt(agent="Billing Team")

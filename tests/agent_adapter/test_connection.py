@@ -1,0 +1,197 @@
+"""Which Redis will do, what is said about one that will not, and what a namespace agrees on."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter.connection import (
+    Scripts,
+    address_of,
+    check_server,
+    entries_of,
+    freeze_meta,
+    judge_server,
+    open_blocking_redis,
+    open_redis,
+)
+from agent_adapter.contract.keys import Keys
+from agent_adapter.errors import ServerUnreachableError, ServerUnsuitableError
+
+SAFE = {
+    "redis_version": "7.2.5",
+    "maxmemory": 0,
+    "maxmemory_policy": "noeviction",
+    "aof_enabled": 1,
+    "redis_mode": "standalone",
+}
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+@pytest.mark.parametrize(
+    ("info", "sentence"),
+    [
+        ({"redis_version": "6.0.16"}, "Redis at here is 6.0.16; 6.2 or newer (or Valkey) is needed: upgrade it"),
+        ({"redis_version": "5.0"}, "Redis at here is 5.0; 6.2 or newer (or Valkey) is needed: upgrade it"),
+        ({"maxmemory": 100, "maxmemory_policy": "allkeys-lru"},
+         "Redis at here evicts pending approvals (maxmemory-policy allkeys-lru): set maxmemory-policy noeviction"),
+        ({"maxmemory": 100, "maxmemory_policy": "allkeys-random"},
+         "Redis at here evicts pending approvals (maxmemory-policy allkeys-random)"),
+    ],
+    ids=["6.0", "5.0", "allkeys-lru", "allkeys-random"],
+)  # fmt: skip
+def test_a_redis_that_cannot_keep_approvals_is_refused(info: dict[str, Any], sentence: str):
+    """The sentence says what to change."""
+    with pytest.raises(ServerUnsuitableError) as caught:
+        judge_server(SAFE | info, "here")
+    assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("info", "warnings"),
+    [
+        ({}, []),
+        ({"redis_version": "6.2.0"}, []),
+        ({"redis_version": "10.0.1"}, []),
+        ({"redis_version": "7.2.4", "server_name": "valkey", "valkey_version": "8.1.1"}, []),
+        ({"maxmemory_policy": "allkeys-lru"}, []),
+        ({"maxmemory": 100, "maxmemory_policy": "volatile-lru"},
+         ["Redis at here may evict finished approvals early (maxmemory-policy volatile-lru)"]),
+        ({"aof_enabled": 0},
+         ["Redis at here keeps no append-only file: a crash loses approvals; set appendonly yes"]),
+    ],
+    ids=["safe", "6.2", "10", "valkey", "allkeys without a limit", "volatile", "no AOF"],
+)  # fmt: skip
+def test_a_redis_that_may_lose_something_is_used_with_a_warning(info: dict[str, Any], warnings: list[str]):
+    """What is only a risk is said at the start, and the process goes on."""
+    assert judge_server(SAFE | info, "here") == warnings
+
+
+async def test_a_real_server_is_judged_by_what_it_says(redis: Redis):
+    """The private Redis of the demo and the tests is a good one; switched to evict, it is refused."""
+    assert await check_server(redis, "here") == []
+
+    await redis.config_set("maxmemory", "100mb")
+    await redis.config_set("maxmemory-policy", "allkeys-lru")
+    try:
+        with pytest.raises(ServerUnsuitableError, match="evicts pending approvals"):
+            await check_server(redis, "here")
+    finally:
+        await redis.config_set("maxmemory-policy", "noeviction")
+        await redis.config_set("maxmemory", "0")
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("redis://localhost:6379/0", "redis://localhost:6379/0"),
+        ("redis://:secret@cache:6380/2", "redis://cache:6380/2"),
+        ("rediss://user:secret@cache.example.com/1?ssl_cert_reqs=none", "rediss://cache.example.com:6379/1"),
+        ("redis://cache/?password=secret", "redis://cache:6379/"),
+        ("unix://user:secret@/run/redis.sock?db=1&password=secret", "unix:///run/redis.sock"),
+    ],
+)
+def test_an_address_never_tells_a_password(url: str, address: str):
+    """Logs and errors name the server, and nothing that opens it."""
+    assert address_of(url) == address
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:6379", "http://cache", "redis://cache:port/0", "redis://[::1", ""]
+)
+def test_what_is_no_address_is_said_so_without_repeating_it(url: str):
+    """A misspelt address may hold a password, so only its form is told."""
+    with pytest.raises(ServerUnreachableError) as caught:
+        address_of(url)
+    assert str(caught.value) == "REDIS_URL is no address of a Redis: write redis://host:6379/0"
+
+
+async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path):
+    """It names the server and what to look at, whichever way it is asked."""
+    async with open_redis(f"unix://{tmp_path}/nobody.sock", retries=0) as redis:
+        scripts = Scripts(redis, "agent_adapter.scripts", address="redis://cache:6379")
+        for asking in (check_server(redis, "redis://cache:6379"), scripts("attach", ["k"], ["p"])):
+            with pytest.raises(
+                ServerUnreachableError,
+                match=r"Redis at redis://cache:6379 does not answer \(.+is REDIS_URL right",
+            ):
+                await asking
+
+
+async def test_the_first_to_come_fixes_the_data_model(redis: Redis):
+    """Lanes are frozen when a namespace is first used; later settings do not move anything."""
+    assert await freeze_meta(redis, "assent", lanes=4) == Keys("assent", 4)
+    assert await freeze_meta(redis, "assent", lanes=16) == Keys("assent", 4)
+    assert await freeze_meta(redis, "another") == Keys("another", 1)
+
+
+async def test_a_namespace_of_another_schema_is_refused(redis: Redis):
+    """Two versions that disagree never write beside each other."""
+    await redis.hset(Keys("assent").meta, mapping={"schema": "7", "lanes": "1"})
+
+    with pytest.raises(
+        ServerUnsuitableError, match="written with schema 7, this version reads 1: run the version that"
+    ):
+        await freeze_meta(redis, "assent")
+
+
+async def test_a_quiet_wait_is_not_cut_by_the_socket(redis_url: str):
+    """A blocking read ends by its own limit, with nothing, and not by an error."""
+    async with open_blocking_redis(redis_url, block=0.1) as redis:
+        assert not await redis.xread({"nothing": "$"}, block=100)
+
+
+async def test_more_commands_than_connections_wait_their_turn(redis_url: str):
+    """A burst is slow rather than an error."""
+    async with open_redis(redis_url, connections=2) as redis:
+        asked = [str(n) for n in range(50)]
+        assert await asyncio.gather(*map(redis.echo, asked)) == asked
+
+
+ENTRIES = [("1-0", {"id": "a"}), ("2-0", {"id": "b"})]
+
+
+@pytest.mark.parametrize(
+    ("answer", "entries"),
+    [
+        ([["stream", ENTRIES]], ENTRIES),
+        ({"stream": [ENTRIES]}, ENTRIES),
+        ({}, []),
+        ([], []),
+        (None, []),
+    ],
+    ids=["RESP2", "RESP3", "empty map", "empty list", "none"],
+)
+def test_a_stream_reads_the_same_under_both_protocols(answer: object, entries: list[Any]):
+    """redis-py gives a list or a mapping, after the protocol that the address asks for."""
+    assert entries_of(answer) == entries
+
+
+@pytest.mark.parametrize("protocol", ["2", "3"])
+async def test_what_was_written_to_a_stream_comes_out_whole(redis: Redis, redis_url: str, protocol: str):
+    """Over either protocol, every entry of a real stream arrives in order."""
+    for id in "ab":
+        await redis.xadd("stream", {"id": id})
+
+    async with open_redis(f"{redis_url}?protocol={protocol}") as reader:
+        answer = await reader.xread({"stream": "0"})
+
+    assert [fields["id"] for _, fields in entries_of(answer)] == ["a", "b"]
+
+
+async def test_scripts_survive_a_server_that_forgot_them(redis: Redis):
+    """After a restart or a failover the text of a script is sent again by itself."""
+    scripts = Scripts(redis, "agent_adapter.scripts")
+    assert await scripts("attach", ["nothing"], ["p"]) == 0
+
+    await redis.script_flush()
+
+    assert await scripts("attach", ["nothing"], ["p"]) == 0

@@ -1,0 +1,272 @@
+"""The blocking verbs, called from plain threads, against a real Redis and the bot's real scripts."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_adapter.client import ApprovalClient
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.contract.record import dump_recorded
+from agent_adapter.errors import (
+    ConsumedError,
+    InterruptWithdrawnError,
+    ServerUnreachableError,
+    UnknownInterruptError,
+)
+from agent_adapter.sync import SyncApprovalClient
+from bot.state import Admission, Place
+from bot.store import ApprovalStore
+from tests.support.builders import an_action, an_interrupt
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def approvals(redis_url: str) -> Iterator[SyncApprovalClient]:
+    with SyncApprovalClient.from_url(
+        redis_url, agent="billing", grace=SECOND, claim_lease=SECOND, reconcile_every=SECOND
+    ) as approvals:
+        yield approvals
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[ThreadPoolExecutor]:
+    """Another thread of the same process."""
+    with ThreadPoolExecutor() as pool:
+        yield pool
+
+
+class Desk:
+    """The bot's side, with people who decide."""
+
+    def __init__(self, approvals: SyncApprovalClient, redis_url: str) -> None:
+        self.approvals = approvals
+        self.redis = open_redis(redis_url)
+        self.store = ApprovalStore(self.redis, approvals.run(freeze_meta(self.redis, "assent")))
+
+    def next_question(self) -> str:
+        """Take the id that is owed a card."""
+        lane = self.store.keys.lane(0)
+        while not (
+            works := self.approvals.run(self.store.claim_work("undrawn", lane, limit=1, lease=60_000))
+        ):
+            threading.Event().wait(0.01)
+        return works[0].interrupt_id
+
+    def decide(self, interrupt_id: str, decisions: dict[int, Decision]) -> None:
+        self.approvals.run(self._decide(interrupt_id, decisions))
+
+    async def _decide(self, interrupt_id: str, decisions: dict[int, Decision]) -> None:
+        state = await self.store.load(interrupt_id)
+        places = (Place(channel="C1", actions=tuple(range(len(state.actions)))),)
+        await self.store.admit(state, Admission(policy_version="1", approvers=("U0ERIK",), places=places))
+        texts = {
+            index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by="U0ERIK")
+            for index, decision in decisions.items()
+        }
+        await self.store.record_decision(
+            interrupt_id, texts, token=str(decisions), person="U0ERIK", deadline=5
+        )
+
+    def withdraw(self, interrupt_id: str) -> None:
+        state = self.approvals.run(self.store.load(interrupt_id))
+        self.approvals.run(self.store.settle(interrupt_id, "withdrawn", reason=state.withdraw_asked))
+
+
+@pytest.fixture
+def desk(approvals: SyncApprovalClient, redis_url: str) -> Iterator[Desk]:
+    desk = Desk(approvals, redis_url)
+    yield desk
+    approvals.run(desk.redis.aclose())
+
+
+def background_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "approvals"]
+
+
+def test_a_review_blocks_until_it_is_decided(
+    approvals: SyncApprovalClient, desk: Desk, elsewhere: ThreadPoolExecutor
+):
+    """Publish, wait and finish are one call that returns what was decided."""
+    request = an_interrupt(an_action("a"), an_action("b")).request
+    review: Future[Resume] = elsewhere.submit(approvals.review, request, expires_in=timedelta(minutes=5))
+
+    interrupt_id = desk.next_question()
+    assert not review.done()
+    desk.decide(interrupt_id, {0: ApproveDecision(), 1: RejectDecision(message="no")})
+
+    resume = review.result(10)
+    assert resume.decisions == (ApproveDecision(), RejectDecision(message="no"))
+    with pytest.raises(ConsumedError), approvals.resuming(interrupt_id):
+        pass
+
+
+def test_publish_wait_and_resume_apart(approvals: SyncApprovalClient, desk: Desk):
+    """An agent may publish, do something else, and come back for the answer."""
+    interrupt_id = approvals.publish(an_interrupt())
+    desk.decide(interrupt_id, {0: ApproveDecision()})
+
+    assert approvals.wait(interrupt_id).decisions == (ApproveDecision(),)
+    with approvals.resuming(interrupt_id) as resume:
+        assert resume.decisions == (ApproveDecision(),)
+
+
+def test_several_threads_wait_at_once(
+    approvals: SyncApprovalClient, desk: Desk, elsewhere: ThreadPoolExecutor
+):
+    """Any thread may call; each gets its own answer."""
+    ids = [approvals.publish(an_interrupt(run=f"run-{n}")) for n in range(3)]
+    waits = [elsewhere.submit(approvals.wait, interrupt_id) for interrupt_id in ids]
+
+    for n, interrupt_id in enumerate(ids):
+        desk.decide(interrupt_id, {0: RejectDecision(message=f"no {n}")})
+
+    assert [wait.result(10).decisions[0].message for wait in waits] == ["no 0", "no 1", "no 2"]
+
+
+def test_decisions_come_one_by_one(approvals: SyncApprovalClient, desk: Desk):
+    """The iterator gives each action as it is decided, and ends with the last."""
+    interrupt_id = approvals.publish(an_interrupt(an_action("a"), an_action("b")))
+    desk.decide(interrupt_id, {1: ApproveDecision()})
+    decided = approvals.decisions(interrupt_id)
+
+    assert next(decided) == (1, ApproveDecision())
+    desk.decide(interrupt_id, {0: RejectDecision()})
+    assert list(decided) == [(0, RejectDecision())]
+
+
+def test_decisions_may_be_left_early(approvals: SyncApprovalClient, desk: Desk):
+    """Who has seen enough leaves the loop; the client goes on working."""
+    interrupt_id = approvals.publish(an_interrupt(an_action("a"), an_action("b")))
+    desk.decide(interrupt_id, {0: ApproveDecision()})
+
+    for index, _ in approvals.decisions(interrupt_id):
+        assert index == 0
+        break
+
+    desk.decide(interrupt_id, {1: ApproveDecision()})
+    assert approvals.wait(interrupt_id).status == "decided"
+
+
+def test_a_body_that_ends_takes_the_answer(approvals: SyncApprovalClient, desk: Desk):
+    """After `reviewing` the run has been resumed, once."""
+    interrupt = an_interrupt()
+    desk.decide(approvals.publish(interrupt), {0: ApproveDecision()})
+
+    with approvals.reviewing(interrupt) as resume:
+        assert resume.status == "decided"
+
+    with pytest.raises(ConsumedError), approvals.reviewing(interrupt):
+        pass
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("the tool failed"), KeyboardInterrupt(), SystemExit(3)], ids=repr
+)
+def test_an_error_in_the_body_is_the_callers_own(
+    approvals: SyncApprovalClient, desk: Desk, error: BaseException
+):
+    """It comes out as it went in, and the answer can be taken again at once."""
+    interrupt_id = approvals.publish(an_interrupt())
+    desk.decide(interrupt_id, {0: ApproveDecision()})
+
+    with pytest.raises(type(error)) as caught, approvals.resuming(interrupt_id):
+        raise error
+    assert caught.value is error
+
+    with approvals.resuming(interrupt_id) as resume:
+        assert resume.decisions == (ApproveDecision(),)
+
+
+def test_errors_of_the_client_come_through(approvals: SyncApprovalClient, desk: Desk):
+    """The verbs raise what the asynchronous ones raise."""
+    with pytest.raises(UnknownInterruptError):
+        approvals.wait("billing.never")
+    interrupt_id = approvals.publish(an_interrupt())
+    approvals.withdraw(interrupt_id, "plans changed")
+    desk.withdraw(interrupt_id)
+
+    with pytest.raises(InterruptWithdrawnError, match="plans changed"), approvals.resuming(interrupt_id):
+        pass
+
+
+def test_anything_asynchronous_runs_beside_the_waits(approvals: SyncApprovalClient, desk: Desk):
+    """`run` drives what takes the asynchronous client, such as an integration."""
+    interrupt_id = approvals.publish(an_interrupt())
+    desk.decide(interrupt_id, {0: ApproveDecision()})
+
+    async def agent(client: ApprovalClient) -> str:
+        async with client.resuming(interrupt_id) as resume:
+            return resume.decisions[0].type
+
+    assert approvals.run(agent(approvals.client)) == "approve"
+
+
+@contextmanager
+def ctrl_c_after(seconds: float) -> Iterator[None]:
+    """Interrupt this thread while the body waits."""
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    press = threading.Timer(seconds, signal.pthread_kill, [threading.get_ident(), signal.SIGUSR1])
+    press.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        press.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_an_interrupted_wait_can_be_taken_up_again(approvals: SyncApprovalClient, desk: Desk):
+    """Ctrl-C ends the wait, and neither the client nor the question."""
+    interrupt_id = approvals.publish(an_interrupt())
+    with ctrl_c_after(0.2):
+        approvals.wait(interrupt_id)
+
+    desk.decide(interrupt_id, {0: ApproveDecision()})
+
+    assert approvals.wait(interrupt_id).status == "decided"
+
+
+def test_an_interrupted_caller_leaves_nothing_running(approvals: SyncApprovalClient):
+    """What was asked for ends in the background too."""
+    ended = threading.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    with ctrl_c_after(0.2):
+        approvals.run(work())
+
+    assert ended.wait(5)
+
+
+def test_the_background_thread_ends_with_the_client(redis_url: str):
+    """Leaving the context leaves nothing running."""
+    with SyncApprovalClient.from_url(redis_url, agent="billing") as approvals:
+        assert len(background_threads()) == 1
+        approvals.publish(an_interrupt())
+
+    assert background_threads() == []
+
+
+def test_a_client_that_cannot_connect_leaves_no_thread_behind(tmp_path: Path):
+    """The error is the asynchronous client's, in one sentence."""
+    with (
+        pytest.raises(ServerUnreachableError, match="is it running, is REDIS_URL right"),
+        SyncApprovalClient.from_url(f"unix://{tmp_path}/nobody.sock", agent="billing"),
+    ):
+        pass
+
+    assert background_threads() == []

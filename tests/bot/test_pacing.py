@@ -1,0 +1,134 @@
+"""Slack's limits, kept by all replicas in one Redis."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.keys import Keys
+from bot import pacing
+from bot.pacing import Limit, Pacing
+from bot.store import ApprovalStore
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+async def keys(redis: Redis) -> Keys:
+    return await freeze_meta(redis, "assent")
+
+
+@pytest.fixture
+def replicas(redis: Redis, keys: Keys) -> list[Pacing]:
+    """Two bots beside one Redis."""
+    return [Pacing(ApprovalStore(redis, keys).scripts, keys) for _ in range(2)]
+
+
+async def test_a_burst_keeps_to_the_limit_in_every_window(
+    replicas: list[Pacing], redis: Redis, keys: Keys, monkeypatch: pytest.MonkeyPatch
+):
+    """Eight workers of two replicas want to edit: no window ever holds more than the limit, by the server's clock."""
+    limit = Limit(calls=5, window=200)
+    monkeypatch.setattr(pacing, "EDITS", limit)
+    times: dict[str, float] = {}
+
+    async def edit(replica: Pacing) -> None:
+        while wait := await replica.turn_to_edit(urgent=False):
+            await asyncio.sleep(wait / 1000)
+        times.update(await redis.zrange(keys.pace("edit"), 0, -1, withscores=True))
+
+    async def worker(replica: Pacing) -> None:
+        for _ in range(2):
+            await edit(replica)
+
+    await asyncio.gather(*(worker(replicas[n % 2]) for n in range(8)))
+
+    taken = sorted(times.values())
+    assert len(taken) > 2 * limit.calls
+    assert all(
+        later - sooner >= limit.window for sooner, later in zip(taken, taken[limit.calls :], strict=False)
+    )
+
+
+async def test_a_turn_that_was_refused_does_not_count(
+    replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch
+):
+    """Asking again and again does not push the turn away."""
+    monkeypatch.setattr(pacing, "EDITS", Limit(calls=1, window=60_000))
+    assert await replicas[0].turn_to_edit(urgent=False) == 0
+
+    waits = [await replicas[1].turn_to_edit(urgent=False) for _ in range(5)]
+
+    assert waits == sorted(waits, reverse=True)
+    assert 0 < waits[-1] <= waits[0] <= 60_000
+
+
+async def test_urgent_edits_go_before_the_others(replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch):
+    """While somebody waits to show a decision, cosmetic edits wait longer, in every replica."""
+    monkeypatch.setattr(pacing, "EDITS", Limit(calls=1, window=100))
+    order = []
+
+    async def edit(name: str, replica: Pacing, *, urgent: bool) -> None:
+        while wait := await replica.turn_to_edit(urgent=urgent):
+            await asyncio.sleep(wait / 1000)
+        order.append(name)
+
+    await edit("first", replicas[0], urgent=False)
+    assert await replicas[0].turn_to_edit(urgent=True) > 0
+    await asyncio.gather(
+        edit("cosmetic", replicas[0], urgent=False), edit("decided", replicas[1], urgent=True)
+    )
+
+    assert order == ["first", "decided", "cosmetic"]
+
+
+async def test_a_channel_takes_one_post_a_second(replicas: list[Pacing]):
+    """One slow channel never holds up another, and edits have turns of their own."""
+    assert await replicas[0].turn_to_post("C1") == 0
+    assert 0 < await replicas[1].turn_to_post("C1") <= 1_050
+    assert await replicas[1].turn_to_post("C2") == 0
+    assert await replicas[1].turn_to_edit(urgent=False) == 0
+
+
+async def test_fifty_edits_a_minute_start_with_a_burst_and_go_on_evenly(replicas: list[Pacing]):
+    """A fifth of the limit passes at once; the rest is spread, so that nobody starves after a burst."""
+    waits = [await replicas[n % 2].turn_to_edit(urgent=False) for n in range(11)]
+
+    assert waits[:10] == [0] * 10
+    assert 0 < waits[10] < 1_600
+
+
+async def test_slacks_own_word_holds_everybody(replicas: list[Pacing]):
+    """After a `Retry-After` nobody calls, urgent or not; a shorter word does not cut a longer one."""
+    await replicas[0].hold_edits(20)
+    await replicas[0].hold_edits(0.1)
+    await replicas[0].hold_posts("C1", 20)
+
+    assert await replicas[1].turn_to_edit(urgent=True) > 10_000
+    assert await replicas[1].turn_to_post("C1") > 10_000
+    assert await replicas[1].turn_to_post("C2") == 0
+
+
+async def test_a_hold_ends(replicas: list[Pacing]):
+    """The wait that is told is long enough."""
+    await replicas[0].hold_edits(0.1)
+    wait = await replicas[1].turn_to_edit(urgent=False)
+    assert wait > 0
+
+    await asyncio.sleep(wait / 1000 + 0.005)
+
+    assert await replicas[1].turn_to_edit(urgent=False) == 0
+
+
+async def test_without_pacing_every_turn_is_free(redis: Redis, keys: Keys):
+    """Where Slack's limits do not hold, nothing is counted."""
+    free = Pacing(ApprovalStore(redis, keys).scripts, keys, enabled=False)
+
+    assert [await free.turn_to_post("C1") for _ in range(3)] == [0, 0, 0]
+    assert await redis.keys("*pace*") == []

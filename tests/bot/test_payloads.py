@@ -1,0 +1,116 @@
+"""What Slack sends about a click or a form, read once."""
+
+from typing import Any
+
+import pytest
+
+from bot.listeners.payloads import Click, parse_click, parse_submission
+from bot.rendering.modals import ViewMeta
+
+META = ViewMeta(id="billing.abc", index=2, page=3, channel="C1", ts="100.1")
+
+
+def pressed(action_id: str = "approve:0", **fields: Any) -> dict[str, Any]:
+    """A `block_actions` payload of a button on a card."""
+    return {
+        "type": "block_actions",
+        "user": {"id": "U0ERIK", "team_id": "T0PLAY"},
+        "trigger_id": "trigger",
+        "channel": {"id": "C1"},
+        "message": {"ts": "100.1"},
+        "actions": [{"action_id": action_id, "value": "billing.abc"}],
+        **fields,
+    }
+
+
+def view(**fields: Any) -> dict[str, Any]:
+    return {
+        "id": "V1",
+        "hash": "h",
+        "callback_id": "edit",
+        "private_metadata": META.dump(),
+        "blocks": [],
+        **fields,
+    }
+
+
+def test_a_button_of_a_card():
+    """The click carries who, what and where, and the id of the record: nothing else is believed."""
+    assert parse_click(pressed("edit:12")) == Click(
+        user="U0ERIK",
+        verb="edit",
+        subject="12",
+        interrupt_id="billing.abc",
+        trigger_id="trigger",
+        channel="C1",
+        thread_ts=None,
+        ts="100.1",
+        view=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "thread_ts"),
+    [
+        ({"ts": "100.1"}, None),
+        ({"ts": "100.1", "thread_ts": "100.1"}, None),
+        ({"ts": "100.2", "thread_ts": "100.1"}, "100.1"),
+    ],
+    ids=["alone", "parent of a thread", "in a thread"],
+)
+def test_words_to_a_person_go_where_the_card_stands(message: dict[str, str], thread_ts: str | None):
+    """In a thread they are said in that thread; about the thread's first message, in the channel."""
+    assert parse_click(pressed(message=message)).thread_ts == thread_ts
+
+
+def test_a_button_of_a_modal():
+    """In a modal there is no message: record, action and place come from what the view carries."""
+    body = pressed("page:4", view=view())
+    del body["message"], body["channel"]
+
+    click = parse_click(body)
+
+    assert (click.interrupt_id, click.index, click.number) == ("billing.abc", 2, 4)
+    assert (click.channel, click.ts) == ("C1", "100.1")
+    assert click.view["id"] == "V1"
+
+
+@pytest.mark.parametrize(
+    ("action_id", "verb", "number"),
+    [
+        ("approve:0", "approve", 0),
+        ("approve_all:1", "approve_all", 1),
+        ("approve", "approve", -1),
+        ("approve:", "approve", -1),
+        ("approve:-1", "approve", -1),
+        ("approve:x", "approve", -1),
+        ("approve:1:2", "approve", -1),
+        ("approve:²", "approve", -1),
+    ],
+)
+def test_a_button_without_a_number_is_about_no_action(action_id: str, verb: str, number: int):
+    """Whatever stands in its place, it never means the first action."""
+    click = parse_click(pressed(action_id))
+
+    assert (click.verb, click.number) == (verb, number)
+
+
+def test_a_button_without_a_value_leads_to_no_record():
+    """An old or foreign button finds nothing, rather than failing."""
+    assert parse_click(pressed(actions=[{"action_id": "approve:0"}])).interrupt_id == ""
+
+
+def test_a_submitted_form():
+    """The form says which record and action it is about, and where an error about all of it is shown."""
+    blocks = [{"type": "section", "block_id": "s"}, {"type": "input", "block_id": "f:0"}]
+
+    submission = parse_submission({"user": {"id": "U0ERIK"}, "view": view(blocks=blocks)})
+
+    assert (submission.user, submission.form) == ("U0ERIK", "edit")
+    assert submission.meta == META
+    assert submission.first_input == "f:0"
+
+
+def test_a_form_without_inputs_has_no_place_for_an_error():
+    """A reading that is submitted as an approval has nothing to mend."""
+    assert parse_submission({"user": {"id": "U0ERIK"}, "view": view()}).first_input is None

@@ -1,0 +1,142 @@
+"""Who somebody is, asked of the stand-in for Slack."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import ClientSession, ClientTimeout
+
+from bot.errors import InterruptFaultError, SlackError, SlackUnclearError, WorkspaceFaultError
+from bot.people import Directory, Person
+from bot.playground.client import Control
+from bot.playground.server import Playground
+from bot.slack_client import SlackClient
+
+
+@pytest.fixture
+async def directory(playground: Playground) -> AsyncIterator[Directory]:
+    async with ClientSession(timeout=ClientTimeout(total=5)) as session:
+        yield Directory(SlackClient(playground.bot_token, playground.api_url, session))
+
+
+@pytest.mark.parametrize(
+    "person",
+    [
+        Person("U0DANA", "T0PLAY"),
+        Person("U0GUEST", "T0PLAY", is_guest=True),
+        Person("U0LEFT", "T0PLAY", is_deactivated=True),
+        Person("U0CONN", "T0OTHER", is_stranger=True),
+        Person("U0ROBO", "T0PLAY", is_bot=True),
+    ],
+    ids=lambda person: person.id,
+)
+async def test_people_are_what_slack_says(directory: Directory, person: Person):
+    """Guests, strangers, bots and people who left are told apart."""
+    assert await directory.person(person.id) == person
+
+
+@pytest.mark.parametrize(
+    ("flag", "known_as"), [("is_ultra_restricted", "is_guest"), ("is_app_user", "is_bot")]
+)
+async def test_slacks_other_words_for_guests_and_bots_count_too(
+    directory: Directory, slack: Control, flag: str, known_as: str
+):
+    """Single-channel guests are guests, and app users are bots."""
+    await slack.person("U0DANA", **{flag: True})
+
+    assert getattr(await directory.person("U0DANA"), known_as)
+
+
+@pytest.mark.parametrize(
+    ("user", "approvers", "matching"),
+    [
+        ("U0DANA", ["U0DANA", "U0ERIK"], {"U0DANA"}),
+        ("U0DANA", ["S0OPS"], {"S0OPS"}),
+        ("U0DANA", ["U0DANA", "S0OPS", "channel"], {"U0DANA", "S0OPS", "channel"}),
+        ("U0MIRA", ["U0DANA", "S0OPS"], set()),
+        ("U0NOOR", ["U0DANA", "channel"], {"channel"}),
+        ("U0CONN", ["channel"], set()),
+    ],
+)
+async def test_a_person_matches_by_id_group_or_channel(
+    directory: Directory, user: str, approvers: list[str], matching: set[str]
+):
+    """Each entry of the approver list is matched by itself."""
+    assert await directory.matching(user, approvers, "C0APPROVALS") == matching
+
+
+async def test_a_large_channel_is_read_to_its_end(directory: Directory, slack: Control):
+    """Members beyond Slack's first page belong to the channel too."""
+    crowd = [f"U0M{n:03d}" for n in range(150)]
+    for user in crowd:
+        await slack.person(user)
+    await slack.channel("C0APPROVALS", members=["U0BOT", *crowd])
+
+    assert await directory.matching("U0M149", ["channel"], "C0APPROVALS") == {"channel"}
+
+
+async def test_an_answer_is_believed_for_a_while(
+    directory: Directory, slack: Control, monkeypatch: pytest.MonkeyPatch
+):
+    """Clicks of a minute cost one question each for the person and the group; then Slack is asked again."""
+    for _ in range(3):
+        await directory.person("U0ERIK")
+        await directory.matching("U0ERIK", ["S0OPS", "channel"], "C0APPROVALS")
+    assert [await asked(slack, m) for m in LOOK_UPS] == [1, 1, 1]
+
+    monkeypatch.setattr("bot.people.FRESH_FOR", 0.0)
+    await directory.person("U0ERIK")
+    await directory.matching("U0ERIK", ["S0OPS", "channel"], "C0APPROVALS")
+
+    assert [await asked(slack, m) for m in LOOK_UPS] == [2, 2, 2]
+
+
+LOOK_UPS = ("users.info", "usergroups.users.list", "conversations.members")
+
+
+async def asked(slack: Control, method: str) -> int:
+    return len(await slack.calls(method))
+
+
+async def test_what_slack_says_has_changed_is_asked_again(directory: Directory, slack: Control):
+    """Somebody taken out of a group, or deactivated, loses their say with Slack's next event about it."""
+    await directory.person("U0ERIK")
+    await directory.matching("U0ERIK", ["S0OPS"], "C0APPROVALS")
+    await slack.person("U0ERIK", deleted=True)
+    await slack.group("S0OPS", users=["U0DANA"])
+
+    directory.forget("user", "U0ERIK")
+    directory.forget("group", "S0OPS")
+    directory.forget("group", "S0NEVER")
+
+    assert (await directory.person("U0ERIK")).is_deactivated
+    assert not await directory.matching("U0ERIK", ["S0OPS"], "C0APPROVALS")
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ({"kind": "error", "error": "user_not_found"}, InterruptFaultError),
+        ({"kind": "error", "error": "token_revoked"}, WorkspaceFaultError),
+        ({"kind": "drop"}, SlackUnclearError),
+    ],
+    ids=["unknown", "revoked", "cut"],
+)
+async def test_when_slack_does_not_say_it_is_an_error(
+    directory: Directory, slack: Control, fault: dict[str, str], expected: type[SlackError]
+):
+    """Doubt about a person rises, so that nobody decides on a guess; and it is not kept."""
+    fault_id = await slack.fault("users.info", times=None, **fault)
+    with pytest.raises(expected):
+        await directory.person("U0DANA")
+
+    await slack.remove_fault(fault_id)
+
+    assert await directory.person("U0DANA") == Person("U0DANA", "T0PLAY")
+
+
+async def test_a_group_or_channel_that_slack_does_not_know_is_an_error(directory: Directory):
+    """A misspelt group is not an empty one."""
+    with pytest.raises(InterruptFaultError, match="no_such_subteam"):
+        await directory.matching("U0DANA", ["S0NEVER"], "C0APPROVALS")
+    with pytest.raises(InterruptFaultError, match="channel_not_found"):
+        await directory.matching("U0DANA", ["channel"], "C0NEVER")

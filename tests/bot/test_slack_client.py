@@ -1,0 +1,316 @@
+"""What a call to Slack may end in, and that no post is ever made twice by a retry."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession, ClientTimeout, web
+
+from bot.errors import (
+    InterruptFaultError,
+    SlackBusyError,
+    SlackError,
+    SlackUnclearError,
+    WorkspaceFaultError,
+)
+from bot.ids import EVENT_TYPE, PartId
+from bot.playground.client import Control
+from bot.playground.server import Playground
+from bot.slack_client import SlackClient
+
+CHANNEL = "C0APPROVALS"
+CARD = PartId(0, 0)
+BLOCKS = [{"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}]
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[ClientSession]:
+    async with ClientSession(timeout=ClientTimeout(total=1)) as session:
+        yield session
+
+
+@pytest.fixture
+def client(playground: Playground, session: ClientSession) -> SlackClient:
+    return SlackClient(playground.bot_token, playground.api_url, session)
+
+
+async def post(client: SlackClient, **changed: Any) -> str:
+    given: dict[str, Any] = {
+        "channel": CHANNEL,
+        "text": "A card",
+        "blocks": BLOCKS,
+        "thread_ts": None,
+        "interrupt_id": "billing.abc",
+        "part": CARD,
+    }
+    return await client.post_message(**given | changed)
+
+
+async def test_a_post_is_one_message_that_can_be_found_again(client: SlackClient, slack: Control):
+    """It carries the record's id and its part where people do not see them."""
+    ts = await post(client)
+
+    (message,) = await slack.messages(CHANNEL)
+    assert (message["ts"], message["text"]) == (ts, "A card")
+    assert message["metadata"] == {
+        "event_type": EVENT_TYPE,
+        "event_payload": {"id": "billing.abc", "part": "0:0"},
+    }
+
+
+async def test_agent_text_is_never_made_active(client: SlackClient, slack: Control):
+    """Slack is told to make no links, names or previews of what an agent wrote."""
+    ts = await post(client)
+    await client.update_message(CHANNEL, ts, text="Again", blocks=BLOCKS)
+
+    posted = await slack.calls("chat.postMessage")
+    for call in (*posted, *await slack.calls("chat.update")):
+        assert (call["args"]["parse"], call["args"]["link_names"]) == ("none", False)
+    assert not posted[0]["args"]["unfurl_links"]
+    assert not posted[0]["args"]["unfurl_media"]
+
+
+# --- Errors -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected", "sentence"),
+    [
+        ({"kind": "ratelimited", "seconds": 7}, SlackBusyError, "chat.postMessage: ratelimited"),
+        ({"kind": "status", "status": 500}, SlackUnclearError, "chat.postMessage: http_500"),
+        ({"kind": "status", "status": 503}, SlackUnclearError, "chat.postMessage: http_503"),
+        ({"kind": "error", "error": "fatal_error"}, SlackUnclearError, "chat.postMessage: fatal_error"),
+        ({"kind": "error", "error": "invalid_auth"}, WorkspaceFaultError, "chat.postMessage: invalid_auth"),
+        ({"kind": "error", "error": "token_revoked"}, WorkspaceFaultError, "chat.postMessage: token_revoked"),
+        ({"kind": "error", "error": "is_archived"}, InterruptFaultError, "chat.postMessage: is_archived"),
+        ({"kind": "error", "error": "a_new_code"}, InterruptFaultError, "chat.postMessage: a_new_code"),
+        ({"kind": "drop"}, SlackUnclearError, "chat.postMessage: "),
+    ],
+    ids=lambda value: value.get("error", value.get("status", value["kind"])) if isinstance(value, dict) else "",
+)  # fmt: skip
+async def test_what_slack_answers_is_sorted_into_four_errors(
+    client: SlackClient, slack: Control, fault: dict[str, Any], expected: type[SlackError], sentence: str
+):
+    """Wait, unclear, a fault of the workspace, or of this interrupt; and a post is tried exactly once."""
+    await slack.fault("chat.postMessage", times=None, **fault)
+
+    with pytest.raises(expected) as caught:
+        await post(client)
+    assert type(caught.value) is expected
+    assert str(caught.value).startswith(sentence)
+    assert len(await slack.calls("chat.postMessage")) == 1
+
+
+async def test_a_busy_slack_says_how_long_to_wait(client: SlackClient, slack: Control):
+    """The wait is Slack's own, and nothing was posted."""
+    await slack.fault("chat.postMessage", "ratelimited", seconds=7)
+
+    with pytest.raises(SlackBusyError) as caught:
+        await post(client)
+    assert caught.value.retry_after == 7
+    assert await slack.messages(CHANNEL) == []
+
+
+async def test_a_post_whose_answer_is_lost_is_unclear_and_made_once(client: SlackClient, slack: Control):
+    """Slack took it and the connection ended: a retry would have posted a second card."""
+    await slack.fault("chat.postMessage", "accept_then_drop")
+
+    with pytest.raises(SlackUnclearError) as caught:
+        await post(client)
+    assert not caught.value.answered
+    (message,) = await slack.messages(CHANNEL)
+    assert (
+        await client.find_message(CHANNEL, thread_ts=None, since=1_000, interrupt_id="billing.abc", part=CARD)
+        == message["ts"]
+    )
+
+
+async def test_a_slack_that_does_not_answer_is_unclear(client: SlackClient, slack: Control):
+    """The session's own time-out ends the wait."""
+    await slack.fault("chat.postMessage", "timeout", seconds=5)
+
+    with pytest.raises(SlackUnclearError, match=r"chat\.postMessage: .+"):
+        await post(client)
+
+
+@pytest.mark.parametrize(
+    ("channel", "code"),
+    [("C0NEVER", "channel_not_found"), ("C0OLD", "is_archived"), ("C0PRIVATE", "channel_not_found")],
+)
+async def test_a_channel_that_cannot_be_written_to_is_the_interrupts_fault(
+    client: SlackClient, channel: str, code: str
+):
+    """The code goes to the agent as it is."""
+    with pytest.raises(InterruptFaultError) as caught:
+        await post(client, channel=channel)
+    assert caught.value.code == code
+
+
+async def test_a_missing_scope_is_the_workspaces_fault_and_named(client: SlackClient, slack: Control):
+    """The operator reads what to add."""
+    await slack.set_scopes("users:read")
+
+    with pytest.raises(
+        WorkspaceFaultError, match=r"missing_scope \(add the scope chat:write and install the app again\)"
+    ):
+        await post(client)
+
+
+async def test_a_wrong_token_is_the_workspaces_fault(playground: Playground, session: ClientSession):
+    """It says which setting to look at."""
+    stranger = SlackClient("xoxb-wrong", playground.api_url, session)
+
+    with pytest.raises(WorkspaceFaultError, match=r"auth\.test: invalid_auth \(check SLACK_BOT_TOKEN\)"):
+        await stranger.who_am_i()
+
+
+async def test_refused_blocks_say_what_is_wrong_with_them(client: SlackClient):
+    """Slack's own details stand in the sentence."""
+    too_long = [{"type": "section", "text": {"type": "mrkdwn", "text": "x" * 3_001}}]
+
+    with pytest.raises(
+        InterruptFaultError, match=r"invalid_blocks \(must be less than 3001 characters .*/blocks/0/text"
+    ):
+        await post(client, blocks=too_long)
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/plain", "application/json"])
+@pytest.mark.parametrize("status", [200, 403])
+async def test_an_answer_of_something_in_between_is_unclear(
+    session: ClientSession, content_type: str, status: int
+):
+    """A proxy's page is no word of Slack's: it must not end an interrupt."""
+
+    async def blocked(_: web.Request) -> web.Response:
+        return web.Response(text="<html>Access denied</html>", content_type=content_type, status=status)
+
+    site = web.Application()
+    site.router.add_route("*", "/api/{method}", blocked)
+    runner = web.AppRunner(site)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    client = SlackClient("xoxb", f"http://127.0.0.1:{runner.addresses[0][1]}/api/", session)
+
+    with pytest.raises(SlackUnclearError):
+        await post(client)
+    await runner.cleanup()
+
+
+# --- Repeating --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", [{"kind": "accept_then_drop"}, {"kind": "status", "status": 500}])
+async def test_an_edit_is_repeated(client: SlackClient, slack: Control, fault: dict[str, Any]):
+    """Showing the same picture twice does no harm, so a short trouble passes unseen."""
+    ts = await post(client)
+    await slack.fault("chat.update", **fault)
+
+    await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS)
+
+    assert [message["text"] for message in await slack.messages(CHANNEL)] == ["Changed"]
+    assert len(await slack.calls("chat.update")) == 2
+
+
+async def test_trouble_that_lasts_is_an_error_of_an_edit_too(client: SlackClient, slack: Control):
+    """It is repeated once, and then said."""
+    ts = await post(client)
+    await slack.fault("chat.update", "drop", times=None)
+
+    with pytest.raises(SlackUnclearError):
+        await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS)
+    assert len(await slack.calls("chat.update")) == 2
+
+
+async def test_a_message_that_is_gone_is_said_so(client: SlackClient):
+    """Whoever draws decides whether to ask again."""
+    ts = await post(client)
+    await client.delete_message(CHANNEL, ts)
+
+    with pytest.raises(InterruptFaultError) as caught:
+        await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS)
+    assert caught.value.code == "message_not_found"
+
+
+# --- Finding ----------------------------------------------------------------------------------------------------
+
+
+async def find(client: SlackClient, **changed: Any) -> str | None:
+    given: dict[str, Any] = {
+        "channel": CHANNEL, "thread_ts": None, "since": 1_000, "interrupt_id": "billing.abc", "part": CARD,
+    }  # fmt: skip
+    return await client.find_message(**given | changed)
+
+
+async def test_only_that_very_part_of_that_very_record_is_adopted(client: SlackClient):
+    """Other records and other parts are other messages."""
+    await post(client, interrupt_id="billing.other")
+    await post(client, part=PartId(0, 1))
+    assert await find(client) is None
+
+    ts = await post(client)
+
+    assert await find(client) == ts
+
+
+async def test_what_people_write_is_never_adopted(
+    client: SlackClient, slack: Control, playground: Playground
+):
+    """Neither their words nor a copy of our metadata on a message that is not an app's."""
+    await slack.message("U0DANA", CHANNEL, "billing.abc 0:0")
+    playground._state.post(
+        CHANNEL,
+        "U0DANA",
+        "A card",
+        metadata={"event_type": EVENT_TYPE, "event_payload": {"id": "billing.abc", "part": "0:0"}},
+    )
+
+    assert await find(client) is None
+
+
+async def test_a_message_is_found_beyond_the_first_page(client: SlackClient, slack: Control):
+    """In a busy channel the search goes on to its end."""
+    ts = await post(client)
+    for n in range(120):
+        await slack.message("U0DANA", CHANNEL, f"chatter {n}")
+
+    assert await find(client) == ts
+    assert len(await slack.calls("conversations.history")) == 2
+
+
+async def test_a_part_in_a_thread_is_looked_for_there(client: SlackClient):
+    """A reply does not show in the channel's history."""
+    parent = await post(client)
+    reply = await post(client, thread_ts=parent, part=PartId(0, 1))
+
+    assert await find(client, thread_ts=parent, part=PartId(0, 1)) == reply
+    assert await find(client, part=PartId(0, 1)) is None
+
+
+async def test_messages_from_before_the_intent_are_left_alone(client: SlackClient):
+    """The search starts a minute before, for clocks that differ, and no earlier."""
+    ts = await post(client)
+
+    assert await find(client, since=float(ts) + 59) == ts
+    assert await find(client, since=float(ts) + 61) is None
+
+
+# --- Asking -----------------------------------------------------------------------------------------------------
+
+
+async def test_who_we_are_comes_with_our_scopes(client: SlackClient, slack: Control):
+    """What `doctor` compares with what is needed."""
+    await slack.set_scopes("chat:write", "users:read")
+
+    me = await client.who_am_i()
+
+    assert me["team_id"] == "T0PLAY"
+    assert me["scopes"] == "chat:write,users:read"
+
+
+async def test_a_word_to_one_person_is_seen_by_them_alone(client: SlackClient, slack: Control):
+    """Said in the channel or in a thread of it."""
+    await client.tell_user(CHANNEL, "U0DANA", "Not recorded.")
+
+    assert await slack.messages(CHANNEL) == []
+    (told,) = await slack.messages(CHANNEL, as_user="U0DANA")
+    assert (told["text"], told["ephemeral_for"]) == ("Not recorded.", "U0DANA")

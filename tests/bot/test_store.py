@@ -1,0 +1,581 @@
+"""The record in a real Redis: one outcome per action, one deadline, one final answer, and nothing kept for ever."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+)
+from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.contract.record import dump_recorded
+from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
+from bot.errors import StoreUnavailableError
+from bot.ids import PartId
+from bot.playground.redis_server import RedisServer
+from bot.state import Admission, ApprovalState, Place, Shown
+from bot.store import ApprovalStore, Outcome
+from tests.support.builders import an_action, an_interrupt
+
+CARD = PartId(0, 0)
+DAY = 86_400_000
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+async def store(redis: Redis) -> ApprovalStore:
+    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
+
+
+@pytest.fixture
+def lane(store: ApprovalStore) -> Lane:
+    return store.keys.lane(0)
+
+
+async def publish(client: ApprovalClient, *names: str, args: dict[str, Any] | None = None) -> str:
+    """Publish an interrupt of these tools."""
+    actions = [an_action(name, args) for name in names or ("pay",)]
+    return await client.publish(an_interrupt(*actions, expires_in=timedelta(hours=1)))
+
+
+async def admitted(
+    client: ApprovalClient, store: ApprovalStore, *names: str, life: int | None = None
+) -> ApprovalState:
+    """Publish and admit; with a life of 0 its deadline is past."""
+    interrupt_id = await publish(client, *names)
+    await store.admit(await store.load(interrupt_id), admission(len(names) or 1), life=life)
+    state = await store.load(interrupt_id)
+    assert state is not None
+    return state
+
+
+def admission(count: int = 1, *, approvers: tuple[str, ...] = ("U0ERIK",)) -> Admission:
+    places = (Place(channel="C1", actions=tuple(range(count))),)
+    return Admission(policy_version="1", approvers=approvers, places=places)
+
+
+async def decide(
+    store: ApprovalStore,
+    state: ApprovalState,
+    decisions: Mapping[int, Decision],
+    *,
+    by: str = "U0ERIK",
+    token: str = "click",
+) -> list[str]:
+    """Record decisions and give the outcomes in action order."""
+    texts = {
+        index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
+        for index, decision in decisions.items()
+    }
+    outcomes = await store.record_decision(state.id, texts, token=token, person=by, deadline=5)
+    return [str(outcomes[index]) for index in decisions]
+
+
+# --- Deciding ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_decision_is_recorded_once(client: ApprovalClient, store: ApprovalStore):
+    """The first decision of an action stands: the same click says so again, another click is told it came late."""
+    state = await admitted(client, store, "a", "b")
+
+    assert await decide(store, state, {0: ApproveDecision()}) == ["recorded"]
+    assert await decide(store, state, {0: ApproveDecision()}) == ["repeat"]
+    assert await decide(store, state, {0: RejectDecision()}, by="U0DANA", token="other") == ["taken"]
+
+    newest = await store.load(state.id)
+    assert newest.status == "pending"
+    assert newest.recorded[0].decision == ApproveDecision()
+    assert newest.recorded[0].decided_by == "U0ERIK"
+    assert newest.created_at <= newest.recorded[0].decided_at <= newest.now
+    assert newest.is_open_at(1)
+
+
+async def test_the_last_decision_settles_the_record(client: ApprovalClient, store: ApprovalStore, lane: Lane):
+    """Once nothing is open, the record is decided and no deadline is owed any more."""
+    state = await admitted(client, store, "a", "b")
+
+    await decide(store, state, {1: RejectDecision()})
+    assert (await store.load(state.id)).settled_at is None
+    await decide(store, state, {0: ApproveDecision()}, token="last")
+
+    newest = await store.load(state.id)
+    assert newest.status == "decided"
+    assert newest.settled_at == newest.recorded[0].decided_at
+    assert await store.owed() == {"undrawn": 1, "due": 0}
+
+
+async def test_several_actions_have_an_outcome_each(client: ApprovalClient, store: ApprovalStore):
+    """A bulk click takes what is open and is told about the rest."""
+    state = await admitted(client, store, "a", "b", "c")
+    await decide(store, state, {1: RejectDecision()}, by="U0DANA", token="first")
+
+    everything = dict.fromkeys(range(3), ApproveDecision())
+    assert await decide(store, state, everything, token="all") == ["recorded", "taken", "recorded"]
+    assert await decide(store, state, everything, token="all") == ["repeat", "taken", "repeat"]
+
+    kinds = [recorded.decision.type for recorded in (await store.load(state.id)).recorded]
+    assert kinds == ["approve", "reject", "approve"]
+
+
+async def test_many_clicks_at_once_have_one_winner(client: ApprovalClient, store: ApprovalStore):
+    """However many people press together, one is recorded and all others are told."""
+    state = await admitted(client, store)
+
+    outcomes = await asyncio.gather(
+        *(decide(store, state, {0: ApproveDecision()}, by=f"U{n}", token=f"t{n}") for n in range(20))
+    )
+
+    winner = outcomes.index(["recorded"])
+    assert sorted(outcomes) == [["recorded"], *[["taken"]] * 19]
+    assert (await store.load(state.id)).recorded[0].decided_by == f"U{winner}"
+
+
+async def test_after_the_deadline_nothing_is_recorded(client: ApprovalClient, store: ApprovalStore):
+    """The server's clock decides, also before anybody has noted that it is over."""
+    state = await admitted(client, store, "a", "b", life=0)
+
+    assert await decide(store, state, {0: ApproveDecision(), 1: ApproveDecision()}) == ["closed", "closed"]
+    assert (await store.load(state.id)).recorded == (None, None)
+
+
+@pytest.mark.parametrize("status", ["withdrawn", "refused"])
+async def test_an_ended_record_takes_no_decision(client: ApprovalClient, store: ApprovalStore, status: Any):
+    """What was decided before stands and can be repeated; what was open stays open."""
+    state = await admitted(client, store, "a", "b")
+    await decide(store, state, {0: ApproveDecision()})
+    await store.settle(state.id, status, reason="over")
+
+    both = {0: ApproveDecision(), 1: ApproveDecision()}
+    assert await decide(store, state, both) == ["repeat", "closed"]
+
+
+async def test_what_is_not_admitted_cannot_be_decided(client: ApprovalClient, store: ApprovalStore):
+    """Before anything judges clicks, no click counts; nor does one on a record that is not there."""
+    state = await store.load(await publish(client))
+
+    assert await decide(store, state, {0: ApproveDecision()}) == ["closed"]
+    nowhere = await store.record_decision("billing.never", {0: "x"}, token="t", person="U0ERIK", deadline=5)
+    assert nowhere == {0: Outcome.CLOSED}
+
+
+async def test_a_redis_that_is_away_is_said_within_the_deadline(tmp_path):
+    """The person who clicked hears in time that nothing may have been recorded."""
+    async with open_redis(f"unix://{tmp_path}/nobody.sock") as redis:
+        store = ApprovalStore(redis, Keys(), address="there")
+
+        with pytest.raises(StoreUnavailableError, match="did not take the decision in time"):
+            await store.record_decision("billing.x", {0: "x"}, token="t", person="U0ERIK", deadline=0.2)
+
+
+# --- Bodies -----------------------------------------------------------------------------------------------------
+
+
+async def test_bodies_pass_through_redis_untouched(client: ApprovalClient, store: ApprovalStore):
+    """Empty lists, large integers, real numbers and the order of keys are the same bytes on the other side."""
+    args = {"z": [], "a": {}, "n": 2**63 + 1, "big": -(10**40), "r": 1.0, "e": 1e-07, "t": "\u2028 é"}
+    interrupt_id = await publish(client, "pay", args=args)
+    await store.admit(await store.load(interrupt_id), admission())
+    state = await store.load(interrupt_id)
+    edited = {"list": [], "n": 2**64, "r": 2.0}
+
+    edit = EditDecision(edited_action=EditedAction(name="pay", args=edited))
+    await decide(store, state, {0: edit})
+
+    assert encode(state.actions[0].request.args) == encode(args)
+    resume = await client.wait(interrupt_id)
+    assert encode(resume.decisions[0].edited_action.args) == encode(edited)
+
+
+async def test_a_record_that_is_not_there_is_none(store: ApprovalStore):
+    """An old card's click finds nothing rather than an error."""
+    assert await store.load("billing.never") is None
+
+
+async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, redis: Redis, lane: Lane):
+    """A newer agent's record is told from a missing one."""
+    await redis.hset(lane.req("billing.x"), mapping={"body": '{"schema_version":9}', "created": 1})
+
+    with pytest.raises(InvalidRequestError, match="written by a newer agent"):
+        await store.load("billing.x")
+
+
+# --- Admission, deadline, settling ------------------------------------------------------------------------------
+
+
+async def test_the_first_admission_stands(client: ApprovalClient, store: ApprovalStore):
+    """Replicas with other settings cannot change who judges a question that is asked already."""
+    state = await admitted(client, store)
+
+    await store.admit(state, admission(approvers=("U0NOOR",)), life=5)
+
+    newest = await store.load(state.id)
+    assert newest.admission.approvers == ("U0ERIK",)
+    assert newest.deadline == state.deadline
+
+
+@pytest.mark.parametrize(
+    ("life", "lasts"),
+    [(None, timedelta(hours=1)), (60_000, timedelta(minutes=1)), (10 * 3_600_000, timedelta(hours=1))],
+    ids=["agent's", "policy's is earlier", "policy's is later"],
+)
+async def test_the_earlier_deadline_holds(
+    client: ApprovalClient, store: ApprovalStore, life: int | None, lasts: timedelta
+):
+    """Neither side can stretch what the other allows."""
+    state = await admitted(client, store, life=life)
+
+    assert state.deadline - state.created_at == lasts
+    assert await store.owed() == {"undrawn": 1, "due": 1}
+
+
+async def test_a_record_expires_at_its_deadline_and_not_before(client: ApprovalClient, store: ApprovalStore):
+    """A clock that asks too early is told so; afterwards it ends once."""
+    early = await admitted(client, store, "a")
+    assert await store.settle(early.id, "expired") == "early"
+    assert (await store.load(early.id)).is_open
+    interrupt = an_interrupt(run="another", expires_in=timedelta(hours=1))
+    late = await store.load(await client.publish(interrupt))
+    await store.admit(late, admission(), life=0)
+
+    assert await store.settle(late.id, "expired") == "settled"
+    assert await store.settle(late.id, "expired") == "expired"
+    assert await store.settle("billing.never", "expired") == "unknown"
+    assert (await store.load(late.id)).status == "expired"
+
+
+async def test_the_agents_own_deadline_holds_before_admission(client: ApprovalClient, store: ApprovalStore):
+    """A record that no bot ever admitted does not expire early either."""
+    interrupt_id = await publish(client)
+
+    assert await store.settle(interrupt_id, "expired") == "early"
+
+
+async def test_an_end_is_final(client: ApprovalClient, store: ApprovalStore):
+    """The first way to end stands, with its reason; nothing is owed to the clock."""
+    state = await admitted(client, store)
+
+    assert (
+        await store.settle(state.id, "refused", reason="no such channel", code="channel_not_found")
+        == "settled"
+    )
+    assert await store.settle(state.id, "withdrawn", reason="late") == "refused"
+
+    newest = await store.load(state.id)
+    assert (newest.status, newest.reason, newest.code) == ("refused", "no such channel", "channel_not_found")
+    assert (await store.owed())["due"] == 0
+
+
+async def test_a_decided_record_cannot_be_withdrawn(client: ApprovalClient, store: ApprovalStore):
+    """What people decided is not taken back by a later end."""
+    state = await admitted(client, store)
+    await decide(store, state, {0: ApproveDecision()})
+
+    assert await store.settle(state.id, "withdrawn") == "decided"
+
+
+# --- Retention --------------------------------------------------------------------------------------------------
+
+
+async def lifetimes(redis: Redis, lane: Lane, interrupt_id: str) -> list[float]:
+    """Days until each key of a record ends: its two hashes and its pauses; -1 means never."""
+    pauses = (await redis.hget(lane.req(interrupt_id), "pauses")).split()
+    keys = [lane.req(interrupt_id), lane.card(interrupt_id), *map(lane.pause, pauses)]
+    return [round(left / DAY, 2) if (left := await redis.pttl(key)) > 0 else left for key in keys]
+
+
+async def test_nothing_pending_expires(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+):
+    """An open question has no lifetime of its own, partly decided or not."""
+    state = await admitted(client, store, "a", "b")
+    await decide(store, state, {0: ApproveDecision()})
+    await store.mark_read(state, 1, "U0ERIK", 1)
+
+    assert await lifetimes(redis, lane, state.id) == [-1, -1, -1, -1]
+
+
+async def test_a_settled_record_stays_thirty_days_for_its_agent(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+):
+    """An agent that comes back within a month still finds its answer, also by its pauses."""
+    decided = await admitted(client, store, "a", "b")
+    await decide(store, decided, {0: ApproveDecision(), 1: ApproveDecision()})
+    refused = await client.publish(an_interrupt(run="another"))
+    await store.settle(refused, "refused", code="no_channel")
+
+    assert await lifetimes(redis, lane, decided.id) == [30, 30, 30, 30]
+    assert await lifetimes(redis, lane, refused) == [30, 30, 30]
+
+
+async def test_a_taken_answer_stays_seven_days(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+):
+    """Arguments do not lie around after the run has gone on; drawing the card keeps the lifetime."""
+    state = await admitted(client, store)
+    await decide(store, state, {0: ApproveDecision()})
+    async with client.resuming(state.id):
+        pass
+    await store.lease_part(state.id, CARD, owner="me", lease=1_000)
+    await store.card_drawn(state.id, CARD, owner="me", shown=Shown("C1", "1.2", "digest", "resumed"))
+    await store.notice(state.id, "still here")
+
+    assert await lifetimes(redis, lane, state.id) == [7, 7, 7]
+
+
+async def test_an_agent_that_went_on_without_a_bot_is_not_kept_longer(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+):
+    """A bot that comes back later and ends the record leaves it the week that it has."""
+    interrupt_id = await client.publish(an_interrupt(expires_in=timedelta(seconds=1)))
+    await client.wait(interrupt_id)
+    async with client.resuming(interrupt_id):
+        pass
+
+    assert await store.settle(interrupt_id, "expired") == "settled"
+    assert await lifetimes(redis, lane, interrupt_id) == [7, 7, 7]
+
+
+# --- Drawing ----------------------------------------------------------------------------------------------------
+
+
+async def test_one_process_draws_a_part_at_a_time(client: ApprovalClient, store: ApprovalStore):
+    """A lease is held by one; another part of the same card is free."""
+    state = await admitted(client, store)
+
+    assert (await store.lease_part(state.id, CARD, owner="me", lease=60_000)).outcome == "mine"
+    busy = await store.lease_part(state.id, CARD, owner="you", lease=60_000)
+    assert busy.outcome == "busy"
+    assert 0 < busy.since <= 60_000
+    assert (await store.lease_part(state.id, PartId(0, 1), owner="you", lease=60_000)).outcome == "mine"
+
+
+async def test_a_post_that_was_not_saved_is_a_takeover(client: ApprovalClient, store: ApprovalStore):
+    """Whoever comes after a lapsed lease learns since when a message may be there."""
+    state = await admitted(client, store)
+    first = await store.lease_part(state.id, CARD, owner="crashed", lease=0)
+
+    second = await store.lease_part(state.id, CARD, owner="next", lease=0)
+    third = await store.lease_part(state.id, CARD, owner="last", lease=60_000)
+
+    assert (second.outcome, third.outcome) == ("takeover", "takeover")
+    assert first.since == second.since == third.since
+
+
+async def test_an_edit_that_was_not_saved_is_made_again(client: ApprovalClient, store: ApprovalStore):
+    """Where the message is known there is nothing to look for."""
+    state = await admitted(client, store)
+    await store.lease_part(state.id, CARD, owner="me", lease=60_000)
+    await store.card_drawn(state.id, CARD, owner="me", shown=Shown("C1", "1.2", "digest"))
+    await store.lease_part(state.id, CARD, owner="crashed", lease=0)
+
+    assert (await store.lease_part(state.id, CARD, owner="next", lease=60_000)).outcome == "mine"
+
+
+async def test_what_slack_shows_is_saved_by_who_holds_the_lease(client: ApprovalClient, store: ApprovalStore):
+    """A process whose lease went to somebody else cannot save its old picture over the new one."""
+    state = await admitted(client, store)
+    shown = Shown("C1", "1.2", "digest", "ended")
+    await store.lease_part(state.id, CARD, owner="slow", lease=0)
+    await store.lease_part(state.id, CARD, owner="quick", lease=60_000)
+
+    assert not await store.card_drawn(state.id, CARD, owner="slow", shown=Shown("C1", "1.1", "old"))
+    assert await store.card_drawn(state.id, CARD, owner="quick", shown=shown)
+    assert not await store.card_drawn(state.id, CARD, owner="quick", shown=Shown("C1", "1.3", "again"))
+
+    assert (await store.load(state.id)).shown == {CARD: shown}
+
+
+async def test_a_card_that_is_gone_is_forgotten(client: ApprovalClient, store: ApprovalStore):
+    """Letting go without a picture keeps what was shown; forgetting has it posted anew."""
+    state = await admitted(client, store)
+    shown = Shown("C1", "1.2", "digest")
+
+    async def drawn(picture: Shown | None, *, forget: bool = False) -> Mapping[PartId, Shown]:
+        await store.lease_part(state.id, CARD, owner="me", lease=60_000)
+        assert await store.card_drawn(state.id, CARD, owner="me", shown=picture, forget=forget)
+        return (await store.load(state.id)).shown
+
+    assert await drawn(shown) == {CARD: shown}
+    assert await drawn(None) == {CARD: shown}
+    assert await drawn(None, forget=True) == {}
+
+
+async def test_a_record_whose_retention_has_ended_is_not_drawn(store: ApprovalStore, redis: Redis):
+    """Late drawing leaves nothing behind that would live for ever."""
+    assert (await store.lease_part("billing.never", CARD, owner="me", lease=1)).outcome == "gone"
+    assert not await store.card_drawn("billing.never", CARD, owner="me", shown=Shown("C1", "1", "d"))
+    await store.notice("billing.never", "nobody hears this")
+
+    assert await redis.keys("*billing.never") == []
+
+
+async def test_reading_is_noted_for_one_person_and_these_arguments(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """How far somebody has read is theirs alone, and worth nothing for another action."""
+    state = await admitted(client, store, "a", "b")
+    await store.mark_read(state, 0, "U0ERIK", 3)
+
+    newest = await store.load(state.id)
+
+    assert newest.pages_read(0, "U0ERIK") == 3
+    assert newest.pages_read(0, "U0DANA") == 0
+    assert newest.pages_read(1, "U0ERIK") == 0
+
+
+# --- Owed work --------------------------------------------------------------------------------------------------
+
+
+async def test_claimed_work_is_hidden_until_its_lease_ends(
+    client: ApprovalClient, store: ApprovalStore, lane: Lane
+):
+    """One process takes an id; a process that died gives it back by its lease."""
+    interrupt_id = await publish(client)
+
+    (work,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+    assert work.interrupt_id == interrupt_id
+    assert await store.claim_work("undrawn", lane, limit=10, lease=60_000) == []
+    await store.finish_work(work, again_in=0)
+    (lost,) = await store.claim_work("undrawn", lane, limit=10, lease=0)
+    (again,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+
+    assert lost.interrupt_id == again.interrupt_id == interrupt_id
+
+
+async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStore, lane: Lane):
+    """Done is done, until something changes."""
+    await publish(client)
+    (work,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+
+    await store.finish_work(work)
+
+    assert await store.owed() == {"undrawn": 0, "due": 0}
+
+
+async def test_work_that_fails_comes_back_later(client: ApprovalClient, store: ApprovalStore, lane: Lane):
+    """It stays owed, and is not due at once."""
+    await publish(client)
+    (work,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+
+    await store.finish_work(work, again_in=60_000)
+
+    assert await store.claim_work("undrawn", lane, limit=10, lease=60_000) == []
+    assert (await store.owed())["undrawn"] == 1
+
+
+@pytest.mark.parametrize("again_in", [None, 60_000], ids=["done", "later"])
+async def test_work_that_comes_in_during_a_claim_stays_due(
+    client: ApprovalClient, store: ApprovalStore, lane: Lane, again_in: int | None
+):
+    """A decision that falls while its card is drawn is drawn afterwards, whatever the first drawing says."""
+    state = await admitted(client, store, "a", "b")
+    (work,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+    await decide(store, state, {0: ApproveDecision()})
+
+    await store.finish_work(work, again_in=again_in)
+
+    (found,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+    assert found.interrupt_id == state.id
+
+
+async def test_several_changes_of_one_record_are_one_piece_of_work(
+    client: ApprovalClient, store: ApprovalStore, lane: Lane
+):
+    """However many clicks fell meanwhile, the card is drawn once."""
+    state = await admitted(client, store, "a", "b", "c")
+    for index in range(3):
+        await decide(store, state, {index: ApproveDecision()}, token=f"t{index}")
+
+    assert len(await store.claim_work("undrawn", lane, limit=10, lease=60_000)) == 1
+
+
+async def test_the_oldest_work_is_claimed_first_and_only_so_much(
+    client: ApprovalClient, store: ApprovalStore, lane: Lane
+):
+    """A busy process leaves the rest to the others."""
+    published = []
+    for run in "abc":
+        published.append(await client.publish(an_interrupt(run=run)))
+        await asyncio.sleep(0.002)
+
+    works = await store.claim_work("undrawn", lane, limit=2, lease=60_000)
+
+    assert [work.interrupt_id for work in works] == published[:2]
+
+
+# --- Telling ----------------------------------------------------------------------------------------------------
+
+
+async def test_every_transition_is_in_the_audit(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+):
+    """Who decided what can be read afterwards; a repeated click and a refused one leave no second entry."""
+    state = await admitted(client, store, "a", "b")
+    for _ in range(2):
+        await decide(store, state, {0: ApproveDecision()})
+    await decide(store, state, {1: RejectDecision(), 0: RejectDecision()}, by="U0DANA", token="other")
+    async with client.resuming(state.id):
+        pass
+    gone = await client.publish(an_interrupt(run="another"))
+    await store.settle(gone, "refused", code="no_channel")
+
+    entries = [tuple(fields.values()) for _, fields in await redis.xrange(lane.audit)]
+
+    assert entries == [
+        ("published", state.id),
+        ("admitted", state.id),
+        ("decided", state.id, "0", "U0ERIK"),
+        ("decided", state.id, "1", "U0DANA"),
+        ("resumed", state.id),
+        ("published", gone),
+        ("refused", gone, "no_channel"),
+    ]
+
+
+async def test_whoever_waits_is_told_why_nothing_happens(client: ApprovalClient, store: ApprovalStore):
+    """A notice stands on the record until it is taken back."""
+    state = await admitted(client, store)
+
+    await store.notice(state.id, "Slack refuses the app")
+    assert (await store.load(state.id)).notice == "Slack refuses the app"
+    await store.notice(state.id, "")
+    assert (await store.load(state.id)).notice is None
+
+
+async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, lane: Lane):
+    """The newest heartbeat of each stands; those of yesterday are forgotten."""
+    await redis.zadd(lane.bots, {"dead": 1})
+
+    await store.heartbeat("one")
+    await store.heartbeat("two")
+
+    assert set(await redis.zrange(lane.bots, 0, -1)) == {"one", "two"}
+
+
+async def test_an_unreachable_redis_is_one_sentence(tmp_path):
+    """Reading says where it looked, as writing does."""
+    server = RedisServer(tmp_path / "r")
+    server.start()
+    async with open_redis(server.url, retries=0) as redis:
+        store = ApprovalStore(redis, await freeze_meta(redis, "assent"), address="redis://here")
+        server.stop()
+
+        for call in (store.load("billing.x"), store.owed(), store.heartbeat("me")):
+            with pytest.raises(ServerUnreachableError, match="redis://here does not answer"):
+                await call

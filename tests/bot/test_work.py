@@ -1,0 +1,233 @@
+"""The loop behind drawing and deadlines: claim, do, give back, and let nothing stop the rest."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter.connection import end_task, freeze_meta, open_redis
+from agent_adapter.errors import AgentAdapterError
+from bot.playground.redis_server import RedisServer
+from bot.store import ApprovalStore
+from bot.work import Handler, Worker
+from tests.conftest import until
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+async def store(redis: Redis) -> ApprovalStore:
+    return ApprovalStore(redis, await freeze_meta(redis, "assent"))
+
+
+@pytest.fixture
+def owe(store: ApprovalStore, redis: Redis) -> Callable[..., Awaitable[None]]:
+    """Owe work about these ids, due at once."""
+
+    async def owe(*ids: str) -> None:
+        await redis.zadd(store.keys.lane(0).undrawn, dict.fromkeys(ids, 1))
+
+    return owe
+
+
+@pytest.fixture
+async def start(store: ApprovalStore) -> AsyncIterator[Callable[..., Worker]]:
+    """Start a worker that sweeps by itself only rarely: `start(handle)`."""
+    running: list[asyncio.Task[None]] = []
+
+    def start(handle: Handler, *, lease: float = 60, sweep: float = 60, at_once: int = 16) -> Worker:
+        worker = Worker(store, "undrawn", handle, lease=lease, sweep=sweep, at_once=at_once)
+        running.append(asyncio.create_task(worker.run()))
+        return worker
+
+    yield start
+    for task in running:
+        await end_task(task)
+
+
+async def nothing_owed(store: ApprovalStore) -> None:
+    async with asyncio.timeout(5):
+        while (await store.owed())["undrawn"]:
+            await asyncio.sleep(0.01)
+
+
+async def test_owed_work_is_done_and_given_back(store, owe, start):
+    """What is owed at the start is done, and is owed no more."""
+    done = []
+
+    async def handle(id: str) -> None:
+        done.append(id)
+
+    await owe("a", "b", "c")
+    start(handle)
+    await nothing_owed(store)
+
+    assert sorted(done) == ["a", "b", "c"]
+
+
+async def test_a_wake_up_is_enough(store, owe, start):
+    """A worker at rest looks when it is woken, long before its sweep."""
+    done = []
+
+    async def handle(id: str) -> None:
+        done.append(id)
+
+    worker = start(handle)
+    await asyncio.sleep(0.05)
+    await owe("a")
+    worker.wake()
+    await nothing_owed(store)
+
+    assert done == ["a"]
+
+
+async def test_a_lost_wake_up_is_made_good_by_the_sweep(store, owe, start):
+    """Without any word the work is found too."""
+    done = []
+
+    async def handle(id: str) -> None:
+        done.append(id)
+
+    start(handle, sweep=0.05)
+    await asyncio.sleep(0.02)
+    await owe("a")
+    await nothing_owed(store)
+
+    assert done == ["a"]
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("broken"), AgentAdapterError("Redis is away"), KeyError("field")], ids=repr
+)
+async def test_one_broken_id_does_not_stop_the_others(
+    store, owe, start, error: Exception, caplog: pytest.LogCaptureFixture
+):
+    """The others are done at once; the broken one stays owed, comes again, and says why."""
+    done, tried = [], []
+
+    async def handle(id: str) -> None:
+        if id == "bad" and not tried:
+            tried.append(id)
+            raise error
+        done.append(id)
+
+    await owe("bad", "a", "b")
+    worker = start(handle, lease=0.3, sweep=0.1)
+    await until(lambda: len(done) == 2)
+    assert sorted(done) == ["a", "b"]
+    assert (await store.owed())["undrawn"] >= 1
+
+    await nothing_owed(store)
+    await worker.drain()
+
+    assert sorted(done) == ["a", "b", "bad"]
+    assert {record.levelno for record in caplog.records} <= {logging.WARNING, logging.ERROR}
+    assert "bad" in [getattr(record, "interrupt_id", None) for record in caplog.records]
+
+
+async def test_work_that_is_not_finished_comes_again_when_it_said(store, owe, start):
+    """A handler that must wait says how long, and is called again by itself."""
+    calls = []
+
+    async def handle(id: str) -> int | None:
+        calls.append(id)
+        return 30 if len(calls) < 3 else None
+
+    await owe("a")
+    start(handle)
+    await nothing_owed(store)
+
+    assert calls == ["a", "a", "a"]
+
+
+async def test_an_id_is_never_handled_twice_at_once(store, owe, start):
+    """Though its lease lapses and it is owed anew meanwhile, one call about a record follows the other."""
+    inside, most, calls = 0, 0, 0
+
+    async def handle(_: str) -> None:
+        nonlocal inside, most, calls
+        inside, calls = inside + 1, calls + 1
+        most = max(most, inside)
+        await asyncio.sleep(0.15)
+        inside -= 1
+
+    await owe("a")
+    worker = start(handle, lease=0.02, sweep=0.01)
+    for _ in range(5):
+        await asyncio.sleep(0.02)
+        await owe("a")
+        worker.wake()
+    await until(lambda: calls >= 3)
+
+    assert most == 1
+
+
+async def test_only_so_many_at_once(store, owe, start):
+    """More than fits is left to other replicas and done as places come free."""
+    inside, most = 0, 0
+
+    async def handle(_: str) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        await asyncio.sleep(0.01)
+        inside -= 1
+
+    await owe(*(f"id-{n}" for n in range(10)))
+    start(handle, at_once=3)
+    await nothing_owed(store)
+
+    assert most == 3
+
+
+async def test_draining_finishes_what_runs(store, owe):
+    """A process that is asked to stop ends the work that it holds, and takes no more."""
+    begun, go, done = asyncio.Event(), asyncio.Event(), []
+
+    async def handle(id: str) -> None:
+        begun.set()
+        await go.wait()
+        done.append(id)
+
+    await owe("a")
+    worker = Worker(store, "undrawn", handle, lease=60, sweep=60)
+    running = asyncio.create_task(worker.run())
+    await begun.wait()
+    await end_task(running)
+    await owe("b")
+    draining = asyncio.create_task(worker.drain())
+    await asyncio.sleep(0.02)
+    assert not draining.done()
+
+    go.set()
+    await draining
+
+    assert done == ["a"]
+    assert await store.owed() == {"undrawn": 1, "due": 0}
+
+
+async def test_a_worker_outlives_its_redis(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    """While Redis is away it says so and tries again; what is owed is done once Redis is back."""
+    server, done = RedisServer(tmp_path / "r"), []
+
+    async def handle(id: str) -> None:
+        done.append(id)
+
+    server.start()
+    async with open_redis(server.url, retries=0) as redis:
+        store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+        server.stop()
+        running = asyncio.create_task(Worker(store, "undrawn", handle, lease=60, sweep=0.05).run())
+        await until(lambda: "work.unreachable" in caplog.text)
+        server.start()
+        await redis.zadd(store.keys.lane(0).undrawn, {"a": 1})
+        await until(lambda: done == ["a"])
+        await end_task(running)
+    server.stop()
