@@ -30,8 +30,10 @@ async def session() -> AsyncIterator[ClientSession]:
 
 
 @pytest.fixture
-def client(playground: Playground, session: ClientSession) -> SlackClient:
-    return SlackClient(playground.bot_token, playground.api_url, session)
+async def client(playground: Playground, session: ClientSession) -> SlackClient:
+    client = SlackClient(playground.bot_token, playground.api_url, session)
+    await client.who_am_i()
+    return client
 
 
 async def post(client: SlackClient, **changed: Any) -> str:
