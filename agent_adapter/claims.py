@@ -8,7 +8,13 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from agent_adapter.connection import end_task
-from agent_adapter.errors import AgentAdapterError, ClaimLostError, ServerUnreachableError
+from agent_adapter.errors import (
+    AgentAdapterError,
+    ClaimedError,
+    ClaimLostError,
+    ConsumedError,
+    ServerUnreachableError,
+)
 from agent_adapter.records import Records
 
 logger = logging.getLogger(__name__)
@@ -36,10 +42,15 @@ class Claims:
         """
         owner = self._records.new_owner()
         await patiently(lambda: self._records.claim(interrupt_id, owner, self._lease))
-        renewal = asyncio.create_task(self._renew(interrupt_id, owner))
+        body = asyncio.current_task()
+        assert body is not None
+        renewal = asyncio.create_task(self._renew(interrupt_id, owner, body))
         try:
             yield
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and renewal.done() and not renewal.cancelled():
+                body.uncancel()
+                raise renewal.exception() or error from error
             await end_task(renewal)
             with contextlib.suppress(AgentAdapterError):
                 await self._records.claim(interrupt_id, owner, 0)
@@ -51,11 +62,17 @@ class Claims:
         """Stop trying to note what could not be noted yet."""
         await asyncio.gather(*map(end_task, list(self._unfinished)))
 
-    async def _renew(self, interrupt_id: str, owner: str) -> None:
+    async def _renew(self, interrupt_id: str, owner: str, body: asyncio.Task[object]) -> None:
+        """Renew the claim while the body runs, and end the body when another process has the claim."""
         while True:
             await asyncio.sleep(self._lease / 3000)
             try:
                 await self._records.claim(interrupt_id, owner, self._lease)
+            except (ClaimedError, ConsumedError) as error:
+                body.cancel()
+                raise ClaimLostError(
+                    f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
+                ) from error
             except AgentAdapterError as error:
                 logger.warning(
                     "claim.not_renewed", extra={"interrupt_id": interrupt_id, "reason": str(error)}

@@ -5,9 +5,11 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
+from pydantic import TypeAdapter
 from redis.asyncio import Redis
 
 from agent_adapter.claims import Claims, patiently
@@ -21,7 +23,7 @@ from agent_adapter.connection import (
 )
 from agent_adapter.contract.hitl import Decision, HITLRequest
 from agent_adapter.contract.identity import interrupt_id
-from agent_adapter.contract.interrupt import Context, Interrupt, OnExpiry, Resume, Route
+from agent_adapter.contract.interrupt import AgentName, Context, Decided, Interrupt, OnExpiry, Resume, Route
 from agent_adapter.contract.record import (
     in_order,
     load_recorded,
@@ -33,6 +35,7 @@ from agent_adapter.errors import (
     AgentAdapterError,
     ConflictError,
     ConsumedError,
+    InvalidRequestError,
     UnknownInterruptError,
 )
 from agent_adapter.records import Record, Records, milliseconds
@@ -77,7 +80,7 @@ class ApprovalClient:
         claim_lease: timedelta = timedelta(seconds=30),
         reconcile_every: timedelta = timedelta(seconds=30),
     ) -> None:
-        self.agent = agent
+        self.agent = to_model(TypeAdapter(AgentName).validate_python, agent, where="agent")
         self._redis = redis
         self._blocking = blocking
         self._namespace = namespace
@@ -124,7 +127,7 @@ class ApprovalClient:
         try:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)
-            keys = await freeze_meta(self._redis, self._namespace)
+            keys = await freeze_meta(self._redis, self._namespace, address=self._address)
         except AgentAdapterError:
             await self._disconnect()
             raise
@@ -186,6 +189,10 @@ class ApprovalClient:
         pauses = (
             tuple(pauses) if pauses else tuple(f"action-{i}" for i in range(len(request.action_requests)))
         )
+        if unknown := asking.keys() - Asking.__annotations__.keys():
+            raise InvalidRequestError(
+                f"{', '.join(sorted(unknown))}: no such option; there are {', '.join(Asking.__annotations__)}"
+            )
         channel, thread_ts = asking.pop("channel", None), asking.pop("thread_ts", None)
         return to_model(
             Interrupt.model_validate,
@@ -245,7 +252,22 @@ class ApprovalClient:
             UnknownInterruptError: when there is no such record.
             DecisionNotAllowedError: when what is stored does not answer what was asked.
         """
-        return await self._settled(interrupt_id)
+        await self._replies.start()
+        await patiently(partial(self._records.attach, interrupt_id))
+        watch = self._replies.watch(interrupt_id)
+        try:
+            while True:
+                watch.arm()
+                record = await patiently(partial(self._records.load, interrupt_id))
+                if resume := record.resume():
+                    return resume
+                if record.notice:
+                    logger.warning("%s waits: %s", interrupt_id, record.notice)
+                # Thousands may wait here: what was read is not kept meanwhile, and no call is held that need not be.
+                del record
+                await watch.woken
+        finally:
+            watch.leave()
 
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> Resume:
         """Ask for a batch and return what was decided: publish, wait, claim and finish in one.
@@ -281,29 +303,27 @@ class ApprovalClient:
         async with self._resuming(interrupt_id) as (_, resume):
             yield resume
 
-    async def decisions(self, interrupt_id: str) -> AsyncIterator[tuple[int, Decision]]:
-        """Give each action's index and decision as it is decided; end when the interrupt has ended.
+    async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
+        """Give each decision as it is made, with the index of its action; end when the interrupt has ended.
 
         Raises:
             UnknownInterruptError: when there is no such record.
         """
         await self._replies.start()
-        await patiently(lambda: self._records.attach(interrupt_id))
+        await patiently(partial(self._records.attach, interrupt_id))
         given: set[int] = set()
-        watch = self._replies.watch(interrupt_id)
-        try:
+        with self._replies.following(interrupt_id) as watch:
             while True:
-                record = await patiently(lambda: self._records.load(interrupt_id))
+                watch.arm()
+                record = await patiently(partial(self._records.load, interrupt_id))
                 resume = record.resume()
                 for index, decision in enumerate(_so_far(record, resume)):
                     if decision is not None and index not in given:
                         given.add(index)
-                        yield index, decision
+                        yield Decided(index, decision)
                 if resume:
                     return
-                await watch.changed()
-        finally:
-            watch.leave()
+                await watch.woken
 
     async def withdraw(self, interrupt_id: str, reason: str = "") -> None:
         """Ask the bot to end an interrupt that nobody needs any more. One that has ended stays as it is.
@@ -317,33 +337,16 @@ class ApprovalClient:
         while True:
             record_id = await self.publish(interrupt)
             try:
-                await self._settled(record_id)
+                await self.wait(record_id)
             except UnknownInterruptError:
                 # A Redis that came back empty: whoever still holds the question asks it again.
                 logger.warning("interrupt.forgotten", extra={"interrupt_id": record_id})
             else:
                 return record_id
 
-    async def _settled(self, interrupt_id: str) -> Resume:
-        await self._replies.start()
-        await patiently(lambda: self._records.attach(interrupt_id))
-        watch = self._replies.watch(interrupt_id)
-        try:
-            while True:
-                record = await patiently(lambda: self._records.load(interrupt_id))
-                if resume := record.resume():
-                    return resume
-                if record.notice:
-                    logger.warning("%s waits: %s", interrupt_id, record.notice)
-                # Thousands may wait here: what was read is not kept meanwhile.
-                del record
-                await watch.changed()
-        finally:
-            watch.leave()
-
     @asynccontextmanager
     async def _resuming(self, interrupt_id: str) -> AsyncIterator[tuple[Interrupt, Resume]]:
-        record = await patiently(lambda: self._records.load(interrupt_id))
+        record = await patiently(partial(self._records.load, interrupt_id))
         resume = record.resume()
         if resume is None:
             raise AgentAdapterError(f"{interrupt_id} is still being decided: wait for it before resuming")

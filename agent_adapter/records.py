@@ -12,7 +12,13 @@ from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.record import Fields, read_resume
 from agent_adapter.contract.wire import dump_interrupt, load_interrupt
-from agent_adapter.errors import ClaimedError, ClaimLostError, ConsumedError, UnknownInterruptError
+from agent_adapter.errors import (
+    AgentAdapterError,
+    ClaimedError,
+    ClaimLostError,
+    ConsumedError,
+    UnknownInterruptError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +159,8 @@ class Records:
                 )
             case "consumed":
                 raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
+            case "pending":
+                raise AgentAdapterError(f"{interrupt_id} is not decided: wait for it before resuming")
             case "unknown":
                 raise self._unknown(interrupt_id)
 

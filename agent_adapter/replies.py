@@ -8,21 +8,22 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agent_adapter.connection import Scripts, end_task, entries_of
 from agent_adapter.contract.keys import Lane
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import AgentAdapterError, ServerUnreachableError
 
 logger = logging.getLogger(__name__)
 
 FIRST_LOOK = 5.0
 """Seconds after the first wait until a missing bot is told."""
 IDS_PER_LOOK = 500
-BOT_SILENT_AFTER = 60_000
+BOT_SILENT_AFTER = 30_000
 """Milliseconds without a heartbeat after which no bot runs."""
 
 
@@ -49,7 +50,8 @@ class Replies:
         self._grace = grace
         self._block = block
         self._every = reconcile_every
-        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, tuple[asyncio.Future[None], ...]] = {}
+        self._followed: Counter[str] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
 
@@ -68,10 +70,28 @@ class Replies:
         """Watch one interrupt, until `leave`."""
         return Watch(self._waiting, interrupt_id)
 
+    @contextlib.contextmanager
+    def following(self, interrupt_id: str) -> Iterator["Watch"]:
+        """Watch one interrupt, and look at it at every interval too: for whoever wants each decision as it comes."""
+        watch = self.watch(interrupt_id)
+        self._followed[interrupt_id] += 1
+        try:
+            yield watch
+        finally:
+            watch.leave()
+            self._followed[interrupt_id] -= 1
+            self._followed += Counter()
+
     async def close(self) -> None:
         """Stop the loops."""
         await asyncio.gather(*map(end_task, self._tasks))
         self._tasks = []
+        for interrupt_id in list(self._waiting):
+            for future in self._waiting.pop(interrupt_id):
+                if not future.done():
+                    future.set_exception(
+                        AgentAdapterError(f"{interrupt_id}: the client was closed while it waited")
+                    )
 
     def wake(self, interrupt_id: str) -> None:
         """Let whoever waits for this interrupt look at its record."""
@@ -111,6 +131,9 @@ class Replies:
 
     async def _look(self) -> None:
         ids = list(self._waiting)
+        # `attend` tells what has ended; what comes one by one is looked at by whoever follows it.
+        for interrupt_id in self._followed:
+            self.wake(interrupt_id)
         silent = 0
         for start in range(0, max(len(ids), 1), IDS_PER_LOOK):
             silent = await self._attend(ids[start : start + IDS_PER_LOOK])
@@ -137,32 +160,31 @@ class Replies:
 
 
 class Watch:
-    """One waiter's view of one interrupt."""
+    """One waiter's view of one interrupt: armed before the record is read, awaited after."""
 
-    __slots__ = ("_future", "_id", "_waiting")
+    __slots__ = ("_id", "_waiting", "woken")
 
-    def __init__(self, waiting: dict[str, list[asyncio.Future[None]]], interrupt_id: str) -> None:
+    def __init__(self, waiting: dict[str, tuple[asyncio.Future[None], ...]], interrupt_id: str) -> None:
         self._waiting = waiting
         self._id = interrupt_id
-        self._future = self._enter()
+        self.woken = self._enter()
+        """Done once the record may have changed. A future, since a coroutine around it would cost each waiter memory."""
 
-    async def changed(self) -> None:
-        """Return once the record may have changed since the last time."""
-        await self._future
-        self._future = self._enter()
+    def arm(self) -> None:
+        """Be woken by what changes from now on."""
+        if self.woken.done():
+            self.woken = self._enter()
 
     def leave(self) -> None:
         """Stop watching."""
-        self._future.cancel()
-        if waiters := self._waiting.get(self._id):
-            with contextlib.suppress(ValueError):
-                waiters.remove(self._future)
-            if not waiters:
-                del self._waiting[self._id]
+        self.woken.cancel()
+        others = tuple(future for future in self._waiting.pop(self._id, ()) if future is not self.woken)
+        if others:
+            self._waiting[self._id] = others
 
     def _enter(self) -> asyncio.Future[None]:
         future = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(self._id, []).append(future)
+        self._waiting[self._id] = (*self._waiting.get(self._id, ()), future)
         return future
 
 

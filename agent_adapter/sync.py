@@ -2,15 +2,15 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from agent_adapter.client import ApprovalClient, Asking
-from agent_adapter.contract.hitl import Decision, HITLRequest
-from agent_adapter.contract.interrupt import Interrupt, Resume
+from agent_adapter.contract.hitl import HITLRequest
+from agent_adapter.contract.interrupt import Decided, Interrupt, Resume
 
 _T = TypeVar("_T")
 
@@ -61,6 +61,18 @@ class SyncApprovalClient:
             future.cancel()
             raise
 
+    def interrupt(
+        self,
+        request: HITLRequest,
+        *,
+        run: str | None = None,
+        pauses: Sequence[str] | None = None,
+        continuation: dict[str, Any] | None = None,
+        **asking: Unpack[Asking],
+    ) -> Interrupt:
+        """See `ApprovalClient.interrupt`."""
+        return self.client.interrupt(request, run=run, pauses=pauses, continuation=continuation, **asking)
+
     def publish(self, interrupt: Interrupt) -> str:
         """See `ApprovalClient.publish`."""
         return self.run(self.client.publish(interrupt))
@@ -77,7 +89,7 @@ class SyncApprovalClient:
         """See `ApprovalClient.withdraw`."""
         self.run(self.client.withdraw(interrupt_id, reason))
 
-    def decisions(self, interrupt_id: str) -> Iterator[tuple[int, Decision]]:
+    def decisions(self, interrupt_id: str) -> Iterator[Decided]:
         """See `ApprovalClient.decisions`."""
         decided = self.client.decisions(interrupt_id)
         try:
@@ -109,12 +121,14 @@ class SyncApprovalClient:
         self.run(_leave(context, None))
 
     def _end(self) -> None:
+        # Whoever still waits in another thread hears that it is over.
+        self.run(_cancel_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
 
-async def _next(decided: AsyncIterator[tuple[int, Decision]]) -> tuple[int, Decision] | None:
+async def _next(decided: AsyncIterator[Decided]) -> Decided | None:
     return await anext(decided, None)
 
 
@@ -129,3 +143,10 @@ async def _enter(context: AbstractAsyncContextManager[Resume]) -> Resume:
 async def _leave(context: AbstractAsyncContextManager[Resume], error: BaseException | None) -> None:
     # Only told here: the body's own error goes on in the caller's thread.
     await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

@@ -31,7 +31,7 @@ from agent_adapter.contract.hitl import (
     ReviewConfig,
 )
 from agent_adapter.contract.identity import action_fingerprints, interrupt_id
-from agent_adapter.contract.interrupt import Interrupt, Resume, Status
+from agent_adapter.contract.interrupt import Decided, Interrupt, Resume, Status
 from agent_adapter.contract.record import (
     dump_recorded,
     in_order,
@@ -185,11 +185,11 @@ class InMemoryApprovalClient(ApprovalClient):
             record.claimed = False
         record.resumed = True
 
-    async def decisions(self, interrupt_id: str) -> AsyncIterator[tuple[int, Decision]]:
+    async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
         """Give each action's index and decision. See `ApprovalClient.decisions`."""
         for index, decision in enumerate((await self.wait(interrupt_id)).decisions):
             if decision is not None:
-                yield index, decision
+                yield Decided(index, decision)
 
     async def withdraw(self, interrupt_id: str, reason: str = "") -> None:
         """End an interrupt that nobody needs any more. See `ApprovalClient.withdraw`."""

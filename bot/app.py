@@ -5,7 +5,7 @@ import contextlib
 import logging
 import secrets
 import signal
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +15,7 @@ from aiohttp import web
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
 
 from agent_adapter.connection import (
     address_of,
@@ -29,7 +30,6 @@ from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import AgentAdapterError
 from bot.clock import Clock
 from bot.decisions import Decisions
-from bot.errors import SettingsError, SlackError
 from bot.health import Health
 from bot.listeners import bind
 from bot.listeners.actions import Buttons
@@ -41,6 +41,7 @@ from bot.policy import Policy
 from bot.presenter import Presenter
 from bot.settings import Settings
 from bot.slack_client import SlackClient
+from bot.slack_link import SlackLink
 from bot.sockets import Sockets
 from bot.store import ApprovalStore
 from bot.tasks import Tasks
@@ -51,8 +52,6 @@ logger = logging.getLogger(__name__)
 
 WAKE_BLOCK = 5.0
 HEARTBEAT = 10.0
-PROBE_FIRST, PROBE_EVERY = 0.5, 30.0
-"""Seconds until Slack is asked again after a fault, and while all is well."""
 DRAIN_WITHIN = 25.0
 
 
@@ -89,6 +88,7 @@ class Bot:
         self.slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
         bolt = AsyncApp(
             client=self.slack.repeating,
+            authorize=_authorized_by(self.slack, settings.slack_bot_token),
             # Bolt's own wait for an acknowledgement polls every 10 ms; here a listener writes, acknowledges, returns.
             process_before_response=True,
             signing_secret=settings.slack_signing_secret or "socket-mode",
@@ -100,9 +100,8 @@ class Bot:
             signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
         )
         await self._serve(site)
-        self._compose(bolt)
         self._run(self._heartbeat())
-        self.keeping = asyncio.create_task(self._keep_slack(bolt))
+        self._compose(bolt)
         self.health.mend("redis")
         logger.info("bot.started", extra={"bot": self.process, "port": self.port})
 
@@ -159,63 +158,16 @@ class Bot:
         )
         self._stack.push_async_callback(self._drain, tasks, self.drawing, falling_due)
         self._run(falling_due.run())
-
-    async def _keep_slack(self, bolt: AsyncApp) -> None:
-        """Connect to Slack, draw while it lets us, and come back by itself after a fault of the workspace."""
-        sockets = Sockets(bolt, self.settings.slack_app_token) if self.settings.slack_app_token else None
+        self._run(self.drawing.run())
+        for lane in store.keys.all_lanes():
+            self._run(self._listen(lane))
+        sockets = Sockets(bolt, settings.slack_app_token) if settings.slack_app_token else None
         if sockets:
             self._stack.push_async_callback(sockets.close)
-        drawing, delay = False, PROBE_FIRST
-        while True:
-            reason = await self._what_is_wrong(sockets)
-            if reason:
-                if self.health.slack_fault != reason:
-                    logger.warning("slack.unavailable", extra={"reason": reason})
-                self.health.fault("slack", reason)
-            else:
-                self.health.mend("slack")
-                if not drawing:
-                    drawing = True
-                    self._run(self.drawing.run())
-                    for lane in self.store.keys.all_lanes():
-                        self._run(self._listen(lane))
-                self.drawing.wake()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(PROBE_EVERY):
-                    await self.health.wait_for_fault("slack")
-                    # What works by itself and fails in use (a missing scope) is tried ever less often.
-                    delay = min(delay * 2, PROBE_EVERY)
-                    await asyncio.sleep(delay)
-                    continue
-            delay = PROBE_FIRST
-
-    async def _what_is_wrong(self, sockets: Sockets | None) -> str | None:
-        try:
-            me = await self.slack.who_am_i()
-        except SlackError as error:
-            return str(error)
-        if not self.directory.team:
-            await self._check_approvers()
-        self.directory.team = str(me["team_id"])
-        if sockets is None:
-            return None
-        if reason := await sockets.connect():
-            return reason
-        return None if await sockets.is_connected() else "Socket Mode: no connection is open"
-
-    async def _check_approvers(self) -> None:
-        """Refuse to run with an approver whom Slack does not know: nobody would notice until it matters."""
-        for entry in self.settings.approvers:
-            try:
-                if entry[0] in "UW":
-                    await self.slack.user(entry)
-                elif entry[0] == "S":
-                    await self.slack.group_members(entry)
-            except SlackError as error:
-                if error.code in {"user_not_found", "no_such_subteam"}:
-                    raise SettingsError(
-                        f"ASSENT_APPROVERS: Slack knows no {entry} in this workspace: correct the id, or take it out"
-                    ) from error
+        link = SlackLink(
+            self.slack, self.directory, self.health, settings.approvers, sockets, self.drawing.wake
+        )
+        self.keeping = asyncio.create_task(link.keep())
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
         with contextlib.suppress(TimeoutError):
@@ -254,6 +206,18 @@ class Bot:
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self._stack.push_async_callback(end_task, asyncio.create_task(work))
+
+
+def _authorized_by(slack: SlackClient, token: str) -> Callable[[], Awaitable[AuthorizeResult]]:
+    """Tell Bolt whose app this is: asking by itself, it would answer a click with 200 when Slack fails to say."""
+
+    async def authorize() -> AuthorizeResult:
+        me = slack.me
+        return AuthorizeResult(
+            enterprise_id=None, team_id=me.team_id, bot_token=token, bot_id=me.bot_id, bot_user_id=me.user_id
+        )
+
+    return authorize
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecisio
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import dump_decision
-from bot.errors import SlackError
+from bot.errors import PersonUnknownError, SlackError
 from bot.ids import PartId
 from bot.metrics import DECISIONS
 from bot.people import Directory
@@ -46,7 +46,11 @@ class Decisions:
     directory: Directory
 
     async def judge(self, state: ApprovalState, user: str, channel: str, decision: str) -> Verdict:
-        """Say whether this person may decide so, by what was fixed when the interrupt was admitted."""
+        """Say whether this person may decide so, by what was fixed when the interrupt was admitted.
+
+        Raises:
+            PersonUnknownError: when Slack does not say who they are.
+        """
         if state.admission is None:
             return Verdict(False, "This card is not ready yet.")
         try:
@@ -55,9 +59,7 @@ class Decisions:
                 matching = await self.directory.matching(user, state.admission.approvers, channel)
         except (SlackError, TimeoutError) as error:
             logger.warning("person.unknown", extra={"user": user, "reason": str(error)})
-            return Verdict(
-                False, "Slack did not say who you are, so nothing was recorded. Please press again."
-            )
+            raise PersonUnknownError(str(error)) from error
         return may_decide(
             person,
             matching,
@@ -73,6 +75,7 @@ class Decisions:
         """Record one person's decision on some actions of a record.
 
         Raises:
+            PersonUnknownError: when Slack does not say who they are.
             StoreUnavailableError: when Redis did not answer in time.
         """
         kind = next(iter(decisions.values())).type

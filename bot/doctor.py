@@ -1,7 +1,7 @@
 """`python -m bot doctor`: is everything there that the bot needs? Each finding is one line, with its cure."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -130,11 +130,11 @@ async def _slack(slack: SlackClient, settings: Settings) -> AsyncIterator[Findin
     except SlackError as error:
         yield Finding("fail", "bot token", _cured(error, settings, _TOKEN_CURE))
         return
-    yield Finding("ok", "bot token", f"{me['user']} in {me['team']} ({me['url']})")
-    yield judge_scopes(str(me["scopes"]), settings.approvers)
+    yield Finding("ok", "bot token", f"{me.user} in {me.team} ({me.url})")
+    yield judge_scopes(me.scopes, settings.approvers)
     yield await _channel(slack, settings)
     for entry in settings.approvers:
-        yield await _approver(slack, settings, entry, str(me["team_id"]))
+        yield await _approver(slack, settings, entry, me.team_id)
     yield await _card(slack, settings)
 
 
@@ -191,10 +191,9 @@ async def _card(slack: SlackClient, settings: Settings) -> Finding:
     return Finding("ok", "card", "Slack accepts our blocks")
 
 
-def judge_scopes(granted: str, approvers: Iterable[str]) -> Finding:
+def judge_scopes(granted: Collection[str], approvers: Iterable[str]) -> Finding:
     """Compare the scopes of the token with those that are needed."""
-    given = {scope.strip() for scope in granted.split(",")}
-    missing = [scope for scope in needed_scopes(approvers) if scope not in given]
+    missing = [scope for scope in needed_scopes(approvers) if scope not in granted]
     if missing:
         return Finding(
             "fail",

@@ -15,6 +15,10 @@ class StoreUnavailableError(BotError):
     """Redis did not take the write in time. Nothing was recorded."""
 
 
+class PersonUnknownError(BotError):
+    """Slack did not say who somebody is, so they may decide nothing now."""
+
+
 class SlackError(BotError):
     """Slack answered a call with an error."""
 

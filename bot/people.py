@@ -32,9 +32,12 @@ class Directory:
 
     def __init__(self, slack: SlackClient) -> None:
         self._slack = slack
-        self.team = ""
-        """The workspace that the bot is installed in; nobody belongs to it before it is known."""
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
+
+    @property
+    def team(self) -> str:
+        """The workspace that the bot is installed in; nobody belongs to it before it is known."""
+        return self._slack.me.team_id
 
     async def person(self, user_id: str) -> Person:
         """Say who this is.

@@ -1,5 +1,6 @@
 """Makes Slack agree with the record: post, update, or nothing."""
 
+import asyncio
 import logging
 import secrets
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from bot.errors import (
     SlackUnclearError,
     WorkspaceFaultError,
 )
-from bot.health import Health
+from bot.health import NOT_YET, Health
 from bot.ids import PartId
 from bot.pacing import Pacing
 from bot.policy import Policy, Refusal
@@ -24,6 +25,8 @@ from bot.store import ApprovalStore
 
 logger = logging.getLogger(__name__)
 
+FIRST_RETRY = 200
+"""Milliseconds until a card is looked at again while the bot is still connecting."""
 WORKSPACE_RETRY = 2_000
 """Milliseconds until a card is looked at again while no call to Slack can succeed."""
 _GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
@@ -76,8 +79,10 @@ class Presenter:
 
     async def _draw(self, state: ApprovalState, part: Part) -> int | None:
         """Make one message agree; `None` when it does, else in how many milliseconds to come again."""
-        if self.health.slack_fault:
-            await self.store.notice(state.id, f"Slack cannot be reached: {self.health.slack_fault}")
+        if fault := self.health.slack_fault:
+            if fault == NOT_YET:
+                return FIRST_RETRY
+            await self.store.notice(state.id, f"Slack cannot be used: {fault}")
             return WORKSPACE_RETRY
         if wait := await self._turn(state, part):
             return wait
@@ -89,13 +94,10 @@ class Presenter:
         if newest is None:
             return None
         now_due = _outdated(newest, part.id)
-        if now_due is None:
-            await self.store.card_drawn(state.id, part.id, owner=owner, shown=None)
-            return None
-        call = _Call(self, newest, now_due, owner)
+        call = _Call(self, newest, now_due or part, owner)
         if lease.outcome == "takeover" and part.id not in newest.shown:
             return await call.adopt(lease.since / 1000)
-        return await call.make()
+        return await (call.make() if now_due and _is_wanted(newest, part.id) else call.let_go())
 
     async def _turn(self, state: ApprovalState, part: Part) -> int:
         shown = state.shown.get(part.id)
@@ -116,10 +118,14 @@ def _outdated(state: ApprovalState, only: PartId | None = None) -> Part | None:
         shown = state.shown.get(part.id)
         if only not in {None, part.id} or (shown and shown.digest == part.digest):
             continue
-        # Nobody needs a card that ended before it was ever shown.
-        if shown or state.status in {"pending", "decided"}:
+        if _is_wanted(state, part.id) or part.id in state.begun:
             return part
     return None
+
+
+def _is_wanted(state: ApprovalState, part: PartId) -> bool:
+    """Whether Slack should show this: nobody needs a card that ended before it was ever shown."""
+    return part in state.shown or state.status in {"pending", "decided"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,7 @@ class _Call:
         except SlackLimitError as error:
             return await self._final(InterruptFaultError("render", "msg_too_long", [str(error)]))
         except SlackBusyError as error:
-            await self._let_go()
+            await self.let_go()
             pacing = self.presenter.pacing
             await (pacing.hold_edits(error.retry_after) if shown
                    else pacing.hold_posts(self.part.channel, error.retry_after))  # fmt: skip
@@ -148,14 +154,14 @@ class _Call:
         except SlackUnclearError as error:
             logger.warning("slack.unclear", extra={"interrupt_id": self.state.id, "reason": str(error)})
             if shown and error.answered:
-                await self._let_go()
+                await self.let_go()
                 return 1_000
             # What was sent may still arrive. The lease is held anew, so that what is drawn next lands on top of it,
             # and whoever comes after it looks in Slack before posting.
             await self._hold()
             return self.presenter.lease
         except WorkspaceFaultError as error:
-            await self._let_go()
+            await self.let_go()
             self.presenter.health.fault("slack", f"{error}")
             await self.presenter.store.notice(self.state.id, f"Slack refuses the app: {error}")
             return WORKSPACE_RETRY
@@ -172,13 +178,15 @@ class _Call:
                 interrupt_id=self.state.id,
                 part=self.part.id,
             )
+        except InterruptFaultError as error:
+            return await self._final(error)
         except SlackError as error:
             logger.warning("slack.not_searched", extra={"interrupt_id": self.state.id, "reason": str(error)})
             if isinstance(error, WorkspaceFaultError):
                 self.presenter.health.fault("slack", str(error))
             return max(1_000, int(error.retry_after * 1000)) if isinstance(error, SlackBusyError) else 1_000
         if ts is None:
-            return await self.make()
+            return await (self.make() if _is_wanted(self.state, self.part.id) else self.let_go())
         logger.info("card.adopted", extra={"interrupt_id": self.state.id, "ts": ts})
         # What the found message shows is not known; an empty digest has it drawn anew.
         await self._save(Shown(self.part.channel, ts, "", "open"))
@@ -217,7 +225,7 @@ class _Call:
             # There is nothing left to mend on this message.
             await self._save(self._shown(shown.channel, shown.ts))
         else:
-            await self._let_go()
+            await self.let_go()
         if self.state.is_open:
             await self.presenter._refuse(self.state.id, error.code, str(error))  # noqa: SLF001  # its other half
         return None
@@ -234,7 +242,8 @@ class _Call:
             self.state.id, self.part.id, owner=self.owner, shown=shown, forget=forget
         )
 
-    async def _let_go(self) -> None:
+    async def let_go(self) -> None:
+        """Note that nothing was sent."""
         await self._save(None)
 
     async def _hold(self) -> None:
@@ -246,7 +255,15 @@ class _Call:
             await self.presenter.store.notice(self.state.id, "")
 
     async def _remove_if_orphan(self, ts: str) -> None:
+        """Take our message away unless it is the one that the record knows, once it knows one."""
+        for _ in range(10):
+            if kept := await self._kept():
+                if kept.ts != ts:
+                    await self.presenter.slack.delete_message(self.part.channel, ts)
+                return
+            # Whoever took over may still be posting; if they die, the next one finds our message or theirs.
+            await asyncio.sleep(self.presenter.lease / 10_000)
+
+    async def _kept(self) -> Shown | None:
         state = await self.presenter.store.load(self.state.id)
-        kept = state.shown.get(self.part.id) if state else None
-        if kept and kept.ts != ts:
-            await self.presenter.slack.delete_message(self.part.channel, ts)
+        return state.shown.get(self.part.id) if state else None

@@ -1,6 +1,8 @@
 """The only caller of Slack's Web API: what a call may raise is said here, and nothing is posted twice by a retry."""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -21,11 +23,20 @@ from bot.errors import (
 from bot.ids import EVENT_TYPE, PartId
 from bot.metrics import SLACK_CALLS
 
+_CURES = {
+    "channel_not_found": "check the id; into a private channel the bot must be invited",
+    "not_in_channel": "invite the bot there",
+    "is_archived": "unarchive it, or ask elsewhere",
+    "restricted_action": "let the bot post there, in the channel's settings",
+    "thread_not_found": "the message to answer is gone: ask in the channel",
+}
 _WORKSPACE_FAULTS = {
     "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
     "no_permission", "org_login_required", "ekm_access_denied", "not_allowed_token_type", "accesslimited",
     "team_access_not_granted", "app_missing_action_url",
 }  # fmt: skip
+# Two spellings are documented.
+_BUSY = {"ratelimited", "rate_limited", "message_limit_exceeded"}
 _UNCLEAR = {
     "fatal_error",
     "internal_error",
@@ -36,11 +47,24 @@ _UNCLEAR = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose token we have. Empty until Slack has said it."""
+
+    team_id: str = ""
+    team: str = ""
+    url: str = ""
+    user: str = ""
+    user_id: str = ""
+    bot_id: str = ""
+    scopes: frozenset[str] = frozenset()
+
+
 class SlackClient:
     """Posts with one client that never retries, and everything that may be repeated with one that does."""
 
     def __init__(self, token: str, base_url: str, session: aiohttp.ClientSession) -> None:
-        self._bot_id = ""
+        self.me = Identity()
         # slack_sdk's own `timeout` does nothing beside a session: the session's holds.
         self.posting = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
         self.repeating = AsyncWebClient(
@@ -50,11 +74,19 @@ class SlackClient:
             retry_handlers=[AsyncConnectionErrorRetryHandler(), AsyncServerErrorRetryHandler()],
         )
 
-    async def who_am_i(self) -> Mapping[str, Any]:
-        """Answer of `auth.test`, with the granted scopes under `scopes`."""
+    async def who_am_i(self) -> Identity:
+        """Ask Slack whose token this is and what it may do; the answer is kept in `me`."""
         answer = await self._call(self.repeating, "auth.test")
-        self._bot_id = str(answer.get("bot_id", ""))
-        return {**answer, "scopes": answer.pop("_scopes")}
+        self.me = Identity(
+            team_id=str(answer["team_id"]),
+            team=str(answer.get("team", "")),
+            url=str(answer.get("url", "")),
+            user=str(answer.get("user", "")),
+            user_id=str(answer.get("user_id", "")),
+            bot_id=str(answer.get("bot_id", "")),
+            scopes=frozenset(filter(None, re.split(r"[,\s]+", answer["_scopes"]))),
+        )
+        return self.me
 
     async def post_message(
         self,
@@ -126,7 +158,7 @@ class SlackClient:
             )
             for message in answer.get("messages", ()):
                 metadata = message.get("metadata") or {}
-                ours = metadata.get("event_type") == EVENT_TYPE and message.get("bot_id") == self._bot_id
+                ours = metadata.get("event_type") == EVENT_TYPE and message.get("bot_id") == self.me.bot_id
                 if ours and metadata.get("event_payload") == {"id": interrupt_id, "part": str(part)}:
                     return str(message["ts"])
             cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
@@ -168,7 +200,7 @@ class SlackClient:
         cursor = ""
         while True:
             answer = await self._call(
-                self.repeating, "conversations.members", channel=channel, limit=200, cursor=cursor
+                self.repeating, "conversations.members", channel=channel, limit=999, cursor=cursor
             )
             members.update(answer["members"])
             cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
@@ -198,7 +230,7 @@ class SlackClient:
                 method, **({"http_verb": "GET", "params": _query(given)} if as_query else {"json": given})
             )
         except SlackApiError as error:
-            raise _sorted_error(method, error) from error
+            raise _sorted_error(method, error, str(arguments.get("channel", ""))) from error
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError, AttributeError) as error:
             # An AttributeError is how slack_sdk 3.47 meets plain text in place of JSON.
             raise SlackUnclearError(method, str(error) or type(error).__name__, answered=False) from error
@@ -212,18 +244,21 @@ def _query(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: int(value) if isinstance(value, bool) else value for name, value in arguments.items()}
 
 
-def _sorted_error(method: str, error: SlackApiError) -> SlackError:
+def _sorted_error(method: str, error: SlackApiError, channel: str) -> SlackError:
     response = error.response
     status = getattr(response, "status_code", 200)
     data = response.data if isinstance(getattr(response, "data", None), dict) else {}
     code = str(data.get("error", f"http_{status}"))
-    if status == 429 or code == "ratelimited":
+    if status == 429 or code in _BUSY:
         return SlackBusyError(method, float(response.headers.get("Retry-After", 1)))
     # An answer without a word of Slack's comes from something in between, such as a proxy.
     if status >= 500 or "error" not in data or code in _UNCLEAR:
         return SlackUnclearError(method, code, answered=True)
     if code in _WORKSPACE_FAULTS:
-        needed = data.get("needed")
-        cure = f"add the scope {needed} and install the app again" if needed else "check SLACK_BOT_TOKEN"
-        return WorkspaceFaultError(method, code, [cure])
-    return InterruptFaultError(method, code, [str(detail) for detail in data.get("errors", ())])
+        return WorkspaceFaultError(method, code, [_workspace_cure(data.get("needed"))])
+    cure = [f"{channel}: {_CURES[code]}"] if code in _CURES else []
+    return InterruptFaultError(method, code, [*cure, *map(str, data.get("errors", ()))])
+
+
+def _workspace_cure(needed: str | None) -> str:
+    return f"add the scope {needed} and install the app again" if needed else "check SLACK_BOT_TOKEN"

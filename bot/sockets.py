@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+import aiohttp
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
@@ -15,6 +16,8 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 logger = logging.getLogger(__name__)
 
 CONNECTIONS = 2
+CONNECT_WITHIN = 10.0
+"""Seconds for one connection to open."""
 ANSWER_WITHIN = 3.0
 """Seconds that Slack waits for an answer."""
 MOST_CONNECTIONS = 10
@@ -45,15 +48,20 @@ class Sockets:
     async def connect(self) -> str | None:
         """Open the connections that are not open yet; say what keeps them closed, `None` when all are open."""
         for handler in self._handlers[len(self._open) :]:
+            client = handler.client
             try:
-                await handler.connect_async()  # type: ignore[no-untyped-call]  # as Bolt ships it
+                async with asyncio.timeout(CONNECT_WITHIN):
+                    # Asked by itself, the client repeats whatever goes wrong for ever and tells nobody.
+                    client.wss_uri = await client.issue_new_wss_url()
+                    await client.connect()  # type: ignore[no-untyped-call]  # as Slack ships it
             except SlackApiError as error:
                 return f"Socket Mode: {error.response.get('error')}: check SLACK_APP_TOKEN"
-            except (TimeoutError, OSError) as error:
-                return f"Socket Mode: {error}"
-            handler.client.message_listeners.append(_watch_hello)
+            except (TimeoutError, OSError, aiohttp.ClientError, AttributeError) as error:
+                # An AttributeError is how slack_sdk 3.47 meets plain text in place of JSON.
+                return f"Socket Mode: {error or type(error).__name__}"
+            client.message_listeners.append(_watch_hello)
             self._open.append(handler)
-        return None
+        return None if await self.is_connected() else "Socket Mode: no connection is open"
 
     async def is_connected(self) -> bool:
         """Whether clicks can arrive: one connection is enough."""
@@ -65,7 +73,7 @@ class Sockets:
             async with asyncio.timeout(ANSWER_WITHIN):
                 while any(handler.handling for handler in self._open):  # noqa: ASYNC110  # Bolt tells nobody
                     await asyncio.sleep(0.01)
-        for handler in self._open:
+        for handler in self._handlers:
             await handler.close_async()  # type: ignore[no-untyped-call]  # as Bolt ships it
 
 

@@ -92,6 +92,8 @@ class ApprovalState:
     notice: str | None = None
     """What whoever waits was told about why nothing happens."""
     shown: Mapping[PartId, Shown] = field(default_factory=dict)
+    begun: frozenset[PartId] = frozenset()
+    """Messages about which a call to Slack was begun and its end not noted."""
     read: Mapping[tuple[int, str], str] = field(default_factory=dict)
     """(index, user) -> `<fingerprint>:<pages read in order>`."""
 

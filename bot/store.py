@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from redis.asyncio import Redis
@@ -20,6 +21,9 @@ from bot.ids import PartId
 from bot.state import Admission, ApprovalState, Shown
 
 WorkSet = Literal["undrawn", "due"]
+
+# A body never changes, and is read several times for each drawing and each click.
+_interrupt = lru_cache(maxsize=256)(load_interrupt)
 
 
 class Outcome(StrEnum):
@@ -218,7 +222,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
     Raises:
         InvalidRequestError: when what is stored is no interrupt that this version reads.
     """
-    interrupt = load_interrupt(req["body"])
+    interrupt = _interrupt(req["body"])
     admission = card.get("admission")
     return ApprovalState(
         interrupt=interrupt,
@@ -235,6 +239,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         withdraw_asked=req.get("withdraw"),
         notice=card.get("notice"),
         shown={PartId.parse(name): Shown(*decode(text)) for name, text in _prefixed(card, "part:")},
+        begun=frozenset(PartId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
     )
 

@@ -37,7 +37,9 @@ def decode(text: str | bytes) -> Any:
     try:
         raw = text.decode("utf-8") if isinstance(text, bytes) else text
         _check_bracket_depth(raw)
-        return json.loads(raw, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        return json.loads(
+            raw, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite
+        )
     except UnicodeDecodeError as error:
         raise InvalidRequestError(f"not UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
@@ -205,3 +207,10 @@ def _check_bracket_depth(text: str) -> None:
                 raise InvalidRequestError(f"nested deeper than {3 * MAX_DEPTH} levels")
         elif bracket in "]}":
             depth -= 1
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise InvalidRequestError("a number is too large for JSON; send it as a string")
+    return number

@@ -1,11 +1,13 @@
 """The two envelopes: what travels from the agent to the bot, and what comes back."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agent_adapter.contract.hitl import Decision, HITLRequest, WireModel
+from agent_adapter.contract.hitl import Decision, EditedAction, HITLRequest, WireModel
 
 SCHEMA_VERSION = 1
 
@@ -30,6 +32,7 @@ class Context(WireModel):
     links: tuple[Link, ...] = ()
     subagent: str | None = None
     traceparent: str | None = None
+    """W3C trace context, carried and not shown."""
 
 
 class Route(WireModel):
@@ -68,6 +71,31 @@ class DecisionRecord(WireModel):
     """Slack user id, or `expired` where the deadline decided."""
     decided_at: datetime
     note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision as it was made, and the index of its action. Unpacks into both."""
+
+    index: int
+    decision: Decision
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.index, self.decision))
+
+    @property
+    def type(self) -> str:
+        return self.decision.type
+
+    @property
+    def edited_action(self) -> EditedAction | None:
+        """What runs in place of what was asked, for an edit."""
+        return getattr(self.decision, "edited_action", None)
+
+    @property
+    def message(self) -> str | None:
+        """Why it was rejected, or the answer."""
+        return getattr(self.decision, "message", None)
 
 
 class Resume(WireModel):

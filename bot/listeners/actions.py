@@ -10,7 +10,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import AgentAdapterError
 from bot.decisions import Decisions
-from bot.errors import SlackError, StoreUnavailableError
+from bot.errors import PersonUnknownError, SlackError, StoreUnavailableError
 from bot.ids import BULK_VERBS, PAGE
 from bot.listeners.payloads import Click, parse_click
 from bot.rendering.modals import (
@@ -21,7 +21,7 @@ from bot.rendering.modals import (
     render_reject_view,
     render_respond_view,
 )
-from bot.rendering.notices import NOT_RECORDED, OUTDATED, told
+from bot.rendering.notices import NOT_OPENED, NOT_RECORDED, OUTDATED, WHO_ARE_YOU, told
 from bot.slack_client import SlackClient
 from bot.state import ApprovalState
 from bot.tasks import Tasks
@@ -61,6 +61,9 @@ class Buttons:
                 answer = await self.decisions.decide_all(
                     state, click.user, click.channel, click.verb, click.number
                 )
+        except PersonUnknownError:
+            self._tell(click, WHO_ARE_YOU)
+            return
         except (AgentAdapterError, StoreUnavailableError) as error:
             self._tell(click, NOT_RECORDED)
             raise StoreUnavailableError(str(error)) from error
@@ -68,6 +71,17 @@ class Buttons:
             self._tell(click, answer.sentence)
 
     async def _open(self, click: Click) -> None:
+        try:
+            await self._open_now(click)
+        except PersonUnknownError:
+            await self._tell_now(click, WHO_ARE_YOU)
+        except (AgentAdapterError, SlackError) as error:
+            logger.warning(
+                "form.not_opened", extra={"interrupt_id": click.interrupt_id, "reason": str(error)}
+            )
+            await self._tell_now(click, NOT_OPENED)
+
+    async def _open_now(self, click: Click) -> None:
         state = await self.decisions.store.load(click.interrupt_id)
         if state is None or not _is_there(state, click):
             await self._tell_now(click, OUTDATED)

@@ -16,11 +16,11 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.errors import AgentAdapterError
 from bot.decisions import Answer, Decisions
-from bot.errors import StoreUnavailableError
+from bot.errors import PersonUnknownError, StoreUnavailableError
 from bot.listeners.payloads import Submission, parse_submission
 from bot.rendering.forms import Errors, Unchanged, parse_form
 from bot.rendering.modals import parse_words, render_notice_view
-from bot.rendering.notices import NOT_RECORDED, NOT_SAVED, NOTHING_CHANGED, OUTDATED
+from bot.rendering.notices import NOT_RECORDED, NOT_SAVED, NOTHING_CHANGED, OUTDATED, WHO_ARE_YOU
 from bot.state import ApprovalState
 
 
@@ -39,8 +39,10 @@ class Forms:
         try:
             state = await self.decisions.store.load(submission.meta.id)
             reply = await self._reply(state, submission) if state else _notice(OUTDATED)
-        except (AgentAdapterError, StoreUnavailableError):
+        except PersonUnknownError:
             # Errors beside a field keep what was typed.
+            reply = _beside_first(submission, WHO_ARE_YOU) or _notice(WHO_ARE_YOU)
+        except (AgentAdapterError, StoreUnavailableError):
             reply = _beside_first(submission, NOT_SAVED) or _notice(NOT_RECORDED)
         await ack(**reply)
 

@@ -264,7 +264,10 @@ KINDS: dict[str, Kind] = {
     "text": Kind(_is_text, _text_element, _as_it_is, _as_it_is),
     "lines": Kind(_is_text, _lines_element, _as_it_is, _as_it_is),
     "email": Kind(
-        _matches(r"[^@\s]+@[^@\s]+\.[^@\s]+"), _formatted_element("email_text_input"), _as_it_is, _as_it_is
+        _matches(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+"),
+        _formatted_element("email_text_input"),
+        _as_it_is,
+        _as_it_is,
     ),
     "uri": Kind(_matches(r"https?://\S+"), _formatted_element("url_text_input"), _as_it_is, _as_it_is),
     "integer": Kind(

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from bot.rendering.blocks import when, who
 from bot.state import Action, ApprovalState
 
-NOT_RECORDED = "Your decision was *not recorded*: the store did not answer in time. Please press again."
+NOT_RECORDED = "The store did not answer in time, so your decision may *not* be recorded. Please press the same button again."
 OUTDATED = "This card is no longer kept, so nothing was recorded. Look for a newer one."
-NOTHING_CHANGED = "Nothing was changed. Change something, or close this form and press Approve."
+WHO_ARE_YOU = "Slack did not say who you are, so nothing was recorded. Please press again."
+NOT_OPENED = "This could not be opened, and nothing was decided. Please press again."
+NOTHING_CHANGED = "Nothing was changed, so nothing was recorded. Change something, or close this form."
 NOT_SAVED = "Not saved: the store did not answer in time. Your text is still here, please try again."
 
 _DID = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}

@@ -1,7 +1,9 @@
 """One action of a card: the call as it will run, what the agent says about it, the buttons or what was decided."""
 
 import re
+from functools import lru_cache
 
+from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ActionRequest, EditDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED, Recorded
@@ -60,12 +62,19 @@ def asked(interrupt: Interrupt) -> tuple[Action, ...]:
 
 def arguments_text(request: ActionRequest) -> str:
     """Write the arguments of a call as a person reads them."""
-    return "\n".join(argument_lines(request.args))
+    return _drawn(encode(request.args))[0]
 
 
 def needs_reading(request: ActionRequest) -> bool:
     """Tell whether the arguments are too long for a card, so that approving comes at the end of a reading."""
-    return json_size(literal("a:00:arguments", arguments_text(request))) > CARD_ARGUMENTS
+    return _drawn(encode(request.args))[1] > CARD_ARGUMENTS
+
+
+@lru_cache(maxsize=256)
+def _drawn(encoded: str) -> tuple[str, int]:
+    """Give the text of some arguments and what it takes; a card asks several times at each drawing."""
+    text = "\n".join(argument_lines(decode(encoded)))
+    return text, json_size(literal("a:00:arguments", text))
 
 
 def safe_name(request: ActionRequest) -> str | None:

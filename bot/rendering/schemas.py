@@ -6,6 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from agent_adapter.contract.arguments import encode
 from bot.rendering.text import clip, one_line
 
 MAX_REFS = 200
@@ -13,6 +14,8 @@ MAX_NODES = 1_000
 MAX_DEPTH = 32
 MAX_PATTERN = 256
 MAX_ENUM = 200
+MAX_WORK = 50_000_000
+"""JSON characters of schema times those of the values."""
 
 Schema = dict[str, Any]
 
@@ -26,6 +29,23 @@ _ONES = (
 _DROPPED = ("$ref", "$defs", "definitions", "$id", "id", "$anchor", "$comment")
 _REFUSED = ("$dynamicRef", "$recursiveRef", "dependencies")
 _NOTES = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
+
+
+# pydantic takes more than these formats say, such as a time without a zone.
+_LENIENT = (
+    *(
+        "date-time",
+        "date",
+        "time",
+        "duration",
+        "uri",
+        "uri-reference",
+        "uri-template",
+        "iri",
+        "iri-reference",
+    ),
+    *("hostname", "idn-hostname", "idn-email", "email", "json-pointer", "relative-json-pointer", "regex"),
+)
 
 
 class UnsafeSchemaError(ValueError):
@@ -54,8 +74,17 @@ def flatten(schema: Schema) -> Schema:
 
 
 def violations(flat: Schema, args: Any) -> list[Violation]:
-    """List what a flattened schema does not allow about these arguments."""
-    return [found for error in _validator(flat).iter_errors(args) for found in _violations(error)]
+    """List what a flattened schema does not allow about these arguments; of large ones, the first thing."""
+    validator = _validator(flat)
+    if validator.is_valid(args):
+        return []
+    # All errors of a large schema about many values took a minute; the first one takes a millisecond.
+    if len(encode(flat)) * len(encode(args)) > MAX_WORK:
+        try:
+            validator.validate(args)
+        except jsonschema_rs.ValidationError as first:
+            return list(_violations(first))
+    return [found for error in validator.iter_errors(args) for found in _violations(error)]
 
 
 class _Flattening:
@@ -141,7 +170,8 @@ def _validator(flat: Schema) -> jsonschema_rs.Validator:
             retriever=_refuse,
             # This engine takes linear time for any pattern.
             pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000),
-            validate_formats=False,
+            validate_formats=True,
+            formats=dict.fromkeys(_LENIENT, lambda _: True),
         )
     except ValueError as error:
         raise UnsafeSchemaError("it is not a valid JSON Schema") from error
@@ -186,6 +216,7 @@ _TYPES = {
     "null": "null",
 }
 _SENTENCES = {
+    "format": "Must be a valid {format}.",
     "minLength": "Must have at least {limit} characters.",
     "maxLength": "Must have at most {limit} characters.",
     "minimum": "Must be {limit} or more.",

@@ -139,9 +139,10 @@ def test_decisions_come_one_by_one(approvals: SyncApprovalClient, desk: Desk):
     desk.decide(interrupt_id, {1: ApproveDecision()})
     decided = approvals.decisions(interrupt_id)
 
-    assert next(decided) == (1, ApproveDecision())
+    first = next(decided)
+    assert (first.index, first.type, first.decision) == (1, "approve", ApproveDecision())
     desk.decide(interrupt_id, {0: RejectDecision()})
-    assert list(decided) == [(0, RejectDecision())]
+    assert [tuple(each) for each in decided] == [(0, RejectDecision())]
 
 
 def test_decisions_may_be_left_early(approvals: SyncApprovalClient, desk: Desk):

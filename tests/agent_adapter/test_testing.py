@@ -231,7 +231,8 @@ async def test_decisions_come_one_by_one():
     approvals = client()
     interrupt_id = await approvals.publish(approvals.interrupt(request(), run="thread"))
 
-    assert [item async for item in approvals.decisions(interrupt_id)] == [(0, approve()), (1, reject("no"))]
+    decided = [tuple(each) async for each in approvals.decisions(interrupt_id)]
+    assert decided == [(0, approve()), (1, reject("no"))]
 
 
 # --- Ends without a person -------------------------------------------------------------------------------------------

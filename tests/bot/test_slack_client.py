@@ -305,8 +305,8 @@ async def test_who_we_are_comes_with_our_scopes(client: SlackClient, slack: Cont
 
     me = await client.who_am_i()
 
-    assert me["team_id"] == "T0PLAY"
-    assert me["scopes"] == "chat:write,users:read"
+    assert me.team_id == "T0PLAY"
+    assert me.scopes == {"chat:write", "users:read"}
 
 
 async def test_a_word_to_one_person_is_seen_by_them_alone(client: SlackClient, slack: Control):

@@ -1,0 +1,95 @@
+"""The connection to Slack: made, watched, and mended by itself."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from bot.errors import SettingsError, SlackError
+from bot.health import Health
+from bot.manifest import needed_scopes
+from bot.people import Directory
+from bot.slack_client import SlackClient
+from bot.sockets import Sockets
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY, PROBE_EVERY = 0.5, 30.0
+"""Seconds between looks at what is known here, and between questions to Slack while all is well."""
+
+
+@dataclass
+class SlackLink:
+    """Tells `health` whether calls and clicks go through, and why not."""
+
+    slack: SlackClient
+    directory: Directory
+    health: Health
+    approvers: Sequence[str]
+    sockets: Sockets | None
+    """`None` in HTTP mode."""
+    mended: Callable[[], None]
+    """Called whenever Slack works, so that what waited for it goes on."""
+    _approvers_known: bool = field(default=False, init=False)
+
+    async def keep(self) -> None:
+        """Keep the connection until cancelled.
+
+        Raises:
+            SettingsError: when Slack does not know an approver.
+        """
+        delay = LOOK_EVERY
+        while True:
+            reason = await self._what_is_wrong()
+            if reason is None:
+                self.health.mend("slack")
+                self.mended()
+            else:
+                if self.health.slack_fault != reason:
+                    logger.warning("slack.unavailable", extra={"reason": reason})
+                self.health.fault("slack", reason)
+            if await self._fails_soon():
+                await asyncio.sleep(delay)
+                # What passes our questions and fails in use is tried ever less often.
+                delay = min(delay * 2, PROBE_EVERY)
+            else:
+                delay = LOOK_EVERY
+
+    async def _what_is_wrong(self) -> str | None:
+        try:
+            me = await self.slack.who_am_i()
+        except SlackError as error:
+            return str(error)
+        missing = set(needed_scopes(self.approvers)) - me.scopes
+        if me.scopes and missing:
+            scopes = ", ".join(sorted(missing))
+            return f"the app lacks the scope {scopes}: add it under OAuth & Permissions, and install the app again"
+        if not self._approvers_known:
+            self._approvers_known = await self._knows_approvers()
+        return await self.sockets.connect() if self.sockets else None
+
+    async def _fails_soon(self) -> bool:
+        """Wait for a fault, until it is time to ask Slack again."""
+        for _ in range(int(PROBE_EVERY / LOOK_EVERY)):
+            if self.health.slack_fault or (self.sockets and not await self.sockets.is_connected()):
+                return True
+            await asyncio.sleep(LOOK_EVERY)
+        return False
+
+    async def _knows_approvers(self) -> bool:
+        """Ask about each approver once: an unknown one would be noticed only when it matters."""
+        for entry in self.approvers:
+            try:
+                if entry[0] in "UW":
+                    person = await self.directory.person(entry)
+                    if person.is_deactivated:
+                        logger.warning("approver.deactivated", extra={"approver": entry})
+                elif entry[0] == "S":
+                    await self.slack.group_members(entry)
+            except SlackError as error:
+                if error.code not in {"user_not_found", "no_such_subteam"}:
+                    return False
+                raise SettingsError(
+                    f"ASSENT_APPROVERS: Slack knows no {entry} in this workspace: correct the id, or take it out"
+                ) from error
+        return True
