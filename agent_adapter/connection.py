@@ -72,7 +72,7 @@ def address_of(url: str) -> str:
     except ValueError:
         known = False
     if not known:
-        raise ServerUnreachableError("REDIS_URL is no address of a Redis: write redis://host:6379/0")
+        raise ServerUnreachableError("this is no address of a Redis: write redis://host:6379/0")
     if parts.scheme == "unix":
         return f"unix://{parts.path}"
     return f"{parts.scheme}://{parts.hostname or 'localhost'}:{parts.port or 6379}{parts.path}"

@@ -87,6 +87,7 @@ class Bot:
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
         self.slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
         bolt = AsyncApp(
+            logger=_quiet_bolt(),
             client=self.slack.repeating,
             authorize=_authorized_by(self.slack, settings.slack_bot_token),
             # Bolt's own wait for an acknowledgement polls every 10 ms; here a listener writes, acknowledges, returns.
@@ -100,6 +101,7 @@ class Bot:
             signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
         )
         await self._serve(site)
+        stack.push_async_callback(self._leave)
         self._run(self._heartbeat())
         self._compose(bolt)
         self.health.mend("redis")
@@ -146,7 +148,7 @@ class Bot:
             store,
             "undrawn",
             presenter.present,
-            lease=2 * settings.lease_seconds,
+            lease=settings.lease_seconds,
             sweep=settings.sweep_seconds,
         )
         falling_due = Worker(
@@ -194,6 +196,10 @@ class Bot:
         finally:
             await redis.aclose()
 
+    async def _leave(self) -> None:
+        with contextlib.suppress(AgentAdapterError):
+            await self.store.heartbeat(self.process, alive=False)
+
     async def _heartbeat(self) -> None:
         while True:
             try:
@@ -206,6 +212,13 @@ class Bot:
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self._stack.push_async_callback(end_task, asyncio.create_task(work))
+
+
+def _quiet_bolt() -> logging.Logger:
+    """Keep Bolt's errors only: it warns at each start that SLACK_BOT_TOKEN is ignored, which it is not."""
+    bolt = logging.getLogger("slack_bolt")
+    bolt.setLevel(logging.ERROR)
+    return bolt
 
 
 def _authorized_by(slack: SlackClient, token: str) -> Callable[[], Awaitable[AuthorizeResult]]:

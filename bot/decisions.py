@@ -69,17 +69,16 @@ class Decisions:
             decision=decision,
         )
 
-    async def decide(
-        self, state: ApprovalState, user: str, channel: str, decisions: Mapping[int, Decision]
-    ) -> Answer:
+    async def decide(self, state: ApprovalState, user: str, decisions: Mapping[int, Decision]) -> Answer:
         """Record one person's decision on some actions of a record.
 
         Raises:
             PersonUnknownError: when Slack does not say who they are.
             StoreUnavailableError: when Redis did not answer in time.
         """
-        kind = next(iter(decisions.values())).type
-        verdict = await self.judge(state, user, channel, kind)
+        index, decision = next(iter(decisions.items()))
+        kind = decision.type
+        verdict = await self.judge(state, user, channel_of(state, index), kind)
         if not verdict.allowed:
             logger.info(
                 "click.refused", extra={"interrupt_id": state.id, "user": user, "reason": verdict.sentence}
@@ -115,34 +114,36 @@ class Decisions:
         return Answer(len(lost) < len(outcomes), told(newest, lost))
 
     async def decide_all(
-        self,
-        state: ApprovalState,
-        user: str,
-        channel: str,
-        verb: str,
-        place: int,
-        *,
-        message: str | None = None,
+        self, state: ApprovalState, user: str, verb: str, place: int, *, message: str | None = None
     ) -> Answer:
         """Approve or reject whatever is still open at one place and allows it.
 
         Raises:
+            PersonUnknownError: when Slack does not say who they are.
             StoreUnavailableError: when Redis did not answer in time.
         """
         decision: Decision = ApproveDecision() if verb == "approve_all" else RejectDecision(message=message)
+        asked = places(state)[place]
         meant = [
             index
-            for index in bulk_actions(state, places(state)[place], decision.type)
+            for index in bulk_actions(state, asked, decision.type)
             if is_posted(state, place, index) and not first_objection(state, user, {index: decision})
         ]
-        if not meant:
-            return Answer(False, f"Nothing here is open that you could {decision.type}.")
-        return await self.decide(state, user, channel, dict.fromkeys(meant, decision))
+        if meant:
+            return await self.decide(state, user, dict.fromkeys(meant, decision))
+        if any(_same(state.actions[index], user, decision) for index in asked.actions):
+            return Answer(True)
+        return Answer(False, f"Nothing here is open that you could {decision.type}.")
 
 
 def places(state: ApprovalState) -> Sequence[Place]:
     """Give the places where an interrupt is asked."""
     return state.admission.places if state.admission else ()
+
+
+def channel_of(state: ApprovalState, index: int) -> str:
+    """Give the channel where an action is asked: its members are meant by the approver `channel`."""
+    return next((place.channel for place in places(state) if index in place.actions), "")
 
 
 def first_objection(state: ApprovalState, user: str, decisions: Mapping[int, Decision]) -> str:

@@ -51,8 +51,8 @@ class Pacing:
         return int(
             await self._scripts(
                 "take_turn",
-                [key, f"{key}:held", f"{key}:urgent"],
-                [limit.calls, limit.window, int(urgent), secrets.token_hex(6)],
+                [key, f"{key}:held", f"{key}:urgent", f"{key}:queue"],
+                [limit.calls, limit.window, int(urgent), secrets.token_hex(6), int(limit is POSTS)],
             )
         )
 

@@ -1,9 +1,10 @@
 """Who somebody is, as Slack says: looked up through a short cache, never guessed."""
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from bot.slack_client import SlackClient
 
@@ -33,6 +34,7 @@ class Directory:
     def __init__(self, slack: SlackClient) -> None:
         self._slack = slack
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
+        self._asking: dict[tuple[str, str], asyncio.Task[object]] = {}
 
     @property
     def team(self) -> str:
@@ -79,12 +81,22 @@ class Directory:
             is_stranger=bool(user.get("is_stranger")),
         )
 
-    async def _fresh(self, name: tuple[str, str], ask: Callable[[], Awaitable[_T]]) -> _T:
+    async def _fresh(self, name: tuple[str, str], ask: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         kept = self._kept.get(name)
         if kept and time.monotonic() - kept[0] < FRESH_FOR:
-            return kept[1]  # type: ignore[return-value]  # stored under the name of its kind
-        answer = await ask()
+            return cast("_T", kept[1])
+        asking = self._asking.get(name)
+        if asking is None:
+            asking = self._asking[name] = asyncio.create_task(self._ask(name, ask()))
+        # A click that cannot wait any longer leaves the question running, and the next one finds the answer.
+        return cast("_T", await asyncio.shield(asking))
+
+    async def _ask(self, name: tuple[str, str], answer: Coroutine[Any, Any, object]) -> object:
+        try:
+            found = await answer
+        finally:
+            del self._asking[name]
         if len(self._kept) >= REMEMBERED:
             self._kept.clear()
-        self._kept[name] = (time.monotonic(), answer)
-        return answer
+        self._kept[name] = (time.monotonic(), found)
+        return found

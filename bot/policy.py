@@ -1,11 +1,14 @@
 """Who may decide what, where it is asked, until when. Pure, and every doubt is a no."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Interrupt
 from bot.people import Person
 from bot.state import Admission, Place
+
+_PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 
 VERSION = "settings-1"
 """Stands in every admission, so that a record tells by which rules it was judged."""
@@ -42,6 +45,10 @@ class Policy:
         channel = interrupt.route.channel or self.channel
         if not channel:
             return Refusal("no_channel", "the agent named no channel and ASSENT_CHANNEL is not set")
+        requester = interrupt.context.requested_by
+        if requester and not _PERSON.fullmatch(requester):
+            reason = f"context.requested_by is {requester!r}, which is no Slack user id: nobody could be kept from approving their own request"
+            return Refusal("requested_by", reason)
         if interrupt.on_expiry == "approve":
             return Refusal(
                 "policy", "on_expiry=approve is allowed by no rule: nothing is approved by silence"

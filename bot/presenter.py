@@ -188,8 +188,8 @@ class _Call:
         if ts is None:
             return await (self.make() if _is_wanted(self.state, self.part.id) else self.let_go())
         logger.info("card.adopted", extra={"interrupt_id": self.state.id, "ts": ts})
-        # What the found message shows is not known; an empty digest has it drawn anew.
-        await self._save(Shown(self.part.channel, ts, "", "open"))
+        # What the found message shows is not known; an unknown digest has it drawn anew.
+        await self._save(Shown(self.part.channel, ts, "?", "open"))
         return 0
 
     async def _post(self) -> int | None:
@@ -211,7 +211,9 @@ class _Call:
         await self.presenter.slack.update_message(
             shown.channel, shown.ts, text=self.part.text, blocks=self.part.blocks
         )
-        await self._save(self._shown(shown.channel, shown.ts))
+        if not await self._save(self._shown(shown.channel, shown.ts)):
+            # Somebody else drew while Slack took its time with us, and we may have drawn over it.
+            await self.presenter.store.doubt_part(self.state.id, self.part.id)
         await self._heard()
         return None
 
@@ -224,8 +226,11 @@ class _Call:
         if shown:
             # There is nothing left to mend on this message.
             await self._save(self._shown(shown.channel, shown.ts))
-        else:
+        elif self.state.is_open:
             await self.let_go()
+        else:
+            # Ended, and never to be shown.
+            await self._save(self._shown(self.part.channel, "?"))
         if self.state.is_open:
             await self.presenter._refuse(self.state.id, error.code, str(error))  # noqa: SLF001  # its other half
         return None

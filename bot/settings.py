@@ -38,7 +38,7 @@ class Settings(BaseSettings):
     slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
     redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
 
-    namespace: str = "assent"
+    namespace: str = Field("assent", pattern=r"^[A-Za-z0-9_.:-]{1,64}$")
     channel: str | None = None
     """Where to ask when the agent names no channel."""
     approvers: tuple[str, ...] | str = Field(min_length=1)
@@ -49,11 +49,14 @@ class Settings(BaseSettings):
     http_port: int = Field(3000, ge=0, le=65535)
     log_level: str = "INFO"
 
-    lease_seconds: float = 30.0
+    policy: str | None = None
+    """Reserved for a file of rules, which this version does not read."""
+
+    lease_seconds: float = Field(30.0, gt=0)
     """How long claimed work and one call to Slack may take before another replica takes over."""
-    sweep_seconds: float = 5.0
+    sweep_seconds: float = Field(5.0, ge=0.1)
     """How often owed work is looked for without a wake-up."""
-    slack_timeout_seconds: float = 10.0
+    slack_timeout_seconds: float = Field(10.0, gt=0)
     """How long one call to Slack may take; below the lease."""
     pace: bool = True
     """Keep Slack's rate limits by waiting; off only where nothing limits."""
@@ -61,9 +64,7 @@ class Settings(BaseSettings):
     @field_validator("approvers", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        return (
-            tuple(re.split(r"[\s,]+", value.strip())) if isinstance(value, str) and value.strip() else value
-        )
+        return tuple(filter(None, re.split(r"[\s,]+", value))) if isinstance(value, str) else value
 
     @field_validator("approvers")
     @classmethod
@@ -93,9 +94,18 @@ class Settings(BaseSettings):
             raise ValueError(str(error)) from error
         return value
 
+    @field_validator("policy")
+    @classmethod
+    def _no_policy_yet(cls, value: str | None) -> str | None:
+        if value:
+            raise ValueError("this version reads no policy file: take it out, or its rules would be missed")
+        return None
+
     @field_validator("slack_api_url")
     @classmethod
     def _slash(cls, value: str) -> str:
+        if not value.startswith(("https://", "http://")):
+            raise ValueError(f"{value!r} is no address: write https://slack.com/api/, or leave it out")
         # slack_sdk joins the method's name to it as it stands.
         return value if value.endswith("/") else f"{value}/"
 
@@ -156,6 +166,8 @@ def load_settings(env_file: str | None = ".env") -> Settings:
         return Settings(_env_file=env_file)
     except OSError as error:
         raise SettingsError(f"{error.filename}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"a file named by a …_FILE variable is not UTF-8 text: {error.reason}") from error
     except ValidationError as error:
         raise SettingsError("\n".join(_sentence(problem) for problem in error.errors())) from error
 

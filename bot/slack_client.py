@@ -1,5 +1,6 @@
 """The only caller of Slack's Web API: what a call may raise is said here, and nothing is posted twice by a retry."""
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ class SlackClient:
 
     def __init__(self, token: str, base_url: str, session: aiohttp.ClientSession) -> None:
         self.me = Identity()
+        self._within = session.timeout.total
         # slack_sdk's own `timeout` does nothing beside a session: the session's holds.
         self.posting = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
         self.repeating = AsyncWebClient(
@@ -226,9 +228,11 @@ class SlackClient:
         given = {name: value for name, value in arguments.items() if value not in (None, "")}
         as_query = method.startswith(("conversations.", "users.", "usergroups."))
         try:
-            answer = await client.api_call(
-                method, **({"http_verb": "GET", "params": _query(given)} if as_query else {"json": given})
-            )
+            # The limit of a call with its repetitions, so that none outlives the lease it is made under.
+            async with asyncio.timeout(self._within):
+                answer = await client.api_call(
+                    method, **({"http_verb": "GET", "params": _query(given)} if as_query else {"json": given})
+                )
         except SlackApiError as error:
             raise _sorted_error(method, error, str(arguments.get("channel", ""))) from error
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError, AttributeError) as error:

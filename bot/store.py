@@ -15,7 +15,7 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.contract.record import Fields, load_recorded, moment
 from agent_adapter.contract.wire import load_interrupt
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from bot.errors import StoreUnavailableError
 from bot.ids import PartId
 from bot.state import Admission, ApprovalState, Shown
@@ -75,7 +75,12 @@ class ApprovalStore:
         """
         lane = self.keys.lane_for(interrupt_id)
         req, card, now = await read_hashes(self._redis, lane, interrupt_id, self._address)
-        return read_state(req, card, now=now) if "body" in req else None
+        if "body" not in req:
+            return None
+        state = read_state(req, card, now=now)
+        if state.id != interrupt_id:
+            raise InvalidRequestError(f"{interrupt_id} holds the interrupt {state.id}")
+        return state
 
     async def admit(self, state: ApprovalState, admission: Admission, *, life: int | None = None) -> None:
         """Fix what judges every click. The first one stands.
@@ -179,16 +184,19 @@ class ApprovalStore:
             False when the lease went to somebody else.
         """
         card = self.keys.lane_for(interrupt_id).card(interrupt_id)
-        text = (
-            encode([shown.channel, shown.ts, shown.digest, shown.stage]) if shown else "-" if forget else ""
-        )
+        text = f"{shown.channel} {shown.ts} {shown.stage} {shown.digest}" if shown else "-" if forget else ""
         return bool(await self.scripts("card_drawn", [card], [str(part), owner, text]) == "drawn")
+
+    async def doubt_part(self, interrupt_id: str, part: PartId) -> None:
+        """Note that nobody knows what Slack shows of one message, so that it is drawn anew."""
+        card = self.keys.lane_for(interrupt_id).card(interrupt_id)
+        await self.scripts("doubt_part", [card], [str(part)])
 
     async def mark_read(self, state: ApprovalState, index: int, user: str, pages: int) -> None:
         """Note how many pages of an action this person was shown, in order."""
         card = self.keys.lane_for(state.id).card(state.id)
         mark = f"{state.actions[index].fingerprint}:{pages}"
-        await self._guarded(self._redis.hset(card, f"seen:{index}:{user}", mark))
+        await self.scripts("mark_read", [card], [index, user, mark])
 
     async def notice(self, interrupt_id: str, sentence: str) -> None:
         """Tell whoever waits why nothing happens; an empty sentence takes it back."""
@@ -196,10 +204,10 @@ class ApprovalStore:
         await self.scripts("notice", [lane.req(interrupt_id), lane.card(interrupt_id)],
                             [interrupt_id, sentence, lane.prefix])  # fmt: skip
 
-    async def heartbeat(self, process: str) -> None:
-        """Say in every lane that this bot lives."""
+    async def heartbeat(self, process: str, *, alive: bool = True) -> None:
+        """Say in every lane that this bot lives, or that it has ended."""
         for lane in self.keys.all_lanes():
-            await self.scripts("heartbeat", [lane.bots], [process])
+            await self.scripts("heartbeat", [lane.bots], [process, int(alive)])
 
     async def owed(self) -> dict[str, int]:
         """Count the owed work by kind, over all lanes."""
@@ -238,10 +246,15 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         resumed_at=moment(req["resumed"]) if "resumed" in req else None,
         withdraw_asked=req.get("withdraw"),
         notice=card.get("notice"),
-        shown={PartId.parse(name): Shown(*decode(text)) for name, text in _prefixed(card, "part:")},
+        shown={PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         begun=frozenset(PartId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
     )
+
+
+def _shown(text: str) -> Shown:
+    channel, ts, stage, digest = text.split(" ")
+    return Shown(channel, ts, digest, stage)  # type: ignore[arg-type]  # only we write it
 
 
 def _prefixed(card: Fields, prefix: str) -> list[tuple[str, str]]:

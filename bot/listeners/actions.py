@@ -9,9 +9,9 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import AgentAdapterError
-from bot.decisions import Decisions
+from bot.decisions import Decisions, channel_of, places
 from bot.errors import PersonUnknownError, SlackError, StoreUnavailableError
-from bot.ids import BULK_VERBS, PAGE
+from bot.ids import BULK_VERBS, PAGE, PartId
 from bot.listeners.payloads import Click, parse_click
 from bot.rendering.modals import (
     render_edit_view,
@@ -56,11 +56,9 @@ class Buttons:
                 return
             if click.verb == "approve":
                 decisions = {click.number: ApproveDecision()}
-                answer = await self.decisions.decide(state, click.user, click.channel, decisions)
+                answer = await self.decisions.decide(state, click.user, decisions)
             else:
-                answer = await self.decisions.decide_all(
-                    state, click.user, click.channel, click.verb, click.number
-                )
+                answer = await self.decisions.decide_all(state, click.user, click.verb, click.number)
         except PersonUnknownError:
             self._tell(click, WHO_ARE_YOU)
             return
@@ -103,10 +101,12 @@ class Buttons:
             # Anybody who sees the card may read what it says.
             return ""
         decision = click.verb.removesuffix("_all")
-        verdict = await self.decisions.judge(state, click.user, click.channel, decision)
+        is_bulk = click.verb in BULK_VERBS
+        channel = places(state)[click.number].channel if is_bulk else channel_of(state, click.number)
+        verdict = await self.decisions.judge(state, click.user, channel, decision)
         if not verdict.allowed:
             return verdict.sentence
-        if click.verb not in BULK_VERBS and not state.is_open_at(click.number):
+        if not is_bulk and not state.is_open_at(click.number):
             return told(state, [click.number])
         return ""
 
@@ -137,11 +137,22 @@ class Buttons:
 
 
 def _is_there(state: ApprovalState, click: Click) -> bool:
+    """Whether this button is one of ours, on a message of this very card: a copy elsewhere decides nothing."""
     if click.verb == PAGE:
         return True
-    if click.verb in BULK_VERBS:
-        return state.admission is not None and 0 <= click.number < len(state.admission.places)
-    return 0 <= click.number < len(state.actions)
+    count = len(places(state)) if click.verb in BULK_VERBS else len(state.actions)
+    return 0 <= click.number < count and (click.view is not None or _is_on_card(state, click))
+
+
+def _is_on_card(state: ApprovalState, click: Click) -> bool:
+    if any((shown.channel, shown.ts) == (click.channel, click.ts) for shown in state.shown.values()):
+        return True
+    # A message can be pressed before its post was noted.
+    return any(
+        place.channel == click.channel and PartId(number, part) not in state.shown
+        for number, place in enumerate(places(state))
+        for part in range(len(place.parts) + 1)
+    )
 
 
 def _form(state: ApprovalState, click: Click) -> dict[str, Any]:

@@ -49,15 +49,16 @@ class Forms:
     async def _reply(self, state: ApprovalState, submission: Submission) -> dict[str, Any]:
         if submission.form == "reject_all":
             answer = await self.decisions.decide_all(
-                state, submission.user, submission.meta.channel, "reject_all", submission.meta.index,
+                state,
+                submission.user,
+                "reject_all",
+                submission.meta.index,
                 message=parse_words(dict(submission.view)),
-            )  # fmt: skip
+            )
             return _closing(answer)
         decision = _decision(state, submission)
         if not isinstance(decision, dict):
-            answer = await self.decisions.decide(
-                state, submission.user, submission.meta.channel, {submission.meta.index: decision}
-            )
+            answer = await self.decisions.decide(state, submission.user, {submission.meta.index: decision})
             return _closing(answer)
         return decision
 

@@ -80,3 +80,48 @@ async def test_an_agent_names_channel_and_thread(start_bot, slack, client):
     await dana.press(card, "approve:0")
 
     assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_slack_not_saying_who_somebody_is_decides_nothing(start_bot, slack, client):
+    """When people cannot be looked up, a click is refused and can be repeated, and a form keeps what was typed."""
+    await start_bot(approvers="S0OPS")
+    dana = Someone(slack, "U0DANA")
+    reviewing = review(client)
+    card = await dana.card()
+    form = await dana.opened(card, "reject:0")
+    await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
+    await slack.fault("usergroups.users.list", "error", error="fatal_error", times=None)
+    await dana.press(card, "approve:0")
+    await dana.told("Slack did not say who you are")
+    kept = await dana.fill(form, reason="no")
+    assert kept["result"] == "errors"
+    await slack.clear_faults()
+    await dana.fill(form, reason="no")
+
+    assert (await reviewing).decisions[0].message == "no"
+
+
+async def test_a_copy_of_a_button_elsewhere_decides_nothing(start_bot, slack, client, playground):
+    """A genuine button value in another message, even of our own app, is no card of this record."""
+    bot = await start_bot(approvers="channel")
+    noor = Someone(slack, "U0NOOR")
+    reviewing = review(client)
+    card = await noor.card()
+    forged = [{"type": "actions", "block_id": "x", "elements": [button_of(card, "approve:0")]}]
+    await slack.channel("C0SHARED", members=["U0BOT", "U0NOOR"])
+    ts = (await bot.slack.posting.chat_postMessage(channel="C0SHARED", text="Lunch?", blocks=forged))["ts"]
+    await slack.click("U0NOOR", "C0SHARED", ts, "approve:0")
+    await noor.told("no longer kept")
+    await noor.fill(await noor.opened(card, "reject:0"))
+
+    assert (await reviewing).decisions[0].type == "reject"
+
+
+def button_of(card, action_id):
+    return next(
+        e
+        for b in card["blocks"]
+        if b["type"] == "actions"
+        for e in b["elements"]
+        if e["action_id"] == action_id
+    )

@@ -171,19 +171,6 @@ async def test_the_requester_may_not_approve_but_may_reject(client, people):
     assert (await reviewing).decisions[0].type == "reject"
 
 
-async def test_slack_not_saying_who_somebody_is_decides_nothing(client, people, slack):
-    """When people cannot be looked up, a click is refused and can be repeated."""
-    reviewing = review(client)
-    card = await people["dana"].card()
-    await slack.fault("users.info", "error", error="fatal_error", times=4)
-    await people["dana"].press(card, "approve:0")
-    await people["dana"].told("Slack did not say who you are")
-    await slack.clear_faults()
-    await people["dana"].press(card, "approve:0")
-
-    assert (await reviewing).decisions[0].type == "approve"
-
-
 async def test_an_expired_card_says_so_and_has_no_buttons(client, people):
     """At the deadline open actions are rejected, and a late click is told so."""
     reviewing = review(client, expires_in=timedelta(seconds=1))
