@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format faults bench up lock clean
+.PHONY: help demo test check format faults bench doctor up lock clean
 
 help:     ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+: .*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ faults: .venv/dev.ok     ## Kills and races in their full counts, under 20 minut
 
 bench: .venv/dev.ok     ## Measure against the floors, in one run
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+doctor: .venv/demo.ok     ## Check settings, Redis, Slack, channel and approvers
+	@$(BIN)/python -m bot doctor
 
 up: .venv/demo.ok     ## Run the bot with the settings of .env
 	@$(BIN)/python -m bot

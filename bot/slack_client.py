@@ -64,9 +64,9 @@ class Identity:
 class SlackClient:
     """Posts with one client that never retries, and everything that may be repeated with one that does."""
 
-    def __init__(self, token: str, base_url: str, session: aiohttp.ClientSession) -> None:
+    def __init__(self, token: str, base_url: str, session: aiohttp.ClientSession, *, within: float = 10.0) -> None:
         self.me = Identity()
-        self._within = session.timeout.total
+        self._within = within
         # slack_sdk's own `timeout` does nothing beside a session: the session's holds.
         self.posting = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
         self.repeating = AsyncWebClient(

@@ -29,7 +29,7 @@ async def test_agent_text_is_only_ever_literal(start_bot, slack, client, text):
     action, config = an_action("pay", {text: text, "nested": {"list": [text]}}, description=text)
     odd, odd_config = an_action(text[:100], {"n": 1})
     request = HITLRequest(action_requests=(action, odd), review_configs=(config, odd_config))
-    context = Context(title=text, links=(Link(label=text, url=text),), subagent=text, requested_by=text)
+    context = Context(title=text, links=(Link(label=text, url=text),), subagent=text, requested_by="U0NOOR")
     reviewing = asyncio.create_task(client.review(request, context=context))
 
     card = await dana.card("2 actions need approval")

@@ -98,10 +98,10 @@ def test_errors_of_our_own_keep_their_words(capsys):
 
 
 @pytest.mark.parametrize(
-    "library", ["slack_sdk.web.async_client", "slack_bolt.AsyncApp", "aiohttp.access", "redis"]
+    "library", ["slack_sdk.web.async_client", "slack_sdk.socket_mode.aiohttp", "aiohttp.access", "redis"]
 )
 def test_libraries_are_never_heard_below_warning(capsys, library):
-    """slack_sdk logs whole messages at DEBUG, and Bolt gives its loggers the level of the root."""
+    """slack_sdk logs whole messages at DEBUG."""
     set_up_logging("DEBUG", pretty=False)
     logger = logging.getLogger(library)
 

@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agent_adapter import ApprovalClient, HITLRequest, Interrupt, Resume
 from agent_adapter.connection import end_task
@@ -19,13 +19,14 @@ from bot.playground.client import Control
 from bot.playground.inputs import complete
 from bot.rendering.message import render_card
 from bot.settings import Settings, variable_of
-from bot.state import ApprovalState
+from bot.state import ApprovalState, Stage
 from bot.store import ApprovalStore
 from tests.conftest import until
 from tests.support.people import buttons
 
 CHANNEL = "C0APPROVALS"
 Json = dict[str, Any]
+_T = TypeVar("_T")
 
 
 def rounds(small: int, full: int) -> int:
@@ -120,22 +121,41 @@ async def watching(slack: Control) -> AsyncIterator[Watcher]:
     await end_task(following)
 
 
+async def eventually(probe: Callable[[], Awaitable[_T | None]], *, within: float = 20.0) -> _T:
+    """Look again and again until something is found, and give it.
+
+    Raises:
+        TimeoutError: when it never is.
+    """
+    async with asyncio.timeout(within):
+        while True:
+            if found := await probe():
+                return found
+            await asyncio.sleep(0.02)
+
+
 async def settled_card(
-    store: ApprovalStore, watcher: Watcher, interrupt_id: str, *, within: float = 20.0
+    store: ApprovalStore,
+    watcher: Watcher,
+    interrupt_id: str,
+    *,
+    stage: Stage | None = None,
+    within: float = 20.0,
 ) -> ApprovalState:
-    """Wait until Slack shows an interrupt exactly as its record is; give the record.
+    """Wait until Slack shows an interrupt exactly as its record is, and both have come so far; give the record.
 
     Raises:
         TimeoutError: when it never does.
     """
-    async with asyncio.timeout(within):
-        while True:
-            with contextlib.suppress(ServerUnreachableError):
-                state = await store.load(interrupt_id)
-                assert state is not None
-                if watcher.agrees(state):
-                    return state
-            await asyncio.sleep(0.02)
+
+    async def agreed() -> ApprovalState | None:
+        with contextlib.suppress(ServerUnreachableError):
+            state = await store.load(interrupt_id)
+            if state and watcher.agrees(state) and stage in {None, state.stage}:
+                return state
+        return None
+
+    return await eventually(agreed, within=within)
 
 
 async def nothing_owed(store: ApprovalStore, *, within: float = 20.0) -> None:
@@ -144,9 +164,11 @@ async def nothing_owed(store: ApprovalStore, *, within: float = 20.0) -> None:
     Raises:
         TimeoutError: when some stays.
     """
-    async with asyncio.timeout(within):
-        while any((await store.owed()).values()):
-            await asyncio.sleep(0.05)
+
+    async def all_done() -> bool:
+        return not any((await store.owed()).values())
+
+    await eventually(all_done, within=within)
 
 
 class Process:

@@ -1,0 +1,44 @@
+"""Several replicas of the bot between one stand-in and one Redis, in this process or in processes that can be killed."""
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
+
+from agent_adapter.connection import freeze_meta, open_redis
+from bot.playground.client import Control
+from bot.playground.server import Playground
+from bot.store import ApprovalStore
+from tests.conftest import settings_for
+from tests.support.faults import Process, Watcher, environment_of, watching
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
+    """The records, to look at."""
+    redis = open_redis(redis_url)
+    yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
+    await redis.aclose()
+
+
+@pytest.fixture
+async def watcher(slack: Control) -> AsyncIterator[Watcher]:
+    """Somebody who sees everything in Slack."""
+    async with watching(slack) as watcher:
+        yield watcher
+
+
+@pytest.fixture
+def bot_process(playground: Playground, redis_url: str, tmp_path) -> Iterator[Callable[..., Process]]:
+    """Start a bot as a process of its own: `bot_process(setting=…)`; it may not be ready yet."""
+    started, numbers = [], itertools.count()
+
+    def start(**changed: object) -> Process:
+        environment = environment_of(settings_for(playground, redis_url, **changed))
+        process = Process("tests.support.faults_bot", environment, tmp_path / f"bot-{next(numbers)}.log")
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()

@@ -1,0 +1,126 @@
+"""Agents that ask and people who decide, while a test breaks things between them."""
+
+import asyncio
+import contextlib
+import random
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from agent_adapter import ApprovalClient, Interrupt, Resume
+from agent_adapter.errors import ServerUnreachableError
+from bot.playground.client import Control
+from bot.playground.errors import ControlError
+from bot.store import ApprovalStore
+from tests.conftest import until
+from tests.support.builders import an_action
+from tests.support.faults import CHANNEL, Json, Watcher, asking, settled_card, take
+
+PEOPLE = ("U0DANA", "U0ERIK", "U0MIRA")
+
+
+class Flow:
+    """Batches of two actions. People press again what Slack showed as failed, until it is accepted."""
+
+    def __init__(
+        self, client: ApprovalClient, slack: Control, store: ApprovalStore, watcher: Watcher
+    ) -> None:
+        self.client, self.slack, self.store, self.watcher = client, slack, store, watcher
+        self._busy: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def run(self, batches: int, *, at_once: int = 10) -> None:
+        """Send so many batches through: each agent gets what people were shown as accepted, each has one right card."""
+        free = asyncio.Semaphore(at_once)
+
+        async def one(number: int) -> None:
+            async with free, asyncio.timeout(120):
+                await self._batch(number)
+
+        async with asyncio.TaskGroup() as group:
+            for number in range(batches):
+                group.create_task(one(number))
+
+    async def _batch(self, number: int) -> None:
+        actions = [an_action("pay", {"to": f"al-{number}-{index}"}) for index in range(2)]
+        interrupt = self.client.interrupt(asking(*actions))
+        agent = asyncio.create_task(self._ask(interrupt))
+        await self.watcher.card(interrupt.id, within=60)
+        await asyncio.sleep(random.uniform(0, 1))
+        meant = random.choices(["approve", "reject"], [3, 1], k=len(actions))
+        people = random.sample(PEOPLE, len(actions))
+        await asyncio.gather(
+            *(
+                self._approve(user, interrupt.id, index)
+                if decision == "approve"
+                else self._reject(user, interrupt.id, index)
+                for index, (user, decision) in enumerate(zip(people, meant, strict=True))
+            )
+        )
+        resume = await agent
+        assert [decision.type for decision in resume.decisions if decision] == meant
+        assert [record.decided_by for record in resume.records if record] == people
+        # The note that the run went on may come later than the run's end.
+        state = await settled_card(self.store, self.watcher, interrupt.id, stage="resumed", within=60)
+        assert [recorded.decided_by for recorded in state.recorded if recorded] == people
+
+    async def _ask(self, interrupt: Interrupt) -> Resume:
+        while True:
+            with contextlib.suppress(ServerUnreachableError):
+                return await take(self.client, interrupt)
+            await asyncio.sleep(0.2)
+
+    async def _approve(self, user: str, interrupt_id: str, index: int) -> None:
+        while answer := await self._press(user, interrupt_id, f"approve:{index}"):
+            if answer["ack"]["ok"]:
+                return
+            await asyncio.sleep(0.2)
+
+    async def _reject(self, user: str, interrupt_id: str, index: int) -> None:
+        # Nobody has two forms in front of them.
+        async with self._busy[user]:
+            form = await self._open(user, interrupt_id, f"reject:{index}")
+            while form:
+                answer = await self.slack.submit(user, form["id"], {"words": "not now"})
+                if answer["result"] in {"clear", "closed"}:
+                    return
+                await asyncio.sleep(0.2)
+
+    async def _open(self, user: str, interrupt_id: str, button: str) -> Json | None:
+        while await self._press(user, interrupt_id, button):
+            with contextlib.suppress(TimeoutError):
+                await until(lambda: self.watcher.form(user, interrupt_id), within=1.5)
+                return self.watcher.form(user, interrupt_id)
+            await asyncio.sleep(0.2)
+        return None
+
+    async def _press(self, user: str, interrupt_id: str, button: str) -> Json | None:
+        """Press; `None` when the button is gone, because a click shown as failed was stored all the same."""
+        [card] = self.watcher.cards(interrupt_id)
+        with contextlib.suppress(ControlError):
+            return await self.slack.click(user, CHANNEL, card["ts"], button)
+        return None
+
+
+@asynccontextmanager
+async def breaking(
+    break_something: Callable[[], Awaitable[Any]], *, pauses: Sequence[float]
+) -> AsyncIterator[list[Any]]:
+    """Break something again and again while the body runs, with pauses within these bounds between; give what was broken."""
+    broken: list[Any] = []
+    enough = asyncio.Event()
+
+    async def go_on() -> None:
+        while not enough.is_set():
+            # To its end, so that nothing is left half broken.
+            broken.append(await break_something())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(random.uniform(*pauses)):
+                    await enough.wait()
+
+    task = asyncio.create_task(go_on())
+    try:
+        yield broken
+    finally:
+        enough.set()
+        await task

@@ -1,0 +1,219 @@
+"""A bot that dies between any two of its steps: no interrupt without a card, none with two."""
+
+import asyncio
+import contextlib
+import random
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter.connection import end_task
+from bot.app import Bot, running
+from tests.conftest import settings_for, until
+from tests.faults.flow import Flow, breaking
+from tests.support.builders import an_action
+from tests.support.faults import asking, eventually, nothing_owed, rounds, settled_card
+from tests.support.people import buttons
+
+QUICK = {"lease_seconds": 0.6, "slack_timeout_seconds": 0.5, "sweep_seconds": 0.2}
+
+
+class MortalBot:
+    """A replica that dies once Slack has taken a card and before the record has it."""
+
+    def __init__(self, settings):
+        self.bot = Bot(settings)
+        self.died = asyncio.Event()
+
+    async def start(self):
+        await self.bot.start()
+        self.bot.store.card_drawn = self._die
+        await until(lambda: self.bot.health.ready)
+
+    async def _die(self, *_args, **_kwargs):
+        self.died.set()
+        # The dead do not return, and do not clean up either.
+        await asyncio.Event().wait()
+
+    async def bury(self):
+        """Take it away as the system does: nothing that it was about to do is done."""
+        await asyncio.gather(*map(end_task, self.bot.drawing._running.values()), return_exceptions=True)
+        with contextlib.suppress(asyncio.CancelledError):
+            await self.bot.stop()
+
+
+@pytest.mark.timeout(900)
+async def test_death_between_post_and_save_leaves_one_card(client, store, watcher, playground, redis_url):
+    """Whoever takes over finds the message in Slack and goes on with it."""
+    settings = settings_for(playground, redis_url, **QUICK)
+    for _ in range(rounds(10, 100) // 5):
+        async with asyncio.timeout(30):
+            unsaved = [await die_over_a_new_interrupt(client, settings) for _ in range(5)]
+            assert not any([(await store.load(interrupt_id)).shown for interrupt_id in unsaved])
+
+            async with running(settings):
+                await nothing_undrawn(store)
+
+            for interrupt_id in unsaved:
+                [card] = watcher.cards(interrupt_id)
+                state = await settled_card(store, watcher, interrupt_id)
+                assert [shown.ts for shown in state.shown.values()] == [card["ts"]]
+
+
+async def die_over_a_new_interrupt(client, settings, **asked):
+    mortal = MortalBot(settings)
+    await mortal.start()
+    interrupt_id = await client.publish(client.interrupt(asking(an_action()), **asked))
+    await mortal.died.wait()
+    await mortal.bury()
+    return interrupt_id
+
+
+@pytest.mark.parametrize("ending", ["withdrawn", "expired"])
+async def test_card_of_a_dead_bot_is_ended_with_its_interrupt(
+    ending, client, store, watcher, playground, redis_url
+):
+    """It was posted and not saved, and nobody needs it any more: it is found all the same, and loses its buttons."""
+    settings = settings_for(playground, redis_url, **QUICK)
+    async with asyncio.timeout(30):
+        interrupt_id = await die_over_a_new_interrupt(client, settings, expires_in=timedelta(seconds=2))
+        if ending == "withdrawn":
+            await client.withdraw(interrupt_id, "plans changed")
+        else:
+            await asyncio.sleep(2)
+        async with running(settings):
+            await nothing_owed(store)
+
+        state = await settled_card(store, watcher, interrupt_id)
+        assert state.status == ending
+        assert len(state.shown) == 1
+        assert buttons(watcher.cards(interrupt_id)[0]) == []
+
+
+async def test_channel_that_is_gone_after_a_death_is_told_to_the_agent(
+    client, slack, store, playground, redis_url
+):
+    """Whether a card was posted cannot be looked up any more: the agent hears why, and nothing is tried for ever."""
+    settings = settings_for(playground, redis_url, **QUICK)
+    async with asyncio.timeout(30):
+        interrupt_id = await die_over_a_new_interrupt(client, settings)
+        await slack.fault("conversations.history", "error", error="channel_not_found", times=None)
+        async with running(settings):
+            assert (await client.wait(interrupt_id)).code == "channel_not_found"
+            await nothing_owed(store)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("widened", [("delay", 0.4), ("accept_then_drop", 0.0)])
+async def test_killed_process_leaves_one_card(widened, bot_process, client, slack, store, watcher):
+    """The same with a process that is killed at any moment while it posts."""
+    kind, seconds = widened
+    interrupt_ids = []
+    for _ in range(rounds(3, 10)):
+        await slack.fault("chat.postMessage", kind, seconds=seconds, times=4)
+        doomed = bot_process(**QUICK)
+        await connected(slack, sockets=2)
+        interrupt_ids += [await client.publish(client.interrupt(asking(an_action()))) for _ in range(4)]
+        await asyncio.sleep(random.uniform(0.0, 0.5))
+        doomed.kill()
+        await slack.clear_faults()
+        await connected(slack, sockets=0)
+
+    bot_process(**QUICK)
+    await nothing_undrawn(store)
+
+    for interrupt_id in interrupt_ids:
+        state = await settled_card(store, watcher, interrupt_id)
+        assert [shown.ts for shown in state.shown.values()] == [c["ts"] for c in watcher.cards(interrupt_id)]
+
+
+@pytest.mark.timeout(300)
+async def test_bot_frozen_beyond_its_lease_leaves_one_card(bot_process, client, slack, store, watcher):
+    """A process that sleeps while it posts and wakes up after another took over takes its own message away."""
+    sleeper, other = bot_process(**QUICK), None
+    await connected(slack, sockets=2)
+    for _ in range(rounds(2, 20)):
+        async with asyncio.timeout(30):
+            await slack.fault("chat.postMessage", "delay", seconds=random.uniform(0.0, 0.3))
+            interrupt_id = await client.publish(client.interrupt(asking(an_action())))
+            await asyncio.sleep(random.uniform(0.0, 0.2))
+            sleeper.freeze()
+            other = bot_process(**QUICK)
+            await watcher.card(interrupt_id)
+            await asyncio.sleep(random.uniform(0.0, 1.5))
+            sleeper.thaw()
+            await nothing_undrawn(store)
+            state = await settled_card(store, watcher, interrupt_id)
+            [card] = watcher.cards(interrupt_id)
+            assert [shown.ts for shown in state.shown.values()] == [card["ts"]]
+            other.kill()
+
+
+async def nothing_undrawn(store):
+    async def all_drawn():
+        return not (await store.owed())["undrawn"]
+
+    await eventually(all_drawn)
+
+
+async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack, store, watcher):
+    """It comes while whoever took over is posting: the message that the record knows stays, the other one goes."""
+    stalled = await start_bot(**QUICK)
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    post, claim = stalled.slack.post_message, stalled.store.claim_work
+
+    async def post_late(*args, **kwargs):
+        reached.set()
+        await go_on.wait()
+        return await post(*args, **kwargs)
+
+    async def claim_late(*args, **kwargs):
+        if reached.is_set():
+            await go_on.wait()
+        return await claim(*args, **kwargs)
+
+    stalled.slack.post_message, stalled.store.claim_work = post_late, claim_late
+    async with asyncio.timeout(30):
+        interrupt_id = await client.publish(client.interrupt(asking(an_action())))
+        await reached.wait()
+        await slack.fault("chat.postMessage", "delay", seconds=0.4)
+        await start_bot(**QUICK)
+        await eventually(lambda: fault_was_met(slack))
+        go_on.set()
+        await watcher.card(interrupt_id)
+        await nothing_undrawn(store)
+
+        await until(lambda: len(watcher.cards(interrupt_id)) == 1)
+        state = await settled_card(store, watcher, interrupt_id)
+        assert [shown.ts for shown in state.shown.values()] == [watcher.cards(interrupt_id)[0]["ts"]]
+
+
+@pytest.mark.timeout(900)
+async def test_bots_killed_at_random_lose_nothing(bot_process, client, slack, store, watcher):
+    """Two replicas, one of them always dying: every agent gets what was clicked, on one card, and nothing stays owed."""
+    patient = {"lease_seconds": 2.0, "slack_timeout_seconds": 1.0}
+    replicas = [bot_process(**patient) for _ in range(2)]
+
+    async def kill_some():
+        await connected(slack, sockets=4)
+        for which in random.choice([(0,), (1,), (0, 1)]):
+            replicas[which].kill()
+            replicas[which] = bot_process(**patient)
+
+    flow = Flow(client, slack, store, watcher)
+    async with breaking(kill_some, pauses=(0.2, 1.0)) as killed:
+        await flow.run(rounds(30, 300))
+
+    await nothing_owed(store)
+    assert len(killed) > 1
+
+
+async def connected(slack, *, sockets):
+    async def so_many():
+        return (await slack.state())["sockets"] == sockets
+
+    await eventually(so_many, within=30)
+
+
+async def fault_was_met(slack):
+    return not (await slack.state())["faults"]

@@ -1,0 +1,114 @@
+"""Deciding and expiring at the same moment, and a bot that was away when the time was up."""
+
+import asyncio
+import random
+from datetime import timedelta
+
+import pytest
+
+from bot.playground.errors import ControlError
+from tests.conftest import until
+from tests.support.builders import an_action
+from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.timeout(900)
+async def test_click_at_the_deadline_decides_or_expires(start_bot, client, slack, store, watcher):
+    """Decided or expired, never both; record, card and agent say the same, and so does what the person hears."""
+    for _ in range(2):
+        await start_bot(sweep_seconds=0.1)
+    outcomes = []
+    for _ in range(rounds(30, 300) // 30):
+        async with asyncio.timeout(30):
+            # Some well before, some after, and many that nobody could tell.
+            moments = [-1.0, -0.5, 0.02, 0.05, *(random.uniform(-0.1, 0.01) for _ in range(26))]
+            outcomes += await asyncio.gather(*(press_at(m, client, slack, store, watcher) for m in moments))
+    assert {"decided", "expired"} == set(outcomes)
+    await nothing_owed(store)
+
+
+async def press_at(moment, client, slack, store, watcher):
+    """Press so many seconds after the deadline; give how it ended."""
+    interrupt = client.interrupt(asking(an_action()), expires_in=2 * SECOND)
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    state = await store.load(interrupt.id)
+    left = (state.deadline - state.now).total_seconds()
+    await asyncio.sleep(left + moment)
+    try:
+        pressed = (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+    except ControlError:
+        # The card said that it is over before the person could press.
+        pressed = False
+
+    resume = await agent
+    state = await settled_card(store, watcher, interrupt.id)
+
+    assert resume.status == state.status
+    assert state.stage == "resumed"
+    if resume.status == "decided":
+        assert pressed
+        assert (resume.decisions[0].type, state.recorded[0].decided_by) == ("approve", "U0DANA")
+        assert resume.records[0].decided_at < state.deadline
+    else:
+        assert (resume.status, resume.decisions[0].type, state.recorded[0]) == ("expired", "reject", None)
+        assert "Expired" in watcher.cards(interrupt.id)[0]["text"]
+    return resume.status
+
+
+async def test_person_who_pressed_too_late_is_told_so(start_bot, client, slack, store, watcher):
+    """The card still had its buttons: nothing is recorded, and the person reads why."""
+    await start_bot(sweep_seconds=0.1)
+    await slack.fault("chat.update", "delay", seconds=0.8, times=None)
+    interrupt = client.interrupt(asking(an_action()), expires_in=2 * SECOND)
+    async with asyncio.timeout(20):
+        agent = asyncio.create_task(take(client, interrupt))
+        card = await watcher.card(interrupt.id)
+        assert (await agent).status == "expired"
+
+        assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+
+        await until(lambda: watcher.told("U0DANA"))
+        assert "expired before your decision; nothing was recorded" in watcher.told("U0DANA")[0]
+        assert (await settled_card(store, watcher, interrupt.id)).recorded == (None,)
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["agent waits", "agent is gone"])
+async def test_bot_that_comes_back_too_late_asks_nobody(waits, start_bot, client, slack, store, watcher):
+    """The agent got its rejection by itself; the record ends as expired, and no card is posted that nobody needs."""
+    interrupt = client.interrupt(asking(an_action()), expires_in=SECOND)
+    async with asyncio.timeout(30):
+        if waits:
+            resume = await take(client, interrupt)
+            assert (resume.status, resume.decisions[0].type) == ("expired", "reject")
+        else:
+            await client.publish(interrupt)
+            await asyncio.sleep(1)
+
+        await start_bot()
+        await nothing_owed(store)
+
+        state = await store.load(interrupt.id)
+        assert state.status == "expired"
+        assert watcher.all_cards() == []
+        assert (await slack.messages(CHANNEL)) == []
+
+
+async def test_deadline_that_passed_while_no_bot_ran_ends_a_card_that_was_shown(
+    start_bot, client, store, watcher, slack
+):
+    """The next bot redraws it: the buttons are gone."""
+    bot = await start_bot()
+    interrupt = client.interrupt(asking(an_action()), expires_in=2 * SECOND)
+    async with asyncio.timeout(30):
+        agent = asyncio.create_task(take(client, interrupt))
+        await watcher.card(interrupt.id)
+        await bot.stop()
+        assert (await agent).decisions[0].type == "reject"
+
+        await start_bot()
+
+        assert (await settled_card(store, watcher, interrupt.id)).status == "expired"
+        await nothing_owed(store)

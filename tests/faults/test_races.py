@@ -1,0 +1,127 @@
+"""People who decide at the same moment."""
+
+import asyncio
+import random
+
+import pytest
+
+from tests.conftest import until
+from tests.support.builders import an_action
+from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
+
+PEOPLE = ("U0DANA", "U0ERIK", "U0MIRA", "U0NOOR")
+DECISIONS = ("approve", "edit", "reject", "respond")
+
+
+@pytest.fixture
+async def bots(start_bot):
+    """Two replicas."""
+    return [await start_bot(approvers=",".join(PEOPLE)) for _ in range(2)]
+
+
+class Person:
+    """One of those who decide at once: about to press, or with the form filled in."""
+
+    def __init__(self, slack, watcher, user, decision, card, interrupt_id):
+        self.slack, self.watcher, self.user, self.decision = slack, watcher, user, decision
+        self.card, self.id = card, interrupt_id
+        self.heard = len(watcher.told(user))
+
+    async def get_ready(self):
+        """Open the form, where the decision has one."""
+        if self.decision != "approve":
+            await self.slack.click(self.user, CHANNEL, self.card["ts"], f"{self.decision}:0")
+            await until(lambda: self.watcher.form(self.user, self.id))
+
+    async def decide(self):
+        """Press, and give what Slack says about it."""
+        if self.decision == "approve":
+            return await self.slack.click(self.user, CHANNEL, self.card["ts"], "approve:0")
+        form = self.watcher.form(self.user, self.id)
+        block = "f:0" if self.decision == "edit" else "words"
+        return await self.slack.submit(self.user, form["id"], {block: f"{self.user} says"})
+
+    async def was_told(self):
+        """Give the sentence that came instead of a recorded decision: private words, or in the form's place."""
+        views = await self.slack.views(self.user)
+        if views:
+            await self.slack.close_view(self.user, views[-1]["id"], clear=True)
+            return views[-1]["blocks"][0]["text"]["text"]
+        await until(lambda: len(self.watcher.told(self.user)) > self.heard)
+        return self.watcher.told(self.user)[-1]
+
+
+@pytest.mark.usefixtures("bots")
+@pytest.mark.timeout(900)
+async def test_of_four_people_who_decide_at_once_one_wins(client, slack, store, watcher):
+    """The other three are told who decided; record, card and agent agree on it."""
+    for number in range(rounds(40, 500)):
+        interrupt = client.interrupt(asking(an_action("pay", {"to": f"al-{number}"})))
+        async with asyncio.timeout(30):
+            await race(client, slack, store, watcher, interrupt)
+
+
+async def race(client, slack, store, watcher, interrupt):
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    decisions = random.sample(DECISIONS, len(DECISIONS))
+    people = [
+        Person(slack, watcher, user, decision, card, interrupt.id)
+        for user, decision in zip(PEOPLE, decisions, strict=True)
+    ]
+    await asyncio.gather(*(person.get_ready() for person in people))
+
+    answers = await asyncio.gather(*(person.decide() for person in random.sample(people, len(people))))
+
+    resume = await agent
+    winner = resume.records[0].decided_by
+    assert all(answer["ack"]["ok"] for answer in answers)
+    for person in people:
+        if person.user == winner:
+            assert resume.decisions[0].type == person.decision
+        else:
+            assert f"by <@{winner}>" in await person.was_told()
+    state = await settled_card(store, watcher, interrupt.id)
+    assert state.recorded[0].decided_by == winner
+    assert state.recorded[0].decision == resume.decisions[0]
+    assert state.stage == "resumed"
+
+
+@pytest.mark.usefixtures("slow_bots")
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seconds", [0.3, 0.9], ids=["slow", "slower than the time-out"])
+async def test_old_picture_never_lands_on_a_new_one(seconds, client, slack, store, watcher):
+    """Decisions come faster than Slack takes edits: the card only ever goes forward, and ends as the record is."""
+    for _ in range(rounds(1, 10)):
+        async with asyncio.timeout(60):
+            interrupt = client.interrupt(asking(*(an_action(f"tool-{n}") for n in range(8))))
+            agent = asyncio.create_task(take(client, interrupt))
+            await watcher.card(interrupt.id)
+            await settled_card(store, watcher, interrupt.id)
+            await slack.fault("chat.update", "delay", seconds=seconds, times=3)
+            for number in range(8):
+                card = watcher.showing(interrupt.id, f"approve:{number}")
+                user = PEOPLE[number % len(PEOPLE)]
+                assert (await slack.click(user, CHANNEL, card["ts"], f"approve:{number}"))["ack"]["ok"]
+                await asyncio.sleep(random.uniform(0, 0.2))
+            await agent
+            await nothing_owed(store)
+            # What was sent before it has arrived by now.
+            await asyncio.sleep(seconds)
+
+            assert watcher.agrees(await store.load(interrupt.id))
+            still_open = [open_actions(text) for text in watcher.shown[watcher.cards(interrupt.id)[0]["ts"]]]
+            assert still_open == sorted(still_open, reverse=True)
+
+
+@pytest.fixture
+async def slow_bots(start_bot):
+    """Two replicas that soon lose patience with Slack."""
+    settings = {"approvers": ",".join(PEOPLE), "slack_timeout_seconds": 0.6, "lease_seconds": 0.8}
+    return [await start_bot(**settings) for _ in range(2)]
+
+
+def open_actions(headline):
+    """Read from a card how many actions are open: `3 of 8 actions need approval`."""
+    number = headline.split()[0]
+    return int(number) if number.isdigit() else 0

@@ -1,0 +1,49 @@
+"""Redis is killed and started again while agents ask and people decide."""
+
+import asyncio
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.playground.redis_server import RedisServer
+from tests.faults.flow import Flow, breaking
+from tests.support.faults import nothing_owed, rounds
+
+
+@pytest.fixture
+def mortal_redis(tmp_path: Path) -> Iterator[RedisServer]:
+    """A server of this test's own.
+
+    With `everysec` an acknowledged write may wait in the server's memory for as long as the disk's last fsync takes.
+    """
+    server = RedisServer(tmp_path / "redis", ("--appendfsync", "always"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def redis_url(mortal_redis: RedisServer) -> str:
+    """All parts of these tests use it."""
+    return mortal_redis.url
+
+
+@pytest.mark.timeout(900)
+async def test_killed_redis_loses_nothing(mortal_redis, start_bot, client, slack, store, watcher):
+    """Every click that Slack shows as accepted is in the record and reaches its agent; nothing stays owed."""
+    for _ in range(2):
+        await start_bot()
+
+    async def kill_and_restart():
+        mortal_redis.kill()
+        await asyncio.sleep(random.uniform(0, 1))
+        await asyncio.to_thread(mortal_redis.start)
+
+    flow = Flow(client, slack, store, watcher)
+    async with breaking(kill_and_restart, pauses=(0.2, 1.2)) as killed:
+        await flow.run(rounds(30, 300))
+
+    await nothing_owed(store)
+    assert len(killed) > 1

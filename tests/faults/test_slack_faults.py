@@ -1,0 +1,160 @@
+"""Slack fails in its own ways: what passes is waited for, what is final reaches the agent, what is ours turns red."""
+
+import asyncio
+
+import aiohttp
+import pytest
+
+from agent_adapter.errors import InterruptRefusedError
+from tests.conftest import until
+from tests.support.builders import an_action
+from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
+
+PASSING = [
+    {"kind": "ratelimited", "seconds": 1},
+    {"kind": "status", "status": 500},
+    {"kind": "error", "error": "fatal_error"},
+    {"kind": "drop"},
+    {"kind": "accept_then_drop"},
+    {"kind": "timeout", "seconds": 2},
+    {"kind": "delay", "seconds": 0.9},
+]
+
+WATCHED = rounds(1, 3)
+"""Seconds for which calls are counted."""
+
+
+def named(fault):
+    return " ".join(str(value) for value in fault.values())
+
+
+@pytest.fixture
+async def bot(start_bot):
+    return await start_bot(slack_timeout_seconds=0.6, lease_seconds=0.8)
+
+
+@pytest.mark.usefixtures("bot")
+@pytest.mark.parametrize("fault", PASSING, ids=named)
+async def test_passing_fault_delays_a_card_and_never_doubles_it(fault, client, slack, store, watcher):
+    """The card is posted and updated later, once, and in the end it shows what the record says."""
+    for method in ("chat.postMessage", "chat.update"):
+        await slack.fault(method, times=rounds(1, 3), **fault)
+    interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
+
+    async with asyncio.timeout(30):
+        agent = asyncio.create_task(take(client, interrupt))
+        card = await watcher.card(interrupt.id)
+        for action_id in ("approve:0", "approve:1"):
+            assert (await slack.click("U0DANA", CHANNEL, card["ts"], action_id))["ack"]["ok"]
+        resume = await agent
+
+        assert [decision.type for decision in resume.decisions] == ["approve", "approve"]
+        assert (await settled_card(store, watcher, interrupt.id)).stage == "resumed"
+        if fault["kind"] == "delay":
+            # The late call has arrived by then.
+            await asyncio.sleep(1)
+            assert watcher.agrees(await store.load(interrupt.id))
+
+
+@pytest.mark.usefixtures("bot")
+@pytest.mark.parametrize("code", ["channel_not_found", "not_in_channel", "is_archived", "msg_too_long"])
+async def test_card_that_can_never_be_posted_is_refused_with_slacks_code(code, client, slack, store):
+    """The waiting agent hears it at once, by Slack's own name for it; nothing stays owed."""
+    await slack.fault("chat.postMessage", "error", error=code, times=None)
+
+    with pytest.raises(InterruptRefusedError, match=code) as refused:
+        async with asyncio.timeout(10):
+            await client.review(asking(an_action()))
+
+    assert refused.value.code == code
+    await nothing_owed(store)
+
+
+@pytest.mark.usefixtures("bot")
+async def test_card_that_can_no_longer_be_changed_is_refused(client, slack, store, watcher):
+    """Its channel is archived between two decisions: the first one stands on the record, and nothing is resumed."""
+    interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
+    async with asyncio.timeout(10):
+        agent = asyncio.create_task(take(client, interrupt))
+        card = await watcher.card(interrupt.id)
+        await slack.channel(CHANNEL, is_archived=True)
+        await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
+
+        with pytest.raises(InterruptRefusedError, match="is_archived"):
+            await agent
+
+    state = await store.load(interrupt.id)
+    assert [recorded and recorded.decided_by for recorded in state.recorded] == ["U0DANA", None]
+    await nothing_owed(store)
+
+
+async def revoke(slack):
+    await slack.revoke_token()
+    return lambda: slack.revoke_token(revoked=False)
+
+
+async def invalidate(slack):
+    await slack.fault("*", "error", error="invalid_auth", times=None)
+    return slack.clear_faults
+
+
+@pytest.mark.parametrize(("break_token", "code"), [(revoke, "token_revoked"), (invalidate, "invalid_auth")])
+async def test_lost_token_turns_the_bot_red_and_heals_by_itself(
+    break_token, code, bot, client, slack, store, watcher, caplog
+):
+    """Records stay pending, whoever waits is told why, Slack is left alone; then the card comes as if nothing was."""
+    mend = await break_token(slack)
+    agents = [asyncio.create_task(client.review(asking(an_action(f"tool-{n}")))) for n in range(3)]
+
+    async with asyncio.timeout(50):
+        await until(lambda: code in (bot.health.slack_fault or ""))
+        async with aiohttp.ClientSession() as session, session.get(readiness(bot)) as response:
+            assert response.status == 503
+            assert code in (await response.json())["faults"]["slack"]
+        await until(
+            lambda: sum(" waits: " in text and code in text for text in caplog.messages) >= len(agents)
+        )
+        assert await calls_within(WATCHED, slack) <= 2 * WATCHED + len(agents)
+        assert not any(agent.done() for agent in agents)
+
+        await mend()
+
+        await until(lambda: len(watcher.all_cards()) == len(agents), within=40)
+        for card in watcher.all_cards():
+            assert (await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+        assert {(await agent).decisions[0].type for agent in agents} == {"approve"}
+        assert bot.health.ready
+        await nothing_owed(store)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [each for each in PASSING if each["kind"] in {"ratelimited", "status", "accept_then_drop"}],
+    ids=named,
+)
+async def test_lasting_trouble_is_no_reason_to_hurry(fault, start_bot, client, slack, watcher):
+    """While posting fails there is a try now and then, not a loop; then every card is posted once."""
+    await start_bot(pace=fault["kind"] == "ratelimited", lease_seconds=2.0)
+    await slack.fault("chat.postMessage", times=None, **fault)
+    interrupts = [client.interrupt(asking(an_action(f"tool-{n}"))) for n in range(3)]
+    for interrupt in interrupts:
+        await client.publish(interrupt)
+
+    assert await calls_within(WATCHED, slack) <= 2 * WATCHED + len(interrupts)
+
+    await slack.clear_faults()
+    for interrupt in interrupts:
+        await watcher.card(interrupt.id)
+    await asyncio.sleep(0.5)
+    assert [len(watcher.cards(interrupt.id)) for interrupt in interrupts] == [1] * len(interrupts)
+
+
+def readiness(bot):
+    return f"http://127.0.0.1:{bot.port}/readyz"
+
+
+async def calls_within(seconds, slack):
+    """Count what the bot calls while nobody does anything."""
+    before = max((call["n"] for call in await slack.calls()), default=0)
+    await asyncio.sleep(seconds)
+    return len(await slack.calls(since=before))
