@@ -83,8 +83,7 @@ class Bot:
         settings, stack = self.settings, self._stack
         redis, keys = await self._open_redis()
         self.store = ApprovalStore(redis, keys, address=address_of(settings.redis_url))
-        # Half for one try, so that a repetition fits.
-        timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds / 2)
+        timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
         self.slack = SlackClient(
             settings.slack_bot_token, settings.slack_api_url, session, within=settings.slack_timeout_seconds
