@@ -186,9 +186,7 @@ class ApprovalClient:
             InvalidRequestError: naming the place.
         """
         run = run or secrets.token_hex(16)
-        pauses = (
-            tuple(pauses) if pauses else tuple(f"action-{i}" for i in range(len(request.action_requests)))
-        )
+        pauses = tuple(pauses or ["batch"] * len(request.action_requests))
         if unknown := asking.keys() - Asking.__annotations__.keys():
             raise InvalidRequestError(
                 f"{', '.join(sorted(unknown))}: no such option; there are {', '.join(Asking.__annotations__)}"

@@ -172,22 +172,20 @@ async def end_task(task: asyncio.Task[Any]) -> None:
 
 
 async def read_hashes(
-    redis: Redis, lane: Lane, interrupt_id: str, address: str
+    scripts: "Scripts", lane: Lane, interrupt_id: str
 ) -> tuple[dict[str, str], dict[str, str], int]:
     """Read both halves of a record and the server's milliseconds, at one moment.
 
     Raises:
         ServerUnreachableError: when Redis does not answer.
     """
-    try:
-        async with redis.pipeline(transaction=True) as pipe:
-            pipe.hgetall(lane.req(interrupt_id))
-            pipe.hgetall(lane.card(interrupt_id))
-            pipe.time()
-            req, card, (seconds, micros) = await pipe.execute()
-    except (RedisError, OSError) as error:
-        raise unreachable(address, error) from error
-    return req, card, seconds * 1000 + micros // 1000
+    # One answer of strings costs half of what a transaction of three commands does.
+    req, card, now = await scripts("read", [lane.req(interrupt_id), lane.card(interrupt_id)], [])
+    return _fields(req), _fields(card), now
+
+
+def _fields(flat: Sequence[str]) -> dict[str, str]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
 class Scripts:
@@ -197,10 +195,10 @@ class Scripts:
         self._redis = redis
         self.address = address
         prelude = _read("agent_adapter.scripts", "prelude.lua")
+        own = [(package, name) for name in _names(package) if name != "prelude.lua"]
         self._scripts: dict[str, AsyncScript] = {
-            name.removesuffix(".lua"): redis.register_script(f"{prelude}\n{_read(package, name)}")
-            for name in _names(package)
-            if name != "prelude.lua"
+            name.removesuffix(".lua"): redis.register_script(f"{prelude}\n{_read(where, name)}")
+            for where, name in [*own, ("agent_adapter.scripts", "read.lua")]
         }
 
     async def __call__(self, verb: str, keys: Sequence[str], args: Iterable[str | int | float]) -> Any:

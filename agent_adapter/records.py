@@ -120,7 +120,7 @@ class Records:
             UnknownInterruptError: when there is none.
             InvalidRequestError: when it is none that this version reads.
         """
-        req, card, now = await read_hashes(self._redis, self._lane, interrupt_id, self._scripts.address)
+        req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
         if "body" not in req:
             raise self._unknown(interrupt_id)
         return Record(load_interrupt(req["body"]), req, card, now, self.grace)
@@ -134,7 +134,7 @@ class Records:
         lane = self._lane
         outcome = await self._scripts(
             "withdraw",
-            [lane.req(interrupt_id), lane.card(interrupt_id), lane.undrawn, lane.wake, lane.audit],
+            [lane.req(interrupt_id), lane.card(interrupt_id), lane.due, lane.audit],
             [interrupt_id, reason],
         )
         if outcome == "unknown":

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import secrets
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 from agent_adapter.errors import InvalidRequestError
 from bot.errors import (
@@ -29,6 +30,7 @@ FIRST_RETRY = 200
 """Milliseconds until a card is looked at again while the bot is still connecting."""
 WORKSPACE_RETRY = 2_000
 """Milliseconds until a card is looked at again while no call to Slack can succeed."""
+ASKING_AT_ONCE, LONGEST_QUEUE = 16, 8
 _GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 
 
@@ -43,9 +45,15 @@ class Presenter:
     health: Health
     lease: int
     """Milliseconds that one call may take before another replica takes over."""
+    _told_to_wait: dict[str, float] = field(default_factory=dict)
+    """When to ask for a turn again. A click in between changes what will be drawn, not when."""
 
     async def present(self, interrupt_id: str) -> int | None:
         """Draw one record; `None` when Slack agrees with it, else in how many milliseconds to come again."""
+        until_turn = self._told_to_wait.get(interrupt_id, 0.0) - time.monotonic()
+        if until_turn > 0:
+            return int(until_turn * 1000) + 1
+        self._told_to_wait.pop(interrupt_id, None)
         try:
             state = await self._ready(interrupt_id)
         except InvalidRequestError as error:
@@ -62,9 +70,6 @@ class Presenter:
         state = await self.store.load(interrupt_id)
         if state is None:
             return None
-        if state.withdraw_asked is not None and state.status in {"new", "pending"}:
-            await self.store.settle(state.id, "withdrawn", reason=state.withdraw_asked)
-            return await self.store.load(interrupt_id)
         if state.status == "new" and not state.is_past:
             admission = self.policy.admit(state.interrupt, plan_parts)
             if isinstance(admission, Refusal):
@@ -85,6 +90,9 @@ class Presenter:
             await self.store.notice(state.id, f"Slack cannot be used: {fault}")
             return WORKSPACE_RETRY
         if wait := await self._turn(state, part):
+            # The longer the queue, the less often each asks: one turn is free at a time.
+            wait *= 1 + min(len(self._told_to_wait) // ASKING_AT_ONCE, LONGEST_QUEUE)
+            self._told_to_wait[state.id] = time.monotonic() + wait / 1000
             return wait
         owner = secrets.token_hex(8)
         lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=self.lease)

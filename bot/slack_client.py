@@ -64,7 +64,9 @@ class Identity:
 class SlackClient:
     """Posts with one client that never retries, and everything that may be repeated with one that does."""
 
-    def __init__(self, token: str, base_url: str, session: aiohttp.ClientSession, *, within: float = 10.0) -> None:
+    def __init__(
+        self, token: str, base_url: str, session: aiohttp.ClientSession, *, within: float = 10.0
+    ) -> None:
         self.me = Identity()
         self._within = within
         # slack_sdk's own `timeout` does nothing beside a session: the session's holds.

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from typing import Literal
 
 from redis.asyncio import Redis
@@ -18,12 +17,12 @@ from agent_adapter.contract.wire import load_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from bot.errors import StoreUnavailableError
 from bot.ids import PartId
-from bot.state import Admission, ApprovalState, Shown
+from bot.state import Admission, ApprovalState, Place, Shown
 
 WorkSet = Literal["undrawn", "due"]
 
-# A body never changes, and is read several times for each drawing and each click.
-_interrupt = lru_cache(maxsize=256)(load_interrupt)
+REMEMBERED = 2_000
+"""Records kept as they were last read: the cards that people look at now."""
 
 
 class Outcome(StrEnum):
@@ -64,6 +63,7 @@ class ApprovalStore:
         self.keys = keys
         self._redis = redis
         self._address = address
+        self._remembered: dict[str, ApprovalState] = {}
         self.scripts = Scripts(redis, "bot.scripts", address=address)
 
     async def load(self, interrupt_id: str) -> ApprovalState | None:
@@ -74,13 +74,24 @@ class ApprovalStore:
             ServerUnreachableError: when Redis does not answer.
         """
         lane = self.keys.lane_for(interrupt_id)
-        req, card, now = await read_hashes(self._redis, lane, interrupt_id, self._address)
+        req, card, now = await read_hashes(self.scripts, lane, interrupt_id)
         if "body" not in req:
             return None
         state = read_state(req, card, now=now)
         if state.id != interrupt_id:
             raise InvalidRequestError(f"{interrupt_id} holds the interrupt {state.id}")
+        self._remembered[interrupt_id] = state
+        if len(self._remembered) > REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
         return state
+
+    def recall(self, interrupt_id: str) -> ApprovalState | None:
+        """Give a record as this process last read it, `None` when it has not lately.
+
+        What lets a person decide (the admission, what was shown, what they have read) is never taken back, so it may
+        be judged by this; whether a decision is still taken, only `record_decision` knows.
+        """
+        return self._remembered.get(interrupt_id)
 
     async def admit(self, state: ApprovalState, admission: Admission, *, life: int | None = None) -> None:
         """Fix what judges every click. The first one stands.
@@ -96,9 +107,9 @@ class ApprovalStore:
             [lane.req(state.id), lane.card(state.id), lane.due, lane.audit],
             [
                 state.id,
-                encode(admission.model_dump(mode="json")),
                 len(state.recorded),
                 "" if life is None else life,
+                *_admission_fields(admission),
             ],
         )
 
@@ -230,8 +241,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
     Raises:
         InvalidRequestError: when what is stored is no interrupt that this version reads.
     """
-    interrupt = _interrupt(req["body"])
-    admission = card.get("admission")
+    interrupt = load_interrupt(req["body"])
     return ApprovalState(
         interrupt=interrupt,
         status=card.get("status", "new"),  # type: ignore[arg-type]  # only our scripts write it
@@ -239,7 +249,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         deadline=moment(card.get("deadline", req["deadline"])),
         now=moment(now),
         recorded=tuple(load_recorded(card, i) for i in range(len(interrupt.request.action_requests))),
-        admission=Admission.model_validate(decode(admission)) if admission else None,
+        admission=_admission(card) if "policy" in card else None,
         reason=card.get("reason") or None,
         code=card.get("code") or None,
         settled_at=moment(card["settled"]) if "settled" in card else None,
@@ -249,6 +259,29 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         shown={PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         begun=frozenset(PartId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
+    )
+
+
+def _admission_fields(admission: Admission) -> list[str]:
+    # Redis keeps a hash compactly while no value is over 64 bytes.
+    fields = {"policy": admission.policy_version, "approvers": " ".join(admission.approvers)}
+    if admission.requester_may_decide:
+        fields["requester"] = "1"
+    for number, place in enumerate(admission.places):
+        fields[f"place:{number}"] = encode([place.channel, place.thread_ts, place.actions, place.parts])
+    return [part for field in fields.items() for part in field]
+
+
+def _admission(card: Fields) -> Admission:
+    places = (decode(card[name]) for name in sorted(card) if name.startswith("place:"))
+    return Admission(
+        policy_version=card["policy"],
+        approvers=tuple(card["approvers"].split()),
+        requester_may_decide="requester" in card,
+        places=tuple(
+            Place(channel=channel, thread_ts=thread_ts, actions=actions, parts=parts)
+            for channel, thread_ts, actions, parts in places
+        ),
     )
 
 

@@ -11,6 +11,9 @@ from bot.store import ApprovalStore, Work, WorkSet
 
 logger = logging.getLogger(__name__)
 
+CLAIM_AT_MOST = 0.1
+"""Seconds between two claims: what changes meanwhile is drawn once. Slack takes far fewer calls than this allows."""
+
 Handler = Callable[[str], Awaitable[int | None]]
 """Does the work of one id; `None` when it is done, else in how many milliseconds to come again."""
 
@@ -52,6 +55,7 @@ class Worker:
                 more = False
             if not more:
                 await self._rest()
+            await asyncio.sleep(min(CLAIM_AT_MOST, self._sweep))
 
     async def drain(self) -> None:
         """Finish what is held."""

@@ -16,7 +16,8 @@ class Keys:
                                                     `w:<process>` who waits, `withdraw` the reason,
                                                     `fence` `claim_by` `claim_until`, `resumed` `resumed_by`
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
-                                                    `status` `reason` `code` `deadline` `admission` `open` `settled`,
+                                                    `status` `reason` `code` `deadline` `open` `settled`,
+                                                    admission: `policy` `approvers` `requester` `place:<n>`,
                                                     `d:<i>` decision, `t:<i>` token, `at:<i>` when,
                                                     `seen:<i>:<user>` pages read,
                                                     `part:<place>:<n>` what Slack shows, `lease:<place>:<n>`

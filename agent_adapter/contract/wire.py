@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -110,6 +111,7 @@ def dump_interrupt(interrupt: Interrupt) -> str:
     return text
 
 
+@lru_cache(maxsize=64)  # a body never changes, and is read again at every click and wake-up
 def load_interrupt(text: str | bytes) -> Interrupt:
     """Read a stored interrupt.
 

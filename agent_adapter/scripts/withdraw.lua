@@ -1,6 +1,6 @@
 -- Ask the bot to withdraw a record that is still open.
 --
--- KEYS  1 req  2 card  3 undrawn  4 wake  5 audit
+-- KEYS  1 req  2 card  3 due  4 audit
 -- ARGV  1 id  2 reason
 -- Returns 'asked' | 'unknown' | the status it already ended with
 
@@ -13,7 +13,7 @@ if status and status ~= 'pending' then
 end
 if redis.call('HSETNX', KEYS[1], 'withdraw', ARGV[2]) == 1 then
   local at = now()
-  owe(KEYS[3], KEYS[4], ARGV[1], at)
-  audit(KEYS[5], at, 'withdraw_asked', ARGV[1])
+  redis.call('ZADD', KEYS[3], text(at), ARGV[1])
+  audit(KEYS[4], at, 'withdraw_asked', ARGV[1])
 end
 return 'asked'

@@ -9,7 +9,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import AgentAdapterError
-from bot.decisions import Decisions, channel_of, places
+from bot.decisions import Answer, Decisions, channel_of, places
 from bot.errors import PersonUnknownError, SlackError, StoreUnavailableError
 from bot.ids import BULK_VERBS, PAGE, PartId
 from bot.listeners.payloads import Click, parse_click
@@ -49,16 +49,13 @@ class Buttons:
 
     async def _approve(self, click: Click) -> None:
         """Raise when it is not stored: Slack then shows the person that the click failed."""
+        store = self.decisions.store
         try:
-            state = await self.decisions.store.load(click.interrupt_id)
-            if state is None or not _is_there(state, click):
-                self._tell(click, OUTDATED)
-                return
-            if click.verb == "approve":
-                decisions = {click.number: ApproveDecision()}
-                answer = await self.decisions.decide(state, click.user, decisions)
-            else:
-                answer = await self.decisions.decide_all(state, click.user, click.verb, click.number)
+            known = store.recall(click.interrupt_id) if click.verb == "approve" else None
+            answer = await self._answer(click, known)
+            if not answer.recorded:
+                # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
+                answer = await self._answer(click, await store.load(click.interrupt_id))
         except PersonUnknownError:
             self._tell(click, WHO_ARE_YOU)
             return
@@ -67,6 +64,13 @@ class Buttons:
             raise StoreUnavailableError(str(error)) from error
         if answer.sentence:
             self._tell(click, answer.sentence)
+
+    async def _answer(self, click: Click, state: ApprovalState | None) -> Answer:
+        if state is None or not _is_there(state, click):
+            return Answer(False, OUTDATED)
+        if click.verb == "approve":
+            return await self.decisions.decide(state, click.user, {click.number: ApproveDecision()})
+        return await self.decisions.decide_all(state, click.user, click.verb, click.number)
 
     async def _open(self, click: Click) -> None:
         try:

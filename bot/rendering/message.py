@@ -67,7 +67,7 @@ class Part:
     @property
     def digest(self) -> str:
         """Name what is shown: equal digests look equal."""
-        return hashlib.sha256(encode([self.text, self.blocks]).encode()).hexdigest()
+        return hashlib.sha256(encode([self.text, self.blocks]).encode()).hexdigest()[:24]
 
 
 def plan_parts(interrupt: Interrupt, actions: Sequence[int] | None = None) -> tuple[tuple[int, ...], ...]:

@@ -1,7 +1,8 @@
 -- Fix, before the first drawing, what will judge every click.
 --
 -- KEYS  1 req  2 card  3 due  4 audit
--- ARGV  1 id  2 admission  3 number of actions  4 the policy's deadline in milliseconds from publication, or ''
+-- ARGV  1 id  2 number of actions  3 the policy's deadline in milliseconds from publication, or ''
+--       4.. fields of the admission and their values
 -- Returns 'admitted' | 'known' | 'unknown'
 
 local created, deadline = unpack(redis.call('HMGET', KEYS[1], 'created', 'deadline'))
@@ -12,10 +13,10 @@ if redis.call('HEXISTS', KEYS[2], 'status') == 1 then
   return 'known'
 end
 deadline = tonumber(deadline)
-if ARGV[4] ~= '' then
-  deadline = math.min(deadline, created + ARGV[4])
+if ARGV[3] ~= '' then
+  deadline = math.min(deadline, created + ARGV[3])
 end
-redis.call('HSET', KEYS[2], 'status', 'pending', 'admission', ARGV[2], 'open', ARGV[3], 'deadline', text(deadline))
+redis.call('HSET', KEYS[2], 'status', 'pending', 'open', ARGV[2], 'deadline', text(deadline), unpack(ARGV, 4))
 redis.call('ZADD', KEYS[3], text(deadline), ARGV[1])
 audit(KEYS[4], now(), 'admitted', ARGV[1])
 return 'admitted'

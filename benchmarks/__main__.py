@@ -1,0 +1,85 @@
+"""`python -m benchmarks`: measure everything in one run and print the table. Quote its ratios, not its times."""
+
+import argparse
+import asyncio
+import pstats
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import uvloop
+
+from benchmarks import approvals, clicks, waiting
+from benchmarks.figures import table
+from benchmarks.slack import Slack
+
+
+async def measure(rounds: int, *, quick: bool) -> str:
+    """Run all of it, and write what was found."""
+    plan = clicks.Plan(slow_seconds=3, fast_seconds=2, burst=900) if quick else clicks.Plan()
+    window, count = (30.0, 20_000) if quick else (60.0, 100_000)
+    async with Slack().running() as slack:
+        # Both only wait for a minute, so they wait together.
+        told("idle agent; approvals with Slack's limits on")
+        still, shown = await asyncio.gather(waiting.idle(window), approvals.measure(window))
+        told("10,000 waiting")
+        many = await waiting.crowd()
+        told(f"{count:,} pending")
+        beside = await waiting.pending(slack, count, rounds)
+        found = []
+        for number in range(1, rounds + 1):
+            told(f"clicks, round {number} of {rounds}")
+            found.append(await clicks.one_round(slack, plan))
+    rows = [*clicks.rows(found), *waiting.rows(still, many, beside, count), *approvals.rows(shown)]
+    return f"{table(rows)}\n\nCPU a click, us: {_cpu(found)}"
+
+
+def _cpu(rounds: list[dict[str, dict[str, float]]]) -> str:
+    costs = {name: [found[name]["cpu"] for found in rounds] for name in rounds[0] if "cpu" in rounds[0][name]}
+    return ", ".join(f"{name} {median(values):.0f}" for name, values in costs.items())
+
+
+def profile(*, over_socket: bool) -> None:
+    """Print where the bot spends its time during 2,400 clicks."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "bot.prof"
+        uvloop.run(_profiled(found, over_socket=over_socket))
+        pstats.Stats(str(found)).sort_stats("cumulative").print_stats(
+            r"/(bot|agent_adapter|slack_bolt|logging)/", 40
+        )
+
+
+async def _profiled(found: Path, *, over_socket: bool) -> None:
+    clicks_made = clicks.Plan().burst
+    async with (
+        Slack().running() as slack,
+        clicks.stage("bot", slack, clicks_made, over_socket=over_socket, profile=found) as made,
+    ):
+        await made.burst(clicks_made)
+
+
+def told(what: str) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}\n")
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="What the bot costs, against floors."
+    )
+    asked.add_argument("--rounds", type=int, help="of clicks; 5, or 1 with --quick")
+    asked.add_argument("--quick", action="store_true", help="a look in two minutes, not to be quoted")
+    asked.add_argument(
+        "--profile", choices=["http", "socket"], help="where the bot's time goes, and nothing else"
+    )
+    options = asked.parse_args()
+    if options.profile:
+        return profile(over_socket=options.profile == "socket")
+    rounds = options.rounds or (1 if options.quick else 5)
+    sys.stdout.write(f"{uvloop.run(measure(rounds, quick=options.quick))}\n")
+    return None
+
+
+if __name__ == "__main__":
+    main()

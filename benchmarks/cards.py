@@ -1,0 +1,197 @@
+"""The card that is pressed: three actions, about 4.5 KB of JSON with the click around it. And records in bulk."""
+
+import json
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from urllib.parse import quote_plus
+
+from redis import Redis
+
+from agent_adapter.connection import open_redis
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
+from agent_adapter.contract.identity import interrupt_id
+from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.wire import dump_interrupt
+from bot.ids import PartId
+from bot.policy import Policy
+from bot.rendering.message import plan_parts, render_card
+from bot.state import Admission, Shown
+from bot.store import ApprovalStore, read_state
+
+AGENT = "bench"
+ACTIONS = 3
+CHANNEL = "C0APPROVALS"
+REVIEWER = "U0DANA"
+APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
+TS = "1790000000.000100"
+PART = PartId(0, 0)
+LIFE = 3_600_000
+NAMESPACE = "assent"
+KEYS = Keys(NAMESPACE)
+LANE = KEYS.lane_for(AGENT)
+PER_PIPELINE = 500
+
+
+def request(actions: int = ACTIONS) -> HITLRequest:
+    """Give a batch of refunds."""
+    calls = [
+        ActionRequest(
+            name="refund_payment",
+            args={
+                "payment_id": f"pay_8Kq2Lx{index:04d}",
+                "amount_cents": 12_900 + index,
+                "currency": "EUR",
+                "reason": "The parcel came back",
+            },
+        )
+        for index in range(actions)
+    ]
+    configs = [
+        ReviewConfig(action_name="refund_payment", allowed_decisions=("approve", "reject")) for _ in calls
+    ]
+    return HITLRequest(action_requests=tuple(calls), review_configs=tuple(configs))
+
+
+def interrupt(actions: int = ACTIONS) -> Interrupt:
+    """Give an interrupt of a run of its own."""
+    run, pauses = secrets.token_hex(16), tuple(f"action-{index}" for index in range(actions))
+    return Interrupt(
+        id=interrupt_id(AGENT, run, pauses), agent=AGENT, request=request(actions), pauses=pauses, run=run
+    )
+
+
+def admission(asked: Interrupt) -> Admission:
+    """Give what the bot fixes when it first sees this."""
+    admitted = Policy(APPROVERS, CHANNEL).admit(asked, plan_parts)
+    assert isinstance(admitted, Admission)
+    return admitted
+
+
+class Presses:
+    """Makes the payload of a press on any record's card, from one card that was really drawn."""
+
+    def __init__(self) -> None:
+        self._model = interrupt()
+        self._texts = [
+            json.dumps(_payload(self._model, index), separators=(",", ":")) for index in range(ACTIONS)
+        ]
+        self._forms = [f"payload={quote_plus(text)}" for text in self._texts]
+
+    def text(self, record: str, index: int) -> str:
+        """As Socket Mode carries it."""
+        return self._texts[index].replace(self._model.id, record)
+
+    def form(self, record: str, index: int) -> bytes:
+        """As HTTP carries it."""
+        return self._forms[index].replace(self._model.id, record).encode()
+
+
+def _payload(asked: Interrupt, index: int) -> dict[str, object]:
+    now = int(time.time() * 1000)
+    req = {"body": dump_interrupt(asked), "created": str(now), "deadline": str(now + LIFE)}
+    card = {"status": "pending", "admission": encode(admission(asked).model_dump(mode="json"))}
+    part = render_card(read_state(req, card, now=now))[0]
+    pressed = next(
+        element
+        for block in part.blocks
+        for element in block.get("elements", ())
+        if element.get("action_id") == f"approve:{index}"
+    )
+    who = {"id": REVIEWER, "username": "dana", "name": "dana", "team_id": "T0PLAY"}
+    message = {
+        "type": "message", "subtype": "bot_message", "user": "U0BOT", "bot_id": "B0PLAY", "app_id": "A0PLAY",
+        "team": "T0PLAY", "ts": TS, "text": part.text, "blocks": part.blocks,
+    }  # fmt: skip
+    return {
+        "type": "block_actions",
+        "user": who,
+        "api_app_id": "A0PLAY",
+        "token": "a-token-of-24-characters",
+        "container": {"type": "message", "message_ts": TS, "channel_id": CHANNEL, "is_ephemeral": False},
+        "trigger_id": "1234567890123.1234567890123.0123456789abcdef0123456789abcdef",
+        "team": {"id": "T0PLAY", "domain": "playground"},
+        "enterprise": None,
+        "is_enterprise_install": False,
+        "channel": {"id": CHANNEL, "name": "approvals"},
+        "message": message,
+        "state": {"values": {}},
+        "response_url": f"https://hooks.slack.com/actions/T0PLAY/1234567890123/{'k' * 24}",
+        "actions": [
+            {**pressed, "block_id": f"a:{index}:buttons", "action_ts": "1790000001.000200"},
+        ],
+    }
+
+
+def ask_in_bulk(redis: Redis, count: int) -> list[str]:
+    """Publish so many records through the real script, without a process that waits for them."""
+    model = interrupt()
+    body, ids = dump_interrupt(model), [f"{AGENT}.{secrets.token_hex(16)}" for _ in range(count)]
+    publish = _script(redis, "agent_adapter.scripts", "publish")
+    for chunk in _chunks(ids):
+        with redis.pipeline(transaction=False) as pipe:
+            for record in chunk:
+                run = record.partition(".")[2]
+                pauses = [f"{run[:30]}{index:02d}" for index in range(ACTIONS)]
+                publish(
+                    keys=[LANE.req(record), LANE.undrawn, LANE.wake, LANE.audit, *map(LANE.pause, pauses)],
+                    args=[
+                        record, run, body.replace(model.id, record).replace(model.run, run), LIFE,
+                        f"{AGENT}.gone", LANE.prefix, " ".join(pauses), "",
+                    ],
+                    client=pipe,
+                )  # fmt: skip
+            pipe.execute()
+    return ids
+
+
+async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
+    """Admit these records and note a card for each, as the bot does after it has posted; nothing is owed then."""
+    admitted, shown = await _show_one(url, ids[0])
+    with Redis.from_url(url) as redis:
+        admit, lease, drawn = (
+            _script(redis, "bot.scripts", name) for name in ("admit", "lease_part", "card_drawn")
+        )
+        for chunk in _chunks(ids):
+            with redis.pipeline(transaction=False) as pipe:
+                for record in chunk:
+                    req, card = LANE.req(record), LANE.card(record)
+                    admit(
+                        keys=[req, card, LANE.due, LANE.audit],
+                        args=[record, admitted, ACTIONS, ""],
+                        client=pipe,
+                    )
+                    lease(keys=[card], args=[str(PART), "bench", 30_000], client=pipe)
+                    drawn(keys=[card], args=[str(PART), "bench", shown], client=pipe)
+                    pipe.zrem(LANE.undrawn, record)
+                pipe.execute()
+
+
+async def _show_one(url: str, record: str) -> tuple[str, str]:
+    """Let the bot's own store write the first one; what it wrote there holds for all."""
+    async with open_redis(url) as redis:
+        store = ApprovalStore(redis, KEYS)
+        state = await store.load(record)
+        assert state
+        await store.admit(state, admission(state.interrupt))
+        await store.lease_part(record, PART, owner="bench", lease=30_000)
+        await store.card_drawn(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 32))
+        card = await redis.hgetall(LANE.card(record))
+    return card["admission"], card[f"part:{PART}"]
+
+
+def _script(redis: Redis, package: str, verb: str):
+    texts = (("agent_adapter.scripts", "prelude"), (package, verb))
+    return redis.register_script(
+        "\n".join(
+            resources.files(where).joinpath(f"{name}.lua").read_text(encoding="utf-8")
+            for where, name in texts
+        )
+    )
+
+
+def _chunks(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + PER_PIPELINE] for start in range(0, len(ids), PER_PIPELINE))

@@ -1,0 +1,178 @@
+"""Clicks: how many a second, how soon acknowledged, how soon the agent goes on."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median, quantiles
+
+from benchmarks.cards import ACTIONS, AGENT, show_in_bulk
+from benchmarks.figures import Bound, Row
+from benchmarks.processes import Child, EndedError, app, child, private_redis
+from benchmarks.slack import (
+    Click,
+    HttpPeople,
+    NotAcknowledgedError,
+    Prepare,
+    Press,
+    Slack,
+    Timed,
+    at_once,
+    at_rate,
+)
+
+SPREAD = 20
+"""The actions of one record are pressed so many records apart, so that two presses of it are never on their way."""
+WARM_UP = 20
+AGENT_WITHIN = 15.0
+"""Seconds after the last click within which every agent must have gone on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one round does with each variant, and for how long."""
+
+    slow_rate: float = 50
+    slow_seconds: float = 4
+    fast_rate: float = 300
+    fast_seconds: float = 4
+    burst: int = 2_400
+
+
+@dataclass
+class Stage:
+    """An app with people who press and an agent that waits; each click of a floor is a record of its own."""
+
+    press: Press
+    prepare: Prepare
+    app: Child
+    agent: Child
+    actions: int
+    unused: list[str]
+    figures: dict[str, float] = field(default_factory=dict)
+
+    def clicks(self, count: float) -> list[Click]:
+        """Take fresh records for about so many clicks."""
+        records = [self.unused.pop() for _ in range(int(count / self.actions))]
+        placed = [(number + SPREAD * index, index, record) for number, record in enumerate(records)
+                  for index in range(self.actions)]  # fmt: skip
+        return [(record, index) for _, index, record in sorted(placed)]
+
+    async def warm_up(self) -> None:
+        await at_once(self.press, self.prepare, self.clicks(3 * WARM_UP), 4)
+
+    async def burst(self, count: int) -> None:
+        """Note clicks a second, 32 at once, and what each costs the app."""
+        clicks, used = self.clicks(count), self.app.cpu
+        self.figures["rate"] = await at_once(self.press, self.prepare, clicks, 32)
+        self.figures["cpu"] = 1e6 * (self.app.cpu - used) / len(clicks)
+
+    async def steady(self, rate: float, seconds: float) -> None:
+        """Note when clicks were acknowledged, and when the agent went on after the last one of a record."""
+        timed = await at_rate(self.press, self.prepare, self.clicks(rate * seconds), rate)
+        acks = [click.acked - click.sent for click in timed]
+        waits = await self._until_agent(timed)
+        self.figures[f"ack{rate:g}"] = 1000 * median(acks)
+        self.figures[f"agent{rate:g}"] = 1000 * median(waits)
+        self.figures[f"agent99-{rate:g}"] = 1000 * quantiles(waits, n=100)[98]
+
+    async def _until_agent(self, timed: Sequence[Timed]) -> list[float]:
+        last = {click.record: click.sent for click in timed}
+        async with asyncio.timeout(AGENT_WITHIN):
+            while True:
+                ran = (await self.agent.ask(report=True))["ran"]
+                if last.keys() <= ran.keys():
+                    return [ran[record] - sent for record, sent in last.items()]
+                await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def stage(
+    kind: str,
+    slack: Slack,
+    clicks: float,
+    *,
+    over_socket: bool = False,
+    redis_url: str | None = None,
+    profile: Path | None = None,
+):
+    """Set up one variant: `N`, `B`, `BS` or `bot`."""
+    over_socket = over_socket or kind == "BS"
+    async with AsyncExitStack() as stack:
+        url = redis_url or stack.enter_context(private_redis())
+        actions = ACTIONS if kind == "bot" else 1
+        count = int((clicks + 4 * WARM_UP) / actions) + 1
+        agent = await stack.enter_async_context(
+            child("-m", "benchmarks.agents", "asks" if kind == "bot" else "floor", url)
+        )
+        ids = [f"{AGENT}.{number:032x}" for number in range(count)]
+        if kind == "bot":
+            ids = (await agent.ask(count=count))["ids"]
+            await show_in_bulk(url, ids)
+        else:
+            await agent.ask(ids=ids)
+        port, process = await stack.enter_async_context(
+            app(kind, url, f"{slack.url}/api/", over_socket=over_socket, profile=profile)
+        )
+        if over_socket:
+            await slack.wait_for_sockets(1 if kind == "BS" else 2)
+            made = Stage(slack.press, slack.envelopes, process, agent, actions, ids)
+        else:
+            people = await stack.enter_async_context(HttpPeople().connected(port))
+            made = Stage(people.press, people.requests, process, agent, actions, ids)
+        try:
+            await made.warm_up()
+            yield made
+        except NotAcknowledgedError as error:
+            raise EndedError(process.said) from error
+        process.check()
+
+
+async def one_round(slack: Slack, plan: Plan) -> dict[str, dict[str, float]]:
+    """Run every variant once, in turn."""
+    slow, fast = plan.slow_rate * plan.slow_seconds, plan.fast_rate * plan.fast_seconds
+    found = {}
+    for kind in ("N", "B", "bot"):
+        both = kind != "N"
+        async with stage(kind, slack, slow + both * fast + plan.burst) as made:
+            await made.steady(plan.slow_rate, plan.slow_seconds)
+            if both:
+                await made.steady(plan.fast_rate, plan.fast_seconds)
+            await made.burst(plan.burst)
+            found[kind] = made.figures
+    for kind in ("BS", "bot"):
+        async with stage(kind, slack, plan.burst, over_socket=True) as made:
+            await made.burst(plan.burst)
+            found[f"{kind} over Socket Mode"] = made.figures
+    async with stage("bot", slack, slow) as made:
+        slack.delay = 0.1
+        await made.steady(plan.slow_rate, plan.slow_seconds)
+        slack.delay = 0.0
+        found["bot, slow Slack"] = made.figures
+    return found
+
+
+def rows(rounds: Sequence[dict[str, dict[str, float]]]) -> list[Row]:
+    """Compare ours with the floors."""
+
+    def of(variant: str, figure: str) -> list[float]:
+        return [found[variant][figure] for found in rounds]
+
+    def agent(name: str, figure: str, must: float, aim: float) -> Row:
+        return Row(
+            name, "ms", "less", Bound(must, "B"), Bound(aim, "B"), of("bot", figure), {"B": of("B", figure)}
+        )
+
+    n, b, bs = of("N", "rate"), of("B", "rate"), of("BS over Socket Mode", "rate")
+    return [
+        Row("clicks/s, 32 at once, HTTP", "", "more", Bound(1.0, "N"), Bound(0.6, "B"), of("bot", "rate"), {"N": n, "B": b}),
+        Row("clicks/s, 32 at once, Socket Mode", "", "more", Bound(0.5, "BS"), Bound(0.75, "BS"),
+            of("bot over Socket Mode", "rate"), {"BS": bs}),
+        Row("ack p50 at 50/s", "ms", "less", Bound(0.3, "N"), Bound(0.2, "N"), of("bot", "ack50"), {"N": of("N", "ack50")}),
+        agent("click to agent p50 at 50/s", "agent50", 1.5, 1.25),
+        agent("click to agent p50 at 300/s", "agent300", 1.5, 1.25),
+        agent("click to agent p99 at 300/s", "agent99-300", 2.5, 2.0),
+        Row("click to agent p50, every Slack call 100 ms", "ms", "less", Bound(1.1, "fast Slack"), Bound(1.05, "fast Slack"),
+            of("bot, slow Slack", "agent50"), {"fast Slack": of("bot", "agent50")}),
+    ]  # fmt: skip
