@@ -10,7 +10,6 @@ from urllib.parse import quote_plus
 from redis import Redis
 
 from agent_adapter.connection import open_redis
-from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.interrupt import Interrupt
@@ -20,7 +19,7 @@ from bot.ids import PartId
 from bot.policy import Policy
 from bot.rendering.message import plan_parts, render_card
 from bot.state import Admission, Shown
-from bot.store import ApprovalStore, read_state
+from bot.store import ApprovalStore, admission_fields, read_state
 
 AGENT = "bench"
 ACTIONS = 3
@@ -93,7 +92,8 @@ class Presses:
 def _payload(asked: Interrupt, index: int) -> dict[str, object]:
     now = int(time.time() * 1000)
     req = {"body": dump_interrupt(asked), "created": str(now), "deadline": str(now + LIFE)}
-    card = {"status": "pending", "admission": encode(admission(asked).model_dump(mode="json"))}
+    fields = admission_fields(admission(asked))
+    card = {"status": "pending", **dict(zip(fields[::2], fields[1::2], strict=True))}
     part = render_card(read_state(req, card, now=now))[0]
     pressed = next(
         element
@@ -135,7 +135,7 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
         with redis.pipeline(transaction=False) as pipe:
             for record in chunk:
                 run = record.partition(".")[2]
-                pauses = [f"{run[:30]}{index:02d}" for index in range(ACTIONS)]
+                pauses = [f"{run[:30]}00"]
                 publish(
                     keys=[LANE.req(record), LANE.undrawn, LANE.wake, LANE.audit, *map(LANE.pause, pauses)],
                     args=[
@@ -161,7 +161,7 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                     req, card = LANE.req(record), LANE.card(record)
                     admit(
                         keys=[req, card, LANE.due, LANE.audit],
-                        args=[record, admitted, ACTIONS, ""],
+                        args=[record, ACTIONS, "", *admitted],
                         client=pipe,
                     )
                     lease(keys=[card], args=[str(PART), "bench", 30_000], client=pipe)
@@ -170,17 +170,18 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                 pipe.execute()
 
 
-async def _show_one(url: str, record: str) -> tuple[str, str]:
+async def _show_one(url: str, record: str) -> tuple[list[str], str]:
     """Let the bot's own store write the first one; what it wrote there holds for all."""
     async with open_redis(url) as redis:
         store = ApprovalStore(redis, KEYS)
         state = await store.load(record)
         assert state
-        await store.admit(state, admission(state.interrupt))
+        admitted = admission(state.interrupt)
+        await store.admit(state, admitted)
         await store.lease_part(record, PART, owner="bench", lease=30_000)
-        await store.card_drawn(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 32))
+        await store.card_drawn(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 24))
         card = await redis.hgetall(LANE.card(record))
-    return card["admission"], card[f"part:{PART}"]
+    return admission_fields(admitted), card[f"part:{PART}"]
 
 
 def _script(redis: Redis, package: str, verb: str):

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import secrets
-import time
 from dataclasses import dataclass, field
 
 from agent_adapter.errors import InvalidRequestError
@@ -16,7 +15,7 @@ from bot.errors import (
 )
 from bot.health import NOT_YET, Health
 from bot.ids import PartId
-from bot.pacing import Pacing
+from bot.pacing import Pacing, Queue
 from bot.policy import Policy, Refusal
 from bot.rendering.limits import SlackLimitError, check_message
 from bot.rendering.message import Part, plan_parts, render_card
@@ -30,7 +29,6 @@ FIRST_RETRY = 200
 """Milliseconds until a card is looked at again while the bot is still connecting."""
 WORKSPACE_RETRY = 2_000
 """Milliseconds until a card is looked at again while no call to Slack can succeed."""
-ASKING_AT_ONCE, LONGEST_QUEUE = 16, 8
 _GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 
 
@@ -45,15 +43,16 @@ class Presenter:
     health: Health
     lease: int
     """Milliseconds that one call may take before another replica takes over."""
-    _told_to_wait: dict[str, float] = field(default_factory=dict)
-    """When to ask for a turn again. A click in between changes what will be drawn, not when."""
+    _queue: Queue = field(default_factory=Queue)
 
     async def present(self, interrupt_id: str) -> int | None:
         """Draw one record; `None` when Slack agrees with it, else in how many milliseconds to come again."""
-        until_turn = self._told_to_wait.get(interrupt_id, 0.0) - time.monotonic()
-        if until_turn > 0:
-            return int(until_turn * 1000) + 1
-        self._told_to_wait.pop(interrupt_id, None)
+        if left := self._queue.remaining(interrupt_id):
+            return left
+        known = self.store.recall(interrupt_id)
+        if known and known.is_shown and (closed := self.pacing.edits_closed()):
+            # Only an edit can be owed: it needs no look at the record to be told to wait.
+            return self._queue.join(interrupt_id, closed)
         try:
             state = await self._ready(interrupt_id)
         except InvalidRequestError as error:
@@ -90,10 +89,7 @@ class Presenter:
             await self.store.notice(state.id, f"Slack cannot be used: {fault}")
             return WORKSPACE_RETRY
         if wait := await self._turn(state, part):
-            # The longer the queue, the less often each asks: one turn is free at a time.
-            wait *= 1 + min(len(self._told_to_wait) // ASKING_AT_ONCE, LONGEST_QUEUE)
-            self._told_to_wait[state.id] = time.monotonic() + wait / 1000
-            return wait
+            return self._queue.join(state.id, wait)
         owner = secrets.token_hex(8)
         lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=self.lease)
         if lease.outcome == "busy":

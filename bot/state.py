@@ -91,6 +91,8 @@ class ApprovalState:
     """The agent's reason for a withdrawal that is not applied yet."""
     notice: str | None = None
     """What whoever waits was told about why nothing happens."""
+    fingerprints: tuple[str, ...] = ()
+    """Of the actions, where whoever read the record knows them already."""
     shown: Mapping[PartId, Shown] = field(default_factory=dict)
     begun: frozenset[PartId] = frozenset()
     """Messages about which a call to Slack was begun and its end not noted."""
@@ -110,12 +112,18 @@ class ApprovalState:
                 zip(
                     request.action_requests,
                     request.review_configs,
-                    action_fingerprints(request),
+                    self.fingerprints or action_fingerprints(request),
                     self.recorded,
                     strict=True,
                 )
             )
         )
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether every message of its card is there."""
+        places = self.admission.places if self.admission else ()
+        return bool(places) and len(self.shown) == sum(len(place.parts) + 1 for place in places)
 
     @property
     def is_past(self) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from redis.asyncio import Redis
@@ -11,6 +12,7 @@ from redis.exceptions import RedisError
 
 from agent_adapter.connection import Scripts, read_hashes, unreachable
 from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.contract.record import Fields, load_recorded, moment
 from agent_adapter.contract.wire import load_interrupt
@@ -109,7 +111,7 @@ class ApprovalStore:
                 state.id,
                 len(state.recorded),
                 "" if life is None else life,
-                *_admission_fields(admission),
+                *admission_fields(admission),
             ],
         )
 
@@ -256,13 +258,20 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         resumed_at=moment(req["resumed"]) if "resumed" in req else None,
         withdraw_asked=req.get("withdraw"),
         notice=card.get("notice"),
+        fingerprints=_fingerprints(req["body"]),
         shown={PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         begun=frozenset(PartId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
     )
 
 
-def _admission_fields(admission: Admission) -> list[str]:
+@lru_cache(maxsize=512)
+def _fingerprints(body: str) -> tuple[str, ...]:
+    return action_fingerprints(load_interrupt(body).request)
+
+
+def admission_fields(admission: Admission) -> list[str]:
+    """Write an admission as fields of the card: name, value, name, value, …"""
     # Redis keeps a hash compactly while no value is over 64 bytes.
     fields = {"policy": admission.policy_version, "approvers": " ".join(admission.approvers)}
     if admission.requester_may_decide:

@@ -1,10 +1,9 @@
 -- Give a turn within a rate limit, evenly once a fifth of the limit is used, so that nobody starves after a burst.
 --
--- KEYS  1 turns of the last window  2 held  3 urgent: somebody urgent waits  4 queue: how many were told to wait
--- ARGV  1 calls  2 window in milliseconds  3 1 when urgent  4 name of this turn  5 1 to spread those who wait
+-- KEYS  1 turns of the last window  2 held  3 urgent: somebody urgent waits
+-- ARGV  1 calls  2 window in milliseconds  3 1 when urgent  4 name of this turn
 -- Returns milliseconds to wait, 0 to go
 
-local LONGEST = 60000
 local at = now()
 local calls, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 local wait = math.max(0, redis.call('PTTL', KEYS[2]))
@@ -28,14 +27,6 @@ wait = math.ceil(wait)
 if wait > 0 then
   if ARGV[3] == '1' then
     redis.call('SET', KEYS[3], '1', 'PX', wait + 100)
-  end
-  if ARGV[5] == '1' then
-    -- A backlog comes back one by one, rather than all at once for one free turn.
-    local before = redis.call('INCR', KEYS[4]) - 1
-    if before == 0 then
-      redis.call('PEXPIRE', KEYS[4], wait)
-    end
-    wait = math.min(wait + math.ceil(before * window / calls), LONGEST)
   end
   return wait
 end
