@@ -111,7 +111,7 @@ def test_what_is_no_address_is_said_so_without_repeating_it(url: str):
     """A misspelt address may hold a password, so only its form is told."""
     with pytest.raises(ServerUnreachableError) as caught:
         address_of(url)
-    assert str(caught.value) == "REDIS_URL is no address of a Redis: write redis://host:6379/0"
+    assert str(caught.value) == "this is no address of a Redis: write redis://host:6379/0"
 
 
 async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path):
