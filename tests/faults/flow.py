@@ -81,10 +81,20 @@ class Flow:
         async with self._busy[user]:
             form = await self._open(user, interrupt_id, f"reject:{index}")
             while form:
-                answer = await self.slack.submit(user, form["id"], {"words": "not now"})
+                try:
+                    answer = await self.slack.submit(user, form["id"], {"words": "not now"})
+                except ControlError:
+                    # A form that somebody gave up waiting for has opened on top of this one after all.
+                    await self._close_all(user)
+                    form = await self._open(user, interrupt_id, f"reject:{index}")
+                    continue
                 if answer["result"] in {"clear", "closed"}:
                     return
                 await asyncio.sleep(0.2)
+
+    async def _close_all(self, user: str) -> None:
+        while views := await self.slack.views(user):
+            await self.slack.close_view(user, views[-1]["id"], clear=True)
 
     async def _open(self, user: str, interrupt_id: str, button: str) -> Json | None:
         while await self._press(user, interrupt_id, button):
