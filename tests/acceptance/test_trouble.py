@@ -1,0 +1,181 @@
+"""What people, agents and operators see when something around the bot does not work."""
+
+import asyncio
+import logging
+
+import aiohttp
+import pytest
+
+from agent_adapter import HITLRequest
+from bot.app import running
+from bot.playground.redis_server import RedisServer
+from tests.conftest import an_agent, settings_for, until
+from tests.support.builders import an_action
+from tests.support.people import Someone, words
+
+
+def review(client, **asked):
+    request, config = an_action()
+    batch = HITLRequest(action_requests=(request,), review_configs=(config,))
+    return asyncio.create_task(client.review(batch, **asked))
+
+
+@pytest.fixture(params=["socket", "http"])
+def transport(request):
+    return request.param
+
+
+@pytest.fixture
+async def mortal(tmp_path):
+    """A Redis of this test's own, which it may kill."""
+    server = RedisServer(tmp_path / "redis")
+    server.start()
+    yield server
+    server.stop()
+
+
+async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport, mortal, playground, slack):
+    """Nothing is shown as accepted that is not stored; forms keep what was typed; afterwards all goes on."""
+    changed = {"SLACK_APP_TOKEN": None} if transport == "http" else {}
+    async with (
+        running(settings_for(playground, mortal.url, **changed)) as bot,
+        an_agent(mortal.url) as client,
+    ):
+        if transport == "http":
+            playground.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+        await until(lambda: bot.health.ready)
+        dana = Someone(slack, "U0DANA")
+        reviewing = review(client)
+        card = await dana.card()
+        form = await dana.opened(card, "reject:0")
+        mortal.kill()
+
+        assert not (await dana.press(card, "approve:0"))["ack"]["ok"]
+        await dana.told("may *not* be recorded")
+        answer = await dana.fill(form, reason="no")
+        assert answer["result"] == "errors"
+        assert "Not saved" in next(iter(answer["errors"].values()))
+        await slack.close_view("U0DANA", form["id"])
+        await dana.press(card, "edit:0")
+        await dana.told("could not be opened")
+
+        mortal.start()
+        await until(lambda: bot.health.ready, within=20)
+        while not (await dana.press(card, "approve:0"))["ack"]["ok"]:
+            await asyncio.sleep(0.2)
+        assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_a_click_is_taken_while_slack_forgets_whose_token_it_is(
+    start_bot, slack, client, transport, playground
+):
+    """The bot does not ask Slack who it is for a click, so that a failing answer loses none."""
+    bot = await start_bot(**({"SLACK_APP_TOKEN": None} if transport == "http" else {}))
+    if transport == "http":
+        playground.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+    dana = Someone(slack, "U0DANA")
+    reviewing = review(client)
+    card = await dana.card()
+    await slack.fault("auth.test", "error", error="internal_error", times=None)
+
+    assert (await dana.press(card, "approve:0"))["ack"]["ok"]
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def faults_of(bot):
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer,
+    ):
+        return answer.status, (await answer.json()).get("faults", {}).get("slack", "")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"SLACK_BOT_TOKEN": "xoxb-wrong"}, "auth.test: invalid_auth (check SLACK_BOT_TOKEN)"),
+        ({"SLACK_APP_TOKEN": "xapp-wrong"}, "Socket Mode: invalid_auth: check SLACK_APP_TOKEN"),
+    ],
+)
+async def test_a_wrong_token_is_told_to_operator_and_agent(
+    playground, redis_url, client, caplog, changed, reason
+):
+    """`/readyz` is red with the reason, and so is the log of whoever waits; nothing ends."""
+    async with running(settings_for(playground, redis_url, **changed)) as bot:
+        waiting = review(client)
+        await until(lambda: "not connected yet" not in bot.health.faults.get("slack", "not connected yet"))
+
+        assert await faults_of(bot) == (503, reason)
+        await until(lambda: reason in caplog.text and "waits" in caplog.text)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+
+async def test_a_missing_scope_is_named_and_heals_when_it_is_there(playground, redis_url, slack, client):
+    """The bot says which scope to add, draws nothing meanwhile, and goes on by itself."""
+    granted = ["chat:write", "channels:read", "groups:read", "channels:history", "groups:history"]
+    await slack.set_scopes(*granted)
+    async with running(settings_for(playground, redis_url)) as bot:
+        reviewing = review(client)
+        await until(lambda: "users:read" in (bot.health.slack_fault or ""))
+        await slack.set_scopes(*granted, "users:read")
+        dana = Someone(slack, "U0DANA")
+        card = await dana.card(within=20)
+        await dana.press(card, "approve:0")
+
+        assert (await reviewing).decisions[0].type == "approve"
+        assert bot.health.ready
+
+
+async def test_a_bot_that_was_stopped_is_missed(playground, redis_url, client, caplog):
+    """A clean stop takes its heartbeat along, so that an agent hears soon that no bot runs."""
+    async with running(settings_for(playground, redis_url)) as bot:
+        await until(lambda: bot.health.ready)
+    waiting = review(client)
+
+    await until(lambda: "no bot runs in namespace 'assent'" in caplog.text)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+
+async def test_a_refusal_names_the_channel_and_the_cure(start_bot, client):
+    """What, where, and how to mend it."""
+    await start_bot()
+    with pytest.raises(
+        Exception, match=r"C0NOWHERE: check the id; into a private channel the bot must be invited"
+    ):
+        await review(client, channel="C0NOWHERE")
+
+
+async def test_a_late_edit_of_a_stalled_replica_is_drawn_over(start_bot, slack, client, caplog):
+    """Two bots; one is held up inside its edit while the other draws the end: the card ends up as the record is."""
+    caplog.set_level(logging.ERROR)
+    slow = await start_bot()
+    dana = Someone(slack, "U0DANA")
+    first, config = an_action("a")
+    second, other = an_action("b")
+    batch = HITLRequest(action_requests=(first, second), review_configs=(config, other))
+    reviewing = asyncio.create_task(client.review(batch))
+    card = await dana.card()
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    update = slow.slack.update_message
+
+    async def held_up(*args, **kwargs):
+        reached.set()
+        await go_on.wait()
+        await update(*args, **kwargs)
+
+    slow.slack.update_message = held_up
+    await dana.press(card, "approve:0")
+    await reached.wait()
+    await start_bot()
+    await dana.press(card, "approve:1")
+    await reviewing
+    await dana.card("the agent has resumed", within=20)
+    go_on.set()
+    await asyncio.sleep(0.3)
+    slow.slack.update_message = update
+
+    async with asyncio.timeout(15):
+        while "the agent has resumed" not in words((await slack.messages("C0APPROVALS"))[0]["blocks"]):
+            await asyncio.sleep(0.1)
