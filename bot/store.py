@@ -243,7 +243,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
     Raises:
         InvalidRequestError: when what is stored is no interrupt that this version reads.
     """
-    interrupt = load_interrupt(req["body"])
+    interrupt = _interrupt(req["body"])
     return ApprovalState(
         interrupt=interrupt,
         status=card.get("status", "new"),  # type: ignore[arg-type]  # only our scripts write it
@@ -265,9 +265,13 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
     )
 
 
+# A bot looks at many more records than an agent, which keeps only a few.
+_interrupt = lru_cache(maxsize=512)(load_interrupt)
+
+
 @lru_cache(maxsize=512)
 def _fingerprints(body: str) -> tuple[str, ...]:
-    return action_fingerprints(load_interrupt(body).request)
+    return action_fingerprints(_interrupt(body).request)
 
 
 def admission_fields(admission: Admission) -> list[str]:

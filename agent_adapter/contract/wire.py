@@ -111,7 +111,7 @@ def dump_interrupt(interrupt: Interrupt) -> str:
     return text
 
 
-@lru_cache(maxsize=512)  # a body never changes, and is read again at every click and wake-up
+@lru_cache(maxsize=64)  # a body never changes, and is read again at every click and wake-up
 def load_interrupt(text: str | bytes) -> Interrupt:
     """Read a stored interrupt.
 
