@@ -5,15 +5,10 @@ A click carries ids only; what they mean is read from the record.
 
 from dataclasses import dataclass
 
-VERBS = ("approve", "edit", "reject", "respond", "read")
-"""Buttons of one action: `<verb>:<index>`."""
 BULK_VERBS = ("approve_all", "reject_all")
 """Buttons of one place: `<verb>:<place>`."""
 PAGE = "page"
 """Buttons that turn the pages of a reading: `page:<number>`."""
-
-FORMS = ("edit", "reject", "respond", "read", "reject_all")
-"""Views, by `callback_id`."""
 
 EVENT_TYPE = "assent_card"
 """`metadata.event_type` of every card, so that a post that was not saved can be found again."""

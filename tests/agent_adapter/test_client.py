@@ -12,7 +12,9 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecisio
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
+    AgentAdapterError,
     ClaimedError,
+    ClaimLostError,
     ConflictError,
     ConsumedError,
     DecisionNotAllowedError,
@@ -347,3 +349,53 @@ async def test_a_wait_survives_a_restart_of_redis(tmp_path):
         assert (await waiting).decisions[0].type == "approve"
         await redis.aclose()
     server.stop()
+
+
+async def test_a_claim_that_went_to_somebody_else_ends_the_body(client: ApprovalClient, store: ApprovalStore):
+    """A process that lost its claim does not go on resuming beside the one that has it."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    req = store.keys.lane_for(interrupt_id).req(interrupt_id)
+    went_on = False
+
+    async def resume() -> None:
+        nonlocal went_on
+        async with client.resuming(interrupt_id):
+            await store._redis.hset(req, mapping={"claim_by": "another", "claim_until": "9999999999999"})
+            await asyncio.sleep(5)
+            went_on = True
+
+    with pytest.raises(ClaimLostError):
+        await asyncio.wait_for(resume(), 10)
+    assert not went_on
+
+
+async def test_whoever_waits_hears_that_the_client_was_closed(redis_url: str):
+    """Closing leaves nobody waiting for ever."""
+    async with an_agent(redis_url) as client:
+        waiting = asyncio.create_task(client.wait(await client.publish(client.interrupt(batch("a")))))
+        await asyncio.sleep(0.2)
+
+    async with asyncio.timeout(5):
+        with pytest.raises(AgentAdapterError, match="the client was closed while it waited"):
+            await waiting
+
+
+async def test_a_decision_whose_wake_up_was_lost_is_found_at_the_next_look(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """`decisions` looks at its record at every interval, so that a lost wake-up only delays."""
+    interrupt_id = await client.publish(client.interrupt(batch("a", "b")))
+    await admit(store, interrupt_id)
+    decided = client.decisions(interrupt_id)
+    first = asyncio.create_task(anext(decided))
+    await asyncio.sleep(0.2)
+    await store._redis.hdel(
+        store.keys.lane_for(interrupt_id).req(interrupt_id), f"w:{client._records.process}"
+    )
+    await decide(store, interrupt_id, 1, ApproveDecision())
+
+    async with asyncio.timeout(10):
+        assert (await first).index == 1
+    await decided.aclose()
