@@ -74,19 +74,20 @@ class Worker:
     async def _claim(self, lane: Lane, free: int) -> int:
         works = await self._store.claim_work(self._kind, lane, limit=free, lease=self._lease)
         for work in works:
-            before = self._running.get(work.interrupt_id)
-            task = asyncio.create_task(self._work(work, before))
+            if held := self._running.get(work.interrupt_id):
+                # It changed again, or takes longer than its lease: whoever is free first does it, here or elsewhere.
+                held.add_done_callback(lambda _: self.wake())
+                await self._store.finish_work(work, again_in=0)
+                continue
+            task = asyncio.create_task(self._work(work))
             self._running[work.interrupt_id] = task
             task.add_done_callback(partial(self._forget, work.interrupt_id))
         return len(works)
 
-    def _forget(self, interrupt_id: str, task: asyncio.Task[None]) -> None:
-        if self._running.get(interrupt_id) is task:
-            del self._running[interrupt_id]
+    def _forget(self, interrupt_id: str, _: asyncio.Task[None]) -> None:
+        del self._running[interrupt_id]
 
-    async def _work(self, work: Work, before: asyncio.Task[None] | None) -> None:
-        if before:
-            await asyncio.wait([before])
+    async def _work(self, work: Work) -> None:
         try:
             again_in = await self._handle(work.interrupt_id)
         except AgentAdapterError as error:

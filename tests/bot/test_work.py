@@ -169,6 +169,27 @@ async def test_an_id_is_never_handled_twice_at_once(store, owe, start):
     assert most == 1
 
 
+async def test_what_a_stalled_replica_holds_goes_to_another(store, owe, start):
+    """A replica that hangs in its work asks for it again and again, and must not keep it from the one that is free."""
+    begun, done = asyncio.Event(), []
+
+    async def hang(_: str) -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    async def handle(id: str) -> None:
+        done.append(id)
+
+    await owe("a")
+    # The stalled one looks right after each lapse of its lease, the other half a round later.
+    start(hang, lease=0.19, sweep=0.1)
+    await begun.wait()
+    await asyncio.sleep(0.1)
+    start(handle, lease=0.19, sweep=0.1)
+
+    await until(lambda: done == ["a"])
+
+
 async def test_only_so_many_at_once(store, owe, start):
     """More than fits is left to other replicas and done as places come free."""
     inside, most = 0, 0
