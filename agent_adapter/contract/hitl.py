@@ -32,6 +32,16 @@ class ReviewConfig(WireModel):
     """Plain strings: a kind that this version has not met is carried and not offered."""
     args_schema: dict[str, Any] | None = None
     """JSON Schema of the arguments, where the framework knows it."""
+    allow_always: bool = False
+    """Whether an approval or a rejection may hold for every later call of this tool in this run."""
+    effects: tuple[str, ...] = ()
+    """What decisions really do where the framework does not know them, by the names in `EFFECTS`."""
+
+
+EFFECTS = ("reject_as_answer", "answer_as_rejection", "words_only", "reject_drops_batch")
+"""What a card says beside its buttons: a rejection reaches the model as the tool's answer; an answer reaches it as a
+rejection; every decision is plain words to a program that asked in its own way; one rejection stops the whole batch. A name that
+the bot has not met is carried and not shown."""
 
 
 class HITLRequest(WireModel):
@@ -66,6 +76,8 @@ class ApproveDecision(WireModel):
     """Run the call as it was shown."""
 
     type: Literal["approve"] = "approve"
+    always: bool = False
+    """Also every later call of this tool in this run, where `allow_always` is set."""
 
 
 class EditDecision(WireModel):
@@ -81,6 +93,8 @@ class RejectDecision(WireModel):
     type: Literal["reject"] = "reject"
     message: str | None = None
     """Why, in the reviewer's words."""
+    always: bool = False
+    """Also every later call of this tool in this run, where `allow_always` is set."""
 
 
 class RespondDecision(WireModel):

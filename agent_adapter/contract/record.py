@@ -139,18 +139,21 @@ def _check(interrupt: Interrupt, recorded: Sequence[Recorded | None]) -> None:
         where = f"{interrupt.id}: decision {index + 1} ({action.name})"
         if answer.fingerprint != fingerprint:
             raise DecisionNotAllowedError(f"{where} was made about another call; nothing was resumed")
-        check_decision(answer.decision, action.name, config.allowed_decisions, where=where)
+        check_decision(answer.decision, config, where=where)
 
 
-def check_decision(decision: Any, name: str, allowed: Sequence[str], *, where: str) -> None:
+def check_decision(decision: Any, config: ReviewConfig, *, where: str) -> None:
     """Refuse a decision that the action does not allow, or an edit that changes the tool.
 
     Raises:
         DecisionNotAllowedError: with what was allowed.
     """
-    if decision.type not in allowed:
-        raise DecisionNotAllowedError(f"{where}: {decision.type} is not one of {', '.join(allowed)}")
-    if decision.type == "edit" and decision.edited_action.name != name:
+    if decision.type not in config.allowed_decisions:
+        allowed = ", ".join(config.allowed_decisions)
+        raise DecisionNotAllowedError(f"{where}: {decision.type} is not one of {allowed}")
+    if getattr(decision, "always", False) and not config.allow_always:
+        raise DecisionNotAllowedError(f"{where}: it may be decided for this call only, not for later ones")
+    if decision.type == "edit" and decision.edited_action.name != config.action_name:
         raise DecisionNotAllowedError(
             f"{where}: an edit may not change the tool to {decision.edited_action.name!r}"
         )

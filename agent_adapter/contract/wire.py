@@ -133,7 +133,10 @@ def load_interrupt(text: str | bytes) -> Interrupt:
 
 def dump_decision(decision: Decision) -> dict[str, Any]:
     """Give a decision as plain JSON values, without what was left out."""
-    return decision.model_dump(mode="python", exclude_none=decision.type == "reject")
+    value = decision.model_dump(mode="python", exclude_none=decision.type == "reject")
+    if value.get("always") is False:
+        del value["always"]
+    return value
 
 
 def load_decision(value: Any) -> Decision:

@@ -36,7 +36,7 @@ def check_answers(decisions: Sequence[Any], request: HITLRequest) -> list[Decisi
         where = f"decision {index + 1} ({action.name})"
         try:
             decision = _load(value, where)
-            check_decision(decision, action.name, config.allowed_decisions, where=where)
+            check_decision(decision, config, where=where)
             if isinstance(decision, EditDecision):
                 check_arguments(decision.edited_action.args, where=f"{where}: edited_action.args")
         except InvalidRequestError as error:
