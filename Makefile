@@ -1,18 +1,23 @@
 # What a person or CI runs here. Every target sets up what it needs in .venv first.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# SpoonAI needs 3.12; pyenv's `python3.12` may be there and refuse to run.
+PYTHON312 ?= $(shell for p in python3.12 "$$(pyenv prefix 3.12 2>/dev/null)/bin/python3.12"; do "$$p" --version >/dev/null 2>&1 && echo "$$p" && break; done)
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format faults bench doctor up lock clean
+.PHONY: help demo test test312 check format faults bench doctor up lock clean
 
 help:     ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+: .*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+: .*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/demo.ok     ## See the main job: a page to click at a terminal, a played tour without one
 	@$(BIN)/python -m bot demo
 
 test: .venv/dev.ok     ## Run the whole suite
 	@$(BIN)/python -m pytest -q $(ARGS)
+
+test312: .venv312/spoon.ok     ## Run the whole suite on Python 3.12, SpoonAI's tests too
+	@.venv312/bin/python -m pytest -q $(ARGS)
 
 check: .venv/dev.ok     ## Format, lint, types, import contracts, tests
 	@$(BIN)/ruff format --check .
@@ -41,13 +46,21 @@ lock:     ## Resolve the locked versions anew (needs uv)
 	uv pip compile pyproject.toml --group demo --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/demo.txt
 	uv pip compile pyproject.toml --group bot --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/dev.txt
+	uv pip compile pyproject.toml --group spoon --universal --python-version 3.12 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/spoon.txt
 
 clean:     ## Remove what was set up
-	rm -rf .venv .data
+	rm -rf .venv .venv312 .data
 
 # A stamp names the lock file that the environment was made from.
 .venv/%.ok: requirements/%.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing $< into .venv"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+.venv312/%.ok: requirements/%.txt
+	@test -n "$(PYTHON312)" || { echo "Python 3.12 is needed: install it, or name it: make test312 PYTHON312=…"; exit 1; }
+	@test -x .venv312/bin/python || $(PYTHON312) -m venv .venv312
+	@echo "installing $< into .venv312"
+	@.venv312/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
