@@ -154,6 +154,8 @@ def first_objection(state: ApprovalState, user: str, decisions: Mapping[int, Dec
             return told(state, [index]) if not _same(action, user, decision) else ""
         if not action.allows(decision.type):
             return f"The agent does not accept {decision.type} for action {action.number}."
+        if getattr(decision, "always", False) and not action.config.allow_always:
+            return f"The agent asks about this one call of action {action.number} only, not about later ones."
         if decision.type in {"approve", "edit"} and not was_read(state, index, user):
             return f"Action {action.number} is longer than its card: read all of it first, then decide at its end."
     return ""

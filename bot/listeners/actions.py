@@ -22,6 +22,7 @@ from bot.rendering.modals import (
     render_respond_view,
 )
 from bot.rendering.notices import NOT_OPENED, NOT_RECORDED, OUTDATED, WHO_ARE_YOU, told
+from bot.rendering.rows import ALWAYS
 from bot.slack_client import SlackClient
 from bot.state import ApprovalState
 from bot.tasks import Tasks
@@ -40,7 +41,7 @@ class Buttons:
     async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Handle one `block_actions` payload."""
         click = parse_click(body)
-        if click.verb in {"approve", "approve_all"}:
+        if click.verb in {"approve", ALWAYS, "approve_all"}:
             await self._approve(click)
             await ack()
         else:
@@ -51,7 +52,7 @@ class Buttons:
         """Raise when it is not stored: Slack then shows the person that the click failed."""
         store = self.decisions.store
         try:
-            known = store.recall(click.interrupt_id) if click.verb == "approve" else None
+            known = store.recall(click.interrupt_id) if click.verb != "approve_all" else None
             answer = await self._answer(click, known)
             if not answer.recorded:
                 # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
@@ -68,8 +69,9 @@ class Buttons:
     async def _answer(self, click: Click, state: ApprovalState | None) -> Answer:
         if state is None or not _is_there(state, click):
             return Answer(False, OUTDATED)
-        if click.verb == "approve":
-            return await self.decisions.decide(state, click.user, {click.number: ApproveDecision()})
+        if click.verb != "approve_all":
+            decision = ApproveDecision(always=click.verb == ALWAYS)
+            return await self.decisions.decide(state, click.user, {click.number: decision})
         return await self.decisions.decide_all(state, click.user, click.verb, click.number)
 
     async def _open(self, click: Click) -> None:

@@ -19,7 +19,7 @@ from bot.decisions import Answer, Decisions
 from bot.errors import PersonUnknownError, StoreUnavailableError
 from bot.listeners.payloads import Submission, parse_submission
 from bot.rendering.forms import Errors, Unchanged, parse_form
-from bot.rendering.modals import parse_words, render_notice_view
+from bot.rendering.modals import parse_always, parse_words, render_notice_view
 from bot.rendering.notices import NOT_RECORDED, NOT_SAVED, NOTHING_CHANGED, OUTDATED, WHO_ARE_YOU
 from bot.state import ApprovalState
 
@@ -70,7 +70,8 @@ def _decision(state: ApprovalState, submission: Submission) -> Decision | dict[s
         case "read":
             return ApproveDecision()
         case "reject":
-            return RejectDecision(message=parse_words(dict(submission.view)))
+            view = dict(submission.view)
+            return RejectDecision(message=parse_words(view), always=parse_always(view))
         case "respond":
             return RespondDecision(message=parse_words(dict(submission.view)) or "")
         case _:

@@ -61,15 +61,28 @@ def divider(block_id: str) -> Block:
 
 
 def button(
-    action_id: str, label: str, value: str, *, style: str | None = None, says: str | None = None
+    action_id: str,
+    label: str,
+    value: str,
+    *,
+    style: str | None = None,
+    says: str | None = None,
+    asks: Block | None = None,
 ) -> Block:
-    """A button; `says` is what a screen reader says."""
+    """A button; `says` is what a screen reader says, `asks` the question that comes before the click."""
     found: Block = {"type": "button", "action_id": action_id, "text": plain(label), "value": value}
     if style:
         found["style"] = style
     if says:
         found["accessibility_label"] = says
+    if asks:
+        found["confirm"] = asks
     return found
+
+
+def confirm(title: str, text: str, yes: str) -> Block:
+    """A question that Slack asks before it sends a click."""
+    return {"title": plain(title), "text": plain(text), "confirm": plain(yes), "deny": plain("Not yet")}
 
 
 def plain(text: str) -> Block:

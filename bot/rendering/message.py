@@ -13,6 +13,7 @@ from bot.rendering.blocks import (
     Block,
     actions,
     button,
+    confirm,
     context,
     divider,
     header,
@@ -20,7 +21,6 @@ from bot.rendering.blocks import (
     json_size,
     literal,
     literal_within,
-    plain,
     when,
     who,
 )
@@ -171,7 +171,7 @@ def _cost(action: Action, value: str) -> tuple[int, int]:
     """Bound what an action takes at any time: JSON characters and blocks."""
     call = [divider(f"a:{action.index}:divider"), *call_blocks(action)]
     foot = max(json_size(button_blocks(action, value)), _OUTCOME + _OUTCOME_TEXT)
-    return json_size(call) + foot, len(call) + 2
+    return json_size(call) + foot, len(call) + 3
 
 
 def _fits(costs: Collection[tuple[int, int]], frame: int) -> bool:
@@ -288,9 +288,16 @@ def _bulk_blocks(state: ApprovalState, number: int, place: Place) -> list[Block]
 
     buttons = []
     if len(ready) > 1:
-        approve = button(action_id("approve_all", number), label("Approve", ready), state.id, style="primary")
         which = "All actions that are still open" if standing else f"Actions {numbers(ready)}"
-        buttons.append({**approve, "confirm": _confirm(which, unread)})
+        buttons.append(
+            button(
+                action_id("approve_all", number),
+                label("Approve", ready),
+                state.id,
+                style="primary",
+                asks=_confirm(which, unread),
+            )
+        )
     if len(rejectable) > 1:
         buttons.append(
             button(action_id("reject_all", number), label("Reject", rejectable), state.id, style="danger")
@@ -311,12 +318,7 @@ def _confirm(which: str, unread: Sequence[int]) -> Block:
     text = f"{which} run as they are shown."
     if unread:
         text += f" Not approved with them, because they have to be read first: {numbers(unread)}."
-    return {
-        "title": plain("Approve them all?"),
-        "text": plain(clip(text, 300)),
-        "confirm": plain("Approve"),
-        "deny": plain("Not yet"),
-    }
+    return confirm("Approve them all?", clip(text, 300), "Approve")
 
 
 def numbers(indices: Iterable[int]) -> str:

@@ -29,6 +29,18 @@ PAGE_SIZE = 20_000
 
 _ABOVE_ANSWER = 8_000
 _WORDS, _TEXT = "words", "text"
+_ALWAYS = "always"
+_LATER_TOO: Block = {
+    "type": "input",
+    "block_id": _ALWAYS,
+    "label": plain("Later calls"),
+    "element": {
+        "type": "checkboxes",
+        "action_id": _ALWAYS,
+        "options": [{"text": plain("Reject every later call of this tool in this run too"), "value": "yes"}],
+    },
+    "optional": True,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ def render_edit_view(state: ApprovalState, index: int, *, channel: str = "", ts:
 def render_reject_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw the question why an action is rejected; the answer may stay empty."""
     action = state.actions[index]
-    blocks = [*title_blocks(action), _reason_input()]
+    blocks = [*title_blocks(action), _reason_input(), *([_LATER_TOO] if action.config.allow_always else [])]
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
     return _view("reject", f"Reject action {action.number}", blocks, meta, submit="Reject")
 
@@ -164,6 +176,11 @@ def parse_words(view: dict[str, Any]) -> str | None:
     """Read the reason or the answer that was typed, `None` when there is none."""
     value = view["state"]["values"].get(_WORDS, {}).get(_TEXT, {}).get("value")
     return value if value and value.strip() else None
+
+
+def parse_always(view: dict[str, Any]) -> bool:
+    """Tell whether the decision is meant for later calls too."""
+    return bool(view["state"]["values"].get(_ALWAYS, {}).get(_ALWAYS, {}).get("selected_options"))
 
 
 _LABELS = {"arguments": "Arguments:", "description": "The agent says:"}

@@ -13,6 +13,7 @@ from bot.rendering.blocks import (
     Block,
     actions,
     button,
+    confirm,
     context,
     json_size,
     literal,
@@ -38,6 +39,8 @@ _BUTTONS = (
     ("reject", "Reject", "danger"),
     ("respond", "Answer", None),
 )
+# One more than `_BUTTONS`, beside Approve: for every later call of this tool in the run.
+ALWAYS = "approve_always"
 _DONE = {
     "approve": "Approved",
     "edit": "Approved with changes",
@@ -50,7 +53,22 @@ _VOID = {
     "reject": "Rejected, not passed on",
     "respond": "Answered, not passed on",
 }
+_EFFECTS = {
+    "reject_as_answer": "Reject: this agent's framework knows no rejection. "
+    "The call does not run, and the model gets a sentence that says so as the tool's answer.",
+    "answer_as_rejection": "Answer: the call does not run, and the model gets your words as the reason of a rejection.",
+    "words_only": "The program that asks gets your decision as words; what it does then is its own affair.",
+    "reject_drops_batch": "Reject: this agent's framework then runs no other call of this batch either, "
+    "not even an approved one.",
+}
 _FOLLOWS = {"edit": ". Asked (-) and decided (+):", "reject": ", because:", "respond": ":"}
+
+_ASKS_ALWAYS = confirm(
+    "Approve for this run?",
+    "This call runs, and every later call of the same tool in this run goes ahead without asking, "
+    "whatever its arguments are.",
+    "Approve for this run",
+)
 
 
 def asked(interrupt: Interrupt) -> tuple[Action, ...]:
@@ -138,22 +156,40 @@ def button_blocks(action: Action, value: str) -> list[Block]:
         for verb, label, style in _BUTTONS
         if action.allows(verb) and not (unread and verb in {"approve", "edit"})
     ]
+    if action.allows("approve") and action.config.allow_always and not unread:
+        offered.insert(1, (ALWAYS, "Approve for this run", None))
     if unread or _description_is_cut(action):
         offered.append(("read", "Read all", None))
     name = safe_name(action.request)
     subject = f"action {action.number}" + (f": {name}" if name else "")
     buttons = [
-        button(action_id(verb, action.index), label, value, style=style, says=f"{label} {subject}"[:75])
+        button(
+            action_id(verb, action.index),
+            label,
+            value,
+            style=style,
+            says=f"{label} {subject}"[:75],
+            asks=_ASKS_ALWAYS if verb == ALWAYS else None,
+        )
         for verb, label, style in offered
     ]
-    return [actions(f"a:{action.index}:buttons", buttons)] if buttons else []
+    blocks = [actions(f"a:{action.index}:buttons", buttons)] if buttons else []
+    return [*blocks, *_effect_blocks(action)]
+
+
+def _effect_blocks(action: Action) -> list[Block]:
+    """Say what a decision really does, where this agent's framework does not know it."""
+    told = [_EFFECTS[effect] for effect in action.config.effects if effect in _EFFECTS]
+    return [context(f"a:{action.index}:effects", "\n".join(told))] if told else []
 
 
 def status_of(state: ApprovalState, action: Action) -> str:
     """Say in a few words how an action stands."""
     if action.recorded is not None:
         words = _VOID if is_void(state) else _DONE
-        return words.get(action.recorded.decision.type, "Decided otherwise")
+        decision = action.recorded.decision
+        later = " for this run" if getattr(decision, "always", False) else ""
+        return words.get(decision.type, "Decided otherwise") + later
     if state.is_open:
         return "Open"
     match state.status:

@@ -122,6 +122,30 @@ async def test_an_edit_that_changes_nothing_is_said_and_not_recorded(client, peo
     assert (await reviewing).decisions[0].type == "approve"
 
 
+async def test_an_approval_for_the_whole_run_reaches_the_agent(client, people):
+    """Who approves for this run says so on the card, and the agent hears it."""
+    reviewing = review(client, an_action(allow_always=True))
+    card = await people["dana"].card()
+    await people["dana"].press(card, "approve_always:0")
+
+    assert (await reviewing).decisions[0].always
+    assert "Approved for this run" in words((await people["dana"].card("has resumed"))["blocks"])
+
+
+async def test_a_rejection_for_the_whole_run_reaches_the_agent(client, people):
+    """The box in the form makes a rejection hold for later calls."""
+    reviewing = review(client, an_action("a", allow_always=True), an_action("b", allow_always=True))
+    card = await people["dana"].card()
+    await people["dana"].fill(
+        await people["dana"].opened(card, "reject:0"), reason="never", later_calls=["yes"]
+    )
+    await people["dana"].fill(await people["dana"].opened(card, "reject:1"), reason="not now")
+
+    first, second = (await reviewing).decisions
+    assert (first.message, first.always) == ("never", True)
+    assert (second.message, second.always) == ("not now", False)
+
+
 async def test_all_are_approved_at_once(client, people):
     """Approve all decides what is open and allows it."""
     reviewing = review(client, an_action("a"), an_action("b"), an_action("c"))

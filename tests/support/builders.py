@@ -21,12 +21,13 @@ def an_action(
     description: str | None = None,
     allowed: Sequence[str] = ALL_DECISIONS,
     schema: dict[str, Any] | None = None,
+    **config: Any,
 ) -> tuple[ActionRequest, ReviewConfig]:
     """Build one action with its review config."""
     given = {"to": "dana@example.com"} if args is None else dict(args)
     return (
         ActionRequest(name=name, args=given, description=description),
-        ReviewConfig(action_name=name, allowed_decisions=tuple(allowed), args_schema=schema),
+        ReviewConfig(action_name=name, allowed_decisions=tuple(allowed), args_schema=schema, **config),
     )
 
 

@@ -26,6 +26,7 @@ from tests.bot.rendering.slack_side import (
     typed_texts,
 )
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt
+from tests.support.people import words
 
 LONG = {"query": "select 1;\n" * 2_000}
 
@@ -198,6 +199,48 @@ def test_people_groups_and_channels_may_decide():
         card(a_state(approvers=["S0OPS", "channel"])).blocks
     )
     assert "<@U00007> and 2 more" in shown(card(a_state(approvers=several)).blocks)
+
+
+def test_a_decision_for_the_whole_run_is_offered_where_the_agent_can_keep_it():
+    """The button stands beside Approve, asks first, and says what it means."""
+    (part,) = render_card(a_state(an_interrupt(an_action(allow_always=True), an_action("b"))))
+    first, second = (
+        block["elements"] for block in part.blocks if block["type"] == "actions" and "a:" in block["block_id"]
+    )
+
+    assert [button["text"]["text"] for button in first][:3] == ["Approve", "Approve for this run", "Edit"]
+    assert "every later call of the same tool in this run" in first[1]["confirm"]["text"]["text"]
+    assert "Approve for this run" not in [button["text"]["text"] for button in second]
+
+
+def test_what_was_decided_for_the_whole_run_says_so():
+    """The card tells an approval of one call from one that holds on."""
+    state = a_state(
+        an_interrupt(an_action(allow_always=True), an_action("b", allow_always=True)),
+        decided={0: ApproveDecision(always=True), 1: RejectDecision(always=True)},
+    )
+
+    text = words(render_card(state)[0].blocks)
+
+    assert "Approved for this run" in text
+    assert "Rejected for this run" in text
+
+
+@pytest.mark.parametrize(
+    ("effect", "sentence"),
+    [
+        ("reject_as_answer", "Reject: this agent's framework knows no rejection."),
+        ("answer_as_rejection", "the model gets your words as the reason of a rejection"),
+        ("words_only", "gets your decision as words"),
+        ("reject_drops_batch", "then runs no other call of this batch"),
+    ],
+)
+def test_a_card_says_what_a_decision_really_does(effect, sentence):
+    """Where a framework lacks a decision, the words beside the buttons say what happens in its place."""
+    (part,) = render_card(a_state(an_interrupt(an_action(effects=(effect, "of-a-later-version")))))
+
+    assert sentence in words(part.blocks)
+    assert "of-a-later-version" not in words(part.blocks)
 
 
 def test_bulk_buttons_stand_under_several_open_actions():

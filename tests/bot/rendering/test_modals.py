@@ -84,6 +84,18 @@ def test_the_reject_view_asks_for_a_reason_that_may_stay_empty():
     assert parse_words(submitted(view, **{"Reason, for the agent": "Too\nmuch"})) == "Too\nmuch"
 
 
+def test_a_rejection_for_the_whole_run_is_a_box_to_tick():
+    """It stands under the reason, where the agent can keep it, and is not ticked."""
+    once = render_reject_view(a_state(), 0)
+    later = render_reject_view(a_state(an_interrupt(an_action(allow_always=True))), 0)
+
+    (box,) = [block for block in later["blocks"] if block not in once["blocks"] and block["type"] == "input"]
+    assert (
+        box["element"]["options"][0]["text"]["text"] == "Reject every later call of this tool in this run too"
+    )
+    assert "initial_options" not in box["element"]
+
+
 def test_reject_all_says_which():
     """Those that are open now, in this place."""
     state = a_state(an_interrupt(*[an_action() for _ in range(4)]), decided={1: ApproveDecision()})

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import MAX_ARGUMENTS_BYTES, check_arguments, encode
 from agent_adapter.contract.hitl import (
+    EFFECTS,
     ApproveDecision,
     EditDecision,
     EditedAction,
@@ -165,14 +166,22 @@ allowed = st.lists(
     st.sampled_from(["approve", "edit", "reject", "respond", "later"]), min_size=1, unique=True
 )
 actions = st.builds(
-    lambda name, args, description, kinds, schema: an_action(
-        name, args, description=description, allowed=kinds, schema=schema
+    lambda name, args, description, kinds, schema, always, effects: an_action(
+        name,
+        args,
+        description=description,
+        allowed=kinds,
+        schema=schema,
+        allow_always=always,
+        effects=effects,
     ),
     names,
     arguments,
     st.none() | words,
     allowed,
     schemas,
+    st.booleans(),
+    st.lists(st.sampled_from([*EFFECTS, "later"]), max_size=4, unique=True).map(tuple),
 )
 contexts = st.builds(
     Context,
