@@ -1,0 +1,228 @@
+"""Paused calls as actions, and decisions as what the SDK does with a call."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from agents import FunctionTool, RunState, ToolApprovalItem, ToolOrigin, ToolOriginType
+
+from agent_adapter.contract.arguments import decode, decode_arguments
+from agent_adapter.contract.hitl import (
+    ActionRequest,
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    HITLRequest,
+    RejectDecision,
+    RespondDecision,
+    ReviewConfig,
+)
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.dialects.answers import check_answers
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.integrations.openai_agents.tools import Edit, Editable, Edits, call_key, open_edits
+
+Answers: TypeAlias = Sequence[tuple[ToolApprovalItem, Decision]]
+
+SHOWN = ("action", "operation", "operations", "input", "environment", "pending_safety_checks")
+"""What a call without arguments does, by the names in which the SDK compares two calls."""
+
+
+def to_request(
+    interruptions: Sequence[ToolApprovalItem], *, allow_always: Collection[str] = ()
+) -> HITLRequest:
+    """Gather the paused calls into one batch, in the order the reviewer will see.
+
+    Args:
+        interruptions: Those of a result or a state. Their tools are found through their agents.
+        allow_always: Names of tools for which a decision may hold for the rest of the run.
+
+    Raises:
+        InvalidRequestError: when a call cannot be reviewed as it is.
+    """
+    if not interruptions:
+        raise InvalidRequestError("no interruptions: this run does not wait for anything")
+    actions = tuple(_action(item) for item in interruptions)
+    return HITLRequest(
+        action_requests=actions,
+        review_configs=tuple(
+            _config(item, action, allow_always) for item, action in zip(interruptions, actions, strict=True)
+        ),
+    )
+
+
+def to_resume(
+    resume: Resume,
+    state: RunState[Any],
+    *,
+    interruptions: Sequence[ToolApprovalItem] | None = None,
+    allow_always: Collection[str] = (),
+) -> RunState[Any]:
+    """Apply the decisions to the state: all of them, or none when one does not fit.
+
+    Args:
+        resume: Its decisions are in the order of the interruptions.
+        state: What to resume with afterwards. Where calls were edited, do so within the same `editing()`.
+        interruptions: The calls that are answered, unless it is all that the state waits for.
+        allow_always: As in `to_request`.
+
+    Raises:
+        DecisionNotAllowedError: when a decision does not fit; the state is as it was.
+    """
+    items = state.get_interruptions() if interruptions is None else interruptions
+    answers = answers_to(resume, items, allow_always)
+    edits = open_edits()
+    if edits is None and any(isinstance(decision, EditDecision) for _, decision in answers):
+        raise DecisionNotAllowedError(
+            f"{resume.interrupt_id}: a call was edited, which the state cannot hold: open `with editing():` around "
+            "to_resume and the run, or use `run`; nothing was resumed"
+        )
+    decide(state, answers, {} if edits is None else edits)
+    return state
+
+
+def _action(item: ToolApprovalItem) -> ActionRequest:
+    name = item.qualified_name or item.name
+    if not name or not item.call_id:
+        raise InvalidRequestError(
+            f"a paused call of agent {item.agent.name!r} has no {'call id' if name else 'name'}, so it cannot be answered"
+        )
+    where = f"{name} ({item.call_id})"
+    return ActionRequest(name=name, args=_args(item, where), description=_about(item), id=item.call_id)
+
+
+def _args(item: ToolApprovalItem, where: str) -> dict[str, Any]:
+    """Give what will run as readable arguments."""
+    raw = _raw(item)
+    if "arguments" in raw:
+        text = item.arguments or "{}"
+        return decode_arguments(text, where=where) if _is_object(text) else {"arguments": text}
+    shown = {name: raw[name] for name in SHOWN if raw.get(name) not in (None, [])}
+    whole = shown.pop("action", None) or shown.pop("operation", None)
+    if isinstance(whole, Mapping):
+        # Raw items are objects with unset fields at first, and full dictionaries after they were stored.
+        return {**{name: value for name, value in whole.items() if value is not None}, **shown}
+    if not shown:
+        raise InvalidRequestError(
+            f"{where}: calls of type {raw.get('type')!r} say nothing that could be shown"
+        )
+    return shown
+
+
+def _is_object(text: str) -> bool:
+    """Tell whether a model wrote the JSON object that it should have written; a person may see and refuse anything."""
+    try:
+        return isinstance(decode(text), dict)
+    except InvalidRequestError:
+        return False
+
+
+def _raw(item: ToolApprovalItem) -> Mapping[str, Any]:
+    raw = item.raw_item
+    return raw if isinstance(raw, Mapping) else raw.model_dump(exclude_none=True)
+
+
+def _about(item: ToolApprovalItem) -> str | None:
+    origin, label = item.tool_origin, _raw(item).get("server_label")
+    if origin and is_agent(origin):
+        return f"Hands this to the agent {origin.agent_name}."
+    if server := label or (origin and origin.mcp_server_name):
+        return f"A tool of the MCP server {server}."
+    return None
+
+
+def is_agent(origin: ToolOrigin | None) -> bool:
+    """Tell whether a call goes to an agent as a tool."""
+    return origin is not None and origin.type is ToolOriginType.AGENT_AS_TOOL
+
+
+def _config(item: ToolApprovalItem, action: ActionRequest, allow_always: Collection[str]) -> ReviewConfig:
+    tool = _tool(item)
+    may_edit = _editable(item) is not None and _is_object(item.arguments or "{}")
+    return ReviewConfig(
+        action_name=action.name,
+        allowed_decisions=("approve", *(["edit"] if may_edit else []), "reject", "respond"),
+        args_schema=tool.params_json_schema if tool else None,
+        allow_always=action.name in allow_always,
+        effects=("answer_as_rejection",),
+    )
+
+
+def _tool(item: ToolApprovalItem) -> FunctionTool | None:
+    """Find the tool of a call; those of MCP servers are not listed by the agent."""
+    if _raw(item).get("type") != "function_call":
+        return None
+    tools = [tool for tool in item.agent.tools if isinstance(tool, FunctionTool)]
+    return next((tool for tool in tools if tool.qualified_name == item.qualified_name), None)
+
+
+def refuse_removed_tool(item: ToolApprovalItem) -> None:
+    """Refuse a stored call whose agent has lost its tool, before anybody is asked about it.
+
+    Raises:
+        InvalidRequestError: naming both.
+    """
+    own = item.tool_origin is not None and item.tool_origin.type is not ToolOriginType.MCP
+    if own and _tool(item) is None:
+        raise InvalidRequestError(
+            f"agent {item.agent.name!r} has no tool {item.qualified_name} any more, which this stored run waits for: "
+            "resume it with the version of the agent that has it"
+        )
+
+
+def _editable(item: ToolApprovalItem) -> Editable | None:
+    tool = _tool(item)
+    return tool.on_invoke_tool if tool and isinstance(tool.on_invoke_tool, Editable) else None
+
+
+def answers_to(resume: Resume, items: Sequence[ToolApprovalItem], allow_always: Collection[str]) -> Answers:
+    """Pair each call with its decision, which fits it."""
+    if resume.status not in {"decided", "expired"}:
+        raise DecisionNotAllowedError(
+            f"{resume.interrupt_id} was {resume.status}: there is nothing to resume with"
+        )
+    decisions = check_answers(resume.decisions, to_request(items, allow_always=allow_always))
+    answers = list(zip(items, decisions, strict=True))
+    for item, decision in answers:
+        if isinstance(decision, EditDecision) and (tool := _editable(item)):
+            try:
+                tool.check(decision.edited_action.args)
+            except InvalidRequestError as error:
+                raise DecisionNotAllowedError(
+                    f"the edited {item.name} does not fit its tool: {error}; nothing was resumed"
+                ) from error
+    return answers
+
+
+def decide(state: RunState[Any], answers: Answers, edits: Edits) -> None:
+    """Apply checked decisions.
+
+    A decision for later calls also covers other calls of the turn, whatever was decided about them before. So it comes
+    first, and what was decided about each call last; of two that contradict each other, the rejection stays.
+    """
+    lasting = [answer for answer in answers if getattr(answer[1], "always", False)]
+    for item, decision in sorted(lasting, key=lambda answer: isinstance(answer[1], RejectDecision)):
+        if isinstance(decision, ApproveDecision):
+            state.approve(item, always_approve=True)
+        else:
+            state.reject(item, always_reject=True, rejection_message=_words(decision))
+    for item, decision in answers:
+        edits.pop(call_key(item), None)
+        match decision:
+            case ApproveDecision():
+                state.approve(item)
+            case EditDecision():
+                edits[call_key(item)] = Edit(decision.edited_action.args, lasting=is_agent(item.tool_origin))
+                state.approve(item)
+            case _:
+                state.reject(item, rejection_message=_words(decision))
+
+
+def _words(decision: Decision) -> str | None:
+    """Say what the model reads in the tool's place; without words, the SDK says it."""
+    match decision:
+        case RespondDecision():
+            return decision.message
+        case RejectDecision(message=str() as reason) if reason:
+            return f"A person did not approve this call. Their reason: {reason}"
+        case _:
+            return None

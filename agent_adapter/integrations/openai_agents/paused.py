@@ -1,0 +1,233 @@
+"""A paused run, with what its state does not hold, in this process or as text for another."""
+
+import secrets
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, TypeAlias, Unpack
+
+from agents import (
+    Agent,
+    AgentsException,
+    Runner,
+    RunResult,
+    RunResultStreaming,
+    RunState,
+    Session,
+    ToolApprovalItem,
+    ToolCallItem,
+    __version__,
+)
+
+from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.interrupt import Context, Interrupt, Resume
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations.openai_agents.calls import (
+    answers_to,
+    decide,
+    refuse_removed_tool,
+    to_request,
+)
+from agent_adapter.integrations.openai_agents.tools import Edit, Edits, editing
+
+Result: TypeAlias = RunResult | RunResultStreaming
+
+TEXT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class PausedRun:
+    """A run that waits for people: its state, and what the state does not hold."""
+
+    agent: Agent[Any]
+    """The agent that the run began with."""
+    state: RunState[Any]
+    id: str
+    """Identity of the run through all its pauses and processes."""
+    turn: int
+    """How many answers of the model the run has seen. Servers may give the same call id in a later turn again."""
+    allow_always: tuple[str, ...] = ()
+    edits: Edits = field(default_factory=dict)
+    """Edited calls that go on after this pause: agents as tools with a pause inside."""
+    reused: str = ""
+    """A call id that a call waiting inside an agent as a tool shares with one outside: such a state cannot be stored."""
+
+    @classmethod
+    def of(
+        cls,
+        agent: Agent[Any],
+        paused: Result | RunState[Any],
+        *,
+        id: str | None = None,
+        allow_always: Collection[str] = (),
+    ) -> Self | None:
+        """Take a run at its pause, `None` when it does not wait for anybody.
+
+        Args:
+            agent: The agent that the run began with.
+            paused: Its result, or its state with an `id`.
+            id: Identity of the run; a random one unless told.
+            allow_always: As in `run`.
+
+        Raises:
+            InvalidRequestError: for a state without an id.
+        """
+        if isinstance(paused, RunState):
+            if id is None:
+                refuse_bare_state(paused)
+            state, turn = paused, len(paused.to_json(context_serializer=lambda _: {})["model_responses"])
+            reused = ""
+        else:
+            state, turn, reused = paused.to_state(), len(paused.raw_responses), _reused(paused)
+        if not state.get_interruptions():
+            return None
+        id = id or secrets.token_hex(16)
+        return cls(agent, state, id, turn, tuple(sorted(allow_always)), reused=reused)
+
+    def then(self, result: Result) -> Self | None:
+        """Take the same run at its next pause, `None` when it has finished."""
+        following = self.of(self.agent, result, id=self.id, allow_always=self.allow_always)
+        return replace(following, edits=self.edits) if following else None
+
+    def interrupt(
+        self,
+        approvals: ApprovalClient,
+        *,
+        interruptions: Sequence[ToolApprovalItem] | None = None,
+        **asking: Unpack[Asking],
+    ) -> Interrupt:
+        """Make the interrupt that asks about this pause, or about some of its calls. The same pause gives the same one.
+
+        Raises:
+            InvalidRequestError: when a call cannot be reviewed as it is.
+        """
+        items = self.state.get_interruptions() if interruptions is None else interruptions
+        pauses = [f"{self.turn}/{item.agent.name}/{item.call_id}" for item in items]
+        for pause, count in Counter(pauses).items():
+            if count > 1:
+                raise InvalidRequestError(
+                    f"call id {pause.rsplit('/', 1)[1]} stands {count} times in one pause: "
+                    "the model server must give each call an id of its own"
+                )
+        names = {item.agent.name for item in items} - {self.agent.name}
+        context = asking.get("context") or Context()
+        if len(names) == 1 and context.subagent is None:
+            asking["context"] = context.model_copy(update={"subagent": names.pop()})
+        request = to_request(items, allow_always=self.allow_always)
+        return approvals.interrupt(request, run=self.id, pauses=pauses, **asking)
+
+    def decided(self, *resumes: tuple[Resume, Sequence[ToolApprovalItem]]) -> RunState[Any]:
+        """Give the state with these decisions about these calls; run it within `editing(paused.edits)`.
+
+        Raises:
+            DecisionNotAllowedError: when one does not fit; the state is as it was.
+        """
+        answers = [
+            answer for resume, items in resumes for answer in answers_to(resume, items, self.allow_always)
+        ]
+        decide(self.state, answers, self.edits)
+        return self.state
+
+    async def resumed(
+        self, resume: Resume, *, session: Session | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[RunResult, Self | None]:
+        """Go on with one decision for each call that it waits for, until its next pause or its end.
+
+        Call it where `ApprovalClient.resuming` or `reviewing` holds the claim.
+
+        Returns:
+            The result, and the run at its next pause when it has one.
+
+        Raises:
+            DecisionNotAllowedError: when a decision does not fit; nothing has run. Any error from then on comes from the
+                run itself, whose tools may have run: do not resume the same pause again.
+        """
+        state = self.decided((resume, self.state.get_interruptions()))
+        with editing(self.edits):
+            result = await Runner.run(self.agent, state, **{**(options or {}), "session": session})
+        return result, self.then(result)
+
+    def dump(self, **storing: Any) -> str:
+        """Write it as text for another process.
+
+        It holds what the run has seen: the conversation, arguments and outputs of tools, and a context that is a mapping.
+
+        Args:
+            storing: Handed to `RunState.to_json`: `context_serializer`, `strict_context`.
+
+        Raises:
+            InvalidRequestError: when the SDK could not go on with it elsewhere.
+        """
+        if self.reused:
+            raise InvalidRequestError(
+                f"call id {self.reused} is used by an agent and by one that it called: from a stored state the SDK would lose "
+                "the call or refuse the run; the model server must give each call an id of its own"
+            )
+        state = self.state.to_json(**storing)
+        return encode(
+            {
+                "assent": TEXT_VERSION,
+                "sdk": __version__,
+                "schema": state["$schemaVersion"],
+                "agent": self.agent.name,
+                "run": self.id,
+                "turn": self.turn,
+                "allow_always": self.allow_always,
+                "edits": [[*key, edit.args] for key, edit in self.edits.items() if edit.lasting],
+                "state": state,
+            }
+        )
+
+    @classmethod
+    async def load(cls, agent: Agent[Any], text: str, **restoring: Any) -> Self:
+        """Read what `dump` wrote. Only read text from a store that you trust: it holds decisions.
+
+        Args:
+            agent: The agent that the run began with, by its definition of that time.
+            text: What `dump` wrote.
+            restoring: Handed to `RunState.from_json`: `context_override`, `context_deserializer`, `strict_context`.
+
+        Raises:
+            InvalidRequestError: when it is no such text, or cannot be resumed with this agent and SDK.
+        """
+        value = decode(text)
+        if not isinstance(value, dict) or value.get("assent") != TEXT_VERSION:
+            raise InvalidRequestError(
+                f"this is no paused run of version {TEXT_VERSION}: pass the text that PausedRun.dump wrote"
+            )
+        try:
+            state = await RunState.from_json(agent, value["state"], **restoring)
+            edits = {(a, b, c, d): Edit(args, lasting=True) for a, b, c, d, args in value["edits"]}
+            paused = cls(agent, state, value["run"], value["turn"], tuple(value["allow_always"]), edits)
+        except (AgentsException, KeyError, TypeError, ValueError) as error:
+            raise InvalidRequestError(
+                f"the run of agent {value.get('agent')!r} stored by openai-agents {value.get('sdk')} (state schema "
+                f"{value.get('schema')}) cannot be resumed with agent {agent.name!r} on openai-agents {__version__}: {error}"
+            ) from error
+        items = state.get_interruptions()
+        if not items:
+            raise InvalidRequestError("this stored run does not wait for anything")
+        for item in items:
+            refuse_removed_tool(item)
+        return paused
+
+
+def refuse_bare_state(input: Any) -> None:
+    """Refuse a state that comes without an identity.
+
+    Raises:
+        InvalidRequestError: with how to give it one.
+    """
+    if isinstance(input, RunState):
+        raise InvalidRequestError(
+            "a RunState does not say which run it belongs to, so it could be resumed twice: "
+            "use PausedRun.of(agent, state, id=…) with an id that is this run's alone"
+        )
+
+
+def _reused(result: Result) -> str:
+    """Find a call id that a call waiting inside an agent as a tool shares with one outside."""
+    outside = {item.call_id: item.agent.name for item in result.new_items if isinstance(item, ToolCallItem)}
+    shared = (i.call_id for i in result.interruptions if outside.get(i.call_id, i.agent.name) != i.agent.name)
+    return next(shared, None) or ""

@@ -1,0 +1,208 @@
+"""Tools of the OpenAI Agents SDK whose arguments a person may change before they run.
+
+The SDK knows no edit, and refuses calls that were changed in its state. So the tool itself swaps the arguments, for the one
+call that was edited, while its run is resumed.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from agents import FunctionTool, RunContextWrapper, ToolApprovalItem, ToolOutputText
+from agents.function_schema import function_schema
+from agents.tool import ValidToolOutputPydanticModels
+from agents.tool_context import ToolContext
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.wire import to_model
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+
+CallKey: TypeAlias = tuple[str, str, str, str]
+"""Agent, tool, call id and the model's own arguments: a call id alone comes again in other runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What one call runs with instead."""
+
+    args: dict[str, Any]
+    lasting: bool = False
+    """An agent as a tool is called again after each pause inside it, until it has its answer."""
+
+
+Edits: TypeAlias = dict[CallKey, Edit]
+
+_edits: ContextVar[Edits | None] = ContextVar("assent_edits", default=None)
+
+
+def call_key(item: ToolApprovalItem) -> CallKey:
+    """Name a paused call as its tool will see it."""
+    return item.agent.name, item.tool_name or "", item.call_id or "", item.arguments or ""
+
+
+@contextmanager
+def editing(edits: Edits | None = None) -> Iterator[Edits]:
+    """Let edited calls run with their new arguments: both `to_resume` and the run that it resumes belong in here."""
+    edits = {} if edits is None else edits
+    token = _edits.set(edits)
+    try:
+        yield edits
+    finally:
+        _edits.reset(token)
+
+
+def open_edits() -> Edits | None:
+    """Give the edits of the `editing` that surrounds this, `None` outside of one."""
+    return _edits.get()
+
+
+def editable(tool: FunctionTool) -> FunctionTool:
+    """Make a tool whose calls a person may edit. It is the same in everything else.
+
+    Use it on function tools (`@editable` above `@function_tool`) and on agents as tools. The model is told in the output
+    that a person changed the arguments, and what ran.
+
+    Raises:
+        InvalidRequestError: for what cannot be edited this way.
+    """
+    if not isinstance(tool, FunctionTool):
+        raise InvalidRequestError(
+            f"{getattr(tool, 'name', tool)}: only function tools and agents as tools can be edited"
+        )
+    if tool.output_json_schema is not None:
+        raise InvalidRequestError(
+            f"{tool.name}: its output has a schema, so the model could not be told of an edit"
+        )
+    if isinstance(tool.on_invoke_tool, Editable):
+        return tool
+    changed = copy(tool)
+    changed.on_invoke_tool = Editable(tool)
+    changed.needs_approval = _policy(tool)
+    return changed
+
+
+class Editable:
+    """Invokes a tool, with a person's arguments where its call was edited."""
+
+    def __init__(self, tool: FunctionTool) -> None:
+        self._tool = tool
+        self._model = _model(tool)
+
+    async def __call__(self, context: ToolContext[Any], arguments: str) -> Any:
+        """Invoke the tool."""
+        edits = _edits.get() or {}
+        key = (
+            context.agent.name if context.agent else "",
+            context.tool_name,
+            context.tool_call_id,
+            arguments,
+        )
+        edit = edits.get(key)
+        if edit is None:
+            _refuse_another_call(key, edits)
+            return await self._tool.on_invoke_tool(context, arguments)
+        if not edit.lasting:
+            del edits[key]
+        return _with_note(edit.args, await self._tool.on_invoke_tool(context, encode(edit.args)))
+
+    def check(self, args: Mapping[str, Any]) -> None:
+        """Refuse arguments that the tool would not take.
+
+        Raises:
+            InvalidRequestError: with the first thing that is wrong.
+        """
+        schema = self._tool.params_json_schema
+        known = schema.get("properties", {})
+        if missing := [name for name in schema.get("required", ()) if name not in args]:
+            raise InvalidRequestError(f"args.{missing[0]}: field required")
+        if schema.get("additionalProperties") is False and (
+            extra := [name for name in args if name not in known]
+        ):
+            raise InvalidRequestError(f"args.{extra[0]}: no such argument; there are {', '.join(known)}")
+        if self._model:
+            to_model(self._model.model_validate, dict(args), where="args")
+
+
+def _refuse_another_call(key: CallKey, edits: Edits) -> None:
+    """Never run the model's arguments where an edit of this call cannot be told from one of another."""
+    _, tool, call_id, _ = key
+    if any(edited[1:3] == (tool, call_id) for edited in edits):
+        raise DecisionNotAllowedError(
+            f"call id {call_id} of {tool} was edited, and comes again with another agent or other arguments: it was not run; "
+            "the model server must give each call an id of its own"
+        )
+
+
+def _model(tool: FunctionTool) -> type[BaseModel] | None:
+    """Give the model of the arguments; tools that were not made from a function have none."""
+    function = getattr(tool, "__wrapped__", None)
+    if function is None:
+        return None
+    return function_schema(function, use_docstring_info=False, strict_json_schema=False).params_pydantic_model
+
+
+def _with_note(args: Mapping[str, Any], output: Any) -> Any:
+    note = f"[A person changed the arguments of this call before it ran. It was called with: {encode(args)}]"
+    parts = list(output) if isinstance(output, list | tuple) else [output]
+    if parts and all(map(_is_structured, parts)):
+        return [ToolOutputText(text=note), *parts]
+    return f"{note}\n\n{output}"
+
+
+def _is_structured(part: Any) -> bool:
+    if isinstance(part, Mapping):
+        return part.get("type") in {"text", "image", "file"}
+    return isinstance(part, ValidToolOutputPydanticModels)
+
+
+Policy: TypeAlias = Callable[[RunContextWrapper[Any], dict[str, Any], str], Any]
+
+
+def _policy(tool: FunctionTool) -> Any:
+    """Keep the SDK's rule about `needs_approval` callables, which it applies only to invokers of its own.
+
+    A policy may wave through only what it has seen as it will run: a call that leaves out a parameter, or sends another
+    type, is asked about without consulting it.
+    """
+    policy = tool.needs_approval
+    function = getattr(tool, "__wrapped__", None)
+    if not callable(policy) or function is None:
+        return policy
+    hints = get_type_hints(function, include_extras=True)
+    checks = {
+        name: TypeAdapter(hints[name]) if name in hints and _is_plain(hints[name]) else None
+        for name in tool.params_json_schema.get("properties", {})
+    }
+
+    async def needs_approval(context: RunContextWrapper[Any], params: dict[str, Any], call_id: str) -> bool:
+        if params.keys() != checks.keys() or not all(_keeps(checks[name], params[name]) for name in params):
+            return True
+        answer = policy(context, params, call_id)
+        return bool(await answer if inspect.isawaitable(answer) else answer)
+
+    return needs_approval
+
+
+def _keeps(check: TypeAdapter[Any] | None, value: Any) -> bool:
+    if check is None:
+        return False
+    try:
+        return encode(check.validate_python(value, strict=True)) == encode(value)
+    except (ValidationError, TypeError, ValueError):
+        return False
+
+
+def _is_plain(hint: Any) -> bool:
+    """Tell whether this type changes nothing and runs nobody's code when it is checked."""
+    if any(hint is plain for plain in (str, int, float, bool, list, dict, NoneType, Any)):
+        return True
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _is_plain(parts[0]) and all(isinstance(note, str) for note in parts[1:])
+    return origin is Literal or (origin in {list, dict, Union, UnionType} and all(map(_is_plain, parts)))

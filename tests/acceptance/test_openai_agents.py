@@ -1,0 +1,289 @@
+"""The OpenAI Agents SDK: a real agent pauses, people decide in Slack, exactly that runs."""
+
+import asyncio
+
+import pytest
+from agents import Agent, Runner, SQLiteSession, function_tool
+from agents.testing import ScriptedModel
+
+from agent_adapter.errors import ConsumedError
+from agent_adapter.integrations.openai_agents import PausedRun, editable, resume_state, run, stream
+from tests.acceptance.test_examples import example
+from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
+from tests.agent_adapter.integrations.test_openai_agents_kinds import (
+    HOSTED,
+    PATCH,
+    SHELL,
+    hosted,
+    patch,
+    shell,
+)
+from tests.conftest import an_agent
+from tests.support.people import Someone, buttons, words
+from tests.test_project import everything_is_approved, run_examples
+
+__all__ = ["everything_is_approved"]  # a fixture, found here by its name
+
+CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
+
+
+@pytest.fixture
+async def bot(start_bot):
+    return await start_bot()
+
+
+@pytest.fixture
+def dana(slack, bot):
+    return Someone(slack, "U0DANA")
+
+
+async def gather(events):
+    return [event async for event in events]
+
+
+async def test_approve_edit_reject_and_respond_reach_the_agent_exactly(dana, client):
+    """Given one turn of five calls, when people decide each differently, then just that runs and is told to the model."""
+    desk = Desk()
+    turn = [*TURN, *says(CANCEL, first_call=5)]
+    running = asyncio.create_task(run(desk.agent(turn, DONE), "go", approvals=client))
+
+    card = await dana.card("4 actions need approval")
+    form = await dana.opened(card, "edit:0")
+    await dana.fill(form, to="erik@x.com")
+    await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the order.")
+    await dana.fill(await dana.opened(card, "respond:2"), answer="use staging")
+    await dana.press(card, "approve:3")
+    result = await running
+
+    assert sorted(desk.ran) == [
+        CANCEL,
+        ("look_up", {"order": 7}),
+        ("send_email", {"to": "erik@x.com", "body": "text"}),
+    ]
+    told = answers_to_model(result)
+    assert "A person changed the arguments of this call" in told["call_1"]
+    assert told["call_1"].endswith("sent to erik@x.com")
+    assert told["call_3"] == "A person did not approve this call. Their reason: Keep the order."
+    assert told["call_4"] == "use staging"
+    assert told["call_5"] == "cancelled 7"
+    assert buttons(await dana.card("the agent has resumed")) == []
+
+
+async def test_a_decision_for_the_run_is_asked_once(dana, client):
+    """Given a tool that may be decided for good, when it is approved for the run, then its next call is not asked about."""
+    desk = Desk()
+    again = says(("cancel_order", {"order": 8, "reason": "x"}), first_call=2)
+    agent = desk.agent(says(CANCEL), again, says(("send_email", MAIL), first_call=3), DONE)
+    running = asyncio.create_task(run(agent, "go", approvals=client, allow_always=["cancel_order"]))
+
+    await dana.press(await dana.card("cancel_order"), "approve_always:0")
+    mail = await dana.card("send_email")
+    assert desk.ran == [CANCEL, ("cancel_order", {"order": 8, "reason": "x"})]
+    assert "approve_always:0" not in buttons(mail)
+    await dana.press(mail, "approve:0")
+    await running
+
+    assert desk.names() == ["cancel_order", "cancel_order", "send_email"]
+
+
+async def test_an_edit_that_does_not_fit_is_told_in_the_form(dana, client):
+    """Given an edit, when a value is of another type, then the form says so and nothing is recorded."""
+    desk = Desk()
+    running = asyncio.create_task(run(desk.agent(says(CANCEL), DONE), "go", approvals=client))
+
+    card = await dana.card("cancel_order")
+    form = await dana.opened(card, "edit:0")
+    answer = await dana.fill(form, order="many")
+    assert "errors" in str(answer)
+    assert desk.ran == []
+    await dana.fill(form, order="8")
+    await running
+
+    assert desk.ran == [("cancel_order", {"order": 8, "reason": "late"})]
+
+
+async def test_both_layers_of_an_agent_as_a_tool(dana, client):
+    """Given an agent that calls another, when its call is edited and then the tool inside, then both run as edited."""
+    desk = Desk()
+
+    @editable
+    @function_tool(needs_approval=True)
+    def grep(pattern: str) -> str:
+        desk.ran.append(("grep", pattern))
+        return "found"
+
+    inner = Agent(
+        name="Researcher",
+        model=ScriptedModel([says(("grep", {"pattern": "invoices"}), first_call=11), DONE]),
+        tools=[grep],
+    )
+    ask = editable(inner.as_tool("research", "Ask the researcher.", needs_approval=True))
+    outer = desk.agent(says(("research", {"input": "find invoices"})), DONE, more=[ask])
+    running = asyncio.create_task(run(outer, "go", approvals=client))
+
+    card = await dana.card("Hands this to the agent Researcher.")
+    await dana.fill(await dana.opened(card, "edit:0"), input="find receipts")
+    inside = await dana.card("grep")
+    assert "Researcher" in words(inside["blocks"])
+    await dana.fill(await dana.opened(inside, "edit:0"), pattern="receipts")
+    result = await running
+
+    assert inner.model.calls[0].input[0]["content"] == "find receipts"
+    assert desk.ran == [("grep", "receipts")]
+    assert "find receipts" in answers_to_model(result)["call_1"]
+
+
+async def test_an_agent_that_was_handed_the_run(dana, client):
+    """Given a handoff, when the second agent's call is approved, then it runs, and the card named that agent."""
+    desk = Desk()
+    billing = desk.agent(says(CANCEL), DONE, name="Billing")
+    front = Agent(
+        name="Front",
+        model=ScriptedModel([says(("transfer_to_billing", {}), first_call=5)]),
+        handoffs=[billing],
+    )
+    running = asyncio.create_task(run(front, "go", approvals=client))
+
+    card = await dana.card("cancel_order")
+    assert "Billing" in words(card["blocks"])
+    await dana.press(card, "approve:0")
+    result = await running
+
+    assert desk.ran == [CANCEL]
+    assert result.last_agent is billing
+
+
+@pytest.mark.parametrize(
+    ("make", "call", "shown"),
+    [
+        (shell, SHELL, "rm -rf build"),
+        (patch, PATCH, "a.txt"),
+        (hosted, HOSTED, "A tool of the MCP server sums."),
+    ],
+)
+@pytest.mark.parametrize("approved", [True, False])
+async def test_calls_of_the_sdk_itself(dana, client, slack, make, call, shown, approved):
+    """Given a shell call, a patch or a hosted tool, when it is decided, then that holds, and no edit was offered."""
+    ran = []
+    agent = Agent(name="Builder", model=ScriptedModel([[call], DONE]), **make(ran))
+    running = asyncio.create_task(run(agent, "go", approvals=client))
+
+    card = await dana.card(shown)
+    assert "edit:0" not in buttons(card)
+    if approved:
+        await dana.press(card, "approve:0")
+    else:
+        await dana.fill(await dana.opened(card, "reject:0"), reason="Not in November.")
+    result = await running
+
+    assert bool(ran) is (approved and make is not hosted)
+    assert ("Not in November." in str(result.to_input_list())) is not approved
+
+
+async def test_decided_calls_run_while_others_wait(dana, client):
+    """Given a partial run of two calls, when one is decided, then it runs; the other keeps its card until its turn."""
+    desk = Desk()
+    turn = says(("send_email", MAIL), CANCEL)
+    running = asyncio.create_task(run(desk.agent(turn, DONE), "go", approvals=client, partial=True))
+    mail, cancel = await dana.card("send_email"), await dana.card("cancel_order")
+
+    await dana.press(cancel, "approve:0")
+    async with asyncio.timeout(10):
+        while not desk.ran:
+            await asyncio.sleep(0.01)
+    assert desk.ran == [CANCEL]
+    assert not running.done()
+    assert (await dana.card("send_email"))["ts"] == mail["ts"]
+
+    await dana.fill(await dana.opened(mail, "reject:0"), reason="Write it later.")
+    result = await running
+
+    assert desk.ran == [CANCEL]
+    assert "Write it later." in answers_to_model(result)["call_1"]
+    assert result.final_output == "done"
+    cards = [m["ts"] for m in await dana.slack.messages(as_user=dana.user) if m["user"] == "U0BOT"]
+    assert sorted(cards) == sorted([mail["ts"], cancel["ts"]])
+
+
+async def test_cards_of_a_partial_run_that_failed_are_withdrawn(dana, client):
+    """Given a partial run, when a decided call fails the run, then nobody is asked any more about the other call."""
+    desk = Desk()
+
+    @function_tool(needs_approval=True, failure_error_function=None)
+    def break_down() -> str:
+        raise OSError("boom")
+
+    agent = desk.agent(says(("break_down", {}), CANCEL), DONE, more=[break_down])
+    running = asyncio.create_task(run(agent, "go", approvals=client, partial=True))
+    await dana.card("cancel_order")
+
+    await dana.press(await dana.card("break_down"), "approve:0")
+    with pytest.raises(Exception, match="boom"):
+        await running
+
+    assert buttons(await dana.card("The run that asked has failed.")) == []
+    assert desk.ran == []
+
+
+async def test_events_stream_through_the_pause(dana, client):
+    """Given a streamed run, when its call is approved, then the SDK's events go on to the last message."""
+    desk = Desk()
+    running = asyncio.create_task(gather(stream(desk.agent(says(CANCEL), DONE), "go", approvals=client)))
+
+    await dana.press(await dana.card("cancel_order"), "approve:0")
+    names = [event.name for event in await running if event.type == "run_item_stream_event"]
+
+    assert names == ["tool_called", "tool_output", "message_output_created"]
+    assert desk.ran == [CANCEL]
+
+
+async def test_another_process_resumes_a_stored_run_once(dana, client, redis_url):
+    """Given a stored run, when its call is edited, then the process that resumes it runs that, and no process does again."""
+    desk = Desk()
+    first = desk.agent(says(CANCEL))
+    paused = PausedRun.of(first, await Runner.run(first, "go"))
+    text, record = paused.dump(), await client.publish(paused.interrupt(client))
+    await dana.fill(await dana.opened(await dana.card("cancel_order"), "edit:0"), order="8")
+
+    async with an_agent(redis_url) as worker:
+        await worker.wait(record)
+        async with worker.resuming(record) as resume:
+            result, _ = await resume_state(desk.agent(DONE), text, resume)
+        with pytest.raises(ConsumedError):
+            await run(first, await PausedRun.load(first, text), approvals=worker)
+
+    assert desk.ran == [("cancel_order", {"order": 8, "reason": "late"})]
+    assert "A person changed the arguments" in answers_to_model(result)["call_1"]
+    await dana.card("the agent has resumed")
+
+
+@pytest.mark.parametrize(
+    ("button", "sent"), [("approve:0", "To: dana@example.com\nInvoice 17 is due.\n"), ("reject:0", "")]
+)
+async def test_the_example_sends_only_what_was_approved(dana, slack, redis_url, button, sent):
+    """Given the example and a bot, when a person decides, then the e-mail is sent or it is not."""
+    async with example("openai_agents.py", redis_url) as agent:
+        card = await dana.card("send_email", within=30)
+        await dana.press(card, button)
+        if button == "reject:0":
+            await dana.fill(await slack.wait_for_view(dana.user))
+        printed, _ = await agent.communicate()
+
+    assert printed.decode() == f"asking in Slack …\n{sent}That is settled.\n"
+    assert agent.returncode == 0
+
+
+async def test_the_page_about_it_runs_as_it_stands(everything_is_approved, redis_url):
+    """With a model and a session of the reader's, every e-mail of the page is sent once it is approved."""
+    mail = says(("send_email", {"to": "dana@example.com", "body": "Due."}))
+    model, session = ScriptedModel([mail, DONE] * 6), SQLiteSession("reader")
+
+    found = await run_examples(
+        "docs/how-to/use-from-openai-agents.md", redis_url, model=model, session=session
+    )
+    result, paused = await found["go_on"](*await found["ask"]())
+
+    assert answers_to_model(found["result"]) == {"call_1": "sent to dana@example.com"}
+    assert answers_to_model(result) == {"call_1": "sent to dana@example.com"}
+    assert paused is None
+    session.close()

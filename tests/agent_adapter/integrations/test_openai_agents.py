@@ -1,0 +1,553 @@
+"""Running agents of the OpenAI Agents SDK with approvals in between."""
+
+import importlib
+import sys
+from typing import Annotated, Literal
+
+import pytest
+from agents import Runner, RunState, ToolOutputText, function_tool
+from agents.exceptions import ModelBehaviorError, UserError
+from agents.testing import function_call
+from pydantic import BeforeValidator
+
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.errors import DecisionNotAllowedError, InterruptExpiredError, InvalidRequestError
+from agent_adapter.integrations.openai_agents import (
+    PausedRun,
+    editable,
+    editing,
+    run,
+    to_request,
+    to_resume,
+)
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
+
+NOTE = "[A person changed the arguments of this call before it ran. It was called with: {}]\n\n{}"
+CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
+
+
+def approvals_of(answers):
+    return InMemoryApprovalClient(ScriptedReviewer(answers))
+
+
+def resume_with(*decisions, status="decided"):
+    """Give a resume as it would come from a store that was tampered with."""
+    return Resume.model_construct(
+        interrupt_id="test.1", status=status, decisions=decisions, records=(None,) * len(decisions)
+    )
+
+
+async def test_each_decision_does_what_it_says():
+    """The edited call runs with the person's arguments, the rejected does not run, the answered one is answered."""
+    desk = Desk()
+    approvals = approvals_of(
+        {
+            "send_email": edit({"to": "erik@x.com", "body": "new"}),
+            "cancel_order": reject("we still need it"),
+            "ask_user": respond("staging"),
+        }
+    )
+
+    result = await run(desk.agent(TURN, DONE), "go", approvals=approvals)
+
+    assert sorted(desk.ran) == [
+        ("look_up", {"order": 7}),
+        ("send_email", {"to": "erik@x.com", "body": "new"}),
+    ]
+    assert answers_to_model(result) == {
+        "call_1": NOTE.format('{"to":"erik@x.com","body":"new"}', "sent to erik@x.com"),
+        "call_2": "late",
+        "call_3": "A person did not approve this call. Their reason: we still need it",
+        "call_4": "staging",
+    }
+    assert result.final_output == "done"
+
+
+async def test_approved_calls_run_unchanged():
+    """What was shown is what runs."""
+    desk = Desk()
+    reviewer = ScriptedReviewer([approve(), approve(), reject()])
+
+    result = await run(desk.agent(TURN, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert sorted(desk.ran) == [CANCEL, ("look_up", {"order": 7}), ("send_email", MAIL)]
+    assert [(action.name, action.args, action.id) for action in reviewer.asked] == [
+        ("send_email", MAIL, "call_1"),
+        (*CANCEL, "call_3"),
+        ("ask_user", {"question": "Which env?"}, "call_4"),
+    ]
+    assert answers_to_model(result)["call_4"] == "Tool execution was not approved."
+
+
+async def test_a_request_says_what_may_be_decided():
+    """Edit is offered where the tool was made editable, with the schema of its arguments; an answer is a rejection to the SDK."""
+    result = await Runner.run(Desk().agent(TURN), "go")
+
+    request = to_request(result.interruptions, allow_always=["cancel_order"])
+
+    mail, cancel, ask = request.review_configs
+    assert mail.allowed_decisions == cancel.allowed_decisions == ("approve", "edit", "reject", "respond")
+    assert ask.allowed_decisions == ("approve", "reject", "respond")
+    assert [config.allow_always for config in (mail, cancel, ask)] == [False, True, False]
+    assert {config.effects for config in (mail, cancel, ask)} == {("answer_as_rejection",)}
+    assert set(mail.args_schema["properties"]) == {"to", "body"}
+    assert set(ask.args_schema["properties"]) == {"question"}
+
+
+async def test_nobody_decides_and_nothing_runs():
+    """Silence is a rejection, and the model is told that nobody decided."""
+    desk = Desk()
+
+    result = await run(desk.agent(TURN, DONE), "go", approvals=approvals_of([None] * 3))
+
+    assert desk.names() == ["look_up"]
+    assert "Nobody decided in time." in answers_to_model(result)["call_3"]
+
+
+async def test_silence_can_end_the_run():
+    """With `raise`, an expired question is an error, and nothing ran."""
+    desk = Desk()
+
+    with pytest.raises(InterruptExpiredError):
+        await run(desk.agent(TURN, DONE), "go", approvals=approvals_of([None] * 3), on_expiry="raise")
+
+    assert desk.names() == ["look_up"]
+
+
+async def test_several_pauses_are_asked_one_after_another():
+    """Each turn is a question of its own, also where the server numbers its calls from one in every answer."""
+    desk, reviewer = Desk(), ScriptedReviewer([approve(), approve()])
+    agent = desk.agent(says(("cancel_order", {"order": 1, "reason": "a"})), says(CANCEL, first_call=2), DONE)
+
+    result = await run(agent, "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert [args["order"] for _, args in desk.ran] == [1, 7]
+    assert result.final_output == "done"
+
+
+async def test_two_runs_with_the_same_call_ids_are_two_questions():
+    """Servers begin to count anew with every run."""
+    desk = Desk()
+    approvals = approvals_of([approve(), reject()])
+
+    for _ in range(2):
+        await run(desk.agent(says(CANCEL), DONE), "go", approvals=approvals)
+
+    assert desk.ran == [CANCEL]
+
+
+async def test_more_calls_than_one_question_holds_are_asked_one_after_another():
+    """A turn of sixty calls is two questions; every call is asked once and runs once."""
+    desk, reviewer = Desk(), ScriptedReviewer({"cancel_order": approve()})
+    turn = says(*(("cancel_order", {"order": number, "reason": ""}) for number in range(60)))
+
+    await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert [action.args["order"] for action in reviewer.asked] == list(range(60))
+    assert sorted(args["order"] for _, args in desk.ran) == list(range(60))
+
+
+class TestPolicies:
+    """`needs_approval` may be a callable. What it lets through, it has seen as it will run."""
+
+    CASES = pytest.mark.parametrize(
+        ("arguments", "consulted", "asked"),
+        [
+            ({"order": 7, "reason": "x"}, True, False),
+            ({"order": 700, "reason": "x"}, True, True),
+            ({"reason": "x", "order": 7}, True, False),
+            ({"order": 7}, False, True),
+            ({"order": "7", "reason": "x"}, False, True),
+            ({"order": 7.0, "reason": "x"}, False, True),
+            ({"order": True, "reason": "x"}, False, True),
+            ({"order": 7, "reason": "x", "force": True}, False, True),
+            ("not json", False, True),
+        ],
+    )
+
+    @CASES
+    @pytest.mark.parametrize("wrapped", [True, False])
+    @pytest.mark.parametrize("is_async", [True, False])
+    async def test_policy_decides_only_what_it_sees_whole(
+        self, arguments, consulted, asked, wrapped, is_async
+    ):
+        """A call that leaves out a parameter or sends another type is asked about; an editable tool keeps this rule."""
+        seen = []
+
+        def policy(context, params, call_id):
+            seen.append(params)
+            return params["order"] > 100
+
+        async def policy_later(context, params, call_id):
+            return policy(context, params, call_id)
+
+        desk = Desk(policy=policy_later if is_async else policy)
+        agent = desk.agent([function_call("cancel_order", arguments, call_id="call_1")], DONE)
+        if not wrapped:
+
+            @function_tool(needs_approval=desk.policy)
+            def cancel_order(order: int, reason: str = "none") -> str:
+                return "cancelled"
+
+            agent.tools = [cancel_order]
+
+        result = await Runner.run(agent, "go")
+
+        assert bool(seen) is consulted
+        assert bool(result.interruptions) is asked
+
+    async def test_types_that_run_code_are_asked_about(self):
+        """A validator may change what runs, so the policy is not consulted about such a parameter."""
+
+        @editable
+        @function_tool(needs_approval=lambda context, params, call_id: False)
+        def pay(
+            kind: Literal["card", "cash"],
+            to: Annotated[str, BeforeValidator(str.upper)],
+            note: Annotated[str | None, "for the receiver"],
+        ) -> str:
+            return to
+
+        agent = Desk().agent(says(("pay", {"kind": "card", "to": "ERIK", "note": None})), DONE, more=[pay])
+
+        assert [item.name for item in (await Runner.run(agent, "go")).interruptions] == ["pay"]
+
+    async def test_plain_types_are_left_to_the_policy(self):
+        """Literals, options and described parameters are data only."""
+
+        @editable
+        @function_tool(needs_approval=lambda context, params, call_id: False)
+        def pay(
+            kind: Literal["card", "cash"], tags: list[str], note: Annotated[str | None, "for the receiver"]
+        ) -> str:
+            return "paid"
+
+        agent = Desk().agent(says(("pay", {"kind": "card", "tags": ["a"], "note": None})), DONE, more=[pay])
+
+        assert (await Runner.run(agent, "go")).final_output == "done"
+
+    async def test_unreadable_arguments_are_shown_as_they_are(self):
+        """A person sees what the model wrote; approving it runs nothing, since the tool refuses it."""
+        desk = Desk()
+        reviewer = ScriptedReviewer([approve()])
+        turn = [function_call("cancel_order", '{"order": 7,', call_id="call_1")]
+
+        result = await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
+
+        assert reviewer.asked[0].args == {"arguments": '{"order": 7,'}
+        assert desk.ran == []
+        assert "error" in answers_to_model(result)["call_1"].lower()
+
+
+class TestEdits:
+    """A person changes the arguments of a call."""
+
+    @pytest.mark.parametrize(
+        ("args", "problem"),
+        [
+            ({"order": "many", "reason": "x"}, r"args\.order: Input should be a valid integer"),
+            ({"order": 7}, r"args\.reason: field required"),
+            ({"order": 7, "reason": "x", "force": True}, r"args\.force: no such argument"),
+        ],
+    )
+    async def test_arguments_that_do_not_fit_are_refused(self, args, problem):
+        """Nothing of the batch ran, and the question can still be answered."""
+        desk = Desk()
+        agent = desk.agent(says(("send_email", MAIL), CANCEL), DONE)
+        paused = PausedRun.of(agent, await Runner.run(agent, "go"))
+        items = paused.state.get_interruptions()
+        bad = edit(args)(to_request(items).action_requests[1])
+
+        with pytest.raises(
+            DecisionNotAllowedError, match=f"the edited cancel_order does not fit .*{problem}"
+        ):
+            paused.decided((resume_with(approve(), bad), items))
+
+        still = await Runner.run(agent, paused.state)
+        assert [item.call_id for item in still.interruptions] == ["call_1", "call_2"]
+        assert desk.ran == []
+
+    async def test_edit_is_for_one_call(self):
+        """Another call of the same tool with the same arguments in the same turn runs as it was approved."""
+        desk = Desk()
+        approvals = approvals_of([edit({"order": 99, "reason": "x"}), approve()])
+
+        await run(desk.agent(says(CANCEL, CANCEL), DONE), "go", approvals=approvals)
+
+        assert sorted(args["order"] for _, args in desk.ran) == [7, 99]
+
+    async def test_edit_does_not_reach_another_run(self):
+        """Runs of one agent at the same time share its tools, and their servers share call ids."""
+        desk = Desk()
+        agents = [desk.agent(says(CANCEL), DONE) for _ in range(2)]
+        agents[1].tools = agents[0].tools
+
+        await run(agents[0], "go", approvals=approvals_of([edit({"order": 99, "reason": "x"})]))
+        await run(agents[1], "go", approvals=approvals_of([approve()]))
+
+        assert [args["order"] for _, args in desk.ran] == [99, 7]
+
+    @pytest.mark.parametrize(
+        "output",
+        [ToolOutputText(text="fine"), [ToolOutputText(text="fine")], {"type": "text", "text": "fine"}],
+    )
+    async def test_structured_outputs_keep_their_shape(self, output):
+        """The note is a part of its own beside pictures and files."""
+
+        @editable
+        @function_tool(needs_approval=True)
+        def draw(what: str):
+            return output
+
+        agent = Desk().agent(says(("draw", {"what": "a"})), DONE, more=[draw])
+
+        result = await run(agent, "go", approvals=approvals_of([edit({"what": "b"})]))
+
+        note, drawn = answers_to_model(result)["call_1"]
+        assert note["text"].endswith('It was called with: {"what":"b"}]')
+        assert drawn["text"] == "fine"
+
+    async def test_objects_are_written_as_the_sdk_writes_them(self):
+        """Other outputs become text, as they do without an edit."""
+
+        @editable
+        @function_tool(needs_approval=True)
+        def count(what: str) -> dict[str, int]:
+            return {what: 3}
+
+        agent = Desk().agent(says(("count", {"what": "a"})), DONE, more=[count])
+
+        result = await run(agent, "go", approvals=approvals_of([edit({"what": "b"})]))
+
+        assert answers_to_model(result)["call_1"] == NOTE.format('{"what":"b"}', "{'b': 3}")
+
+    async def test_converters_alone_run_the_edit_within_editing(self):
+        """Whoever drives the SDK by hand opens `editing` around both steps."""
+        desk = Desk()
+        agent = desk.agent(says(CANCEL), DONE)
+        result = await Runner.run(agent, "go")
+        change = edit({"order": 99, "reason": "x"})(to_request(result.interruptions).action_requests[0])
+
+        with editing():
+            state = to_resume(resume_with(change), result.to_state())
+            await Runner.run(agent, state)
+
+        assert desk.ran == [("cancel_order", {"order": 99, "reason": "x"})]
+
+    async def test_an_edit_that_would_be_lost_is_refused(self):
+        """Without `editing`, the call would run as the model wrote it."""
+        desk = Desk()
+        result = await Runner.run(desk.agent(says(CANCEL), DONE), "go")
+        change = edit({"order": 99, "reason": "x"})(to_request(result.interruptions).action_requests[0])
+
+        with pytest.raises(DecisionNotAllowedError, match="open `with editing"):
+            to_resume(resume_with(change), result.to_state())
+
+    async def test_a_call_that_only_resembles_an_edited_one_is_not_run(self):
+        """Where an edit cannot be told from that of another call, neither set of arguments runs."""
+        desk = Desk()
+        agent = desk.agent(says(CANCEL), DONE)
+        with editing({("Support", "cancel_order", "call_1", '{"order":1}'): None}):
+            agent.tools[1].needs_approval = False
+            with pytest.raises(UserError, match="was edited, and comes again"):
+                await Runner.run(agent, "go")
+
+        assert desk.ran == []
+
+    def test_what_cannot_be_edited_is_refused_when_it_is_made(self):
+        """Hosted tools have no arguments here; an output with a schema has no room for the note."""
+        with pytest.raises(InvalidRequestError, match="only function tools"):
+            editable(object())
+
+        @function_tool
+        def price(of: str) -> str:
+            return of
+
+        price.output_json_schema = {"type": "object"}
+        with pytest.raises(InvalidRequestError, match="price: its output has a schema"):
+            editable(price)
+
+    def test_editable_twice_is_editable_once(self):
+        """The tool that was given stays as it was."""
+
+        @function_tool
+        def price(of: str) -> str:
+            return of
+
+        once = editable(price)
+
+        assert editable(once) is once
+        assert once is not price
+        assert price.__wrapped__("x") == "x"
+
+
+class TestAlways:
+    """A decision may hold for the rest of the run."""
+
+    APPROVE, REJECT = ApproveDecision(always=True), RejectDecision(message="never", always=True)
+    LATER = ("cancel_order", {"order": 8, "reason": "x"})
+
+    async def asked_and_ran(self, turn, answers, **options):
+        desk, reviewer = Desk(), ScriptedReviewer(answers)
+        agent = desk.agent(turn, says(self.LATER, first_call=9), DONE)
+        result = await run(
+            agent, "go", approvals=InMemoryApprovalClient(reviewer), allow_always=["cancel_order"], **options
+        )
+        return len(reviewer.asked), [args.get("order") for _, args in desk.ran], answers_to_model(result)
+
+    async def test_always_approve_is_not_asked_again(self):
+        """Later calls of the tool run without a question."""
+        assert (await self.asked_and_ran(says(CANCEL), [self.APPROVE]))[:2] == (1, [7, 8])
+
+    async def test_always_reject_is_not_asked_again(self):
+        """Later calls of the tool are rejected in the same words."""
+        asked, ran, told = await self.asked_and_ran(says(CANCEL), [self.REJECT])
+
+        assert (asked, ran) == (1, [])
+        assert told["call_9"] == told["call_1"]
+        assert "never" in told["call_9"]
+
+    @pytest.mark.parametrize("position", [0, 1])
+    async def test_each_call_of_the_turn_gets_its_own_decision(self, position):
+        """A rejected call does not run because another of its tool was approved for good, in either order."""
+        answers = [reject("not this")]
+        answers.insert(position, self.APPROVE)
+        turn = says(
+            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
+        )
+
+        asked, ran, _ = await self.asked_and_ran(turn, answers)
+
+        assert asked == 2
+        assert ran == [position + 1, 8]
+
+    async def test_of_two_that_contradict_each_other_the_rejection_stays(self):
+        """Each call of the turn is decided as it was; later ones do not run."""
+        turn = says(
+            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
+        )
+
+        asked, ran, _ = await self.asked_and_ran(turn, [self.REJECT, self.APPROVE])
+
+        assert asked == 2
+        assert ran == [2]
+
+    async def test_it_is_refused_where_it_was_not_offered(self):
+        """A person may not decide for good about a tool that the developer did not name."""
+        desk = Desk()
+        result = await Runner.run(desk.agent(says(CANCEL), DONE), "go")
+
+        with pytest.raises(DecisionNotAllowedError, match="for this call only"):
+            to_resume(resume_with(self.APPROVE), result.to_state())
+
+    async def test_it_excludes_partial(self):
+        """A decision for the run would also decide a call whose card is still open."""
+        with pytest.raises(InvalidRequestError, match="exclude each other"):
+            await self.asked_and_ran(says(CANCEL), [self.APPROVE], partial=True)
+
+
+BAD = {
+    "too few decisions": ((approve(),), "1 decisions for 2 actions"),
+    "an open action": ((approve(), None), r"\(cancel_order\) was left open"),
+    "a kind that is not allowed": (
+        (edit({"question": "x"}), approve()),
+        r"decision 1 \(ask_user\): edit is not one of approve, reject, respond",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+async def test_a_bad_decision_leaves_the_state_as_it_was(case):
+    """All decisions are checked before the first is applied."""
+    desk = Desk()
+    agent = desk.agent(says(("ask_user", {"question": "?"}), CANCEL), DONE)
+    result = await Runner.run(agent, "go")
+    state = result.to_state()
+    actions = to_request(result.interruptions).action_requests
+    decisions, problem = BAD[case]
+    decisions = [d(actions[0]) if callable(d) else d for d in decisions]
+
+    with pytest.raises(DecisionNotAllowedError, match=problem):
+        to_resume(resume_with(*decisions), state)
+
+    assert len((await Runner.run(agent, state)).interruptions) == 2
+    assert desk.ran == []
+
+
+@pytest.mark.parametrize("status", ["withdrawn", "refused"])
+async def test_what_was_never_decided_resumes_nothing(status):
+    """There is no answer in an interrupt that was withdrawn."""
+    result = await Runner.run(Desk().agent(says(CANCEL)), "go")
+
+    with pytest.raises(DecisionNotAllowedError, match=f"was {status}"):
+        to_resume(resume_with(approve(), status=status), result.to_state())
+
+
+async def test_call_ids_that_come_twice_stop_the_run():
+    """The SDK itself refuses two calls of one id; nothing ran."""
+    desk = Desk()
+    turn = [function_call("cancel_order", {"order": n, "reason": ""}, call_id="call_1") for n in (1, 2)]
+
+    with pytest.raises(ModelBehaviorError):
+        await run(desk.agent(turn, DONE), "go", approvals=approvals_of([]))
+
+    assert desk.ran == []
+
+
+async def test_two_calls_that_cannot_be_told_apart_are_refused():
+    """Two agents of one name, called at once, may use one call id: their decisions could be mixed up."""
+    agent = Desk().agent(says(CANCEL))
+    result = await Runner.run(agent, "go")
+    paused = PausedRun.of(agent, result)
+
+    with pytest.raises(InvalidRequestError, match="call id call_1 stands 2 times"):
+        paused.interrupt(approvals_of([]), interruptions=result.interruptions * 2)
+
+
+async def test_a_bare_state_is_refused():
+    """It does not say which run it is of, so nothing would keep it from being resumed twice."""
+    agent = Desk().agent(says(CANCEL), DONE)
+    state = (await Runner.run(agent, "go")).to_state()
+
+    with pytest.raises(InvalidRequestError, match=r"PausedRun\.of\(agent, state, id="):
+        await run(agent, state, approvals=approvals_of([]))
+    with pytest.raises(InvalidRequestError, match=r"PausedRun\.of\(agent, state, id="):
+        PausedRun.of(agent, state)
+
+
+def test_no_interruptions_is_an_error():
+    """There is nothing to ask."""
+    with pytest.raises(InvalidRequestError, match="does not wait for anything"):
+        to_request([])
+
+
+async def test_a_misspelt_option_is_refused():
+    """Where and how long to ask is checked before anything is asked."""
+    with pytest.raises(InvalidRequestError, match="chanel"):
+        await run(Desk().agent(says(CANCEL)), "go", approvals=approvals_of([]), chanel="C1")
+
+
+def test_missing_package_says_what_to_install(monkeypatch):
+    """Who has not installed the SDK reads which extra to add."""
+    name = "agent_adapter.integrations.openai_agents"
+    for module in [module for module in sys.modules if module.startswith(name)]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "agents", None)
+
+    with pytest.raises(ImportError, match=r"assent\[openai-agents\]"):
+        importlib.import_module(name)
+
+
+async def test_a_state_with_an_id_is_asked_about():
+    """A state of one's own keeping goes on, once it is said which run it is of."""
+    desk = Desk()
+    agent = desk.agent(says(CANCEL), DONE)
+    stored = (await Runner.run(agent, "go")).to_state().to_json()
+    state = await RunState.from_json(agent, stored)
+
+    result = await run(agent, PausedRun.of(agent, state, id="order-7"), approvals=approvals_of([approve()]))
+
+    assert desk.ran == [CANCEL]
+    assert result.final_output == "done"

@@ -1,0 +1,356 @@
+"""Every kind of call that an agent of the OpenAI Agents SDK can pause on, in this process and after it was stored."""
+
+import pytest
+from agents import (
+    Agent,
+    ApplyPatchTool,
+    CustomTool,
+    HostedMCPTool,
+    Runner,
+    RunState,
+    ShellTool,
+    function_tool,
+    handoff,
+)
+from agents.mcp import MCPServer
+from agents.testing import ScriptedModel
+from mcp.types import CallToolResult, TextContent, Tool
+from openai.types.responses import ResponseCustomToolCall, ResponseFunctionShellToolCall
+from openai.types.responses.response_output_item import McpApprovalRequest
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations.openai_agents import PausedRun, editable, run, to_request
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from tests.agent_adapter.integrations.desk import DONE, Desk, answers_to_model, says
+
+SHELL = ResponseFunctionShellToolCall(
+    id="sh_1",
+    call_id="call_1",
+    type="shell_call",
+    status="completed",
+    action={"commands": ["rm -rf build", "ls"], "timeout_ms": 1000},
+)
+PATCH = {
+    "type": "apply_patch_call",
+    "id": "ap_1",
+    "call_id": "call_1",
+    "status": "completed",
+    "operation": {"type": "update_file", "path": "a.txt", "diff": "@@\n-x\n+y\n"},
+}
+HOSTED = McpApprovalRequest(
+    id="mcpr_1", arguments='{"a":1}', name="add", server_label="sums", type="mcp_approval_request"
+)
+CUSTOM = ResponseCustomToolCall(call_id="call_1", name="sql", input="DROP TABLE x", type="custom_tool_call")
+
+
+class Editor:
+    def __init__(self, ran):
+        self.ran = ran
+
+    def update_file(self, operation):
+        self.ran.append((operation.path, operation.diff))
+
+    create_file = delete_file = update_file
+
+
+class Sums(MCPServer):
+    """A server of one tool, in this process."""
+
+    name = "sums"
+
+    def __init__(self, ran):
+        super().__init__(require_approval="always")
+        self.ran = ran
+
+    async def connect(self):
+        pass
+
+    cleanup = list_prompts = connect
+
+    async def get_prompt(self, name, arguments=None):
+        raise NotImplementedError
+
+    async def list_tools(self, run_context=None, agent=None):
+        schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+        return [Tool(name="add", description="Add one.", inputSchema=schema)]
+
+    async def call_tool(self, tool_name, arguments, meta=None):
+        self.ran.append(arguments)
+        return CallToolResult(content=[TextContent(type="text", text="2")])
+
+
+def shell(ran):
+    return {
+        "tools": [
+            ShellTool(
+                executor=lambda call: ran.extend(call.data.action.commands) or "ok", needs_approval=True
+            )
+        ]
+    }
+
+
+def patch(ran):
+    return {"tools": [ApplyPatchTool(editor=Editor(ran), needs_approval=True)]}
+
+
+def hosted(ran):
+    config = {"type": "mcp", "server_label": "sums", "server_url": "https://x", "require_approval": "always"}
+    return {"tools": [HostedMCPTool(tool_config=config)]}
+
+
+def custom(ran):
+    async def invoke(context, text):
+        ran.append(text)
+        return "ok"
+
+    return {"tools": [CustomTool(name="sql", description="", on_invoke_tool=invoke, needs_approval=True)]}
+
+
+def local(ran):
+    return {"mcp_servers": [Sums(ran)]}
+
+
+KINDS = {
+    "shell": (
+        shell,
+        SHELL,
+        "shell",
+        {"commands": ["rm -rf build", "ls"], "timeout_ms": 1000},
+        ["rm -rf build", "ls"],
+    ),
+    "apply_patch": (patch, PATCH, "apply_patch", PATCH["operation"], [("a.txt", "@@\n-x\n+y\n")]),
+    "hosted MCP": (hosted, HOSTED, "add", {"a": 1}, []),
+    "local MCP": (local, says(("add", {"a": 1}))[0], "add", {"a": 1}, [{"a": 1}]),
+    "custom": (custom, CUSTOM, "sql", {"input": "DROP TABLE x"}, ["DROP TABLE x"]),
+}
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
+
+
+def agent_of(kind, ran):
+    make, call, *_ = KINDS[kind]
+    return Agent(name="Builder", model=ScriptedModel([[call], DONE]), **make(ran))
+
+
+@EVERY_KIND
+async def test_what_is_shown_is_what_runs(kind):
+    """Commands, patches and arguments are shown as they are, and run as they were shown."""
+    *_, name, shown, runs = KINDS[kind]
+    ran, reviewer = [], ScriptedReviewer([approve()])
+
+    result = await run(agent_of(kind, ran), "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert [(action.name, action.args) for action in reviewer.asked] == [(name, shown)]
+    assert ran == runs
+    assert result.final_output == "done"
+
+
+@EVERY_KIND
+async def test_rejected_it_does_not_run_and_the_model_reads_why(kind):
+    """Each kind has its own form of a no; the person's words are in it."""
+    ran = []
+    approvals = InMemoryApprovalClient(ScriptedReviewer([reject("Not in November.")]))
+
+    result = await run(agent_of(kind, ran), "go", approvals=approvals)
+
+    assert ran == []
+    assert "Not in November." in str(result.to_input_list()[2])
+
+
+@EVERY_KIND
+async def test_edit_is_not_offered(kind):
+    """The SDK would run what the model wrote."""
+    result = await Runner.run(agent_of(kind, []), "go")
+
+    (config,) = to_request(result.interruptions).review_configs
+
+    assert config.allowed_decisions == ("approve", "reject", "respond")
+
+
+@EVERY_KIND
+async def test_stored_and_read_it_is_the_same_question(kind):
+    """The SDK writes some calls differently after they were stored; the record must be found again."""
+    agent = agent_of(kind, [])
+    result = await Runner.run(agent, "go")
+    before = to_request(result.interruptions)
+
+    state = await RunState.from_string(agent, result.to_state().to_string())
+
+    assert to_request(state.get_interruptions()) == before
+
+
+@pytest.mark.parametrize("kind", ["hosted MCP", "local MCP"])
+async def test_the_mcp_server_is_named(kind):
+    """Two servers may have a tool of one name."""
+    result = await Runner.run(agent_of(kind, []), "go")
+
+    assert to_request(result.interruptions).action_requests[0].description == "A tool of the MCP server sums."
+
+
+async def test_a_call_that_shows_nothing_is_refused():
+    """Nobody can approve what cannot be read."""
+    result = await Runner.run(agent_of("shell", []), "go")
+    (item,) = result.interruptions
+    item.raw_item = {"type": "shell_call", "call_id": "call_1"}
+
+    with pytest.raises(InvalidRequestError, match="say nothing that could be shown"):
+        to_request([item])
+
+
+async def test_a_call_without_an_id_is_refused():
+    """There would be nothing to answer."""
+    result = await Runner.run(agent_of("shell", []), "go")
+    (item,) = result.interruptions
+    item.raw_item = {"type": "shell_call", "action": {"commands": ["ls"]}}
+
+    with pytest.raises(InvalidRequestError, match="has no call id"):
+        to_request([item])
+
+
+class TestAgentsAsTools:
+    """An agent that another one calls: its call may wait, and so may the calls inside."""
+
+    def agents(self, desk, *, parameters=None):
+        @editable
+        @function_tool(needs_approval=True)
+        def search(words: str) -> str:
+            """Search."""
+            desk.ran.append(("search", words))
+            return f"found {words}"
+
+        inner = Agent(
+            name="Researcher",
+            model=ScriptedModel([says(("search", {"words": "invoices"}), first_call=11), DONE]),
+            tools=[search],
+        )
+        ask = editable(inner.as_tool("research", "Ask the researcher.", needs_approval=True))
+        outer = desk.agent(says(("research", {"input": "find invoices"})), DONE, more=[ask])
+        return outer, inner
+
+    async def test_both_layers_are_asked(self):
+        """First the call of the agent, then the tool inside; the inner agent's name is on the card."""
+        desk = Desk()
+        outer, _ = self.agents(desk)
+        reviewer = ScriptedReviewer([approve(), approve()])
+
+        result = await run(outer, "go", approvals=InMemoryApprovalClient(reviewer))
+
+        assert [(a.name, a.description) for a in reviewer.asked] == [
+            ("research", "Hands this to the agent Researcher."),
+            ("search", None),
+        ]
+        assert desk.ran == [("search", "invoices")]
+        assert answers_to_model(result) == {"call_1": "done"}
+
+    async def test_both_layers_can_be_edited(self):
+        """The inner agent gets the person's words, its tool the person's arguments, and both models are told."""
+        desk = Desk()
+        outer, inner = self.agents(desk)
+        approvals = InMemoryApprovalClient(
+            ScriptedReviewer([edit({"input": "find receipts"}), edit({"words": "receipts"})])
+        )
+
+        result = await run(outer, "go", approvals=approvals)
+
+        assert inner.model.calls[0].input[0]["content"] == "find receipts"
+        assert desk.ran == [("search", "receipts")]
+        told_inside = inner.model.calls[1].input[-1]["output"]
+        assert '{"words":"receipts"}' in told_inside
+        assert told_inside.endswith("found receipts")
+        assert '{"input":"find receipts"}' in answers_to_model(result)["call_1"]
+
+    async def test_edit_of_the_agent_holds_through_a_stored_pause_inside(self):
+        """Another process resumes the inner pause; the outer model is still told what was changed."""
+        desk = Desk()
+        outer, inner = self.agents(desk)
+        approvals = InMemoryApprovalClient(
+            ScriptedReviewer([edit({"input": "find receipts"}), edit({"words": "receipts"})])
+        )
+        paused = PausedRun.of(outer, await Runner.run(outer, "go"))
+        for _ in range(2):
+            paused = await PausedRun.load(outer, paused.dump())
+            async with approvals.reviewing(paused.interrupt(approvals)) as resume:
+                result, paused = await paused.resumed(resume)
+
+        assert paused is None
+        assert inner.model.calls[0].input[0]["content"] == "find receipts"
+        assert desk.ran == [("search", "receipts")]
+        assert '{"input":"find receipts"}' in answers_to_model(result)["call_1"]
+
+    async def test_rejected_outside_nothing_inside_runs(self):
+        """The inner agent never hears of it."""
+        desk = Desk()
+        outer, inner = self.agents(desk)
+
+        await run(
+            outer, "go", approvals=InMemoryApprovalClient(ScriptedReviewer([respond("Look yourself.")]))
+        )
+
+        assert not inner.model.calls
+        assert desk.ran == []
+
+    async def test_one_call_id_in_both_layers_runs_here(self):
+        """Servers that number from one use an id inside again."""
+        desk = Desk()
+        outer, inner = self.agents(desk)
+        inner.model = ScriptedModel([says(("search", {"words": "invoices"})), DONE])
+
+        result = await run(
+            outer, "go", approvals=InMemoryApprovalClient(ScriptedReviewer([approve(), approve()]))
+        )
+
+        assert desk.ran == [("search", "invoices")]
+        assert answers_to_model(result) == {"call_1": "done"}
+
+    @pytest.mark.parametrize(
+        "turns",
+        [
+            [says(("research", {"input": "x"}))],
+            [says(("look_up", {"order": 1})), says(("research", {"input": "x"}), first_call=2)],
+        ],
+        ids=["of its own agent", "of an earlier call"],
+    )
+    async def test_one_call_id_in_both_layers_cannot_be_stored(self, turns):
+        """The SDK would end such a run without having run the tool, or not read it, so it is refused when it is written."""
+        desk = Desk()
+        outer, inner = self.agents(desk)
+        outer.model = ScriptedModel([*turns, DONE])
+        inner.model = ScriptedModel([says(("search", {"words": "invoices"})), DONE])
+        approvals = InMemoryApprovalClient(ScriptedReviewer([approve()]))
+        paused = PausedRun.of(outer, await Runner.run(outer, "go"))
+        async with approvals.reviewing(paused.interrupt(approvals)) as resume:
+            _, paused = await paused.resumed(resume)
+
+        with pytest.raises(
+            InvalidRequestError, match="call id call_1 is used by an agent and by one that it called"
+        ):
+            paused.dump()
+
+
+class TestHandoffs:
+    """The run goes on with another agent, which pauses in its turn."""
+
+    @pytest.mark.parametrize("wrap", [lambda agent: agent, handoff])
+    async def test_the_other_agents_tools_are_asked_about(self, wrap):
+        """Edit works there as well, and the agent that asks is named."""
+        desk = Desk()
+        billing = desk.agent(says(("cancel_order", {"order": 7, "reason": "x"})), DONE, name="Billing")
+        front = Agent(
+            name="Front",
+            model=ScriptedModel([says(("transfer_to_billing", {}), first_call=5)]),
+            handoffs=[wrap(billing)],
+        )
+        approvals = InMemoryApprovalClient(ScriptedReviewer([edit({"order": 99, "reason": "x"})]))
+        published = []
+        publish = approvals.publish
+
+        async def noting(interrupt):
+            published.append(interrupt)
+            return await publish(interrupt)
+
+        approvals.publish = noting
+
+        result = await run(front, "go", approvals=approvals)
+
+        assert desk.ran == [("cancel_order", {"order": 99, "reason": "x"})]
+        assert result.last_agent is billing
+        assert [interrupt.context.subagent for interrupt in published] == ["Billing"]

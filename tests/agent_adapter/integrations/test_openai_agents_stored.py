@@ -1,0 +1,394 @@
+"""Runs of the OpenAI Agents SDK that pause in one process and go on in another."""
+
+import asyncio
+import json
+
+import pytest
+from agents import Agent, RunContextWrapper, Runner, RunState, function_tool
+from agents.testing import ScriptedModel
+
+from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.errors import (
+    ClaimedError,
+    ConflictError,
+    ConsumedError,
+    DecisionNotAllowedError,
+    InvalidRequestError,
+)
+from agent_adapter.integrations.openai_agents import PausedRun, editable, resume_state, run
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
+from tests.agent_adapter.integrations.desk import DONE, TURN, Desk, answers_to_model, at, says
+from tests.agent_adapter.integrations.test_langgraph_redis import person
+from tests.conftest import an_agent
+
+CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
+AGAIN = says(("cancel_order", {"order": 8, "reason": "x"}), first_call=2)
+
+
+async def stored(agent, **options):
+    """Run an agent to its first pause and give what another process gets."""
+    return PausedRun.of(agent, await Runner.run(agent, "go"), **options).dump()
+
+
+def following(desk, *turns, **options):
+    """Make the same agent in another process, whose model has these turns left."""
+    return desk.agent(*turns, **options)
+
+
+async def test_a_stored_run_goes_on_with_its_edit():
+    """The arguments that a person wrote run in the process that resumes, and the model is told."""
+    desk = Desk()
+    approvals = InMemoryApprovalClient(ScriptedReviewer([edit({"order": 99, "reason": "x"})]))
+    text = await stored(desk.agent(says(CANCEL)))
+
+    agent = following(desk, DONE)
+    paused = await PausedRun.load(agent, text)
+    record = await approvals.publish(paused.interrupt(approvals))
+    async with approvals.resuming(record) as resume:
+        result, next_pause = await resume_state(agent, text, resume)
+
+    assert desk.ran == [("cancel_order", {"order": 99, "reason": "x"})]
+    assert '{"order":99,"reason":"x"}' in answers_to_model(result)["call_1"]
+    assert result.final_output == "done"
+    assert next_pause is None
+
+
+async def test_every_pause_of_a_stored_run_keeps_its_identity():
+    """The run's id, its turn and what may be decided for good travel with it."""
+    desk = Desk()
+    approvals = InMemoryApprovalClient(ScriptedReviewer([approve(), approve()]))
+    text = await stored(desk.agent(says(CANCEL)), allow_always=["cancel_order"])
+    agent = following(desk, AGAIN, DONE)
+
+    first = (await PausedRun.load(agent, text)).interrupt(approvals)
+    async with approvals.reviewing(first) as resume:
+        _, paused = await resume_state(agent, text, resume)
+    second = (await PausedRun.load(agent, paused.dump())).interrupt(approvals)
+
+    assert first.run == second.run
+    assert first.id != second.id
+    assert (first.pauses, second.pauses) == (("1/Support/call_1",), ("2/Support/call_2",))
+    assert second.request.review_configs[0].allow_always
+
+
+async def test_a_state_and_a_result_are_the_same_pause():
+    """Whoever keeps states of the SDK finds the questions that were asked from results."""
+    desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
+    agent = desk.agent(says(CANCEL), AGAIN)
+    paused = PausedRun.of(agent, await Runner.run(agent, "go"), id="order-7")
+    async with approvals.reviewing(paused.interrupt(approvals)) as resume:
+        result, second = await paused.resumed(resume)
+
+    state = await RunState.from_json(agent, result.to_state().to_json())
+
+    again = PausedRun.of(agent, state, id="order-7")
+    assert again.interrupt(approvals) == second.interrupt(approvals)
+
+
+async def test_a_call_of_a_known_question_finds_it():
+    """Asking about each call by itself after all were asked at once posts no second card, and waits for all."""
+    desk = Desk()
+    reviewer = ScriptedReviewer(
+        {"cancel_order": reject("no"), "send_email": approve(), "ask_user": approve()}
+    )
+    approvals = InMemoryApprovalClient(reviewer)
+    agent = desk.agent(TURN, DONE)
+    paused = PausedRun.of(agent, await Runner.run(agent, "go"))
+    interrupt = paused.interrupt(approvals)
+    await approvals.publish(interrupt)
+
+    result = await run(agent, paused, approvals=approvals, partial=True)
+
+    assert len(reviewer.asked) == 3
+    assert desk.names() == ["ask_user", "look_up", "send_email"]
+    assert result.final_output == "done"
+    with pytest.raises(ConsumedError):
+        await approvals.publish(interrupt)
+
+
+async def test_partial_and_always_exclude_each_other_in_a_stored_run():
+    """What the run was begun with counts."""
+    agent = Desk().agent(says(CANCEL), DONE)
+    text = await stored(agent, allow_always=["cancel_order"])
+
+    with pytest.raises(InvalidRequestError, match="exclude each other"):
+        await run(agent, await PausedRun.load(agent, text), approvals=None, partial=True)
+
+
+async def test_a_decision_for_the_run_travels_with_its_state(client, redis_url):
+    """Approved for good in one process, the tool is not asked about in the next."""
+    desk = Desk()
+    agent = desk.agent(says(CANCEL), AGAIN, says(("ask_user", {"question": "?"}), first_call=3))
+    paused = PausedRun.of(agent, await Runner.run(agent, "go"), allow_always=["cancel_order"])
+
+    always = ScriptedReviewer([ApproveDecision(always=True)])
+    async with person(redis_url, always), client.reviewing(paused.interrupt(client)) as resume:
+        _, paused = await paused.resumed(resume)
+    last = says(("cancel_order", {"order": 9, "reason": "x"}), first_call=4)
+    agent = following(desk, last, DONE)
+    async with an_agent(redis_url) as other, person(redis_url, ScriptedReviewer([reject()])):
+        await run(agent, await PausedRun.load(agent, paused.dump()), approvals=other)
+
+    assert [args["order"] for _, args in desk.ran] == [7, 8, 9]
+
+
+async def test_the_text_says_what_can_read_it():
+    """A worker chooses by these before it loads anything."""
+    text = await stored(Desk().agent(says(CANCEL)))
+
+    assert at(text, "assent") == 1
+    assert at(text, "agent") == "Support"
+    assert at(text, "schema") == at(text, "state", "$schemaVersion")
+    assert at(text, "sdk").startswith("0.24")
+
+
+async def test_run_goes_on_with_a_stored_run():
+    """A restarted agent passes what it stored, and finds the question that it had asked."""
+    desk, reviewer = Desk(), ScriptedReviewer([approve(), approve()])
+    approvals = InMemoryApprovalClient(reviewer)
+    text = await stored(desk.agent(says(CANCEL)))
+    agent = following(desk, AGAIN, DONE)
+    await approvals.publish((await PausedRun.load(agent, text)).interrupt(approvals))
+
+    result = await run(agent, await PausedRun.load(agent, text), approvals=approvals)
+
+    assert [args["order"] for _, args in desk.ran] == [7, 8]
+    assert len(reviewer.asked) == 2
+    assert result.final_output == "done"
+
+
+async def test_a_state_is_consumed_once():
+    """The same stored run given twice runs its tools once; the second is told that it was resumed."""
+    desk = Desk()
+    approvals = InMemoryApprovalClient(ScriptedReviewer([approve()]))
+    text = await stored(desk.agent(says(CANCEL)))
+
+    for expected in (None, ConsumedError):
+        agent = following(desk, DONE)
+        paused = await PausedRun.load(agent, text)
+        if expected is None:
+            await run(agent, paused, approvals=approvals)
+        else:
+            with pytest.raises(expected, match="already answered and its run resumed"):
+                await run(agent, paused, approvals=approvals)
+
+    assert desk.ran == [CANCEL]
+
+
+async def test_two_processes_with_one_state_resume_it_once(client, redis_url):
+    """Both wait for the same record; one claims it, the other is told."""
+    desk = Desk()
+    text = await stored(desk.agent(says(CANCEL)))
+
+    async def go_on(approvals):
+        agent = following(desk, DONE)
+        return await run(agent, await PausedRun.load(agent, text), approvals=approvals)
+
+    async with an_agent(redis_url) as other, person(redis_url, ScriptedReviewer([approve()])):
+        ends = await asyncio.gather(go_on(client), go_on(other), return_exceptions=True)
+
+    assert desk.ran == [CANCEL]
+    (refused,) = [end for end in ends if isinstance(end, Exception)]
+    assert isinstance(refused, ClaimedError | ConsumedError)
+
+
+async def test_the_run_of_another_process_takes_an_edit_from_redis(client, redis_url):
+    """The first process ends once it has asked; the decision is found in the record."""
+    desk = Desk()
+    text = await stored(desk.agent(TURN))
+    await client.publish((await PausedRun.load(following(desk, DONE), text)).interrupt(client))
+    answers = {
+        "send_email": edit({"to": "b@x.com", "body": ""}),
+        "cancel_order": reject("no"),
+        "ask_user": approve(),
+    }
+
+    async with an_agent(redis_url) as successor, person(redis_url, ScriptedReviewer(answers)):
+        agent = following(desk, DONE)
+        result = await run(agent, await PausedRun.load(agent, text), approvals=successor)
+
+    assert ("send_email", {"to": "b@x.com", "body": ""}) in desk.ran
+    assert "cancel_order" not in desk.names()
+    assert answers_to_model(result)["call_4"] == "nobody is there"
+
+
+class TestRefusals:
+    """What cannot be resumed says so before anything runs."""
+
+    async def load(self, text, **options):
+        return await PausedRun.load(following(Desk(), DONE, **options), text)
+
+    async def test_another_text(self):
+        """JSON of something else is no run."""
+        with pytest.raises(InvalidRequestError, match="this is no paused run of version 1"):
+            await self.load('{"a": 1}')
+        with pytest.raises(InvalidRequestError, match="not JSON"):
+            await self.load("hello")
+
+    async def test_a_renamed_agent(self):
+        """The sentence names both agents and both versions."""
+        text = await stored(Desk().agent(says(CANCEL)))
+
+        with pytest.raises(
+            InvalidRequestError,
+            match=r"agent 'Support' stored by openai-agents .* cannot be resumed with agent 'Helpdesk'",
+        ):
+            await self.load(text, name="Helpdesk")
+
+    async def test_a_removed_tool(self):
+        """What was approved is no longer there."""
+        text = await stored(Desk().agent(says(CANCEL)))
+        bare = Agent(name="Support", model=ScriptedModel([DONE]))
+
+        with pytest.raises(InvalidRequestError, match="agent 'Support' has no tool cancel_order any more"):
+            await PausedRun.load(bare, text)
+
+    async def test_a_newer_schema(self):
+        """A state of a newer SDK is left to a process that has it."""
+        value = json.loads(await stored(Desk().agent(says(CANCEL))))
+        value["state"]["$schemaVersion"] = "9.9"
+
+        with pytest.raises(InvalidRequestError, match="schema version is not supported"):
+            await self.load(json.dumps(value))
+
+    async def test_a_text_with_a_part_missing(self):
+        """A damaged text is no reason to guess."""
+        value = json.loads(await stored(Desk().agent(says(CANCEL))))
+        del value["run"]
+
+        with pytest.raises(InvalidRequestError, match="cannot be resumed"):
+            await self.load(json.dumps(value))
+
+    async def test_changed_arguments_in_the_text(self):
+        """Whoever changes the stored call asks about another one: the record refuses it."""
+        desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
+        text = await stored(desk.agent(says(CANCEL)))
+        await approvals.publish((await self.load(text)).interrupt(approvals))
+
+        agent = following(desk, DONE)
+        changed = await PausedRun.load(agent, text.replace("late", "else"))
+        with pytest.raises(ConflictError, match="published with another action"):
+            await run(agent, changed, approvals=approvals)
+
+        assert desk.ran == []
+
+    async def test_a_tool_that_asks_for_other_arguments_now(self):
+        """The person was shown another form; the question of the old version stands, and is not answered by the new."""
+        desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
+        text = await stored(desk.agent(says(CANCEL)))
+        await approvals.publish((await self.load(text)).interrupt(approvals))
+
+        @editable
+        @function_tool(needs_approval=True)
+        def cancel_order(order: int, reason: str, refund: bool = False) -> str:
+            desk.ran.append("newer")
+            return "cancelled"
+
+        agent = Agent(name="Support", model=ScriptedModel([DONE]), tools=[cancel_order])
+        with pytest.raises(ConflictError, match="published with another action"):
+            await run(agent, await PausedRun.load(agent, text), approvals=approvals)
+
+        assert desk.ran == []
+
+    async def test_a_bad_decision(self):
+        """The text can be resumed later with a good one."""
+        desk, approvals = (
+            Desk(),
+            InMemoryApprovalClient(ScriptedReviewer([edit({"order": "many", "reason": ""})])),
+        )
+        text = await stored(desk.agent(says(CANCEL)))
+        agent = following(desk, DONE)
+        interrupt = (await PausedRun.load(agent, text)).interrupt(approvals)
+
+        with pytest.raises(DecisionNotAllowedError, match="the edited cancel_order does not fit"):
+            async with approvals.reviewing(interrupt) as resume:
+                await resume_state(agent, text, resume)
+
+        assert desk.ran == []
+        assert await approvals.publish(interrupt) == interrupt.id
+
+
+class TestEndings:
+    """What becomes of the question when the resumed run does not end well."""
+
+    def failing(self, desk, error):
+        @function_tool(needs_approval=True, failure_error_function=None)
+        def break_down() -> str:
+            desk.ran.append("break_down")
+            raise error
+
+        return desk.agent(says(("break_down", {})), DONE, more=[break_down])
+
+    async def test_a_run_that_fails_has_used_its_answer(self):
+        """Its tool may have run, so it is not run again with the same approval."""
+        desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
+        agent = self.failing(desk, RuntimeError("boom"))
+        paused = PausedRun.of(agent, await Runner.run(agent, "go"))
+        text = paused.dump()
+
+        with pytest.raises(Exception, match="boom"):
+            await run(agent, paused, approvals=approvals)
+        with pytest.raises(ConsumedError):
+            await run(agent, await PausedRun.load(agent, text), approvals=approvals)
+
+        assert desk.ran == ["break_down"]
+
+    async def test_a_cancelled_run_gives_its_answer_back(self):
+        """As when its process is killed: whoever resumes it does so with the same decision."""
+        desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
+        started = asyncio.Event()
+
+        @function_tool(needs_approval=True)
+        async def think() -> str:
+            started.set()
+            await asyncio.sleep(60)
+            return "thought"
+
+        agent = desk.agent(says(("think", {})), DONE, more=[think])
+        paused = PausedRun.of(agent, await Runner.run(agent, "go"))
+        interrupt = paused.interrupt(approvals)
+        running = asyncio.create_task(run(agent, paused, approvals=approvals))
+        await started.wait()
+        running.cancel()
+        await asyncio.wait([running])
+
+        async with approvals.reviewing(interrupt) as resume:
+            assert resume.decisions == (approve(),)
+
+
+async def test_context_and_options_reach_every_part_of_the_run():
+    """What is handed to `Runner.run` counts before and after a pause."""
+    seen, approvals = [], InMemoryApprovalClient(ScriptedReviewer([approve()]))
+
+    @function_tool(needs_approval=True)
+    def who(context: RunContextWrapper) -> str:
+        seen.append(context.context)
+        return "ok"
+
+    agent = Desk().agent(says(("who", {})), DONE, more=[who])
+
+    await run(agent, "go", approvals=approvals, options={"context": {"user": "U1"}, "max_turns": 3})
+
+    assert seen == [{"user": "U1"}]
+
+
+async def test_a_context_that_cannot_be_stored_is_handed_in_again():
+    """What only this program can make stays out of the text."""
+    seen, approvals = [], InMemoryApprovalClient(ScriptedReviewer([approve()]))
+
+    class Vault:
+        secret = "hunter2"
+
+    @function_tool(needs_approval=True)
+    def who(context: RunContextWrapper) -> str:
+        seen.append(context.context)
+        return "ok"
+
+    agent, vault = Desk().agent(says(("who", {})), DONE, more=[who]), Vault()
+    text = PausedRun.of(agent, await Runner.run(agent, "go", context=vault)).dump()
+    paused = await PausedRun.load(agent, text)
+
+    await run(agent, paused, approvals=approvals, options={"context": vault})
+
+    assert "hunter2" not in text
+    assert seen == [vault]
