@@ -5,11 +5,13 @@ thread fails with the first error.
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from agent_adapter.contract.arguments import check_arguments
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, Decision, EditDecision, HITLRequest
-from agent_adapter.contract.record import check_decision
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.contract.record import EXPIRED_MESSAGE, check_decision
 from agent_adapter.contract.wire import load_decision
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 
@@ -43,6 +45,49 @@ def check_answers(decisions: Sequence[Any], request: HITLRequest) -> list[Decisi
             raise DecisionNotAllowedError(str(error)) from error
         checked.append(decision)
     return checked
+
+
+def share_out(resume: Resume, requests: Sequence[HITLRequest]) -> list[Sequence[Decision | None]]:
+    """Give each pause the decisions about its own actions.
+
+    Args:
+        resume: Its decisions are in the order of these requests.
+        requests: What each pause asked.
+
+    Raises:
+        DecisionNotAllowedError: when there is nothing to resume with, or another number of decisions.
+    """
+    if resume.status not in {"decided", "expired"}:
+        raise DecisionNotAllowedError(
+            f"{resume.interrupt_id} was {resume.status}: there is nothing to resume with"
+        )
+    sizes = [len(request.action_requests) for request in requests]
+    if len(resume.decisions) != sum(sizes):
+        raise DecisionNotAllowedError(
+            f"{resume.interrupt_id}: {len(resume.decisions)} decisions for {sum(sizes)} actions; nothing was resumed"
+        )
+    ends = accumulate(sizes)
+    return [resume.decisions[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def without_respond(allowed: Sequence[str], *, where: str) -> tuple[str, ...]:
+    """Leave out what a framework does not take that knows approve, edit and reject only.
+
+    Raises:
+        InvalidRequestError: when nothing else is allowed.
+    """
+    kept = tuple(kind for kind in allowed if kind != "respond")
+    if not kept:
+        raise InvalidRequestError(f"{where}: none of {list(allowed)} is one of approve, edit, reject")
+    return kept
+
+
+def rejection(name: str, message: str | None) -> str:
+    """Say a rejection in words, for a framework that hands them to the model as the tool's answer."""
+    if message == EXPIRED_MESSAGE:
+        return f"This call of {name} was not executed. {EXPIRED_MESSAGE}"
+    said = f"A person rejected this call of {name}, and it was not executed."
+    return f"{said} Their reason: {message}" if message else f"{said} Do not repeat it unless asked to."
 
 
 def _load(value: Any, where: str) -> Decision:

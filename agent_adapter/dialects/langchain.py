@@ -12,7 +12,7 @@ LOOKED_FOR = "'action_requests' with 'review_configs'"
 
 def recognises(payload: Any) -> bool:
     """Tell whether this looks like a batched pause, well formed or not."""
-    return isinstance(payload, dict) and "action_requests" in payload
+    return isinstance(payload, dict) and not payload.keys().isdisjoint({"action_requests", "review_configs"})
 
 
 def to_request(payload: Any) -> HITLRequest:

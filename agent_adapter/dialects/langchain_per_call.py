@@ -50,9 +50,9 @@ def to_request(payload: Any) -> HITLRequest:
         allowed_decisions=tuple(branches),
         args_schema=_args_schema(branches.get("edit", {}), pause.response_schema),
     )
-    request = HITLRequest(action_requests=(without_template(action),), review_configs=(config,))
+    request = HITLRequest(action_requests=(action,), review_configs=(config,))
     check_request(request)
-    return request
+    return request.model_copy(update={"action_requests": (without_template(action),)})
 
 
 def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:

@@ -2,94 +2,96 @@
 
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Literal, TypeAlias, Unpack, cast
-
-from pydantic import BaseModel, ValidationError
+from typing import Any, Literal, Unpack, cast
 
 from agent_adapter.client import ApprovalClient, Asking
-from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, HITLRequest, ReviewConfig
-from agent_adapter.contract.interrupt import Interrupt, Resume
+from agent_adapter.contract.hitl import ActionRequest, HITLRequest
+from agent_adapter.contract.interrupt import Context, Interrupt, Resume
 from agent_adapter.contract.wire import MAX_ACTIONS
-from agent_adapter.dialects import DIALECTS, detect
-from agent_adapter.errors import ConflictError, DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.dialects import Dialect, by_name, choose, langchain_per_call
+from agent_adapter.dialects.answers import share_out
+from agent_adapter.errors import (
+    ConflictError,
+    InvalidRequestError,
+    UnknownDialectError,
+)
 
 try:
     from langchain_core.runnables import RunnableConfig
-    from langchain_core.tools import BaseTool
-    from langchain_core.tools import tool as make_tool
-    from langchain_core.utils.pydantic import model_json_schema
-    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
     from langgraph.checkpoint.serde.types import RESUME
-    from langgraph.prebuilt import ToolNode
     from langgraph.pregel import Pregel
-    from langgraph.pregel.protocol import PregelProtocol
-    from langgraph.types import Command, StateSnapshot, StreamMode
+    from langgraph.types import Command, PregelTask, StateSnapshot, StreamMode
     from langgraph.types import Interrupt as Pause
+
+    from agent_adapter.integrations._graph import (
+        Graph,
+        Tools,
+        askers,
+        check_call_ids,
+        check_edit,
+        own_tools,
+        reviews_turn,
+        tools_by_name,
+        with_schema,
+    )
 except ImportError as error:
     raise ImportError('LangGraph support needs: pip install "assent[langgraph]"') from error
-
-Graph: TypeAlias = PregelProtocol[Any, Any, Any, Any]
-Tools: TypeAlias = Sequence[BaseTool | Callable[..., Any]]
 
 # LangGraph reads a resume as a map only if every key looks like this; anything else it hands to the node as it is.
 _PAUSE_ID = re.compile(r"[0-9a-f]{32}")
 
 
-def to_request(pauses: Sequence[Pause], *, tools: Tools = ()) -> HITLRequest:
+def to_request(pauses: Sequence[Pause], *, tools: Tools = (), dialect: str | None = None) -> HITLRequest:
     """Gather the pauses into one batch, in the order the reviewer will see.
+
+    A pause of no known dialect is asked about as it is, and answered with words.
 
     Args:
         pauses: `result["__interrupt__"]`, or the `interrupts` of a state.
         tools: Where the argument schemas are found that the pauses do not carry.
+        dialect: Of the pauses whose keys do not tell it, by its name in `agent_adapter.dialects.DIALECTS`.
 
     Raises:
-        UnknownDialectError: when a pause is no request for approval.
-        InvalidRequestError: when one cannot be reviewed as it is.
+        InvalidRequestError: when a pause cannot be reviewed as it is, or there is no such dialect.
     """
     _check_ids(pauses)
-    known = _by_name(tools)
-    requests = [_request_of(pause) for pause in pauses]
+    known = tools_by_name(tools)
+    requests = [_request_of(pause, dialect) for pause in pauses]
     return HITLRequest(
         action_requests=tuple(action for request in requests for action in request.action_requests),
         review_configs=tuple(
-            _with_schema(config, known) for request in requests for config in request.review_configs
+            with_schema(config, known) for request in requests for config in request.review_configs
         ),
     )
 
 
-def to_resume(resume: Resume, pauses: Sequence[Pause], *, tools: Tools = ()) -> Command[Any]:
+def to_resume(
+    resume: Resume, pauses: Sequence[Pause], *, tools: Tools = (), dialect: str | None = None
+) -> Command[Any]:
     """Hand each decision back to the pause that it answers.
 
     Args:
         resume: Its decisions are in the order of these pauses.
         pauses: The same that `to_request` was given.
         tools: Edited arguments are checked against the schemas of these.
+        dialect: The same that `to_request` was given.
 
     Raises:
         DecisionNotAllowedError: when a decision does not fit: nothing was resumed, the pauses can still be answered.
     """
     _check_ids(pauses)
-    if resume.status not in {"decided", "expired"}:
-        raise DecisionNotAllowedError(
-            f"{resume.interrupt_id} was {resume.status}: there is nothing to resume with"
-        )
-    requests = [_request_of(pause) for pause in pauses]
-    asked = sum(len(request.action_requests) for request in requests)
-    if len(resume.decisions) != asked:
-        raise DecisionNotAllowedError(
-            f"{resume.interrupt_id}: {len(resume.decisions)} decisions for {asked} actions; nothing was resumed"
-        )
-    known, decisions, answers = _by_name(tools), iter(resume.decisions), {}
-    for pause, request in zip(pauses, requests, strict=True):
-        own = [next(decisions) for _ in request.action_requests]
+    requests = [_request_of(pause, dialect) for pause in pauses]
+    known, answers = tools_by_name(tools), {}
+    for pause, request, own in zip(pauses, requests, share_out(resume, requests), strict=True):
         payload = _payload(pause)
-        answers[pause.id] = DIALECTS[detect(payload)].to_resume(own, payload)
+        answers[pause.id] = _dialect_of(payload, dialect).to_resume(own, payload)
         for action, decision in zip(request.action_requests, own, strict=True):
-            _check_edit(action, decision, known)
+            check_edit(action, decision, known)
     return Command(resume=answers)
 
 
@@ -100,6 +102,7 @@ async def run(
     approvals: ApprovalClient,
     config: RunnableConfig,
     tools: Tools = (),
+    dialect: str | None = None,
     options: Mapping[str, Any] | None = None,
     **asking: Unpack[Asking],
 ) -> Any:
@@ -111,6 +114,7 @@ async def run(
         approvals: Whom to ask.
         config: With `{"configurable": {"thread_id": …}}`.
         tools: Tools that are not in a tool node of the graph, for the schemas of their arguments.
+        dialect: Of the pauses whose keys do not tell it, by its name in `agent_adapter.dialects.DIALECTS`.
         options: Handed to every call of the graph: `context`, `durability`, `version`, …
         asking: Where, for whom and how long to ask.
 
@@ -122,7 +126,7 @@ async def run(
         AgentAdapterError: as in `ApprovalClient.reviewing`. The thread stays paused.
     """
     settings = dict(options or {})
-    thread = _Thread.of(graph, config, approvals, tools, settings, asking)
+    thread = _Thread.of(graph, config, approvals, tools, dialect, settings, asking)
     result = None
     if input is not None or not await thread.pauses():
         result = await graph.ainvoke(input, config, **settings)
@@ -141,6 +145,7 @@ async def stream(
     stream_mode: StreamMode | list[StreamMode] | None = None,
     version: Literal["v1", "v2"] = "v1",
     tools: Tools = (),
+    dialect: str | None = None,
     options: Mapping[str, Any] | None = None,
     **asking: Unpack[Asking],
 ) -> AsyncGenerator[Any]:
@@ -149,7 +154,7 @@ async def stream(
     Those that announce a pause are among them. Arguments and errors are as in `run`; `stream_mode` and `version` are
     the graph's own. Leave the iteration early through `contextlib.aclosing`, so that the question is free again at once.
     """
-    thread = _Thread.of(graph, config, approvals, tools, options or {}, asking)
+    thread = _Thread.of(graph, config, approvals, tools, dialect, options or {}, asking)
     settings = {"stream_mode": stream_mode, "version": version, **(options or {})}
 
     def chunks_of(given: Any) -> AbstractAsyncContextManager[AsyncGenerator[Any]]:
@@ -175,6 +180,7 @@ class _Thread:
     id: str
     approvals: ApprovalClient
     tools: Tools
+    dialect: str | None
     options: Mapping[str, Any]
     asking: Asking
 
@@ -185,6 +191,7 @@ class _Thread:
         config: RunnableConfig,
         approvals: ApprovalClient,
         tools: Tools,
+        dialect: str | None,
         options: Mapping[str, Any],
         asking: Asking,
     ) -> "_Thread":
@@ -205,9 +212,11 @@ class _Thread:
                 "config names a checkpoint_id, but approvals belong to the newest state of a thread: leave it out, "
                 "or fork the thread with update_state first"
             )
-        known = {**_own_tools(graph), **_by_name(tools)}
+        if dialect is not None:
+            by_name(dialect)
+        known = {**own_tools(graph), **tools_by_name(tools)}
         id = str(configurable["thread_id"])
-        return cls(graph, config, id, approvals, list(known.values()), options, asking)
+        return cls(graph, config, id, approvals, list(known.values()), dialect, options, asking)
 
     async def pauses(self) -> Sequence[Pause]:
         """Read what the thread waits for, in the order of its tasks, which is that of the model's calls.
@@ -220,14 +229,14 @@ class _Thread:
     async def answered(self, pauses: Sequence[Pause]) -> AsyncIterator[Command[Any] | None]:
         """Ask about these pauses and give the command that answers them, or as many as one record holds."""
         failure: BaseException | None = None
-        pauses = _batch(pauses)
+        pauses = _batch(pauses, self.dialect)
         async with AsyncExitStack() as stack:
             try:
-                resume = await stack.enter_async_context(self._reviewing(pauses))
+                resume = await stack.enter_async_context(await self._reviewing(pauses))
             except ConflictError:
                 pauses = await self._apart(pauses)
-                resume = await stack.enter_async_context(self._reviewing(pauses))
-            command = to_resume(resume, pauses, tools=self.tools)
+                resume = await stack.enter_async_context(await self._reviewing(pauses))
+            command = to_resume(resume, pauses, tools=self.tools, dialect=self.dialect)
             try:
                 yield await self._unless_saved(command)
             except BaseException as error:
@@ -252,31 +261,60 @@ class _Thread:
         return Command(resume=answers) if answers else None
 
     async def _has_saved_answers(self, state: StateSnapshot) -> bool:
-        if not isinstance(self.graph, Pregel) or not isinstance(self.graph.checkpointer, BaseCheckpointSaver):
-            return False
         paused = [task for task in state.tasks if task.interrupts]
-        stored = await self.graph.checkpointer.aget_tuple(state.config)
-        answered = {id for id, channel, _ in (stored and stored.pending_writes) or () if channel == RESUME}
-        if not answered.isdisjoint(task.id for task in paused):
+        if not _answered(await self._stored(state.config)).isdisjoint(task.id for task in paused):
             return True
-        inner = [task.state for task in paused if isinstance(task.state, StateSnapshot)]
-        return any([await self._has_saved_answers(state) for state in inner])
+        for task in paused:
+            if isinstance(task.state, StateSnapshot):
+                if await self._has_saved_answers(task.state):
+                    return True
+            elif _answered(await self._stored_inside(state, task)):
+                return True
+        return False
+
+    async def _stored(self, config: RunnableConfig) -> CheckpointTuple | None:
+        if not isinstance(self.graph, Pregel) or not isinstance(self.graph.checkpointer, BaseCheckpointSaver):
+            return None
+        return await self.graph.checkpointer.aget_tuple(config)
+
+    async def _stored_inside(self, state: StateSnapshot, task: PregelTask) -> CheckpointTuple | None:
+        """Read what a graph has stored that runs inside this task, such as a subagent of a tool: no state lists it."""
+        around = state.config["configurable"]
+        namespace = "|".join(filter(None, (around.get("checkpoint_ns"), f"{task.name}:{task.id}")))
+        return await self._stored(
+            {"configurable": {"thread_id": around["thread_id"], "checkpoint_ns": namespace}}
+        )
 
     async def _apart(self, pauses: Sequence[Pause]) -> Sequence[Pause]:
         """Give the first pause with those of its record.
 
         A crash can leave some pauses of an earlier question open beside new ones: these are two records.
         """
-        records = [await self.approvals.publish(self._interrupt([pause])) for pause in pauses]
+        records = [await self.approvals.publish(await self._interrupt([pause])) for pause in pauses]
         return [pause for pause, record in zip(pauses, records, strict=True) if record == records[0]]
 
-    def _reviewing(self, pauses: Sequence[Pause]) -> AbstractAsyncContextManager[Resume]:
-        return self.approvals.reviewing(self._interrupt(pauses))
+    async def _reviewing(self, pauses: Sequence[Pause]) -> AbstractAsyncContextManager[Resume]:
+        return self.approvals.reviewing(await self._interrupt(pauses))
 
-    def _interrupt(self, pauses: Sequence[Pause]) -> Interrupt:
-        ids = [pause.id for pause in pauses for _ in _request_of(pause).action_requests]
-        request = to_request(pauses, tools=self.tools)
-        return self.approvals.interrupt(request, run=self.id, pauses=ids, **self.asking)
+    async def _interrupt(self, pauses: Sequence[Pause]) -> Interrupt:
+        state = await self.graph.aget_state(self.config, subgraphs=True)
+        await self._check_call_ids(state)
+        names = askers(state)
+        ids = [pause.id for pause in pauses for _ in _request_of(pause, self.dialect).action_requests]
+        request = to_request(pauses, tools=self.tools, dialect=self.dialect)
+        request, asking = _with_askers(request, [names.get(id) for id in ids], self.asking)
+        return self.approvals.interrupt(request, run=self.id, pauses=ids, **asking)
+
+    async def _check_call_ids(self, state: StateSnapshot) -> None:
+        for task in state.tasks:
+            if isinstance(task.state, StateSnapshot):
+                await self._check_call_ids(task.state)
+            elif any(map(reviews_turn, task.interrupts)):
+                inside = await self._stored_inside(state, task)
+                if inside:
+                    check_call_ids(inside.checkpoint["channel_values"])
+                elif task.name != "tools":
+                    check_call_ids(state.values)
 
     async def _waits_for(self, pauses: Sequence[Pause]) -> bool:
         return not {pause.id for pause in pauses}.isdisjoint(pause.id for pause in await self.pauses())
@@ -294,77 +332,54 @@ def _check_ids(pauses: Sequence[Pause]) -> None:
             )
 
 
-def _batch(pauses: Sequence[Pause]) -> Sequence[Pause]:
+def _answered(stored: CheckpointTuple | None) -> set[str]:
+    """Name the tasks for which an answer is stored."""
+    return {id for id, channel, _ in (stored and stored.pending_writes) or () if channel == RESUME}
+
+
+def _with_askers(
+    request: HITLRequest, names: Sequence[str | None], asking: Asking
+) -> tuple[HITLRequest, Asking]:
+    """Say which agent inside the graph asks: for the whole card where it is one, otherwise beside each action."""
+    (name, *others) = set(names)
+    if not others:
+        context = asking.get("context") or Context()
+        named = context.model_copy(update={"subagent": context.subagent or name})
+        return request, {**asking, "context": named}
+    actions = tuple(map(_asked_by, request.action_requests, names))
+    return request.model_copy(update={"action_requests": actions}), asking
+
+
+def _asked_by(action: ActionRequest, name: str | None) -> ActionRequest:
+    if name is None:
+        return action
+    told = filter(None, (f"Asked by the subagent {name}.", action.description))
+    return action.model_copy(update={"description": "\n\n".join(told)})
+
+
+def _batch(pauses: Sequence[Pause], dialect: str | None) -> Sequence[Pause]:
     """Give the first pauses, as many as one interrupt may ask about."""
-    totals = accumulate(len(_request_of(pause).action_requests) for pause in pauses)
+    totals = accumulate(len(_request_of(pause, dialect).action_requests) for pause in pauses)
     return [pause for pause, total in zip(pauses, totals, strict=True) if total <= MAX_ACTIONS] or pauses
 
 
-def _request_of(pause: Pause) -> HITLRequest:
+def _request_of(pause: Pause, dialect: str | None) -> HITLRequest:
     payload = _payload(pause)
     try:
-        return DIALECTS[detect(payload)].to_request(payload)
+        return _dialect_of(payload, dialect).to_request(payload)
     except InvalidRequestError as error:
         raise type(error)(f"pause {pause.id}: {error}") from error
 
 
+def _dialect_of(payload: Any, named: str | None) -> Dialect:
+    """Give the dialect of a pause. What is of none is a question of the graph's own, answered with words."""
+    try:
+        return by_name(choose(payload, named))
+    except UnknownDialectError:
+        return by_name("generic")
+
+
 def _payload(pause: Pause) -> Any:
-    if isinstance(pause.value, dict) and pause.response_schema is not None:
+    if langchain_per_call.recognises(pause.value):
         return {**pause.value, "response_schema": pause.response_schema}
     return pause.value
-
-
-def _own_tools(graph: Graph) -> dict[str, BaseTool]:
-    """Find the graph's tools by name. Two of one name with different arguments are left out: it is not known which is meant."""
-    found: dict[str, BaseTool] = {}
-    doubtful = set()
-    for tool in _tools_in(graph):
-        if tool.name in found and _json_schema(tool) != _json_schema(found[tool.name]):
-            doubtful.add(tool.name)
-        found[tool.name] = tool
-    return {name: tool for name, tool in found.items() if name not in doubtful}
-
-
-def _tools_in(graph: Graph) -> Iterator[BaseTool]:
-    if not isinstance(graph, Pregel):
-        return
-    for node in graph.nodes.values():
-        for part in (node.bound, *getattr(node.bound, "steps", ())):
-            if isinstance(part, ToolNode):
-                yield from part.tools_by_name.values()
-    for _, inner in graph.get_subgraphs():
-        yield from _tools_in(inner)
-
-
-def _by_name(tools: Tools) -> dict[str, BaseTool]:
-    made = (tool if isinstance(tool, BaseTool) else make_tool(tool) for tool in tools)
-    return {tool.name: tool for tool in made}
-
-
-def _with_schema(config: ReviewConfig, known: Mapping[str, BaseTool]) -> ReviewConfig:
-    tool = known.get(config.action_name)
-    if config.args_schema is not None or tool is None:
-        return config
-    return config.model_copy(update={"args_schema": _json_schema(tool)})
-
-
-def _json_schema(tool: BaseTool) -> dict[str, Any]:
-    schema = tool.tool_call_schema
-    return dict(schema) if isinstance(schema, dict) else model_json_schema(schema)
-
-
-def _check_edit(action: ActionRequest, decision: Decision | None, known: Mapping[str, BaseTool]) -> None:
-    tool = known.get(action.name)
-    if tool is None or not isinstance(decision, EditDecision):
-        return
-    schema = tool.tool_call_schema
-    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-        return
-    try:
-        schema.model_validate(decision.edited_action.args)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(["args", *map(str, first["loc"])])
-        raise DecisionNotAllowedError(
-            f"the edited {action.name} does not fit its tool: {place}: {first['msg']}; nothing was resumed"
-        ) from error

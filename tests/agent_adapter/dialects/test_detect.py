@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from agent_adapter.dialects import DIALECTS, detect
-from agent_adapter.errors import UnknownDialectError
+from agent_adapter.dialects import DIALECTS, choose, detect
+from agent_adapter.errors import InvalidRequestError, UnknownDialectError
 from tests.agent_adapter.integrations.office import CONFIG, GO, TURN, Office
 
 
@@ -26,6 +26,10 @@ async def test_real_pauses_are_recognised(mode, name):
         ({}, "found an empty object"),
         ({"question": "x", "options": []}, "found the keys 'question', 'options'"),
         ({"type": "something_else"}, "found the keys 'type'"),
+        (dict.fromkeys(map(str, range(25))), "'18', '19' and 5 more"),
+        ({"k" * 1000: 1}, f"found the keys '{'k' * 39}. Dialects"),
+        ([], "found list, not an object"),
+        ([{"question": "x"}], "found list, not an object"),
     ],
 )
 def test_unknown_pause_says_what_was_looked_for_and_what_was_found(payload, found):
@@ -36,6 +40,68 @@ def test_unknown_pause_says_what_was_looked_for_and_what_was_found(payload, foun
     assert found in str(caught.value)
     assert all(name in str(caught.value) for name in DIALECTS)
     assert "'action_requests'" in str(caught.value)
+
+
+LANGCHAIN = {"action_requests": [], "review_configs": []}
+CAMEL = {"actionRequests": [], "reviewConfigs": []}
+ONE = {"action_request": {"action": "pay", "args": {}}, "config": {"allow_accept": True}}
+
+
+@pytest.mark.parametrize(
+    ("payload", "named", "chosen"),
+    [
+        (ONE, None, "human_interrupt"),
+        (ONE, "dev_utils", "dev_utils"),
+        (ONE, "human_interrupt_classic", "human_interrupt_classic"),
+        (ONE, "accept_reject", "human_interrupt"),
+        (ONE, "dev_utils_0_1", "human_interrupt"),
+        ([ONE], "dev_utils", "human_interrupt_list"),
+        ([ONE], "dev_utils_0_1", "dev_utils_0_1"),
+        (CAMEL, "langchain_js", "langchain_js"),
+        (CAMEL, "generic", "camel_case"),
+        (LANGCHAIN, "dev_utils", "langchain"),
+        (LANGCHAIN, "accept_reject", "langchain"),
+        ({"type": "tool_approval"}, "generic", "langchain_per_call"),
+        ("Shall I?", "accept_reject", "accept_reject"),
+        ("Shall I?", "generic", "generic"),
+    ],
+)
+def test_a_named_dialect_is_for_the_pauses_that_may_be_of_it(payload, named, chosen):
+    """One name serves a run with pauses of several kinds: what the keys tell stays as it is."""
+    assert choose(payload, named) == chosen
+
+
+def test_naming_a_dialect_does_not_make_one_of_anything():
+    """A sentence is no pause of langchain-dev-utils' default handler."""
+    with pytest.raises(UnknownDialectError):
+        choose("Shall I?", "dev_utils")
+
+
+def test_a_name_that_does_not_exist_is_refused_with_those_that_do():
+    """It is a mistake of the caller, not of the pause."""
+    with pytest.raises(
+        InvalidRequestError, match=r"'camelCase' is no dialect; there are .*camel_case"
+    ) as caught:
+        choose(CAMEL, "camelCase")
+
+    assert not isinstance(caught.value, UnknownDialectError)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"action_requests": 3},
+        {"review_configs": []},
+        {"reviewConfigs": []},
+        {"action_request": None},
+        [None, {"action_request": 1}],
+        {"review_configs": [None, {"action_id": 1}]},
+    ],
+)
+def test_a_broken_pause_is_still_recognised(payload):
+    """So that it is refused with what is wrong about it, and never asked about as a program's own question."""
+    with pytest.raises(InvalidRequestError, match=r"^pause"):
+        DIALECTS[detect(payload)].to_request(payload)
 
 
 def test_dialects_import_no_framework():

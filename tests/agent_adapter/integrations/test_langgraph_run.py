@@ -14,7 +14,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from agent_adapter.errors import InterruptExpiredError, InvalidRequestError, UnknownDialectError
+from agent_adapter.errors import InterruptExpiredError, InvalidRequestError
 from agent_adapter.integrations import langgraph
 from agent_adapter.integrations.langgraph import run, to_request
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
@@ -276,19 +276,94 @@ async def test_pauses_of_a_graph_inside_a_graph_are_asked():
     assert result["notes"] == ["inner: approve"]
 
 
-async def test_a_pause_that_asks_for_something_else_is_refused():
-    """A free-form pause is named as one, and the thread stays as it is."""
-    graph = (
-        StateGraph(Notes)
-        .add_node("ask", lambda state: {"notes": [interrupt("what is your name?")]})
-        .add_edge(START, "ask")
-        .compile(checkpointer=InMemorySaver())
+def pauses_with(value):
+    """Make a graph that pauses with this value, and notes what it is given."""
+    builder = StateGraph(Notes)
+    builder.add_node("ask", lambda state: {"notes": [interrupt(value)]})
+    return builder.add_edge(START, "ask").compile(checkpointer=InMemorySaver())
+
+
+@pytest.mark.parametrize(
+    ("decision", "noted"),
+    [
+        (approve(), "approve"),
+        (reject("not today"), "reject: not today"),
+        (reject(), "reject"),
+        (reject("Approve"), "reject: Approve"),
+        (respond("Noor"), "Noor"),
+        (None, "reject: Nobody decided in time."),
+    ],
+    ids=["approved", "rejected", "rejected without a reason", "rejected with a slip", "answered", "expired"],
+)
+@pytest.mark.parametrize("value", ["what is your name?", 7, None, [], {}, {"question": ["name", {"of": 1}]}])
+async def test_a_pause_of_the_graphs_own_is_shown_whole_and_answered_with_words(value, decision, noted):
+    """Any value can be asked about; the graph reads text."""
+    reviewer = ScriptedReviewer([decision])
+
+    result = await run(
+        pauses_with(value), {"notes": []}, approvals=InMemoryApprovalClient(reviewer), config=CONFIG
     )
 
-    with pytest.raises(UnknownDialectError, match=r"action_requests.*tool_approval.*found str"):
+    assert [(action.name, action.args) for action in reviewer.asked] == [("interrupt", {"value": value})]
+    assert result["notes"] == [noted]
+
+
+@pytest.mark.parametrize(
+    ("value", "says_what"),
+    [
+        ({"review_configs": []}, "pause.action_requests"),
+        ({"action_request": "send"}, "pause.action_request"),
+        ([{"action_request": {"action": "send", "args": {}}}], r"pause\[0\].config"),
+        ({"actionRequests": []}, "pause.reviewConfigs"),
+        ({"type": "tool_approval"}, "pause.tool_call_id"),
+        ({"at": {1, 2}}, "pause.at: set is not a JSON value"),
+    ],
+)
+async def test_a_broken_request_is_refused_and_not_asked_about_as_it_is(value, says_what):
+    """An answer in words would break a program that expects a decision. The thread stays paused."""
+    graph = pauses_with(value)
+
+    with pytest.raises(InvalidRequestError, match=says_what):
         await run(graph, {"notes": []}, approvals=NOTHING_TO_ASK, config=CONFIG)
 
-    assert (await graph.aget_state(CONFIG)).interrupts[0].value == "what is your name?"
+    assert (await graph.aget_state(CONFIG)).interrupts[0].value == value
+
+
+async def test_the_caller_names_the_dialect_of_pauses_of_the_graphs_own():
+    """The graph takes `{"type": "accept"}`; nothing in its question says so."""
+    approvals = InMemoryApprovalClient(ScriptedReviewer([approve()]))
+
+    result = await run(
+        pauses_with("go on?"), {"notes": []}, approvals=approvals, config=CONFIG, dialect="accept_reject"
+    )
+
+    assert result["notes"] == [{"type": "accept"}]
+
+
+async def test_the_named_dialect_leaves_reviews_of_langchain_alone():
+    """One name serves a run that pauses in several ways."""
+    office = Office()
+    reviewer = ScriptedReviewer({"delete_file": approve()})
+
+    await run(
+        office.agent(says(("delete_file", {"path": "a"})), DONE),
+        GO,
+        approvals=InMemoryApprovalClient(reviewer),
+        config=CONFIG,
+        dialect="accept_reject",
+    )
+
+    assert office.ran == [("delete_file", {"path": "a"})]
+
+
+async def test_a_dialect_that_does_not_exist_is_refused_before_the_graph_runs():
+    """The sentence lists those that there are."""
+    office = Office()
+
+    with pytest.raises(InvalidRequestError, match=r"'dev-utils' is no dialect; there are .*dev_utils"):
+        await run(office.agent(TURN, DONE), GO, approvals=NOTHING_TO_ASK, config=CONFIG, dialect="dev-utils")
+
+    assert office.ran == []
 
 
 class Tenant(TypedDict):

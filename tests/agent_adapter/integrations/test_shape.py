@@ -8,7 +8,9 @@ import pytest
 
 from agent_adapter import integrations
 
-MODULES = [module.name for module in pkgutil.iter_modules(integrations.__path__)]
+MODULES = [
+    module.name for module in pkgutil.iter_modules(integrations.__path__) if not module.name.startswith("_")
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,0 +1,160 @@
+"""langchain-dev-utils: tools that ask before they run, and handlers for their decorators that offer every decision."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.contract.hitl import (
+    KNOWN_DECISIONS,
+    ActionRequest,
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    HITLRequest,
+    RespondDecision,
+    ReviewConfig,
+)
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.dialects.answers import check_answers, rejection
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.integrations import langgraph
+from agent_adapter.integrations._graph import Graph, Tools, check_edit, json_schema
+
+try:
+    from langchain_core.runnables import RunnableConfig
+    from langchain_dev_utils.tool_calling import InterruptParams
+    from langgraph.types import Command, interrupt
+    from langgraph.types import Interrupt as Pause
+except ImportError as error:
+    raise ImportError(
+        'langchain-dev-utils support needs: pip install "assent[langchain-dev-utils]"'
+    ) from error
+
+DEFAULT_HANDLER = "dev_utils"
+"""The dialect of the decorators' own handler. Nothing in its pauses tells it."""
+
+
+def to_request(pauses: Sequence[Pause], *, tools: Tools = (), dialect: str = DEFAULT_HANDLER) -> HITLRequest:
+    """Gather the pauses into one batch. See `langgraph.to_request`."""
+    return langgraph.to_request(pauses, tools=tools, dialect=dialect)
+
+
+def to_resume(
+    resume: Resume, pauses: Sequence[Pause], *, tools: Tools = (), dialect: str = DEFAULT_HANDLER
+) -> Command[Any]:
+    """Hand each decision back to the pause that it answers. See `langgraph.to_resume`."""
+    return langgraph.to_resume(resume, pauses, tools=tools, dialect=dialect)
+
+
+async def run(
+    graph: Graph,
+    input: Any,
+    *,
+    approvals: ApprovalClient,
+    config: RunnableConfig,
+    tools: Tools = (),
+    dialect: str = DEFAULT_HANDLER,
+    options: Mapping[str, Any] | None = None,
+    **asking: Unpack[Asking],
+) -> Any:
+    """Run the graph, asking for approval at every pause, until it finishes. See `langgraph.run`.
+
+    Args:
+        graph: As there.
+        input: As there.
+        approvals: Whom to ask.
+        config: As there.
+        tools: As there.
+        dialect: What the handler of the tools reads: `accept_reject` for one that pauses on anything of its own, such
+            as a plain string, and takes `{"type": "accept"}` or `{"type": "reject"}`. The handlers below need none.
+        options: As there.
+        asking: Where, for whom and how long to ask.
+    """
+    return await langgraph.run(
+        graph,
+        input,
+        approvals=approvals,
+        config=config,
+        tools=tools,
+        dialect=dialect,
+        options=options,
+        **asking,
+    )
+
+
+def handler(params: InterruptParams) -> Any:
+    """Ask before a tool runs: `@human_in_the_loop(handler=handler)`.
+
+    Unlike the decorator's own handler it offers a rejection, which the model is told in words, and asks again when it is
+    answered with arguments that the tool would not take.
+    """
+    args, answer = _outcome(params)
+    return answer if args is None else params["tool"].invoke(args)
+
+
+async def handler_async(params: InterruptParams) -> Any:
+    """Ask before a tool runs: `@human_in_the_loop_async(handler=handler_async)`. See `handler`."""
+    args, answer = _outcome(params)
+    return answer if args is None else await params["tool"].ainvoke(args)
+
+
+def _outcome(params: InterruptParams) -> tuple[dict[str, Any] | None, str]:
+    """Give the arguments to run with, or what the model hears in place of a result."""
+    match _decision(params):
+        case ApproveDecision():
+            return params["tool_call_args"], ""
+        case EditDecision(edited_action=edited):
+            shown = params["tool"].args
+            injected = {name: arg for name, arg in params["tool_call_args"].items() if name not in shown}
+            return {**edited.args, **injected}, ""
+        case RespondDecision(message=message):
+            return None, message
+        case other:
+            return None, rejection(params["tool_call_name"], getattr(other, "message", None))
+
+
+def _decision(params: InterruptParams) -> Decision:
+    request, told = _request_of(params), None
+    known = {params["tool_call_name"]: params["tool"]}
+    while True:
+        # LangGraph keeps every answer of a call, so this runs from its first answer on whenever the call is resumed.
+        answer = interrupt(_pause(request, told))
+        try:
+            (decision,) = check_answers(_decisions_in(answer), request)
+            check_edit(request.action_requests[0], decision, known)
+        except DecisionNotAllowedError as error:
+            told = f"The last answer could not be used. {error}"
+        else:
+            return decision
+
+
+def _request_of(params: InterruptParams) -> HITLRequest:
+    name, tool = params["tool_call_name"], params["tool"]
+    shown = {key: arg for key, arg in params["tool_call_args"].items() if key in tool.args}
+    try:
+        args = to_jsonable_python(shown)
+    except PydanticSerializationError as error:
+        raise InvalidRequestError(f"{name}: its arguments cannot be shown as JSON: {error}") from error
+    config = ReviewConfig(
+        action_name=name,
+        allowed_decisions=KNOWN_DECISIONS,
+        args_schema=json_schema(tool),
+        effects=("reject_as_answer",),
+    )
+    return HITLRequest(action_requests=(ActionRequest(name=name, args=args),), review_configs=(config,))
+
+
+def _pause(request: HITLRequest, told: str | None) -> dict[str, Any]:
+    """Write the question in LangChain's form, which says by itself what may be decided."""
+    (action,) = request.action_requests
+    asked = request.model_copy(update={"action_requests": (action.model_copy(update={"description": told}),)})
+    return asked.model_dump(mode="json", exclude_none=True)
+
+
+def _decisions_in(answer: Any) -> list[Any]:
+    decisions = answer.get("decisions") if isinstance(answer, dict) else None
+    if not isinstance(decisions, list):
+        raise DecisionNotAllowedError('an answer is {"decisions": […]}, with one decision')
+    return decisions

@@ -1,0 +1,142 @@
+"""XpertAI: its `on_interrupt` events in, the values that resume its conversations out.
+
+XpertAI's middleware runs in its own server. It streams an event where a run pauses, and takes the answer in a request of
+its own; what carries the two is the caller's.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar, Unpack
+
+from pydantic import Field
+
+from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.contract.hitl import HITLRequest, WireModel
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.contract.wire import to_model
+from agent_adapter.dialects import by_name, detect
+from agent_adapter.dialects.answers import share_out
+from agent_adapter.errors import InvalidRequestError
+
+Event = Mapping[str, Any]
+T = TypeVar("T")
+
+# LangGraph reads a value as a map of pauses only if every key looks like this.
+_PAUSE_ID = re.compile(r"[0-9a-f]{32}")
+
+
+class _Pause(WireModel):
+    id: str = Field(min_length=1)
+    value: Any
+
+
+class _Task(WireModel):
+    interrupts: tuple[_Pause, ...] = ()
+
+
+class _Data(WireModel):
+    tasks: tuple[_Task, ...]
+
+
+class _Event(WireModel):
+    event: str
+    data: _Data
+
+
+def to_request(event: Event) -> HITLRequest:
+    """Gather all pauses of an event into one batch, in the order of its tasks.
+
+    Args:
+        event: `{"event": "on_interrupt", "data": {"tasks": […]}}`, as JSON values.
+
+    Raises:
+        UnknownDialectError: when one of its pauses is no review, such as a call of a tool of the client.
+        InvalidRequestError: when one cannot be reviewed as it is, or this is another event.
+    """
+    requests = [_request_of(pause) for pause in _pauses(event)]
+    return HITLRequest(
+        action_requests=tuple(action for request in requests for action in request.action_requests),
+        review_configs=tuple(config for request in requests for config in request.review_configs),
+    )
+
+
+def to_resume(resume: Resume, event: Event) -> dict[str, Any]:
+    """Give the value with which the conversation is resumed.
+
+    Args:
+        resume: Its decisions are in the order of the event's actions.
+        event: The same that `to_request` was given.
+
+    Returns:
+        `{"decisions": […]}`, and with several pauses one of these by the id of each.
+
+    Raises:
+        DecisionNotAllowedError: when a decision does not fit; the pauses can still be answered.
+    """
+    pauses = _pauses(event)
+    shares = share_out(resume, [_request_of(pause) for pause in pauses])
+    answers = {
+        pause.id: by_name(detect(pause.value)).to_resume(own, pause.value)
+        for pause, own in zip(pauses, shares, strict=True)
+    }
+    return answers if len(answers) > 1 else answers[pauses[0].id]
+
+
+async def run(
+    event: Event,
+    *,
+    approvals: ApprovalClient,
+    thread_id: str,
+    send: Callable[[dict[str, Any]], Awaitable[T]],
+    **asking: Unpack[Asking],
+) -> T:
+    """Ask about an event, and resume the conversation with what was decided.
+
+    An event that is delivered twice finds its question; the conversation is resumed once.
+
+    Args:
+        event: As for `to_request`.
+        approvals: Whom to ask.
+        thread_id: The conversation's id, or its thread's.
+        send: Hands the value of `to_resume` to XpertAI. An error in it leaves the question answered and not resumed, so
+            that the same event can be run again.
+        asking: Where, for whom and how long to ask.
+
+    Returns:
+        What `send` gives.
+
+    Raises:
+        InvalidRequestError: when the event cannot be reviewed. Nothing was asked.
+        AgentAdapterError: as in `ApprovalClient.reviewing`. The conversation stays paused.
+    """
+    ids = [pause.id for pause in _pauses(event) for _ in _request_of(pause).action_requests]
+    interrupt = approvals.interrupt(to_request(event), run=thread_id, pauses=ids, **asking)
+    async with approvals.reviewing(interrupt) as resume:
+        return await send(to_resume(resume, event))
+
+
+def _pauses(event: Event) -> tuple[_Pause, ...]:
+    read = to_model(_Event.model_validate, event, where="event")
+    if read.event != "on_interrupt":
+        raise InvalidRequestError(f"event.event is {read.event!r}: only 'on_interrupt' asks for anything")
+    pauses = tuple(pause for task in read.data.tasks for pause in task.interrupts)
+    ids = [pause.id for pause in pauses]
+    if not pauses:
+        raise InvalidRequestError(
+            "event.data.tasks: no task has interrupts; this run does not wait for anything"
+        )
+    for id in ids:
+        if ids.count(id) > 1:
+            raise InvalidRequestError(f"event.data.tasks: {ids.count(id)} interrupts have the id {id!r}")
+        if len(ids) > 1 and not _PAUSE_ID.fullmatch(id):
+            raise InvalidRequestError(
+                f"event.data.tasks: {id!r} is no id of a LangGraph pause, so it could not be answered beside others"
+            )
+    return pauses
+
+
+def _request_of(pause: _Pause) -> HITLRequest:
+    try:
+        return by_name(detect(pause.value)).to_request(pause.value)
+    except InvalidRequestError as error:
+        raise type(error)(f"interrupt {pause.id}: {error}") from error

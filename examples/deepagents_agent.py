@@ -1,0 +1,59 @@
+"""A deep agent whose subagent writes e-mails: each waits for a person in Slack, who sees which subagent asks.
+
+Start the bot with `make up`, then run this with the same REDIS_URL. MODEL names a chat model, such as
+`openai:gpt-5` (with its package and key); without it the models always say the same.
+"""
+
+import asyncio
+import os
+
+from deepagents import create_deep_agent
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel, FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent_adapter import ApprovalClient
+from agent_adapter.integrations.langgraph import run
+
+
+def send_email(to: str, subject: str) -> str:
+    """Send an e-mail."""
+    print(f"sent to {to}: {subject}")
+    return "sent"
+
+
+class Rehearsed(FakeMessagesListChatModel):
+    def bind_tools(self, *_tools, **_options):
+        return self
+
+
+def chat_model(tool: str, args: dict[str, str], last_word: str) -> BaseChatModel:
+    if name := os.environ.get("MODEL"):
+        return init_chat_model(name)
+    call = {"name": tool, "args": args, "id": "call_1"}
+    return Rehearsed(responses=[AIMessage("", tool_calls=[call]), AIMessage(last_word)])
+
+
+async def main() -> None:
+    mailer = {
+        "name": "mailer",
+        "description": "Writes and sends e-mails.",
+        "system_prompt": "Send the e-mail that you are asked for.",
+        "tools": [send_email],
+        "model": chat_model("send_email", {"to": "dana@example.com", "subject": "Invoice 17"}, "Mailed."),
+    }
+    lead = chat_model("task", {"subagent_type": "mailer", "description": "Remind Dana."}, "That is settled.")
+    asked = {"send_email": True}  # the subagent inherits it
+    agent = create_deep_agent(lead, subagents=[mailer], interrupt_on=asked, checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": os.urandom(8).hex()}}
+    redis_url = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
+    async with ApprovalClient.from_url(redis_url, agent="billing") as approvals:
+        print("asking in Slack …")
+        ask = {"messages": [("user", "Remind Dana of invoice 17.")]}
+        result = await run(agent, ask, approvals=approvals, config=thread)
+    print(result["messages"][-1].text)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,47 @@
+"""A LangGraph graph that asks in its own words: `interrupt()` with a question, answered by a person in Slack.
+
+Start the bot with `make up`, then run this with the same REDIS_URL.
+"""
+
+import asyncio
+import os
+from datetime import timedelta
+from typing import TypedDict
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
+
+from agent_adapter import ApprovalClient
+from agent_adapter.integrations.langgraph import run
+
+
+class Release(TypedDict):
+    build: int
+    outcome: str
+
+
+def release(state: Release) -> dict[str, str]:
+    answer = interrupt({"question": "Release to production?", "build": state["build"]})
+    # "approve", "reject", or the words that the person typed.
+    return {"outcome": "released" if answer == "approve" else f"not released: {answer}"}
+
+
+async def main() -> None:
+    graph = StateGraph(Release).add_node(release).add_edge(START, "release")
+    thread = {"configurable": {"thread_id": os.urandom(8).hex()}}
+    redis_url = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
+    async with ApprovalClient.from_url(redis_url, agent="billing") as approvals:
+        print("asking in Slack …")
+        result = await run(
+            graph.compile(checkpointer=InMemorySaver()),
+            {"build": 17},
+            approvals=approvals,
+            config=thread,
+            expires_in=timedelta(hours=1),
+        )
+    print(f"build {result['build']}: {result['outcome']}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

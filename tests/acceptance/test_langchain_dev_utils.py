@@ -1,0 +1,63 @@
+"""langchain-dev-utils: decorated tools ask in Slack, with the decorators' own handler, a custom one and ours."""
+
+import asyncio
+
+import pytest
+
+from agent_adapter.integrations.langchain_dev_utils import handler, handler_async, run
+from tests.agent_adapter.integrations.office import CONFIG, GO, answers_to_model
+from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence
+from tests.support.people import Someone, buttons, words
+
+REJECTED = "A person rejected this call of pay, and it was not executed. Their reason: Too much."
+OURS = {"sync": handler, "async": handler_async}
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize("whose", ["theirs", "ours"])
+async def test_four_decorated_calls_are_one_card_and_each_is_decided(start_bot, slack, client, kind, whose):
+    """Each call pauses by itself; together they are one card, and each decision reaches the call it is about."""
+    await start_bot()
+    till, dana = Till(), Someone(slack, "U0DANA")
+    pay = till.decorated(kind, OURS[kind] if whose == "ours" else None)
+    graph = agent(pay, *({"to": to} for to in ("al", "bo", "cy", "di")))
+    running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG))
+
+    card = await dana.card("4 actions need approval")
+    await dana.press(card, "approve:0")
+    await dana.fill(await dana.opened(card, "edit:1"), to="ed", amount="7")
+    await dana.fill(await dana.opened(card, "reject:2"), reason="Too much.")
+    await dana.fill(await dana.opened(card, "respond:3"), answer="Paid by hand.")
+    told = answers_to_model(await running)
+
+    assert sorted(till.paid) == [("al", 5), ("ed", 7)]
+    assert [text for _, text in told.values()] == ["paid 5 to al", "paid 7 to ed", REJECTED, "Paid by hand."]
+    await dana.card("the agent has resumed")
+
+
+@pytest.mark.parametrize(
+    ("button", "paid", "told"),
+    [
+        ("approve:0", [("al", 5)], "paid 5 to al"),
+        ("reject:0", [], "User rejected this tool call"),
+    ],
+)
+async def test_question_of_a_custom_handler_is_shown_word_for_word(
+    start_bot, slack, client, button, paid, told
+):
+    """A handler that pauses with a sentence and reads accept or reject gets one of the two."""
+    await start_bot()
+    till, dana = Till(), Someone(slack, "U0DANA")
+    graph = agent(till.decorated("sync", asks_in_a_sentence))
+    running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG, dialect="accept_reject"))
+
+    card = await dana.card("I am about to call pay. Go on?")
+    assert not {"edit:0", "respond:0"} & set(buttons(card))
+    await dana.press(card, button)
+    if button == "reject:0":
+        await dana.fill(await slack.wait_for_view(dana.user))
+    result = await running
+
+    assert till.paid == paid
+    assert answers_to_model(result) == {"call_1": ("success", told)}
+    assert "Go on?" in words((await dana.card("the agent has resumed"))["blocks"])

@@ -1,0 +1,62 @@
+"""The examples of deepagents, raw interrupts and langchain-dev-utils, run as they stand."""
+
+import pytest
+
+from tests.acceptance.test_examples import EXAMPLES, example
+from tests.support.people import Someone
+
+OUTCOMES = [
+    (
+        "deepagents_agent.py",
+        "send_email",
+        "approve:0",
+        {},
+        "sent to dana@example.com: Invoice 17\n",
+        "That is settled.",
+    ),
+    ("deepagents_agent.py", "mailer", "reject:0", {"reason": "No."}, "", "That is settled."),
+    ("langgraph_raw.py", "Release to production?", "approve:0", {}, "", "build 17: released"),
+    (
+        "langgraph_raw.py",
+        "Release to production?",
+        "respond:0",
+        {"answer": "after lunch"},
+        "",
+        "build 17: not released: after lunch",
+    ),
+    (
+        "langchain_dev_utils_agent.py",
+        "pay",
+        "edit:0",
+        {"amount": "4"},
+        "paid 4 to Dana\n",
+        "That is settled.",
+    ),
+    ("langchain_dev_utils_agent.py", "pay", "reject:0", {"reason": ""}, "", "That is settled."),
+]
+
+
+@pytest.mark.parametrize(("name", "asks", "button", "typed", "done", "last"), OUTCOMES)
+async def test_example_does_only_what_was_decided(
+    start_bot, slack, redis_url, name, asks, button, typed, done, last
+):
+    """Given an example and a bot, when a person decides, then exactly that happens."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+
+    async with example(name, redis_url) as agent:
+        card = await dana.card(asks, within=30)
+        if typed:
+            await dana.fill(await dana.opened(card, button), **typed)
+        else:
+            await dana.press(card, button)
+        printed, _ = await agent.communicate()
+
+    assert printed.decode() == f"asking in Slack …\n{done}{last}\n"
+    assert agent.returncode == 0
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in OUTCOMES}))
+def test_example_is_read_in_a_minute(name):
+    """Under sixty lines each."""
+    assert len((EXAMPLES / name).read_text().splitlines()) < 60

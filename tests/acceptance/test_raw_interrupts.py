@@ -1,0 +1,149 @@
+"""Graphs that call `interrupt()` themselves: what they ask is shown whole, and they get what they read."""
+
+import asyncio
+import operator
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+
+from agent_adapter.integrations.langgraph import run
+from tests.agent_adapter.integrations.office import CONFIG, DONE, MAIL, Office
+from tests.support.people import Someone, buttons, words
+from tests.support.scripted_model import says
+
+
+class Heard(TypedDict):
+    heard: Annotated[list[Any], operator.add]
+
+
+def asking(*questions):
+    """Make a graph with a node for each question, side by side, that writes down what it is answered."""
+    builder = StateGraph(Heard)
+    for number, question in enumerate(questions):
+        builder.add_node(f"ask_{number}", lambda state, q=question: {"heard": [interrupt(q)]})
+        builder.add_edge(START, f"ask_{number}")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+async def press(dana, card, button, **typed):
+    """Press a button; fill in its form where something is typed."""
+    if typed:
+        await dana.fill(await dana.opened(card, button), **typed)
+    else:
+        await dana.press(card, button)
+
+
+QUESTIONS = {
+    "a string": "Deploy build 17 to production?",
+    "an object": {"question": "Deploy?", "build": 17, "targets": ["eu", "us"]},
+    "a list": ["build 17", "build 18"],
+    "a number": 17,
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+async def test_question_is_shown_whole_and_answered_in_words(start_bot, slack, client, question):
+    """Any JSON may be asked; a node that is answered in words gets the words of the person."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+    running = asyncio.create_task(run(asking(question), {}, approvals=client, config=CONFIG))
+
+    card = await dana.card("17")
+    said = words(card["blocks"])
+    values = question.values() if isinstance(question, dict) else [question]
+    for part in (str(p) for v in values for p in (v if isinstance(v, list) else [v])):
+        assert part in said
+    assert "edit:0" not in buttons(card)
+    await press(dana, card, "respond:0", answer="Only to eu.")
+
+    assert (await running)["heard"] == ["Only to eu."]
+
+
+@pytest.mark.parametrize(
+    ("button", "typed", "heard"),
+    [
+        ("approve:0", {}, "approve"),
+        ("reject:0", {"reason": "Not on a Friday."}, "reject: Not on a Friday."),
+        ("reject:0", {"reason": ""}, "reject"),
+    ],
+    ids=["approve", "reject with a reason", "reject"],
+)
+async def test_yes_and_no_are_words_too(start_bot, slack, client, button, typed, heard):
+    """A node that reads text can tell a yes from a no."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+    running = asyncio.create_task(run(asking("Deploy?"), {}, approvals=client, config=CONFIG))
+
+    await press(dana, await dana.card("Deploy?"), button, **typed)
+
+    assert (await running)["heard"] == [heard]
+
+
+def deletion(path):
+    """Ask as LangGraph's older examples do."""
+    flags = {"allow_accept": True, "allow_edit": True, "allow_respond": True, "allow_ignore": True}
+    return {"action_request": {"action": "delete_file", "args": {"path": path}}, "config": flags}
+
+
+@pytest.mark.parametrize(
+    ("button", "typed", "answer"),
+    [
+        ("approve:0", {}, {"type": "accept", "args": None}),
+        (
+            "edit:0",
+            {"path": "b.txt"},
+            {"type": "edit", "args": {"action": "delete_file", "args": {"path": "b.txt"}}},
+        ),
+        ("reject:0", {"reason": ""}, {"type": "ignore", "args": None}),
+        ("respond:0", {"answer": "Later."}, {"type": "response", "args": "Later."}),
+    ],
+    ids=["approve", "edit", "reject", "respond"],
+)
+@pytest.mark.parametrize("listed", [True, False], ids=["list", "object"])
+async def test_human_interrupt_is_answered_in_its_form(
+    start_bot, slack, client, listed, button, typed, answer
+):
+    """A list gets a list, an object an object, each with the type and arguments that its node reads."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+    asked = deletion("a.txt")
+    graph = asking([asked] if listed else asked)
+    running = asyncio.create_task(run(graph, {}, approvals=client, config=CONFIG))
+
+    card = await dana.card("delete_file")
+    await press(dana, card, button, **typed)
+
+    assert (await running)["heard"] == [[answer] if listed else answer]
+
+
+async def test_questions_of_every_kind_side_by_side_are_one_card(start_bot, slack, client):
+    """A sentence, a HumanInterrupt and the review of an agent pause together; each hears its own answer."""
+    await start_bot()
+    office, dana = Office(), Someone(slack, "U0DANA")
+
+    class State(MessagesState):
+        heard: Annotated[list[Any], operator.add]
+
+    mailer = office.agent(says(("send_email", MAIL)), DONE)
+    mailer.checkpointer = None
+    builder = StateGraph(State).add_node("mailer", mailer).add_edge(START, "mailer")
+    for name, question in (("sentence", "Deploy?"), ("listed", [deletion("a.txt")])):
+        builder.add_node(name, lambda state, q=question: {"heard": [interrupt(q)]}).add_edge(START, name)
+    graph = builder.compile(checkpointer=InMemorySaver())
+    running = asyncio.create_task(run(graph, {"messages": [("user", "go")]}, approvals=client, config=CONFIG))
+
+    card = await dana.card("3 actions need approval")
+    said = words(card["blocks"])
+    order = sorted(range(3), key=lambda index: said.index(["send_email", "Deploy?", "a.txt"][index]))
+    mail, sentence, listed = (order.index(index) for index in range(3))
+    assert "Asked by the subagent mailer." in said
+    await press(dana, card, f"edit:{mail}", to="bo@x.com")
+    await press(dana, card, f"respond:{sentence}", answer="Tomorrow.")
+    await press(dana, card, f"reject:{listed}", reason="")
+    result = await running
+
+    assert office.ran == [("send_email", {**MAIL, "to": "bo@x.com"})]
+    assert sorted(result["heard"], key=str) == ["Tomorrow.", [{"type": "ignore", "args": None}]]

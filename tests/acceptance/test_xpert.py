@@ -1,0 +1,69 @@
+"""XpertAI: an event becomes a card, and its decisions resume the conversation."""
+
+import ast
+import asyncio
+import json
+import re
+from pathlib import Path
+
+from examples.xpert_events import STREAMED
+from tests.acceptance.test_examples import example
+from tests.support.people import Someone
+
+PAGE = Path(__file__).parents[2] / "docs/how-to/use-from-xpert.md"
+
+
+async def test_xpert_conversation_resumes_with_what_was_decided(start_bot, slack, redis_url):
+    """Given an event with two calls, when one is edited and one rejected, then XpertAI gets just that in its own words."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+
+    async with example("xpert_events.py", redis_url) as agent:
+        card = await dana.card("2 actions need approval", within=30)
+        await dana.fill(await dana.opened(card, "edit:0"), subject="Invoice 18")
+        await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the drafts.")
+        printed, _ = await agent.communicate()
+
+    asking, answer = printed.decode().splitlines()
+    assert asking == "asking in Slack …"
+    assert json.loads(answer) == {
+        "decisions": [
+            {
+                "type": "edit",
+                "editedAction": {
+                    "name": "send_email",
+                    "args": {"to": "dana@example.com", "subject": "Invoice 18"},
+                },
+            },
+            {"type": "reject", "message": "Keep the drafts."},
+        ]
+    }
+    assert agent.returncode == 0
+    await dana.card("the agent has resumed")
+
+
+async def test_the_example_of_the_page_runs(start_bot, slack, redis_url):
+    """Given the page's program, when everything is approved, then XpertAI is called with that."""
+    await start_bot()
+    dana, sent = Someone(slack, "U0DANA"), []
+
+    async def resume_conversation(conversation, command):
+        sent.append((conversation, command))
+
+    (source,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    source = source.replace("redis://localhost:6379/0", redis_url)
+    given = {
+        "event": json.loads(STREAMED),
+        "conversation_id": "conversation-1",
+        "resume_conversation": resume_conversation,
+    }
+    running = asyncio.ensure_future(
+        eval(compile(source, PAGE.name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), given)
+    )
+    card = await dana.card("2 actions need approval")
+    await dana.press(card, "approve:0")
+    await dana.press(card, "approve:1")
+    await running
+
+    answer = {"decisions": [{"type": "approve"}, {"type": "approve"}]}
+    assert sent == [("conversation-1", {"resume": answer})]

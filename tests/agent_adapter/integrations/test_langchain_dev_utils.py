@@ -1,0 +1,267 @@
+"""Tools decorated by langchain-dev-utils: its own handlers, a custom one, and ours."""
+
+import re
+from datetime import date
+
+import pytest
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime
+from langchain_core.tools import tool
+from langchain_dev_utils.tool_calling import human_in_the_loop
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.integrations.langchain_dev_utils import (
+    handler,
+    handler_async,
+    run,
+    to_request,
+    to_resume,
+)
+from agent_adapter.testing import (
+    InMemoryApprovalClient,
+    ScriptedReviewer,
+    approve,
+    edit,
+    reject,
+    respond,
+)
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
+from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence, asks_in_a_sentence_async
+from tests.support.scripted_model import ScriptedModel, says
+
+REJECTED = "A person rejected this call of pay, and it was not executed. Their reason: too much"
+
+
+@pytest.fixture
+def till():
+    return Till()
+
+
+KINDS = pytest.mark.parametrize("kind", ["sync", "async"])
+HANDLERS = pytest.mark.parametrize("whose", ["theirs", "ours"])
+OURS = {"sync": handler, "async": handler_async}
+
+
+@KINDS
+@HANDLERS
+@pytest.mark.parametrize(
+    ("decision", "paid", "told"),
+    [
+        (approve(), [("al", 5)], "paid 5 to al"),
+        (edit({"to": "bo", "amount": 7}), [("bo", 7)], "paid 7 to bo"),
+        (edit({"to": "bo"}), [("bo", 5)], "paid 5 to bo"),
+        (reject("too much"), [], REJECTED),
+        (respond("ask Mira"), [], "ask Mira"),
+    ],
+    ids=["approve", "edit", "edit to a default", "reject", "respond"],
+)
+async def test_every_decision_does_what_it_says(till, kind, whose, decision, paid, told):
+    """With the decorators' own handlers and with ours, for sync and async tools."""
+    reviewer = ScriptedReviewer({"pay": decision})
+    graph = agent(till.decorated(kind, OURS[kind] if whose == "ours" else None))
+
+    result = await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+
+    assert [(action.name, action.args) for action in reviewer.asked] == [("pay", {"to": "al", "amount": 5})]
+    assert till.paid == paid
+    assert answers_to_model(result) == {"call_1": ("success", told)}
+
+
+@KINDS
+@HANDLERS
+async def test_calls_of_one_turn_are_one_question_answered_by_id(till, kind, whose):
+    """Each decorated call pauses by itself; each gets the answer that is about it."""
+    reviewer = ScriptedReviewer([approve(), reject("too much"), edit({"to": "di", "amount": 1})])
+    calls = [{"to": to} for to in ("al", "bo", "cy")]
+    graph = agent(till.decorated(kind, OURS[kind] if whose == "ours" else None), *calls)
+
+    result = await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+
+    assert sorted(till.paid) == [("al", 5), ("di", 1)]
+    assert [told for _, told in answers_to_model(result).values()] == [
+        "paid 5 to al",
+        REJECTED,
+        "paid 1 to di",
+    ]
+
+
+@KINDS
+@HANDLERS
+@pytest.mark.parametrize(
+    ("args", "place"),
+    [({}, "args.to"), ({"to": "bo", "amount": "much"}, "args.amount")],
+    ids=["missing", "of another type"],
+)
+async def test_edit_that_the_tool_would_not_take_is_refused_before_it_resumes(till, kind, whose, args, place):
+    """The sentence names the argument; nothing ran, and the thread still waits."""
+    graph = agent(till.decorated(kind, OURS[kind] if whose == "ours" else None))
+    approvals = InMemoryApprovalClient(ScriptedReviewer({"pay": edit(args)}))
+
+    with pytest.raises(DecisionNotAllowedError, match=f"edited pay does not fit its tool: {place}"):
+        await run(graph, GO, approvals=approvals, config=CONFIG)
+
+    assert till.paid == []
+    assert len((await graph.aget_state(CONFIG)).interrupts) == 1
+
+
+# --- A custom handler: the example of the package's own page ------------------------------------------------------
+
+
+CUSTOM = {"sync": asks_in_a_sentence, "async": asks_in_a_sentence_async}
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("decision", "paid", "told"),
+    [
+        (approve(), [("al", 5)], "paid 5 to al"),
+        (reject("why"), [], "User rejected this tool call"),
+    ],
+    ids=["approve", "reject"],
+)
+async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, kind, decision, paid, told):
+    """`dialect="accept_reject"` says what such a handler reads; nothing in its pause does."""
+    reviewer = ScriptedReviewer([decision])
+    graph = agent(till.decorated(kind, CUSTOM[kind]))
+
+    result = await run(
+        graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG, dialect="accept_reject"
+    )
+
+    assert [action.args for action in reviewer.asked] == [{"value": "I am about to call pay. Go on?"}]
+    assert till.paid == paid
+    assert answers_to_model(result) == {"call_1": ("success", told)}
+
+
+@pytest.mark.parametrize("whose", ["theirs", "ours"])
+async def test_other_handlers_beside_one_that_pauses_with_a_sentence(till, whose):
+    """Their pauses tell their form, so one named dialect serves both; only Edit takes more with the decorator's own."""
+    first = till.decorated("sync", handler if whose == "ours" else None)
+    second = till.decorated("sync", asks_in_a_sentence)
+    second.name = "pay_in_cash"
+    turn = says(("pay", {"to": "al"}), ("pay_in_cash", {"to": "bo"}))
+    graph = create_agent(ScriptedModel(turns=[turn, DONE]), [first, second], checkpointer=InMemorySaver())
+    decision = edit({"to": "cy"}) if whose == "ours" else approve()
+    approvals = InMemoryApprovalClient(ScriptedReviewer([decision, reject("no")]))
+
+    await run(graph, GO, approvals=approvals, config=CONFIG, dialect="accept_reject")
+
+    assert till.paid == [("cy" if whose == "ours" else "al", 5)]
+
+
+# --- Our handler --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "says_what"),
+    [
+        ({"decisions": [{"type": "edit", "edited_action": {"name": "pay", "args": {"to": 1}}}]}, r"args\.to"),
+        ({"decisions": [{"type": "edit", "edited_action": {"name": "nope", "args": {}}}]}, "'nope'"),
+        ({"decisions": [{"type": "maybe"}]}, "'?maybe'? is not one of approve"),
+        ({"decisions": []}, "0 decisions for 1 actions"),
+        ({"type": "accept"}, "an answer is"),
+        ("yes", "an answer is"),
+    ],
+    ids=["bad arguments", "another tool", "unknown kind", "no decision", "another dialect", "text"],
+)
+async def test_answer_that_cannot_be_used_is_asked_for_again(till, answer, says_what):
+    """Whoever resumes the graph without this library: nothing runs on a doubtful answer, and the thread is not stuck."""
+    graph = agent(till.decorated("sync", handler))
+    (first,) = (await graph.ainvoke(GO, CONFIG))["__interrupt__"]
+
+    (again,) = (await graph.ainvoke(Command(resume={first.id: answer}), CONFIG))["__interrupt__"]
+
+    (asked,) = again.value["action_requests"]
+    assert asked["args"] == {"to": "al", "amount": 5}
+    assert re.search(says_what, asked["description"])
+    assert till.paid == []
+    await graph.ainvoke(Command(resume={again.id: {"decisions": [{"type": "approve"}]}}), CONFIG)
+    assert till.paid == [("al", 5)]
+
+
+async def test_card_can_tell_what_a_rejection_does_here(till):
+    """The model hears it as the tool's answer, with both handlers."""
+    for given in (None, handler):
+        pauses = (await agent(till.decorated("sync", given)).ainvoke(GO, CONFIG))["__interrupt__"]
+
+        assert to_request(pauses).review_configs[0].effects == ("reject_as_answer",)
+
+
+async def test_two_calls_of_one_id_are_kept_apart(till):
+    """Each call asks by itself, so it does not matter that a model gave both the same id."""
+    turn = says(("pay", {"to": "al"}), ("pay", {"to": "bo"}))
+    for call in turn.tool_calls:
+        call["id"] = "call_0"
+    tools = [till.decorated("sync", handler)]
+    graph = create_agent(ScriptedModel(turns=[turn, DONE]), tools, checkpointer=InMemorySaver())
+    approvals = InMemoryApprovalClient(ScriptedReviewer([edit({"to": "cy"}), approve()]))
+
+    await run(graph, GO, approvals=approvals, config=CONFIG)
+
+    assert sorted(till.paid) == [("bo", 5), ("cy", 5)]
+
+
+async def test_typed_and_injected_arguments_are_shown_as_json_and_run_as_they_are():
+    """A date is shown as text and arrives as a date; what LangGraph injects is neither shown nor lost in an edit."""
+    booked = []
+
+    @human_in_the_loop(handler=handler)
+    @tool
+    def book(day: date, runtime: ToolRuntime) -> str:
+        """Book a day."""
+        booked.append((day, runtime.tool_call_id))
+        return "booked"
+
+    turn = says(("book", {"day": "2026-11-20"}), ("book", {"day": "2026-11-21"}))
+    graph = create_agent(ScriptedModel(turns=[turn, DONE]), [book], checkpointer=InMemorySaver())
+    reviewer = ScriptedReviewer([approve(), edit({"day": "2026-12-24"})])
+
+    await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+
+    assert [action.args for action in reviewer.asked] == [{"day": "2026-11-20"}, {"day": "2026-11-21"}]
+    assert sorted(booked) == [(date(2026, 11, 20), "call_1"), (date(2026, 12, 24), "call_2")]
+
+
+async def test_typed_argument_of_the_decorators_own_handler_is_an_error_and_no_question():
+    """Its pause holds the date itself, which nobody could be shown; nothing runs."""
+    booked = []
+
+    @human_in_the_loop
+    def book(day: date) -> str:
+        """Book a day."""
+        booked.append(day)
+        return "booked"
+
+    turn = says(("book", {"day": "2026-11-20"}))
+    graph = create_agent(ScriptedModel(turns=[turn, DONE]), [book], checkpointer=InMemorySaver())
+    reviewer = ScriptedReviewer([])
+
+    with pytest.raises(InvalidRequestError, match=r"day: date is not a JSON value"):
+        await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+
+    assert (booked, reviewer.asked) == ([], [])
+
+
+# --- By hand ------------------------------------------------------------------------------------------------------
+
+
+async def test_pauses_are_converted_without_run(till):
+    """`to_request` and `to_resume` know the default handler's form."""
+    graph = agent(till.decorated("sync"))
+    pauses = (await graph.ainvoke(GO, CONFIG))["__interrupt__"]
+
+    (config,) = to_request(pauses).review_configs
+    assert set(config.allowed_decisions) == {"approve", "edit", "reject", "respond"}
+    (action,) = to_request(pauses).action_requests
+    resume = Resume(
+        interrupt_id="test.1",
+        status="decided",
+        decisions=(edit({"to": "bo", "amount": 2})(action),),
+        records=(None,),
+    )
+    await graph.ainvoke(to_resume(resume, pauses), CONFIG)
+
+    assert till.paid == [("bo", 2)]

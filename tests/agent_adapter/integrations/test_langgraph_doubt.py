@@ -1,0 +1,259 @@
+"""Models and agents that do what they should not: nothing runs twice, and nothing runs that nobody decided."""
+
+import asyncio
+import operator
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from deepagents import create_deep_agent
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations.langgraph import run
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from tests.agent_adapter.integrations.office import (
+    CONFIG,
+    DONE,
+    GATED,
+    GO,
+    MAIL,
+    Office,
+    answers_to_model,
+)
+from tests.support.scripted_model import ScriptedModel, says
+
+MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
+OTHER = {**MAIL, "to": "b@x.com"}
+
+
+def with_one_id(*calls):
+    """Give a turn of a model that gives all its calls the same id."""
+    return AIMessage(
+        content="",
+        tool_calls=[
+            {"name": name, "args": args, "id": "call_0", "type": "tool_call"} for name, args in calls
+        ],
+    )
+
+
+TWICE = with_one_id(("send_email", MAIL), ("send_email", OTHER))
+
+
+def alone(office):
+    """An agent by itself."""
+    return office.agent(TWICE, DONE)
+
+
+def as_a_node(office):
+    """An agent that is a node of a graph."""
+    inner = office.agent(TWICE, DONE)
+    inner.checkpointer = None
+    builder = StateGraph(MessagesState).add_node("inner", inner).add_edge(START, "inner")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def as_a_subagent(office):
+    """An agent that a tool of another runs."""
+    member = {
+        "name": "mailer",
+        "description": "Mails.",
+        "system_prompt": "Mail.",
+        "model": ScriptedModel(turns=[TWICE, DONE]),
+        "tools": office.tools,
+    }
+    turn = says(("task", {"description": "Mail.", "subagent_type": "mailer"}))
+    return create_deep_agent(
+        ScriptedModel(turns=[turn, DONE]),
+        [],
+        subagents=[member],
+        interrupt_on=dict(GATED),
+        checkpointer=InMemorySaver(),
+    )
+
+
+@pytest.mark.parametrize("make", [alone, as_a_node, as_a_subagent])
+async def test_two_calls_of_one_id_are_refused_where_langchain_would_mix_them_up(make):
+    """An edit of one would run twice, and the approved one never: nobody is asked, nothing runs, the cure is named."""
+    office, reviewer = Office(), ScriptedReviewer([edit({**MAIL, "to": "c@x.com"}), approve()])
+    graph = make(office)
+
+    for given in (GO, None):
+        with pytest.raises(InvalidRequestError, match=r"2 calls of one turn the id 'call_0'.*per_call"):
+            await run(graph, given, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+
+    assert reviewer.asked == []
+    assert office.ran == []
+
+
+async def test_call_that_needs_nobody_counts_too():
+    """An edit of the reviewed call would run in place of the one that needs no review."""
+    office, reviewer = Office(), ScriptedReviewer([])
+    turn = with_one_id(("send_email", MAIL), ("read_file", {"path": "a"}))
+
+    with pytest.raises(InvalidRequestError, match="'call_0'"):
+        await run(office.agent(turn, DONE), GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+
+    assert office.ran == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sent"),
+    [
+        (approve(), approve(), ["a@x.com", "b@x.com"]),
+        (approve(), reject("no"), ["a@x.com"]),
+        (reject("no"), approve(), ["b@x.com"]),
+        (edit({**MAIL, "to": "c@x.com"}), approve(), ["b@x.com", "c@x.com"]),
+        (respond("done by hand"), edit({**MAIL, "to": "c@x.com"}), ["c@x.com"]),
+    ],
+    ids=["both", "first", "second", "edit", "respond and edit"],
+)
+async def test_review_per_call_keeps_two_calls_of_one_id_apart(first, second, sent):
+    """Each decision reaches the call it is about."""
+    office = Office()
+    approvals = InMemoryApprovalClient(ScriptedReviewer([first, second]))
+
+    await run(office.agent(TWICE, DONE, mode="per_call"), GO, approvals=approvals, config=CONFIG)
+
+    assert sorted(args["to"] for _, args in office.ran) == sent
+
+
+@MODES
+async def test_id_of_an_earlier_turn_may_come_again(mode):
+    """Many models count from one in every turn."""
+    office = Office()
+    turns = [says(("delete_file", {"path": path})) for path in ("a", "b")]
+    approvals = InMemoryApprovalClient(ScriptedReviewer([reject("no"), approve()]))
+
+    await run(office.agent(*turns, DONE, mode=mode), GO, approvals=approvals, config=CONFIG)
+
+    assert office.ran == [("delete_file", {"path": "b"})]
+
+
+@pytest.mark.parametrize("messages", [["hi", 7, {"role": "x"}, None], "hi", {"a": 1}, None], ids=repr)
+async def test_state_whose_messages_are_something_else_is_none_of_our_business(messages):
+    """Which subagent asks is read from LangChain's messages; a graph may use the name for anything."""
+
+    class State(TypedDict):
+        messages: Any
+        heard: str
+
+    def ask(state):
+        return {"heard": interrupt("Go on?")}
+
+    graph = StateGraph(State).add_node("tools", ask).add_edge(START, "tools")
+    approvals = InMemoryApprovalClient(ScriptedReviewer([approve()]))
+
+    result = await run(
+        graph.compile(checkpointer=InMemorySaver()),
+        {"messages": messages, "heard": ""},
+        approvals=approvals,
+        config=CONFIG,
+    )
+
+    assert result["heard"] == "approve"
+
+
+# --- The agent is another one when the thread goes on -------------------------------------------------------------
+
+TURN = says(("send_email", MAIL), ("delete_file", {"path": "a"}))
+
+
+def without_delete_file(office, saver, mode, *, reviewed):
+    """Make the next version of the agent, which has no tool that deletes."""
+    tools = [tool for tool in office.tools if tool.__name__ != "delete_file"]
+    review = HumanInTheLoopMiddleware(dict(reviewed), interrupt_mode=mode)
+    return create_agent(ScriptedModel(turns=[TURN, DONE]), tools, middleware=[review], checkpointer=saver)
+
+
+@MODES
+@pytest.mark.parametrize("mail", [approve(), reject("no")], ids=["mail approved", "mail rejected"])
+async def test_call_of_a_tool_that_is_gone_is_told_to_the_model(mode, mail):
+    """The approved call cannot run, and LangChain says so; the decision about the other call holds."""
+    office, saver = Office(), InMemorySaver()
+    await office.agent(TURN, DONE, mode=mode, checkpointer=saver).ainvoke(GO, CONFIG)
+    later = without_delete_file(office, saver, mode, reviewed=GATED)
+    approvals = InMemoryApprovalClient(ScriptedReviewer({"send_email": mail, "delete_file": approve()}))
+
+    result = await run(later, None, approvals=approvals, config=CONFIG)
+
+    assert office.names() == (["send_email"] if mail.type == "approve" else [])
+    status, told = answers_to_model(result)["call_2"]
+    assert status == "error"
+    assert told.startswith("Error: delete_file is not a valid tool")
+
+
+async def test_agent_that_reviews_less_than_was_asked_does_not_take_the_answer():
+    """LangChain counts the decisions of a turn: it refuses them, and nothing runs however often it is tried."""
+    office, saver = Office(), InMemorySaver()
+    await office.agent(TURN, DONE, checkpointer=saver).ainvoke(GO, CONFIG)
+    later = without_delete_file(office, saver, "batched", reviewed={"send_email": True})
+    approvals = InMemoryApprovalClient(ScriptedReviewer({"send_email": approve(), "delete_file": approve()}))
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"Number of human decisions \(2\) does not match"):
+            await run(later, None, approvals=approvals, config=CONFIG)
+
+    assert office.ran == []
+    assert len(approvals.reviewer.asked) == 2
+
+
+# --- A graph inside a tool that asks twice, beside one that fails -------------------------------------------------
+
+
+def ask_to_delete(path):
+    """Ask as LangChain's review does."""
+    config = {"action_name": "delete_file", "allowed_decisions": ["approve", "reject"]}
+    asked = {"action_requests": [{"name": "delete_file", "args": {"path": path}}], "review_configs": [config]}
+    return interrupt(asked)["decisions"][0]["type"]
+
+
+class Notes(TypedDict):
+    notes: Annotated[list[str], operator.add]
+
+
+@pytest.mark.parametrize("saved", ["with its next pause", "without its next pause"])
+async def test_old_answer_reaches_no_new_question_of_a_graph_inside_a_tool(saved):
+    """What a crashed run has saved is gone on with first, also where LangGraph lists no state of its own for it."""
+    failures, passed = ["disk full"], asyncio.Event()
+
+    async def twice(state):
+        first = ask_to_delete("a1")
+        passed.set()
+        if saved == "without its next pause" and failures:
+            await asyncio.sleep(60)
+        return {"notes": [f"twice: {first} {ask_to_delete('a2')}"]}
+
+    async def fails(state):
+        answer = ask_to_delete("b")
+        if failures:
+            await passed.wait()
+            await asyncio.sleep(0.05)
+            raise OSError(failures.pop())
+        return {"notes": [f"fails: {answer}"]}
+
+    builder = StateGraph(Notes).add_node("fails", fails).add_node("twice", twice)
+    inner = builder.add_edge(START, "fails").add_edge(START, "twice").compile()
+
+    async def clean_up() -> str:
+        """Clean up."""
+        return " | ".join(sorted((await inner.ainvoke({"notes": []}))["notes"]))
+
+    agent = create_agent(
+        ScriptedModel(turns=[says(("clean_up", {})), DONE]), [clean_up], checkpointer=InMemorySaver()
+    )
+    reviewer = ScriptedReviewer(
+        {"delete_file": lambda action: reject() if action.args["path"] == "a2" else approve()}
+    )
+    approvals = InMemoryApprovalClient(reviewer)
+    with pytest.raises(OSError, match="disk full"):
+        await run(agent, GO, approvals=approvals, config=CONFIG)
+
+    result = await run(agent, None, approvals=approvals, config=CONFIG)
+
+    assert answers_to_model(result)["call_1"] == ("success", "fails: approve | twice: approve reject")
+    assert sorted(action.args["path"] for action in reviewer.asked) == ["a1", "a2", "b"]

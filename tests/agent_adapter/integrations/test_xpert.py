@@ -1,0 +1,257 @@
+"""XpertAI's events in, the values that resume its conversations out."""
+
+import asyncio
+import copy
+import json
+
+import pytest
+
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.errors import (
+    ClaimedError,
+    ConsumedError,
+    DecisionNotAllowedError,
+    InterruptExpiredError,
+    InvalidRequestError,
+    UnknownDialectError,
+)
+from agent_adapter.integrations.xpert import run, to_request, to_resume
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
+
+FIRST, SECOND = "d5e8b2522f3c86bbdc5989438b46539c", "551c6ee1a636abc8f1e0fead6146eeec"
+
+
+def review(*names):
+    """Give the value of a pause about these tools, as XpertAI's middleware writes it."""
+    return {
+        "actionRequests": [
+            {
+                "name": name,
+                "args": {"to": "a@x.com"},
+                "description": "Please review this tool call before it runs\n\n"
+                f'Tool: {name}\nArgs: {{\n  "to": "a@x.com"\n}}',
+            }
+            for name in names
+        ],
+        "reviewConfigs": [
+            {"actionName": name, "allowedDecisions": ["approve", "edit", "reject"]} for name in names
+        ],
+    }
+
+
+def task(*pauses):
+    """Give a task of a paused run."""
+    return {
+        "id": "4c8cd80c-1203-5c0c-afa6-7fc72ebbe736",
+        "name": "Middleware_hitl_after_model",
+        "path": ["__pregel_pull", "Middleware_hitl_after_model"],
+        "interrupts": [{"id": id, "value": value} for id, value in pauses],
+    }
+
+
+def event_of(*tasks):
+    """Give the event as it comes over the wire."""
+    event = {"type": "event", "event": "on_interrupt", "data": {"tasks": list(tasks)}}
+    return json.loads(json.dumps(event))
+
+
+EVENT = event_of(task((FIRST, review("send_email", "run_sql", "update_customer"))))
+TWO = event_of(
+    task((FIRST, review("send_email"))), {**task(), "interrupts": []}, task((SECOND, review("wipe")))
+)
+ANSWERS = {
+    "send_email": approve(),
+    "run_sql": reject("no DROP"),
+    "update_customer": edit({"to": "b@x.com"}),
+}
+ANSWER = {
+    "decisions": [
+        {"type": "approve"},
+        {"type": "reject", "message": "no DROP"},
+        {"type": "edit", "editedAction": {"name": "update_customer", "args": {"to": "b@x.com"}}},
+    ]
+}
+
+
+class Conversation:
+    """The side of XpertAI: what it was resumed with."""
+
+    def __init__(self, *, breaks=0):
+        self.resumed = []
+        self._breaks = breaks
+
+    async def resume(self, value):
+        if self._breaks:
+            self._breaks -= 1
+            raise ConnectionError("XpertAI does not answer")
+        self.resumed.append(value)
+        return "resumed"
+
+
+def approvals_of(answers):
+    return InMemoryApprovalClient(ScriptedReviewer(answers))
+
+
+async def test_an_event_is_asked_about_and_answered_in_its_own_words():
+    """One pause is answered by its decisions, in the order of its actions."""
+    conversation, approvals = Conversation(), approvals_of(ANSWERS)
+
+    result = await run(EVENT, approvals=approvals, thread_id="conversation-1", send=conversation.resume)
+
+    assert result == "resumed"
+    assert conversation.resumed == [ANSWER]
+    assert [(action.name, action.args, action.description) for action in approvals.reviewer.asked] == [
+        (name, {"to": "a@x.com"}, None) for name in ANSWERS
+    ]
+
+
+async def test_several_pauses_are_one_question_and_answered_by_id():
+    """Tasks that do not wait are passed over."""
+    conversation = Conversation()
+
+    await run(
+        TWO,
+        approvals=approvals_of({"send_email": approve(), "wipe": reject()}),
+        thread_id="conversation-1",
+        send=conversation.resume,
+    )
+
+    assert conversation.resumed == [
+        {FIRST: {"decisions": [{"type": "approve"}]}, SECOND: {"decisions": [{"type": "reject"}]}}
+    ]
+
+
+async def test_an_event_that_comes_twice_resumes_its_conversation_once():
+    """While it is being answered, and afterwards; the people are asked once."""
+    approvals, conversation = approvals_of(ANSWERS), Conversation()
+    sending, sent = asyncio.Event(), asyncio.Event()
+
+    async def slowly(value):
+        sending.set()
+        await sent.wait()
+        return await conversation.resume(value)
+
+    def again(send):
+        return run(copy.deepcopy(EVENT), approvals=approvals, thread_id="conversation-1", send=send)
+
+    first = asyncio.create_task(again(slowly))
+    await sending.wait()
+    with pytest.raises(ClaimedError):
+        await again(conversation.resume)
+    sent.set()
+    await first
+    with pytest.raises(ConsumedError):
+        await again(conversation.resume)
+
+    assert conversation.resumed == [ANSWER]
+    assert len(approvals.reviewer.asked) == 3
+
+
+async def test_an_answer_that_could_not_be_sent_is_sent_again():
+    """What people decided is not lost, and they are not asked again."""
+    approvals, conversation = approvals_of(ANSWERS), Conversation(breaks=1)
+
+    with pytest.raises(ConnectionError):
+        await run(EVENT, approvals=approvals, thread_id="conversation-1", send=conversation.resume)
+    await run(EVENT, approvals=approvals, thread_id="conversation-1", send=conversation.resume)
+
+    assert conversation.resumed == [ANSWER]
+    assert len(approvals.reviewer.asked) == 3
+
+
+async def test_silence_rejects_or_raises_as_the_caller_chose():
+    """Nothing runs that nobody approved."""
+    conversation = Conversation()
+    silent = {"send_email": approve(), "run_sql": None, "update_customer": None}
+
+    await run(EVENT, approvals=approvals_of(silent), thread_id="1", send=conversation.resume)
+    with pytest.raises(InterruptExpiredError):
+        await run(
+            EVENT,
+            approvals=approvals_of(silent),
+            thread_id="1",
+            send=conversation.resume,
+            on_expiry="raise",
+        )
+
+    no = {"type": "reject", "message": "Nobody decided in time."}
+    assert conversation.resumed == [{"decisions": [{"type": "approve"}, no, no]}]
+
+
+def resume_with(*decisions, status="decided"):
+    return Resume.model_construct(
+        interrupt_id="test.1", status=status, decisions=decisions, records=(None,) * len(decisions)
+    )
+
+
+@pytest.mark.parametrize(
+    ("resume", "says_what"),
+    [
+        (resume_with(approve(), approve()), "2 decisions for 3 actions"),
+        (resume_with(approve(), None, approve()), r"decision 2 \(run_sql\) was left open"),
+        (resume_with(approve(), approve(), approve(), status="withdrawn"), "was withdrawn"),
+        (resume_with(approve(), approve(), approve(), status="refused"), "was refused"),
+        (
+            resume_with({"type": "respond", "message": "x"}, approve(), approve()),
+            r"decision 1 \(send_email\): respond is not one of approve, edit, reject",
+        ),
+        (
+            resume_with(
+                {"type": "edit", "edited_action": {"name": "send_email", "args": {"id": 2**53}}},
+                approve(),
+                approve(),
+            ),
+            r"editedAction.args.id: JavaScript is not exact",
+        ),
+    ],
+)
+def test_an_answer_that_would_break_the_conversation_is_never_made(resume, says_what):
+    """It could not be replaced by a good one."""
+    with pytest.raises(DecisionNotAllowedError, match=says_what):
+        to_resume(resume, EVENT)
+
+
+CLIENT_TOOL = {"clientToolCalls": [{"name": "request_user_input", "args": {}, "id": "call_1"}]}
+BROKEN = {
+    "another event": ({**EVENT, "event": "on_message_end"}, "event.event is 'on_message_end'"),
+    "no data": ({"event": "on_interrupt"}, "event.data: Field required"),
+    "the text of an event": ("on_interrupt", "event: Input should be"),
+    "no tasks": (event_of(), "no task has interrupts"),
+    "tasks that do not wait": (event_of(task(), {"name": "agent"}), "no task has interrupts"),
+    "an id twice": (event_of(task((FIRST, review("a")), (FIRST, review("b")))), f"2 interrupts have the id '{FIRST}'"),
+    "no id": (event_of(task((None, review("a")))), r"event.data.tasks\[0\].interrupts\[0\].id"),
+    "an id that LangGraph does not read beside others": (
+        event_of(task((FIRST, review("a")), ("mine", review("b")))),
+        "'mine' is no id of a LangGraph pause",
+    ),
+    "a broken review": (
+        event_of(task((FIRST, {"actionRequests": []}))),
+        f"interrupt {FIRST}: pause.reviewConfigs: Field required",
+    ),
+    "an integer that JavaScript has changed already": (
+        event_of(
+            task(
+                (
+                    FIRST,
+                    {**review("a"), "actionRequests": [{"name": "a", "args": {"ids": [2**53 + 2]}}]},
+                )
+            )
+        ),
+        rf"interrupt {FIRST}: pause.actionRequests\[0\].args.ids\[0\]: JavaScript is not exact",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("event", "says_what"), BROKEN.values(), ids=BROKEN)
+async def test_a_broken_event_is_refused_before_anybody_is_asked(event, says_what):
+    """Naming the place."""
+    with pytest.raises(InvalidRequestError, match=says_what):
+        to_request(event)
+    with pytest.raises(InvalidRequestError, match=says_what):
+        await run(event, approvals=approvals_of([]), thread_id="1", send=Conversation().resume)
+
+
+async def test_a_call_that_the_client_has_to_make_is_no_review():
+    """The same event carries those; they are answered by the client's own tools."""
+    with pytest.raises(UnknownDialectError, match=rf"interrupt {SECOND}: .*'clientToolCalls'"):
+        to_request(event_of(task((FIRST, review("send_email"))), task((SECOND, CLIENT_TOOL))))
