@@ -29,9 +29,12 @@ from agent_adapter.connection import (
 )
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import AgentAdapterError
+from bot.api.agents import Agents
+from bot.api.routes import build_api
 from bot.clock import Clock
 from bot.decisions import Decisions
 from bot.health import Health
+from bot.keys import KeyRing
 from bot.listeners import bind
 from bot.listeners.actions import Buttons
 from bot.listeners.views import Forms
@@ -104,6 +107,7 @@ class Bot:
             build_registry(self.health, lambda: self._owed),
             bolt=bolt,
             signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
+            api=self._build_api(redis, keys),
         )
         await self._serve(site)
         stack.push_async_callback(self._leave)
@@ -128,6 +132,14 @@ class Bot:
         for warning in await check_server(redis, address_of(url)):
             logger.warning(warning)
         return redis, await freeze_meta(redis, self.settings.namespace, address=address_of(url))
+
+    def _build_api(self, redis: Redis, keys: Keys) -> web.Application:
+        url = self.settings.redis_url
+        return build_api(
+            KeyRing(redis, keys, address=address_of(url)),
+            Agents(redis, keys, url=url, process=self.process),
+            per_minute=self.settings.api_requests_per_minute,
+        )
 
     async def _serve(self, site: web.Application) -> None:
         self._runner = web.AppRunner(site, handle_signals=False, access_log=None, shutdown_timeout=5)

@@ -1,18 +1,26 @@
-"""The commands: `python -m bot` runs the bot; `demo`, `doctor` and `manifest` stand after it."""
+"""The commands: `python -m bot` runs the bot; `demo`, `doctor`, `manifest` and `keys` stand after it."""
 
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
-from typing import Annotated, NoReturn
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Annotated, NoReturn, TypeVar
 
 import typer
+from pydantic import TypeAdapter
 
+from agent_adapter.connection import address_of, open_redis
+from agent_adapter.contract.interrupt import AgentName
+from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import AgentAdapterError
 from bot.errors import BotError, SettingsError
+from bot.keys import ApiKey, KeyRing
 from bot.logs import set_up_logging
 from bot.manifest import Mode, build_manifest, to_yaml
 from bot.settings import load_settings
+
+_T = TypeVar("_T")
 
 cli = typer.Typer(
     name="bot",
@@ -36,6 +44,10 @@ def run(context: typer.Context) -> None:
 
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(main(settings))
+
+
+keys = typer.Typer(help="Keys of the HTTP API, which is off until there is one.", no_args_is_help=True)
+cli.add_typer(keys, name="keys")
 
 
 @cli.command()
@@ -74,6 +86,48 @@ def manifest(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     typer.echo(to_yaml(found), nl=False)
+
+
+@keys.command()
+def create(
+    agent: Annotated[str, typer.Argument(help="who asks with it: lower-case letters, digits and dashes")],
+) -> None:
+    """Make a key for an agent and print it. It cannot be shown again."""
+    with _told_plainly():
+        name = to_model(TypeAdapter(AgentName).validate_python, agent, where="agent")
+        typer.echo(_with_ring(lambda ring: ring.create(name)))
+
+
+@keys.command("list")
+def list_keys() -> None:
+    """Show each key: its id, its agent, when it was made and last used."""
+    with _told_plainly():
+        for key in _with_ring(KeyRing.list):
+            typer.echo(_line(key))
+
+
+@keys.command()
+def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
+    """Take a key back. It ends at once, in every bot."""
+    with _told_plainly():
+        if not _with_ring(lambda ring: ring.revoke(key_id)):
+            _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
+
+
+def _with_ring(work: Callable[[KeyRing], Awaitable[_T]]) -> _T:
+    settings = load_settings()
+
+    async def with_redis() -> _T:
+        async with open_redis(settings.redis_url, retries=0) as redis:
+            ring = KeyRing(redis, Keys(settings.namespace), address=address_of(settings.redis_url))
+            return await work(ring)
+
+    return asyncio.run(with_redis())
+
+
+def _line(key: ApiKey) -> str:
+    used = f"used {key.used_at:%Y-%m-%d %H:%M}" if key.used_at else "never used"
+    return f"{key.id}  {key.agent:<40}  made {key.created_at:%Y-%m-%d %H:%M}  {used}"
 
 
 @contextlib.contextmanager

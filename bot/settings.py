@@ -47,6 +47,8 @@ class Settings(BaseSettings):
     """Whether the person for whom the agent acts may approve."""
     http_host: str = "0.0.0.0"  # noqa: S104  # a container's port is published on purpose
     http_port: int = Field(3000, ge=0, le=65535)
+    api_requests_per_minute: int = Field(600, ge=1)
+    """How many requests one key of the HTTP API may send to one replica."""
     log_level: str = "INFO"
 
     policy: str | None = None

@@ -1,4 +1,4 @@
-"""The one aiohttp application: Slack's route, health, metrics."""
+"""The one aiohttp application: Slack's route, the HTTP API, health, metrics."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,12 @@ MAX_BODY = 1 << 20
 
 
 def build_site(
-    health: Health, registry: CollectorRegistry, *, bolt: AsyncApp | None, signing_secret: str | None
+    health: Health,
+    registry: CollectorRegistry,
+    *,
+    bolt: AsyncApp | None,
+    signing_secret: str | None,
+    api: web.Application,
 ) -> web.Application:
     """Make the application. Without a signing secret there is no route for Slack."""
     site = web.Application(client_max_size=MAX_BODY)
@@ -40,6 +45,7 @@ def build_site(
         )
 
     site.add_routes([web.get("/healthz", alive), web.get("/readyz", ready), web.get("/metrics", metrics)])
+    site.add_subapp("/v1", api)
     if bolt and signing_secret:
         site.add_routes([web.post("/slack/events", SlackRoute(bolt, signing_secret).handle)])
     return site

@@ -172,7 +172,7 @@ def test_every_command_exists(page):
     commands = set(re.findall(r"python -m bot ([a-z]+)", text))
 
     assert {target for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)} == set()
-    assert commands <= {"demo", "doctor", "manifest"}
+    assert commands <= {"demo", "doctor", "keys", "manifest"}
 
 
 def test_every_page_is_reached_from_the_index():

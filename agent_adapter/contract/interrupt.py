@@ -42,6 +42,13 @@ class Route(WireModel):
     thread_ts: str | None = None
 
 
+class Source(WireModel):
+    """A pause as its framework sent it."""
+
+    dialect: str
+    payload: Any
+
+
 class Interrupt(WireModel):
     """One pause of an agent, sent for review."""
 
@@ -62,6 +69,8 @@ class Interrupt(WireModel):
     """What an open action becomes at the deadline."""
     continuation: dict[str, Any] | None = None
     """What a worker needs to resume the run when this process is gone."""
+    source: Source | None = None
+    """The pause itself, where the answer is written in its dialect by somebody else than the agent: the HTTP API."""
 
 
 class DecisionRecord(WireModel):

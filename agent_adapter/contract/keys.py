@@ -10,6 +10,7 @@ class Keys:
 
     ======================================  ======  =====================================================
     `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used
+    `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
     `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
                                                     `body` `fingerprint` `pauses` `created` `deadline`,
@@ -39,6 +40,14 @@ class Keys:
     @property
     def meta(self) -> str:
         return f"{self.namespace}:meta"
+
+    @property
+    def api_keys(self) -> str:
+        return f"{self.namespace}:keys"
+
+    @property
+    def api_keys_used(self) -> str:
+        return f"{self.namespace}:keys:used"
 
     def pace(self, method: str, channel: str = "") -> str:
         return f"{self.namespace}:{{pace}}:{method}" + (f":{channel}" if channel else "")

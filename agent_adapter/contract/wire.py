@@ -98,7 +98,7 @@ def dump_interrupt(interrupt: Interrupt) -> str:
         raise InvalidRequestError(f"expires_in: {interrupt.expires_in}, from {MIN_LIFE} to {MAX_LIFE}")
     if interrupt.continuation is not None:
         check_json(interrupt.continuation, where="continuation")
-    envelope = interrupt.model_dump(mode="json", exclude={"request", "continuation"})
+    envelope = interrupt.model_dump(mode="json", exclude={"request", "continuation", "source"})
     check_json(envelope, where="interrupt")
     envelope["request"] = interrupt.request.model_dump(mode="python")
     envelope["continuation"] = interrupt.continuation
@@ -108,7 +108,11 @@ def dump_interrupt(interrupt: Interrupt) -> str:
         raise InvalidRequestError(
             f"interrupt: {size:,} bytes, at most {MAX_ENVELOPE_BYTES:,}; ask in several batches"
         )
-    return text
+    if interrupt.source is None:
+        return text
+    # Beyond the limit above: it repeats what was counted.
+    check_json(interrupt.source.payload, where="payload")
+    return encode({**envelope, "source": interrupt.source.model_dump(mode="python")})
 
 
 @lru_cache(maxsize=64)  # a body never changes, and is read again at every click and wake-up

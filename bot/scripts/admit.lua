@@ -17,6 +17,7 @@ if ARGV[3] ~= '' then
   deadline = math.min(deadline, created + ARGV[3])
 end
 redis.call('HSET', KEYS[2], 'status', 'pending', 'open', ARGV[2], 'deadline', text(deadline), unpack(ARGV, 4))
-redis.call('ZADD', KEYS[3], text(deadline), ARGV[1])
+-- LT: a withdrawal that was asked for before may be due already.
+redis.call('ZADD', KEYS[3], 'LT', text(deadline), ARGV[1])
 audit(KEYS[4], now(), 'admitted', ARGV[1])
 return 'admitted'

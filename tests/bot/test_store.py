@@ -289,6 +289,18 @@ async def test_a_decided_record_cannot_be_withdrawn(client: ApprovalClient, stor
     assert await store.settle(state.id, "withdrawn") == "decided"
 
 
+async def test_a_withdrawal_before_the_first_drawing_stays_due(
+    client: ApprovalClient, store: ApprovalStore, lane: Lane
+):
+    """A question that is taken back at once ends at once, not at its deadline."""
+    interrupt_id = await publish(client)
+    await client.withdraw(interrupt_id)
+    await store.admit(await store.load(interrupt_id), admission())
+
+    (due,) = await store.claim_work("due", lane, limit=10, lease=60_000)
+    assert due.interrupt_id == interrupt_id
+
+
 # --- Retention --------------------------------------------------------------------------------------------------
 
 

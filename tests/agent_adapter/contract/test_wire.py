@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import HITLRequest, ReviewConfig
 from agent_adapter.contract.identity import interrupt_fingerprint
-from agent_adapter.contract.interrupt import Context, Interrupt, Link, Route
+from agent_adapter.contract.interrupt import Context, Interrupt, Link, Route, Source
 from agent_adapter.contract.wire import check_request, dump_interrupt, load_interrupt
 from agent_adapter.errors import InvalidRequestError
 from tests.agent_adapter.contract.test_arguments import arguments
@@ -43,6 +43,24 @@ def test_an_interrupt_comes_back_whole():
     )
 
     assert load_interrupt(dump_interrupt(interrupt)) == interrupt
+
+
+def test_a_pause_is_kept_as_it_came_beside_what_is_asked():
+    """Its size is what the caller sent again, so a batch at the limit still fits; without one there is no field."""
+    actions = [an_action(f"tool_{n}", {"text": "x" * 60_000}) for n in range(4)]
+    payload = {"big": 12345678901234567890123, "texts": ["x" * 60_000] * 4, "empty": []}
+    interrupt = an_interrupt(*actions, source=Source(dialect="camel_case", payload=payload))
+
+    assert load_interrupt(dump_interrupt(interrupt)) == interrupt
+    assert "source" not in json.loads(dump_interrupt(an_interrupt()))
+
+
+def test_a_pause_that_could_not_be_written_is_refused():
+    """The place is named."""
+    interrupt = an_interrupt(source=Source(dialect="generic", payload={"a": ["\ud800"]}))
+
+    with pytest.raises(InvalidRequestError, match=r"payload\.a\[0\]: half of a surrogate pair"):
+        dump_interrupt(interrupt)
 
 
 def test_a_newer_agent_with_new_fields_is_understood():

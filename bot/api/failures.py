@@ -1,0 +1,112 @@
+"""Every error of the API in one form: `{"error": {"code": …, "message": …}}`."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from aiohttp import web
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.wire import MAX_ENVELOPE_BYTES
+from agent_adapter.errors import (
+    AgentAdapterError,
+    ClaimedError,
+    ClaimLostError,
+    ConflictError,
+    ConsumedError,
+    DecisionNotAllowedError,
+    InterruptEndedError,
+    InvalidRequestError,
+    UnknownDialectError,
+    UnknownInterruptError,
+)
+from bot.api.messages import Failure, Problem
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+MAX_BODY = MAX_ENVELOPE_BYTES
+"""Bytes of a request."""
+TOO_LARGE = (
+    f"the body has more than {MAX_BODY:,} bytes: pass references to large content, or ask in several batches"
+)
+
+KINDS: tuple[tuple[type[AgentAdapterError], int, str], ...] = (
+    (UnknownDialectError, 422, "unknown_dialect"),
+    (InvalidRequestError, 422, "invalid"),
+    (UnknownInterruptError, 404, "not_found"),
+    (ConflictError, 409, "conflict"),
+    (ConsumedError, 409, "consumed"),
+    (ClaimedError, 409, "claimed"),
+    (ClaimLostError, 409, "claimed"),
+    (InterruptEndedError, 409, "ended"),
+    (DecisionNotAllowedError, 409, "not_allowed"),
+    (AgentAdapterError, 503, "unavailable"),
+)
+"""What each error of the library is over HTTP; the first that fits."""
+
+PLAIN = {
+    400: ("malformed", "the request cannot be read: send a body as its headers say"),
+    404: ("not_found", "no such address: see /v1/openapi.json"),
+    405: ("method_not_allowed", "this address does not take that method: see /v1/openapi.json"),
+}
+"""What aiohttp itself refuses, in our words."""
+
+
+class RefusedError(Exception):
+    """A request that is answered with an error of the API's own."""
+
+    def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+@web.middleware
+async def told(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer every error in the one form."""
+    try:
+        return await handler(request)
+    except RefusedError as error:
+        return failure(error.status, error.code, str(error), error.headers)
+    except AgentAdapterError as error:
+        status, value = problem(error)
+        return answer(value, status=status)
+    except web.HTTPRequestEntityTooLarge:
+        return failure(413, "too_large", TOO_LARGE)
+    except web.HTTPException as error:
+        code, message = PLAIN.get(error.status, ("malformed", error.reason))
+        allowed = {name: value for name, value in error.headers.items() if name == "Allow"}
+        return failure(error.status, code, message, allowed)
+    except web.RequestPayloadError:
+        return failure(400, *PLAIN[400])
+    except Exception:
+        logger.exception("api.failed", extra={"method": request.method, "path": request.path})
+        return failure(500, "internal", "the bot failed; its log says why")
+
+
+def problem(error: AgentAdapterError) -> tuple[int, dict[str, Any]]:
+    """Give the status and the words of an error of the library."""
+    status, code = next((status, code) for kind, status, code in KINDS if isinstance(error, kind))
+    return status, _written(code, str(error))
+
+
+def failure(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Write an error."""
+    return answer(_written(code, message), status=status, headers=headers)
+
+
+def _written(code: str, message: str) -> dict[str, Any]:
+    return Failure(error=Problem(code=code, message=message)).model_dump()
+
+
+def answer(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Write JSON, numbers in their exact digits."""
+    return web.Response(
+        body=encode(value).encode(),
+        status=status,
+        # What is answered may be an agent's arguments: no cache keeps them.
+        headers={"Content-Type": "application/json", "Cache-Control": "no-store", **(headers or {})},
+    )

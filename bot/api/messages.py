@@ -1,0 +1,126 @@
+"""What callers send and what they are told."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent_adapter.contract.hitl import Decision, WireModel
+from agent_adapter.contract.interrupt import Context, DecisionRecord, OnExpiry, Status
+from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE, dump_decision
+from agent_adapter.dialects import DIALECTS
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+"""An id that the caller's framework gave."""
+Claim = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,64}$")]
+EXAMPLE = {
+    "actionRequests": [{"name": "send_email", "args": {"to": "dana@example.com", "subject": "Your invoice"}}],
+    "reviewConfigs": [{"actionName": "send_email", "allowedDecisions": ["approve", "edit", "reject"]}],
+}
+
+
+class Body(BaseModel):
+    """What a caller sends. A misspelt field is an error, since leaving it out could matter."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class AskContext(Context):
+    """Who asks and why. Shown on the card."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Ask(Body):
+    """One pause of an agent, to be decided by people."""
+
+    payload: Any = Field(examples=[EXAMPLE])
+    """The pause's value, as the framework gave it; or an own request in LangChain's form, with `action_requests` and
+    `review_configs`."""
+    dialect: str | None = Field(None, json_schema_extra={"enum": [*DIALECTS, None]})
+    """Its form, where its keys do not tell."""
+    run: Name | None = None
+    """Identity of the run, such as a thread id. The same `run` and `pause` find the same interrupt."""
+    pause: Name | None = None
+    """The framework's id of the pause. Goes with `run`; without both, every call asks anew."""
+    channel: str | None = None
+    """Slack channel id; without one the bot's settings decide."""
+    thread_ts: str | None = None
+    """Ask in this thread of the channel."""
+    context: AskContext = AskContext()
+    expires_in: float = Field(3600, ge=MIN_LIFE.total_seconds(), le=MAX_LIFE.total_seconds(), strict=True)
+    """Seconds that people have."""
+    on_expiry: OnExpiry = "reject"
+    """What an open action becomes at the deadline: `raise` leaves it open, and nothing may be resumed."""
+
+
+class Claiming(Body):
+    """The right to resume a run, for one of several processes."""
+
+    claim: Claim
+    """A name of the caller's own choice for this attempt. The same name renews."""
+    seconds: float = Field(60, ge=1, le=3600, strict=True)
+    """How long it holds unless renewed."""
+
+
+class Resumed(Body):
+    """That the run went on."""
+
+    claim: Claim | None = None
+    """The name under which it was claimed, if it was."""
+
+
+class State(WireModel):
+    """An interrupt as it stands."""
+
+    id: str
+    status: Literal["pending"] | Status
+    decisions: tuple[Decision | None, ...]
+    """By action, in LangChain's words; `null` where nobody has decided."""
+    records: tuple[DecisionRecord | None, ...]
+    """Who decided each, and when."""
+    resume: Any
+    """The answer in the dialect of the pause, to be handed to the framework as it is. `null` while the interrupt is
+    pending, and for ever when it ended without an answer: then nothing may be resumed."""
+    reason: str | None
+    """Why it was withdrawn or refused."""
+    code: str | None
+    """Short machine-readable reason of a refusal."""
+    notice: str | None
+    """Why nothing happens with it, while something is wrong with the workspace."""
+    deadline: datetime
+    """Until when people may decide."""
+    resumed_at: datetime | None
+    """When the agent said that its run went on."""
+
+    def dump(self) -> dict[str, Any]:
+        """Give it as plain JSON values."""
+        decisions = [decision and dump_decision(decision) for decision in self.decisions]
+        return {**self.model_dump(mode="json"), "decisions": decisions}
+
+
+class DecisionEvent(WireModel):
+    """One decision, as soon as it was made."""
+
+    index: int
+    """Of the action."""
+    decision: Decision
+
+    def dump(self) -> dict[str, Any]:
+        """Give it as plain JSON values."""
+        return {"index": self.index, "decision": dump_decision(self.decision)}
+
+
+class Problem(WireModel):
+    """What is wrong with a request."""
+
+    code: str
+    """For programs."""
+    message: str
+    """For people: the place, and what to do."""
+
+
+class Failure(WireModel):
+    """The one form of every error."""
+
+    error: Problem

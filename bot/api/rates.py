@@ -1,0 +1,63 @@
+"""How much one key may ask of one process."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bot.api.failures import RefusedError
+
+MAX_WAITING = 1_000
+"""Requests of one key that wait at the same time."""
+STRANGERS = ""
+"""Shares one allowance among all requests without a valid key."""
+
+
+class Rates:
+    """A bucket for each key: full it holds a minute's requests, and it fills evenly."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._most = per_minute
+        self._buckets: dict[str, tuple[float, float]] = {}
+        self._waiting: Counter[str] = Counter()
+
+    def spend(self, key_id: str) -> None:
+        """Take one request from a key's allowance.
+
+        Raises:
+            RefusedError: 429, with the seconds until the next one.
+        """
+        now = time.monotonic()
+        left, since = self._buckets.get(key_id, (float(self._most), now))
+        left = min(float(self._most), left + (now - since) * self._most / 60)
+        if left < 1:
+            seconds = math.ceil((1 - left) * 60 / self._most)
+            raise RefusedError(
+                429,
+                "rate_limited",
+                f"more than {self._most} requests a minute: go on after {seconds} s, and wait with ?wait=60 "
+                "rather than ask often",
+                Retry_After=str(seconds),
+            )
+        self._buckets[key_id] = (left - 1, now)
+
+    @contextmanager
+    def waiting(self, key_id: str) -> Iterator[None]:
+        """Count a request that waits.
+
+        Raises:
+            RefusedError: 429, when too many do.
+        """
+        if self._waiting[key_id] >= MAX_WAITING:
+            raise RefusedError(
+                429,
+                "rate_limited",
+                f"{MAX_WAITING:,} requests of this key wait already: end some, or use another key",
+                Retry_After="1",
+            )
+        self._waiting[key_id] += 1
+        try:
+            yield
+        finally:
+            self._waiting[key_id] -= 1

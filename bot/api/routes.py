@@ -1,0 +1,283 @@
+"""What each address does."""
+
+import logging
+import re
+from contextlib import aclosing, suppress
+from datetime import timedelta
+from typing import TypeVar
+
+from aiohttp import web
+from pydantic import BaseModel
+
+from agent_adapter.contract.arguments import decode
+from agent_adapter.contract.interrupt import Interrupt, Source
+from agent_adapter.contract.record import raise_unanswered
+from agent_adapter.contract.wire import to_model
+from agent_adapter.dialects import DIALECTS, detect
+from agent_adapter.errors import (
+    ClaimLostError,
+    ConsumedError,
+    InvalidRequestError,
+    UnknownDialectError,
+    UnknownInterruptError,
+)
+from agent_adapter.records import Record
+from bot.api.agents import Agent, Agents
+from bot.api.failures import MAX_BODY, TOO_LARGE, Handler, RefusedError, answer, told
+from bot.api.messages import Ask, Claiming, Resumed
+from bot.api.openapi import document
+from bot.api.rates import STRANGERS, Rates
+from bot.api.states import tell
+from bot.api.streams import ENDED, events, known_by
+from bot.api.waits import Waits
+from bot.keys import ApiKey, KeyRing
+
+logger = logging.getLogger(__name__)
+
+MAX_WAIT = 60.0
+"""Seconds of one long poll: proxies cut what is silent for much longer."""
+ACKNOWLEDGING = 10_000
+"""Milliseconds for which an unclaimed interrupt is held while its end is noted."""
+MAX_REASON = 500
+DOCUMENT = "document"
+"""Name of the one route that needs no key."""
+
+KEY = web.RequestKey("KEY", ApiKey)
+
+_ID = re.compile(r"[a-z0-9-]{1,40}\.[0-9a-f]{32}")
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def build_api(ring: KeyRing, agents: Agents, *, per_minute: int) -> web.Application:
+    """Make what is served below `/v1`."""
+    api = Api(ring, agents, Rates(per_minute))
+    site = web.Application(middlewares=[told, api.admit])
+    site.add_routes(
+        [
+            web.get("/openapi.json", api.document, name=DOCUMENT, allow_head=False),
+            web.post("/interrupts", api.ask),
+            web.get("/interrupts/{id}", api.read, allow_head=False),
+            web.delete("/interrupts/{id}", api.withdraw),
+            web.get("/interrupts/{id}/events", api.follow, allow_head=False),
+            web.post("/interrupts/{id}/claim", api.claim),
+            web.post("/interrupts/{id}/resumed", api.resumed),
+        ]
+    )
+    site.on_shutdown.append(api.end_waits)
+    site.on_cleanup.append(api.close)
+    return site
+
+
+class Api:
+    """Acts for the agent whose key a request carries."""
+
+    def __init__(self, ring: KeyRing, agents: Agents, rates: Rates) -> None:
+        self._ring = ring
+        self._agents = agents
+        self._rates = rates
+        self._waits = Waits()
+
+    @web.middleware
+    async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Let in who has a key; without any key there is no API."""
+        scheme, _, written = request.headers.get("Authorization", "").partition(" ")
+        key = await self._ring.find(written.strip()) if scheme.lower() == "bearer" else None
+        if key:
+            self._rates.spend(key.id)
+            request[KEY] = key
+        else:
+            await self._check_stranger(request)
+        return await handler(request)
+
+    async def _check_stranger(self, request: web.Request) -> None:
+        if not await self._ring.exist():
+            raise RefusedError(
+                404, "off", "the HTTP API is off until there is a key: python -m bot keys create <agent>"
+            )
+        self._rates.spend(STRANGERS)
+        if request.match_info.route.name != DOCUMENT:
+            raise RefusedError(
+                401,
+                "unauthorized",
+                "no valid key: send the header Authorization: Bearer ass_…, as python -m bot keys create gave it",
+                WWW_Authenticate="Bearer",
+            )
+
+    async def document(self, _: web.Request) -> web.Response:
+        """Describe all of this."""
+        return answer(document())
+
+    async def ask(self, request: web.Request) -> web.Response:
+        """Publish an interrupt, once however often it is sent."""
+        agent = await self._agent(request)
+        body = await _body(request, Ask)
+        interrupt = _interrupt(agent, body)
+        before = await _known(agent, interrupt.id)
+        record = await agent.records.load(await agent.client.publish(interrupt))
+        created = before is None or int(record.req["created"]) >= before.now
+        logger.info(
+            "api.asked",
+            extra={"interrupt_id": record.interrupt.id, "key": request[KEY].id, "again": not created},
+        )
+        return answer(
+            tell(record).dump(),
+            status=201 if created else 200,
+            headers={"Location": f"/v1/interrupts/{record.interrupt.id}"},
+        )
+
+    async def read(self, request: web.Request) -> web.Response:
+        """Tell how it stands, as soon as it has settled or the wait is over."""
+        agent, interrupt_id = await self._addressed(request)
+        if seconds := _seconds(request):
+            with self._rates.waiting(request[KEY].id):
+                await self._waits.within(agent.client.wait(interrupt_id), seconds)
+        return answer(tell(await agent.records.load(interrupt_id)).dump())
+
+    async def follow(self, request: web.Request) -> web.StreamResponse:
+        """Send each decision as an event."""
+        agent, interrupt_id = await self._addressed(request)
+        last = request.headers.get("Last-Event-ID", "")
+        await agent.records.load(interrupt_id)
+        if last == ENDED:
+            # The one answer after which a browser's EventSource does not connect again.
+            return web.Response(status=204)
+        response = web.StreamResponse(
+            headers={
+                "Content-Type": "text/event-stream",
+                "Cache-Control": "no-store",
+                "X-Accel-Buffering": "no",
+            }
+        )
+        with self._rates.waiting(request[KEY].id), suppress(ConnectionError):
+            await response.prepare(request)
+            stream = events(agent, interrupt_id, known=known_by(last), waits=self._waits)
+            async with aclosing(stream) as chunks:
+                async for chunk in chunks:
+                    await response.write(chunk)
+        return response
+
+    async def claim(self, request: web.Request) -> web.Response:
+        """Take the right to resume the run, or renew it."""
+        agent, interrupt_id = await self._addressed(request)
+        body = await _body(request, Claiming)
+        record = await agent.records.load(interrupt_id)
+        _check_answered(record)
+        await agent.records.claim(interrupt_id, _owner(body.claim), int(body.seconds * 1000))
+        return answer(tell(record).dump())
+
+    async def resumed(self, request: web.Request) -> web.Response:
+        """Note that the run went on. Final."""
+        agent, interrupt_id = await self._addressed(request)
+        body = await _body(request, Resumed, empty=Resumed())
+        _check_answered(await agent.records.load(interrupt_id))
+        owner = _owner(body.claim or "")
+        # A request that is repeated because its answer was lost finds its own work done: `finish` tells whose it is.
+        with suppress(ConsumedError):
+            await agent.records.claim(interrupt_id, owner, ACKNOWLEDGING)
+        try:
+            await agent.records.finish(interrupt_id, owner)
+        except ClaimLostError as error:
+            raise ConsumedError(
+                f"{interrupt_id} was already answered and its run resumed under another claim"
+            ) from error
+        return answer(tell(await agent.records.load(interrupt_id)).dump())
+
+    async def withdraw(self, request: web.Request) -> web.Response:
+        """Ask the bot to end it."""
+        agent, interrupt_id = await self._addressed(request)
+        reason = request.query.get("reason", "")
+        if len(reason) > MAX_REASON:
+            raise InvalidRequestError(f"reason: {len(reason)} characters, at most {MAX_REASON}")
+        await agent.client.withdraw(interrupt_id, reason)
+        state = tell(await agent.records.load(interrupt_id))
+        return answer(state.dump(), status=202 if state.status == "pending" else 200)
+
+    async def end_waits(self, _: web.Application) -> None:
+        """Answer whoever waits with what there is."""
+        self._waits.end()
+
+    async def close(self, _: web.Application) -> None:
+        """Close what the agents had."""
+        await self._agents.close()
+
+    async def _agent(self, request: web.Request) -> Agent:
+        return await self._agents.find(request[KEY].agent)
+
+    async def _addressed(self, request: web.Request) -> tuple[Agent, str]:
+        agent, interrupt_id = await self._agent(request), request.match_info["id"]
+        if not _ID.fullmatch(interrupt_id) or not interrupt_id.startswith(f"{agent.name}."):
+            raise UnknownInterruptError(
+                f"agent {agent.name} has no such interrupt: its ids are as POST gave them"
+            )
+        return agent, interrupt_id
+
+
+def _interrupt(agent: Agent, body: Ask) -> Interrupt:
+    if (body.run is None) != (body.pause is None):
+        raise InvalidRequestError("body: run and pause name a question together: send both, or neither")
+    dialect = _dialect(body)
+    asked = DIALECTS[dialect].to_request(body.payload)
+    interrupt = agent.client.interrupt(
+        asked,
+        run=body.run,
+        pauses=[body.pause] * len(asked.action_requests) if body.pause else None,
+        channel=body.channel,
+        thread_ts=body.thread_ts,
+        context=body.context,
+        expires_in=timedelta(seconds=body.expires_in),
+        on_expiry=body.on_expiry,
+    )
+    return interrupt.model_copy(update={"source": Source(dialect=dialect, payload=body.payload)})
+
+
+def _dialect(body: Ask) -> str:
+    named = body.dialect
+    if named is None:
+        return detect(body.payload)
+    if named not in DIALECTS:
+        raise UnknownDialectError(f"body.dialect: {named!r} is none of {', '.join(DIALECTS)}")
+    if not DIALECTS[named].recognises(body.payload):
+        raise UnknownDialectError(
+            f"body.payload: no pause of {named}: looked for {DIALECTS[named].LOOKED_FOR}"
+        )
+    return named
+
+
+async def _known(agent: Agent, interrupt_id: str) -> Record | None:
+    with suppress(UnknownInterruptError):
+        return await agent.records.load(interrupt_id)
+    return None
+
+
+async def _body(request: web.Request, model: type[_Model], *, empty: _Model | None = None) -> _Model:
+    raw = await request.read()
+    if len(raw) > MAX_BODY:
+        raise RefusedError(413, "too_large", TOO_LARGE)
+    if not raw and empty is not None:
+        return empty
+    try:
+        value = decode(raw)
+    except InvalidRequestError as error:
+        raise RefusedError(400, "malformed", f"body: {error}") from error
+    return to_model(model.model_validate, value, where="body")
+
+
+def _seconds(request: web.Request) -> float:
+    try:
+        seconds = float(request.query.get("wait", "0"))
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds <= MAX_WAIT:
+        raise InvalidRequestError(f"wait: seconds from 0 to {MAX_WAIT:.0f}")
+    return seconds
+
+
+def _check_answered(record: Record) -> None:
+    resume = record.resume()
+    if resume is None:
+        raise RefusedError(409, "pending", f"{record.interrupt.id} is still being decided: wait for it first")
+    raise_unanswered(record.interrupt, resume)
+
+
+def _owner(claim: str) -> str:
+    return f"http:{claim}"

@@ -1,0 +1,107 @@
+"""Keys of the HTTP API: each belongs to one agent; only a hash of its secret is stored."""
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from agent_adapter.connection import unreachable
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.record import moment
+
+NOTED_EVERY = 60.0
+"""Seconds for which a use is not noted again."""
+_WRITTEN = re.compile(r"ass_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """What is known of a key; its secret is known to nobody but its holder."""
+
+    id: str
+    agent: str
+    created_at: datetime
+    used_at: datetime | None = None
+    """When it was last used, to the minute."""
+
+
+class KeyRing:
+    """The keys of one namespace. A change holds at once, in every replica: they are never kept in memory.
+
+    Every verb raises ServerUnreachableError when Redis does not answer.
+    """
+
+    def __init__(self, redis: Redis, keys: Keys, *, address: str = "") -> None:
+        self._redis = redis
+        self._keys = keys
+        self._address = address
+        self._noted: dict[str, float] = {}
+
+    async def create(self, agent: str) -> str:
+        """Make a key for this agent and return it. It is not shown again."""
+        key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+        entry = {"agent": agent, "secret": _hashed(secret), "created": await self._now()}
+        await self._ask(self._redis.hset(self._keys.api_keys, key_id, encode(entry)))
+        return f"ass_{key_id}_{secret}"
+
+    async def list(self) -> list[ApiKey]:
+        """Give the keys, oldest first."""
+        entries = await self._ask(self._redis.hgetall(self._keys.api_keys))
+        used = await self._ask(self._redis.hgetall(self._keys.api_keys_used))
+        found = (_read(key_id, decode(text), used.get(key_id)) for key_id, text in entries.items())
+        return sorted(found, key=lambda key: key.created_at)
+
+    async def revoke(self, key_id: str) -> bool:
+        """Take a key back; whether there was one."""
+        await self._ask(self._redis.hdel(self._keys.api_keys_used, key_id))
+        return bool(await self._ask(self._redis.hdel(self._keys.api_keys, key_id)))
+
+    async def exist(self) -> bool:
+        """Tell whether there is any key, which is what opens the API."""
+        return bool(await self._ask(self._redis.exists(self._keys.api_keys)))
+
+    async def find(self, written: str) -> ApiKey | None:
+        """Give the key that this is, `None` when it is none or was revoked. Notes its use."""
+        match = _WRITTEN.fullmatch(written)
+        text = await self._ask(self._redis.hget(self._keys.api_keys, match[1])) if match else None
+        if match is None or text is None:
+            return None
+        entry = decode(text)
+        # 256 random bits cannot be guessed, so a fast hash protects them as well as a slow one.
+        if not hmac.compare_digest(entry["secret"], _hashed(match[2])):
+            return None
+        await self._note_use(match[1])
+        return _read(match[1], entry)
+
+    async def _note_use(self, key_id: str) -> None:
+        now = time.monotonic()
+        if now >= self._noted.get(key_id, now):
+            self._noted[key_id] = now + NOTED_EVERY
+            await self._ask(self._redis.hset(self._keys.api_keys_used, key_id, str(await self._now())))
+
+    async def _now(self) -> int:
+        seconds, microseconds = await self._ask(self._redis.time())
+        return int(seconds) * 1000 + int(microseconds) // 1000
+
+    async def _ask(self, command: Any) -> Any:
+        try:
+            return await command
+        except (RedisError, OSError) as error:
+            raise unreachable(self._address, error) from error
+
+
+def _hashed(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _read(key_id: str, entry: Mapping[str, Any], used: str | None = None) -> ApiKey:
+    return ApiKey(key_id, entry["agent"], moment(entry["created"]), moment(used) if used else None)

@@ -1,0 +1,58 @@
+"""An agent that knows nothing but HTTP: it asks, waits, does what was decided, and says so.
+
+Start the bot with `make up`, make a key with `python -m bot keys create billing`, then run this with that key in
+ASSENT_KEY. Any language does the same with its own HTTP client.
+"""
+
+import json
+import os
+import urllib.request
+import uuid
+from typing import Any
+
+SERVER = os.environ.get("ASSENT_URL", "http://localhost:3000")
+CALL = {
+    "name": "send_email",
+    "args": {"to": "dana@example.com", "subject": "Invoice 17", "body": "Dear Dana,\n\nyour invoice is due."},
+}
+PAUSE = {
+    "action_requests": [CALL],
+    "review_configs": [
+        {"action_name": "send_email", "allowed_decisions": ["approve", "edit", "reject", "respond"]}
+    ],
+}
+
+
+def send(method: str, path: str, body: Any = None) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {os.environ['ASSENT_KEY']}", "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{SERVER}/v1{path}", data, headers, method=method)
+    with urllib.request.urlopen(request, timeout=90) as answer:
+        return json.load(answer)
+
+
+def main() -> None:
+    print("asking in Slack …")
+    # The same run and pause find the same question, so an agent that was restarted may send this again.
+    asked = {"payload": PAUSE, "run": uuid.uuid4().hex, "pause": "call_1", "expires_in": 3600}
+    state = send("POST", "/interrupts", asked)
+    while state["status"] == "pending":
+        state = send("GET", f"/interrupts/{state['id']}?wait=50")
+    if state["resume"] is None:
+        raise SystemExit(f"{state['status']}, nothing may run: {state['reason']}")
+    match state["resume"]["decisions"][0]:
+        case {"type": "approve"}:
+            send_email(**CALL["args"])
+        case {"type": "edit", "edited_action": action}:
+            send_email(**action["args"])
+        case {"type": "reject" | "respond", **said}:
+            print(f"not sent: {said.get('message', 'no reason given')}")
+    send("POST", f"/interrupts/{state['id']}/resumed")
+
+
+def send_email(to: str, subject: str, body: str) -> None:
+    print(f"To: {to}\nSubject: {subject}\n\n{body}")
+
+
+if __name__ == "__main__":
+    main()

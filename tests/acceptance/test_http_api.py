@@ -1,0 +1,371 @@
+"""An agent in any language asks over HTTP, people decide in Slack, exactly that comes back."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from agent_adapter import Context
+from bot.app import running
+from tests.conftest import settings_for, until
+from tests.support.builders import an_interrupt
+from tests.support.http_api import a_key, a_pause, read_event, speaking
+from tests.support.people import Someone, buttons, words
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "http_api.py"
+
+
+@pytest.fixture
+async def caller(start_bot, redis_url):
+    """The agent `billing`, which knows nothing but HTTP."""
+    bot = await start_bot()
+    async with speaking(bot.port, await a_key(redis_url)) as caller:
+        yield caller
+
+
+@pytest.fixture
+def dana(slack):
+    return Someone(slack, "U0DANA")
+
+
+async def read(caller, interrupt_id, wait=0):
+    status, state = await caller.send("GET", f"/interrupts/{interrupt_id}", params={"wait": wait})
+    assert status == 200, state
+    return state
+
+
+async def test_approve_edit_and_reject_come_back_in_the_words_of_the_pause(caller, dana):
+    """Given a batch in camel case, when each call is decided otherwise, then the answer is in camel case, by index."""
+    pause = a_pause("send_email", "pay_invoice", "delete_file")
+    interrupt_id = await caller.ask(payload=pause, run="thread-1", pause="pause-1")
+    waiting = asyncio.create_task(read(caller, interrupt_id, wait=30))
+
+    card = await dana.card("3 actions need approval")
+    await dana.press(card, "approve:0")
+    await dana.fill(await dana.opened(card, "edit:1"), to="b@x.com")
+    await dana.fill(await dana.opened(card, "reject:2"), reason="Keep it.")
+    state = await waiting
+
+    assert state["status"] == "decided"
+    edited = {"name": "pay_invoice", "args": {"to": "b@x.com", "count": 3}}
+    assert state["resume"] == {
+        "decisions": [
+            {"type": "approve"},
+            {"type": "edit", "editedAction": edited},
+            {"type": "reject", "message": "Keep it."},
+        ]
+    }
+    assert [decision["type"] for decision in state["decisions"]] == ["approve", "edit", "reject"]
+    assert state["decisions"][1]["edited_action"] == edited
+    assert {record["decided_by"] for record in state["records"]} == {"U0DANA"}
+    await dana.card("waiting for the agent")
+
+    status, state = await caller.send("POST", f"/interrupts/{interrupt_id}/resumed")
+    assert (status, state["status"]) == (200, "decided")
+    assert state["resumed_at"]
+    assert buttons(await dana.card("the agent has resumed")) == []
+
+
+SNAKE = {
+    "action_requests": [{"name": "send_email", "args": {"big": 12345678901234567890123}}],
+    "review_configs": [{"action_name": "send_email", "allowed_decisions": ["approve", "reject", "respond"]}],
+}
+OLDER = {
+    "action_request": {"action": "send_email", "args": {"to": "a@x.com"}},
+    "config": {"allow_accept": True, "allow_edit": True, "allow_respond": True, "allow_ignore": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "button", "resume"),
+    [
+        ({"payload": SNAKE}, "approve:0", {"decisions": [{"type": "approve"}]}),
+        (
+            {"payload": a_pause(), "dialect": "langchain_js"},
+            "approve:0",
+            {"decisions": [{"type": "approve"}]},
+        ),
+        ({"payload": OLDER}, "approve:0", {"type": "accept", "args": None}),
+        ({"payload": "Deploy now?", "dialect": "generic"}, "approve:0", "approve"),
+    ],
+    ids=["our own request", "LangChain JS", "older LangGraph", "any JSON"],
+)
+async def test_each_pause_is_answered_in_its_own_dialect(caller, dana, body, button, resume):
+    """What is in `resume` can be handed to the framework as it is."""
+    interrupt_id = await caller.ask(**body)
+    await dana.press(await dana.card("needs approval"), button)
+
+    state = await read(caller, interrupt_id, wait=30)
+
+    assert state["resume"] == resume
+    assert state["decisions"] == [{"type": "approve"}]
+
+
+async def test_the_card_says_where_one_rejection_stops_the_whole_batch(caller, dana):
+    """Given a pause of LangChain JS, which drops approved calls beside a rejected one, then the card says so."""
+    await caller.ask(payload=a_pause("send_email", "pay_invoice"), dialect="langchain_js")
+    assert "no other call of this batch" in words((await dana.card())["blocks"])
+
+
+async def test_numbers_keep_every_digit(caller, dana):
+    """Given an integer beyond 2^53, when the call beside it is edited, then it comes back exactly."""
+    own = {**SNAKE, "review_configs": [{"action_name": "send_email", "allowed_decisions": ["edit"]}]}
+    own["action_requests"] = [
+        {"name": "send_email", "args": {"to": "a@x.com", "big": 12345678901234567890123}}
+    ]
+    interrupt_id = await caller.ask(payload=own)
+    await dana.fill(await dana.opened(await dana.card(), "edit:0"), to="b@x.com")
+
+    state = await read(caller, interrupt_id, wait=30)
+
+    (decision,) = state["resume"]["decisions"]
+    assert decision["edited_action"]["args"] == {"to": "b@x.com", "big": 12345678901234567890123}
+
+
+async def test_the_same_question_sent_twice_is_asked_once(caller, dana, slack, start_bot):
+    """Given an agent that is restarted, when it sends its pause again to another bot, then it finds the question."""
+    body = {"payload": a_pause(), "run": "thread-1", "pause": "pause-1"}
+    status, first = await caller.send("POST", "/interrupts", json=body)
+    assert status == 201
+    await dana.card()
+
+    other = await start_bot()
+    async with speaking(other.port) as elsewhere:
+        elsewhere.session.headers.update(caller.session.headers)
+        status, second = await elsewhere.send("POST", "/interrupts", json=body)
+
+    assert (status, second["id"]) == (200, first["id"])
+    assert len(await slack.messages("C0APPROVALS")) == 1
+
+
+async def test_another_question_under_the_same_names_is_a_conflict(caller):
+    """Given a pause that was asked, when its names are used for another call, then nothing of it is asked."""
+    await caller.ask(run="thread-1", pause="pause-1")
+    other = {"payload": a_pause("delete_file"), "run": "thread-1", "pause": "pause-1"}
+    status, body = await caller.send("POST", "/interrupts", json=other)
+
+    assert (status, body["error"]["code"]) == (409, "conflict")
+
+
+async def test_a_withdrawn_question_is_asked_anew(caller, dana):
+    """Given a question that ended without an answer, when it is sent again, then there is a new card and a new id."""
+    body = {"payload": a_pause(), "run": "thread-1", "pause": "pause-1"}
+    interrupt_id = await caller.ask(**body)
+    await dana.card()
+    await caller.send("DELETE", f"/interrupts/{interrupt_id}", params={"reason": "the order was cancelled"})
+    withdrawn = await read(caller, interrupt_id, wait=30)
+    card = await dana.card("the order was cancelled")
+    status, anew = await caller.send("POST", "/interrupts", json=body)
+
+    assert (withdrawn["status"], withdrawn["resume"]) == ("withdrawn", None)
+    assert withdrawn["reason"] == "the order was cancelled"
+    assert buttons(card) == []
+    assert (status, anew["status"]) == (201, "pending")
+    assert anew["id"] != interrupt_id
+
+
+async def test_an_ended_question_cannot_be_claimed_or_resumed(caller, dana):
+    """Given a withdrawn question, when an agent says that it resumed, then it is told that there was nothing to resume."""
+    interrupt_id = await caller.ask()
+    await caller.send("DELETE", f"/interrupts/{interrupt_id}")
+    await read(caller, interrupt_id, wait=30)
+
+    for path, body in (("claim", {"claim": "me"}), ("resumed", {})):
+        status, told = await caller.send("POST", f"/interrupts/{interrupt_id}/{path}", json=body)
+        assert (status, told["error"]["code"]) == (409, "ended")
+    status, state = await caller.send("DELETE", f"/interrupts/{interrupt_id}")
+    assert (status, state["status"]) == (200, "withdrawn")
+
+
+@pytest.mark.parametrize(
+    ("on_expiry", "resume"),
+    [
+        ("reject", {"decisions": [{"type": "reject", "message": "Nobody decided in time."}]}),
+        ("raise", None),
+    ],
+)
+async def test_silence_never_approves(caller, on_expiry, resume):
+    """Given a second to decide, when nobody does, then the answer is a rejection, or none at all."""
+    interrupt_id = await caller.ask(expires_in=1, on_expiry=on_expiry)
+
+    state = await read(caller, interrupt_id, wait=30)
+
+    assert (state["status"], state["resume"]) == ("expired", resume)
+
+
+async def test_a_question_that_cannot_be_asked_says_why(caller):
+    """Given a channel that is archived, then the interrupt is refused, with Slack's own word for it."""
+    interrupt_id = await caller.ask(channel="C0OLD")
+
+    state = await read(caller, interrupt_id, wait=30)
+
+    assert (state["status"], state["code"], state["resume"]) == ("refused", "is_archived", None)
+    assert "archived" in state["reason"]
+
+
+async def test_a_wait_that_is_over_tells_what_is_decided_by_then(caller, dana):
+    """Given two calls of which one is decided, when the wait ends, then that one is told and nothing may be resumed."""
+    interrupt_id = await caller.ask(payload=a_pause("send_email", "pay_invoice"))
+    await dana.press(await dana.card(), "approve:1")
+    state = await read(caller, interrupt_id, wait=0.1)
+    while not any(state["decisions"]):
+        state = await read(caller, interrupt_id, wait=0.1)
+
+    assert (state["status"], state["resume"]) == ("pending", None)
+    assert state["decisions"] == [None, {"type": "approve"}]
+    assert state["records"][1]["decided_by"] == "U0DANA"
+    status, told = await caller.send("POST", f"/interrupts/{interrupt_id}/resumed")
+    assert (status, told["error"]["code"]) == (409, "pending")
+
+
+async def test_events_tell_each_decision_and_then_the_answer(caller, dana):
+    """Given a stream, when calls are decided out of order, then each is an event, and a cut stream goes on behind it."""
+    interrupt_id = await caller.ask(payload=a_pause("send_email", "pay_invoice", "delete_file"))
+    card = await dana.card()
+    async with caller.session.get(f"/v1/interrupts/{interrupt_id}/events") as stream:
+        await dana.press(card, "approve:2")
+        first = read_event((await stream.content.readuntil(b"\n\n")).decode().strip())
+    # From here on nobody listens.
+    await dana.press(card, "approve:0")
+    await dana.press(card, "approve:1")
+    await read(caller, interrupt_id, wait=30)
+    later = await caller.events(interrupt_id, last=first[0])
+
+    assert first == ("2", "decision", {"index": 2, "decision": {"type": "approve"}})
+    assert [(event_id, name) for event_id, name, _ in later] == [
+        ("0,2", "decision"),
+        ("0,1,2", "decision"),
+        ("settled", "settled"),
+    ]
+    assert later[-1][2] == await read(caller, interrupt_id)
+    assert len(await caller.events(interrupt_id, last="nonsense")) == 4
+    headers = {"Last-Event-ID": "settled"}
+    async with caller.session.get(f"/v1/interrupts/{interrupt_id}/events", headers=headers) as answer:
+        assert answer.status == 204
+
+
+async def test_one_of_two_processes_resumes(caller, dana):
+    """Given two processes of an agent, when both claim, then one gets it, and a lost answer may be asked for again."""
+    interrupt_id = await caller.ask(run="thread-1", pause="pause-1")
+    await dana.press(await dana.card(), "approve:0")
+    await read(caller, interrupt_id, wait=30)
+
+    async def post(path, claim):
+        status, told = await caller.send("POST", f"/interrupts/{interrupt_id}/{path}", json={"claim": claim})
+        return status, told.get("error", {}).get("code")
+
+    assert await post("claim", "one") == (200, None)
+    assert await post("claim", "one") == (200, None)
+    assert await post("claim", "two") == (409, "claimed")
+    assert await post("resumed", "two") == (409, "claimed")
+    assert await post("resumed", "one") == (200, None)
+    assert await post("resumed", "one") == (200, None)
+    assert await post("resumed", "two") == (409, "consumed")
+    assert await post("claim", "two") == (409, "consumed")
+    again = {"payload": a_pause(), "run": "thread-1", "pause": "pause-1"}
+    status, told = await caller.send("POST", "/interrupts", json=again)
+    assert (status, told["error"]["code"]) == (409, "consumed")
+
+
+async def test_a_forged_decision_is_never_handed_out(caller, dana, redis_url):
+    """Given a pause that allows no edit, when somebody writes one into Redis, then nothing may be resumed."""
+    interrupt_id = await caller.ask(payload=a_pause(allowed=("approve", "reject")))
+    await dana.press(await dana.card(), "approve:0")
+    await read(caller, interrupt_id, wait=30)
+    forged = {"type": "edit", "edited_action": {"name": "send_email", "args": {"to": "thief@x.com"}}}
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        card = f"assent:{{00}}:card:{interrupt_id}"
+        stored = json.loads(redis.hget(card, "d:0"))
+        redis.hset(card, "d:0", json.dumps({**stored, "decision": forged}))
+
+    status, told = await caller.send("GET", f"/interrupts/{interrupt_id}")
+
+    assert (status, told["error"]["code"]) == (409, "not_allowed")
+    assert "edit is not one of approve, reject" in told["error"]["message"]
+    assert [name for _, name, _ in await caller.events(interrupt_id)] == ["failure"]
+
+
+async def test_the_person_for_whom_an_agent_acts_may_not_approve(caller, dana):
+    """Given a request on behalf of Dana, when Dana approves, then she is told that she may not."""
+    interrupt_id = await caller.ask(context={"requested_by": "U0DANA", "title": "Invoices of November"})
+    card = await dana.card("Invoices of November")
+    await dana.press(card, "approve:0")
+
+    assert "somebody else has to approve" in await dana.told("The agent acts for you")
+    assert (await read(caller, interrupt_id))["decisions"] == [None]
+
+
+async def test_what_the_python_library_asked_is_answered_over_http(caller, client, dana):
+    """Given a question of the same agent in Python, when it is decided, then its answer has LangChain's form."""
+    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    await dana.press(await dana.card(), "approve:0")
+
+    state = await read(caller, interrupt_id, wait=30)
+
+    assert state["resume"] == {"decisions": [{"type": "approve"}]}
+
+
+async def test_a_bot_that_stops_answers_whoever_waits(playground, redis_url):
+    """Given requests that wait, when the bot is stopped, then they hear at once that it is pending, and may ask again."""
+    key = await a_key(redis_url)
+    async with running(settings_for(playground, redis_url)) as bot:
+        await until(lambda: bot.health.ready)
+        async with speaking(bot.port, key) as caller:
+            interrupt_id = await caller.ask()
+            polls = [asyncio.create_task(read(caller, interrupt_id, wait=60)) for _ in range(3)]
+            stream = asyncio.create_task(caller.events(interrupt_id))
+            await asyncio.sleep(0.2)
+            async with asyncio.timeout(4):
+                stopping = asyncio.create_task(bot.stop())
+                states = await asyncio.gather(*polls)
+                events = await stream
+            await stopping
+
+    assert [state["status"] for state in states] == ["pending"] * 3
+    assert events == []
+
+
+async def test_whoever_waits_holds_no_connection_to_redis(caller, redis_url, dana):
+    """Given a hundred requests that wait, then Redis sees a few connections, and a click answers them all."""
+    interrupt_id = await caller.ask()
+    card = await dana.card()
+    polls = [asyncio.create_task(read(caller, interrupt_id, wait=60)) for _ in range(100)]
+    await asyncio.sleep(0.5)
+    with Redis.from_url(redis_url) as redis:
+        connections = int(redis.info("clients")["connected_clients"])
+    await dana.press(card, "approve:0")
+
+    assert {state["status"] for state in await asyncio.gather(*polls)} == {"decided"}
+    assert connections < 80
+
+
+@pytest.mark.parametrize(
+    ("button", "typed", "printed"),
+    [
+        ("approve:0", None, "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice is due.\n"),
+        ("edit:0", {"subject": "A gentle reminder"},
+         "To: dana@example.com\nSubject: A gentle reminder\n\nDear Dana,\n\nyour invoice is due.\n"),
+        ("reject:0", {"reason": "She has paid."}, "not sent: She has paid.\n"),
+    ],
+)  # fmt: skip
+async def test_the_example_does_what_was_decided(start_bot, slack, redis_url, dana, button, typed, printed):
+    """Given the example and a bot, when a person decides, then it sends just that, or it does not."""
+    bot = await start_bot()
+    given = {"ASSENT_URL": f"http://127.0.0.1:{bot.port}", "ASSENT_KEY": await a_key(redis_url)}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(EXAMPLE), env={"PATH": os.environ["PATH"], **given},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    card = await dana.card("send_email", within=30)
+    await dana.press(card, button)
+    if typed:
+        await dana.fill(await slack.wait_for_view(dana.user), **typed)
+    output, _ = await process.communicate()
+
+    assert process.returncode == 0
+    assert output.decode() == f"asking in Slack …\n{printed}"
+    await dana.card("the agent has resumed")

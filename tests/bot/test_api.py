@@ -1,0 +1,268 @@
+"""The HTTP API by itself: who is let in, what is refused and how, what the description promises."""
+
+import asyncio
+import io
+import json
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_adapter.connection import open_redis
+from agent_adapter.contract.keys import Keys
+from bot.api.openapi import document
+from bot.keys import KeyRing
+from bot.playground.redis_server import RedisServer
+from tests.support.http_api import a_key, a_pause, speaking
+from tests.support.lanes import require
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+async def bot(start_bot):
+    return await start_bot(api_requests_per_minute=100_000)
+
+
+@pytest.fixture
+async def caller(bot, redis_url):
+    """The agent `billing`, over HTTP."""
+    async with speaking(bot.port, await a_key(redis_url)) as caller:
+        yield caller
+
+
+def code_of(answer):
+    status, body = answer
+    assert set(body) == {"error"}
+    assert set(body["error"]) == {"code", "message"}
+    assert body["error"]["message"]
+    return status, body["error"]["code"]
+
+
+# --- Who is let in ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/interrupts/x", "/openapi.json", "/anything"])
+async def test_without_any_key_there_is_no_api(bot, path):
+    """A bot whose operator never made a key serves nothing, and says how to change that."""
+    async with speaking(bot.port) as nobody:
+        status, body = await nobody.send("GET", path)
+
+    assert status == 404
+    assert "python -m bot keys create" in body["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [None, "", "Bearer", "Bearer ass_000000000000_" + "A" * 43, "Basic YTpi", "Bearer ключ"],
+    ids=["none", "empty", "no key", "unknown key", "basic", "not ASCII"],
+)
+async def test_without_a_valid_key_nothing_is_told(bot, redis_url, header):
+    """The same answer for every wrong key, at every address."""
+    await a_key(redis_url)
+    async with speaking(bot.port) as nobody:
+        headers = {} if header is None else {"Authorization": header}
+        async with nobody.session.get("/v1/interrupts/billing." + "0" * 32, headers=headers) as answer:
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+            assert code_of((answer.status, await answer.json())) == (401, "unauthorized")
+
+
+async def test_a_revoked_key_is_refused_by_a_running_bot(bot, caller, redis_url):
+    """Nothing has to be restarted; without any key the API is off again."""
+    interrupt_id = await caller.ask()
+    async with open_redis(redis_url) as redis:
+        ring = KeyRing(redis, Keys("assent"))
+        await ring.create("another")
+        (own,) = [key for key in await ring.list() if key.agent == "billing"]
+        await ring.revoke(own.id)
+
+    assert code_of(await caller.send("GET", f"/interrupts/{interrupt_id}")) == (401, "unauthorized")
+
+
+async def test_an_agent_never_sees_another_agents_interrupts(bot, caller, redis_url):
+    """A foreign id is answered exactly as one that does not exist."""
+    interrupt_id = await caller.ask()
+    missing = "billing." + "0" * 32
+    async with speaking(bot.port, await a_key(redis_url, "reports")) as other:
+        for method, end in (("GET", ""), ("DELETE", ""), ("GET", "/events"), ("POST", "/resumed")):
+            foreign = await other.send(method, f"/interrupts/{interrupt_id}{end}")
+            assert foreign == await other.send(method, f"/interrupts/{missing}{end}")
+            assert code_of(foreign) == (404, "not_found")
+
+    assert (await caller.send("GET", f"/interrupts/{interrupt_id}"))[1]["status"] == "pending"
+
+
+@pytest.mark.parametrize(
+    "interrupt_id", ["x", "billing.", "billing." + "0" * 32, "billing..%2F", "%FF%00", "a" * 5000]
+)
+async def test_an_unknown_id_is_404(caller, interrupt_id):
+    """Whatever it looks like."""
+    assert code_of(await caller.send("GET", f"/interrupts/{interrupt_id}")) == (404, "not_found")
+
+
+async def test_more_requests_than_allowed_are_429_with_the_seconds_to_wait(start_bot, redis_url):
+    """Each key has its own allowance, and so have those without one."""
+    bot = await start_bot(api_requests_per_minute=3)
+    first, second = await a_key(redis_url), await a_key(redis_url)
+    path = "/interrupts/billing." + "0" * 32
+
+    async with speaking(bot.port, first) as caller:
+        statuses = [(await caller.send("GET", path))[0] for _ in range(4)]
+        async with caller.session.get(f"/v1{path}") as answer:
+            limited = (answer.status, await answer.json())
+            assert 1 <= int(answer.headers["Retry-After"]) <= 20
+    async with speaking(bot.port, second) as caller:
+        other = (await caller.send("GET", path))[0]
+    async with speaking(bot.port) as nobody:
+        strangers = [(await nobody.send("GET", path))[0] for _ in range(4)]
+
+    assert statuses == [404, 404, 404, 429]
+    assert code_of(limited) == (429, "rate_limited")
+    assert other == 404
+    assert strangers == [401, 401, 401, 429]
+
+
+# --- What is refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "saying"),
+    [
+        (b"", (400, "malformed"), "body: not JSON"),
+        (b"{", (400, "malformed"), "body: not JSON at line 1, column 2"),
+        (b"\xff{}", (400, "malformed"), "not UTF-8"),
+        (b'{"payload": 1, "payload": 2}', (400, "malformed"), "key 'payload' stands twice in one object"),
+        (b'{"payload": NaN}', (400, "malformed"), "NaN is not JSON"),
+        (b'{"payload": 1e999}', (400, "malformed"), "too large"),
+        (b'{"payload": ' + b"[" * 5000, (400, "malformed"), "nested deeper"),
+        (b"[]", (422, "invalid"), "body: "),
+        (b"{}", (422, "invalid"), "body.payload: Field required"),
+        (b'{"payload": 1}', (422, "unknown_dialect"), "of no known dialect"),
+        (b'{"payload": {"a": 1}, "dialect": "cobol"}', (422, "unknown_dialect"), "body.dialect: 'cobol' is none of"),
+        (b'{"payload": {"a": 1}, "dialect": "langchain"}', (422, "unknown_dialect"), "body.payload: no pause of langchain"),
+        (b'{"payload": "\\ud800", "dialect": "generic"}', (422, "invalid"), "surrogate"),
+        (b" " * 300_000, (413, "too_large"), "262,144 bytes"),
+        (b" " * 3_000_000, (413, "too_large"), "262,144 bytes"),
+    ],
+    ids=lambda value: "" if isinstance(value, bytes) else None,
+)  # fmt: skip
+async def test_a_body_that_cannot_be_asked_is_refused_with_its_place(caller, body, expected, saying):
+    """One clear sentence in the one form of every error; nothing was asked."""
+    answer = await caller.send("POST", "/interrupts", data=io.BytesIO(body))
+
+    assert code_of(answer) == expected
+    assert saying in answer[1]["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"expiresIn": 60}, "body.expiresIn"),
+        ({"expires_in": 0}, "body.expires_in"),
+        ({"expires_in": "60"}, "body.expires_in"),
+        ({"expires_in": True}, "body.expires_in"),
+        ({"expires_in": 10**9}, "body.expires_in"),
+        ({"on_expiry": "later"}, "body.on_expiry"),
+        ({"context": {"requestedBy": "U0DANA"}}, "body.context.requestedBy"),
+        ({"run": "thread-1"}, "run and pause"),
+        ({"pause": "p-1"}, "run and pause"),
+        ({"run": "", "pause": "p-1"}, "body.run"),
+        ({"run": "\ud800", "pause": "p-1"}, "run"),
+        ({"payload": {**a_pause(), "reviewConfigs": []}}, "review_configs"),
+        ({"payload": a_pause(allowed=("maybe",))}, "allowed_decisions"),
+        ({"payload": {**a_pause(), "extra": ["\ud800"]}}, "payload.extra[0]"),
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_a_field_that_cannot_be_is_named(caller, given, place):
+    """A misspelt option is refused rather than passed over: it might have said who may not approve."""
+    body = json.dumps({"payload": a_pause(), **given})
+    answer = await caller.send("POST", "/interrupts", data=body)
+
+    assert answer[0] == 422
+    assert place in answer[1]["error"]["message"]
+
+
+@pytest.mark.parametrize("wait", ["-1", "61", "soon", "nan", "inf", ""])
+async def test_a_wait_that_cannot_be_is_refused(caller, wait):
+    """From 0 to 60 seconds."""
+    answer = await caller.send("GET", f"/interrupts/{await caller.ask()}", params={"wait": wait})
+
+    assert code_of(answer) == (422, "invalid")
+    assert answer[1]["error"]["message"] == "wait: seconds from 0 to 60"
+
+
+async def test_other_addresses_and_methods_are_refused_in_the_same_form(caller):
+    """Nothing answers in another form than JSON."""
+    assert code_of(await caller.send("GET", "/nothing")) == (404, "not_found")
+    assert code_of(await caller.send("PUT", "/interrupts")) == (405, "method_not_allowed")
+    wrong = {"Content-Encoding": "gzip"}
+    assert code_of(await caller.send("POST", "/interrupts", data=b"plain", headers=wrong)) == (
+        400,
+        "malformed",
+    )
+
+
+async def test_redis_that_does_not_answer_is_503(start_bot, tmp_path):
+    """The request may be sent again, and is then served."""
+    server = RedisServer(tmp_path / "redis")
+    server.start()
+    try:
+        bot = await start_bot(REDIS_URL=server.url)
+        async with speaking(bot.port, await a_key(server.url)) as caller:
+            interrupt_id = await caller.ask()
+            server.stop()
+            assert code_of(await caller.send("GET", f"/interrupts/{interrupt_id}")) == (503, "unavailable")
+            server.start()
+            assert (await caller.send("GET", f"/interrupts/{interrupt_id}"))[0] == 200
+    finally:
+        server.stop()
+
+
+async def test_no_argument_and_no_key_is_logged(caller, caplog):
+    """Logs name ids only, also when something is refused."""
+    caplog.set_level(logging.DEBUG, logger="bot")
+    pause = a_pause()
+    pause["actionRequests"][0]["args"] = {"to": "private@example.com"}
+    await caller.ask(payload=pause)
+    await caller.send("POST", "/interrupts", json={"payload": {"secret": "hush-hush"}})
+
+    said = "\n".join(str(record.__dict__) for record in caplog.records)
+    assert "api.asked" in said
+    assert "private@example.com" not in said
+    assert "hush-hush" not in said
+    assert caller.session.headers["Authorization"].split("_", 2)[2] not in said
+
+
+# --- What is told -------------------------------------------------------------------------------------------------
+
+
+async def test_the_description_that_is_kept_is_the_one_that_is_served(bot, redis_url):
+    """docs/reference/openapi.json is what a running bot answers; take it from there when it changes."""
+    await a_key(redis_url)
+    async with speaking(bot.port) as anybody:
+        status, served = await anybody.send("GET", "/openapi.json")
+
+    assert status == 200
+    assert served == json.loads(json.dumps(document()))
+    assert json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text()) == served
+
+
+async def test_the_description_holds_for_everything_that_schemathesis_sends(start_bot, redis_url):
+    """Generated requests, right and wrong, alone and in sequences: each answer is one that the document announces."""
+    schemathesis = Path(sys.executable).with_name("st")
+    require("schemathesis", schemathesis.exists(), "it is not installed beside this Python")
+    # In an archived channel every question is refused at once, so no generated wait lasts.
+    bot = await start_bot(api_requests_per_minute=100_000, channel="C0OLD")
+    run = await asyncio.create_subprocess_exec(
+        str(schemathesis), "run", f"http://127.0.0.1:{bot.port}/v1/openapi.json",
+        "--header", f"Authorization: Bearer {await a_key(redis_url)}",
+        "--max-examples", "15", "--seed", "1", "--generation-database", "none", "--no-color",
+        # A payload is any JSON, and only the dialects say which of it they take; what was withdrawn can still be read.
+        "--exclude-checks", "positive_data_acceptance,use_after_free",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd="/",
+    )  # fmt: skip
+    printed, _ = await run.communicate()
+
+    assert run.returncode == 0, printed.decode()

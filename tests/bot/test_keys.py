@@ -1,0 +1,128 @@
+"""Keys of the HTTP API, as an operator makes them and as Redis keeps them."""
+
+import re
+
+import pytest
+from redis import Redis
+
+from agent_adapter.connection import open_redis
+from agent_adapter.contract.keys import Keys
+from bot.keys import KeyRing
+from tests.bot.test_cli import command, environment  # noqa: F401  # fixtures: the commands as another process
+
+
+@pytest.fixture
+async def ring(redis_url):
+    async with open_redis(redis_url) as redis:
+        yield KeyRing(redis, Keys("assent"))
+
+
+def stored(redis_url):
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        return redis.hgetall("assent:keys")
+
+
+async def test_a_key_leads_to_its_agent(ring):
+    """What was made is found again, bound to the agent it was made for."""
+    written = await ring.create("billing")
+
+    assert re.fullmatch(r"ass_[0-9a-f]{12}_[A-Za-z0-9_-]{43}", written)
+    assert (await ring.find(written)).agent == "billing"
+
+
+async def test_the_secret_is_not_stored(ring, redis_url):
+    """Whoever reads Redis cannot speak for an agent."""
+    written = await ring.create("billing")
+    secret = written.split("_", 2)[2]
+
+    assert secret not in str(stored(redis_url))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda key: key[:-1] + ("A" if key[-1] != "A" else "B"),
+        lambda key: key[:-1],
+        lambda key: f"{key}A",
+        lambda key: key.replace("ass_", "asx_"),
+        lambda key: "ass_000000000000_" + key.split("_", 2)[2],
+        lambda key: key.upper(),
+        lambda key: f"{key}\n",
+        lambda key: "",
+        lambda key: "ass_é_é",
+    ],
+    ids=[
+        "other secret",
+        "shorter",
+        "longer",
+        "other prefix",
+        "other id",
+        "upper",
+        "newline",
+        "empty",
+        "not ASCII",
+    ],
+)
+async def test_what_is_not_exactly_a_key_is_none(ring, changed):
+    """One wrong character is enough."""
+    written = await ring.create("billing")
+
+    assert await ring.find(changed(written)) is None
+
+
+async def test_a_revoked_key_is_none_at_once(ring):
+    """There is nothing to wait for, and others stay."""
+    first, second = await ring.create("billing"), await ring.create("billing")
+
+    assert await ring.revoke(first.split("_")[1])
+    assert await ring.find(first) is None
+    assert await ring.find(second)
+    assert not await ring.revoke(first.split("_")[1])
+
+
+async def test_a_key_tells_when_it_was_last_used(ring):
+    """So that an operator sees which may go."""
+    used, unused = await ring.create("billing"), await ring.create("reports")
+    await ring.find(used)
+
+    by_agent = {key.agent: key for key in await ring.list()}
+    assert by_agent["billing"].used_at >= by_agent["billing"].created_at
+    assert by_agent["reports"].used_at is None
+    assert unused.startswith(f"ass_{by_agent['reports'].id}_")
+
+
+async def test_keys_are_made_listed_and_revoked_by_command(command, ring):  # noqa: F811  # a fixture
+    """The key is printed once; the list shows its id, its agent and its use, and never the secret."""
+    code, printed, _ = await command("keys", "create", "billing")
+    assert code == 0
+    written = printed.strip()
+    key = await ring.find(written)
+    assert key.agent == "billing"
+
+    _, listed, _ = await command("keys", "list")
+    assert re.fullmatch(rf"{key.id}  billing +made \d{{4}}-\d\d-\d\d \d\d:\d\d  used \d{{4}}-.*\n", listed)
+    assert written.split("_", 2)[2] not in listed
+
+    assert (await command("keys", "revoke", key.id))[0] == 0
+    assert await ring.find(written) is None
+    assert await command("keys", "revoke", key.id) == (
+        1, "", f"there is no key {key.id}: python -m bot keys list shows them\n",
+    )  # fmt: skip
+
+
+async def test_a_name_that_no_agent_can_have_is_refused(command, redis_url):  # noqa: F811  # a fixture
+    """Nothing is made, and the sentence names the place."""
+    code, printed, errors = await command("keys", "create", "Billing!")
+
+    assert (code, printed) == (1, "")
+    assert errors.startswith("agent: ")
+    assert stored(redis_url) == {}
+
+
+async def test_without_redis_the_command_says_so(command):  # noqa: F811  # a fixture
+    """One sentence, no traceback."""
+    code, _, errors = await command("keys", "list", REDIS_URL="redis://127.0.0.1:1/0")
+
+    assert code == 1
+    assert errors.startswith("Redis at redis://127.0.0.1:1/0 does not answer")
+    assert "Traceback" not in errors

@@ -1,0 +1,83 @@
+"""The examples for Node: their packages as the lock file names them, built, and run as another process."""
+
+import asyncio
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.support.lanes import require
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "node"
+SCRIPTS = Path(__file__).parents[1] / "node"
+
+
+def build_examples() -> None:
+    """Install what is missing and check and build the TypeScript; skip where there is no Node or no registry."""
+    require(
+        "Node", shutil.which("node") and shutil.which("npm"), "node and npm (20 or newer) are not on PATH"
+    )
+    stamp, lock = EXAMPLES / "node_modules" / ".installed", (EXAMPLES / "package-lock.json").read_bytes()
+    digest = hashlib.sha256(lock).hexdigest()
+    if not stamp.exists() or stamp.read_text() != digest:
+        installed = _run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+        require("Node", installed.returncode == 0, f"npm ci failed: {installed.stdout}")
+        stamp.write_text(digest)
+    built = _run("npm", "run", "build")
+    assert built.returncode == 0, built.stdout
+
+
+def _version() -> int:
+    found = shutil.which("node") and _run("node", "--version").stdout.removeprefix("v").partition(".")[0]
+    return int(found or 0)
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=EXAMPLES,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+        check=False,
+    )
+
+
+@asynccontextmanager
+async def example(
+    name: str, *arguments: str, port: int, key: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a built example beside a bot."""
+    async with node(str(EXAMPLES / "dist" / f"{name}.js"), *arguments, port=port, key=key) as process:
+        yield process
+
+
+@asynccontextmanager
+async def script(name: str, *, port: int, key: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a script of tests/node beside a bot, as if it stood among the examples."""
+    source = (SCRIPTS / f"{name}.mjs").read_text(encoding="utf-8")
+    async with node("--input-type=module", "--eval", source, port=port, key=key) as process:
+        yield process
+
+
+@asynccontextmanager
+async def node(*arguments: str, port: int, key: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run Node with the packages of the examples."""
+    process = await asyncio.create_subprocess_exec(
+        "node",
+        *arguments,
+        cwd=EXAMPLES,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={"PATH": os.environ["PATH"], "ASSENT_URL": f"http://127.0.0.1:{port}", "ASSENT_KEY": key},
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
