@@ -13,10 +13,10 @@ help:     ## List the targets
 demo: .venv/demo.ok     ## See the main job: a page to click at a terminal, a played tour without one
 	@$(BIN)/python -m bot demo
 
-test: .venv/dev.ok     ## Run the whole suite
+test: .venv/dev.ok .venv-server/server.ok     ## Run the whole suite
 	@$(BIN)/python -m pytest -q $(ARGS)
 
-test312: .venv312/spoon.ok     ## Run the whole suite on Python 3.12, SpoonAI's tests too
+test312: .venv312/spoon.ok .venv-server/server.ok     ## Run the whole suite on Python 3.12, SpoonAI's tests too
 	@.venv312/bin/python -m pytest -q $(ARGS)
 
 check: .venv/dev.ok     ## Format, lint, types, import contracts, tests
@@ -47,15 +47,23 @@ lock:     ## Resolve the locked versions anew (needs uv)
 	uv pip compile pyproject.toml --group bot --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/dev.txt
 	uv pip compile pyproject.toml --group spoon --universal --python-version 3.12 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/spoon.txt
+	uv pip compile pyproject.toml --group server --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/server.txt
 
 clean:     ## Remove what was set up
-	rm -rf .venv .venv312 .data
+	rm -rf .venv .venv312 .venv-server .data examples/node/node_modules examples/node/dist
 
 # A stamp names the lock file that the environment was made from.
 .venv/%.ok: requirements/%.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing $< into .venv"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+# A LangGraph server wants other versions than the bot.
+.venv-server/%.ok: requirements/%.txt
+	@test -x .venv-server/bin/python || $(PYTHON) -m venv .venv-server
+	@echo "installing $< into .venv-server"
+	@.venv-server/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 .venv312/%.ok: requirements/%.txt
