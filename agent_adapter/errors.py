@@ -49,6 +49,18 @@ class InterruptRefusedError(InterruptEndedError):
         """Short machine-readable reason, such as `channel_not_found` or `policy`."""
 
 
+class RejectedError(AgentAdapterError):
+    """The reviewer rejected this call: it did not run."""
+
+    def __init__(self, tool: str, *, reason: str | None, decided_by: str) -> None:
+        super().__init__(f"{tool} was rejected and did not run" + (f": {reason}" if reason else ""))
+        self.tool = tool
+        self.reason = reason
+        """In the reviewer's words, where they gave one."""
+        self.decided_by = decided_by
+        """Slack user id, or `expired` where nobody decided in time."""
+
+
 class DecisionNotAllowedError(AgentAdapterError):
     """A stored decision does not fit the action it answers; nothing was resumed."""
 

@@ -1,0 +1,341 @@
+"""Plain functions: a gated one waits for a person at each call, and does what they decide."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, cast
+
+from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import (
+    KNOWN_DECISIONS,
+    ActionRequest,
+    ApproveDecision,
+    EditDecision,
+    HITLRequest,
+    RejectDecision,
+    RespondDecision,
+)
+from agent_adapter.contract.interrupt import Interrupt, Resume
+from agent_adapter.contract.record import EXPIRED
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError, RejectedError
+from agent_adapter.policy import InterruptOnConfig, Policy
+from agent_adapter.signatures import Inputs, Values
+from agent_adapter.sync import SyncApprovalClient
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Describe: TypeAlias = str | Callable[[ActionRequest], str]
+OnReject: TypeAlias = Callable[[RejectedError], Any]
+"""Gives what the caller gets in place of the error: `str` gives its sentence, `lambda rejected: None` nothing."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a function: its arguments as Python values, and as they are shown."""
+
+    inputs: Inputs
+    values: Values
+    shown: Values
+
+    @classmethod
+    def of(cls, function: Callable[..., Any] | Inputs, arguments: Mapping[str, Any]) -> Self:
+        """Read the arguments of a call, by parameter, as Python values or as JSON.
+
+        Raises:
+            InvalidRequestError: when they do not fit the signature, or cannot be shown exactly.
+        """
+        inputs = function if isinstance(function, Inputs) else Inputs.of(function)
+        values = inputs.read(arguments)
+        return cls(inputs, values, inputs.show(values))
+
+
+def to_request(call: Call, policy: Policy) -> HITLRequest | None:
+    """Say what is asked about a call, `None` when the policy lets it run.
+
+    Raises:
+        InvalidRequestError: when a `description` callable fails.
+    """
+    name = call.inputs.name
+    review = policy.review([ActionRequest(name=name, args=call.shown)], schemas={name: call.inputs.schema})
+    return review and review.request
+
+
+def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) -> Callable[[], Any]:
+    """Give what stands in place of the call: calling it runs the function, gives the answer, or raises the rejection.
+
+    Args:
+        resume: Its one decision is about this call.
+        call: The same that `to_request` was given.
+        on_reject: Given the `RejectedError`, gives what the caller gets instead of it.
+
+    Raises:
+        DecisionNotAllowedError: when the decision does not fit, or the arguments were changed while people decided.
+    """
+    name = call.inputs.name
+    if resume.status not in {"decided", "expired"} or len(resume.decisions) != 1:
+        raise DecisionNotAllowedError(
+            f"{resume.interrupt_id}: {len(resume.decisions)} decisions, {resume.status}, are no answer to one call; "
+            "nothing was run"
+        )
+    (decision,), (record,) = resume.decisions, resume.records
+    decided_by = record.decided_by if record else EXPIRED
+    match decision:
+        case ApproveDecision():
+            return call.inputs.call_with(_unchanged(call))
+        case EditDecision():
+            return call.inputs.call_with(_edited(call, decision.edited_action.args))
+        case RespondDecision() if decided_by != EXPIRED:
+            return partial(str, decision.message)
+        case RejectDecision() | RespondDecision():
+            rejected = RejectedError(name, reason=decision.message, decided_by=decided_by)
+            return partial(on_reject or _raise, rejected)
+        case _:
+            raise DecisionNotAllowedError(f"{resume.interrupt_id}: {name} has no decision; nothing was run")
+
+
+def _unchanged(call: Call) -> Values:
+    if encode(call.inputs.show(call.values)) != encode(call.shown):
+        raise DecisionNotAllowedError(
+            f"the arguments of {call.inputs.name} were changed while people decided about them; nothing was run"
+        )
+    return call.values
+
+
+def _edited(call: Call, edit: Mapping[str, Any]) -> Values:
+    try:
+        return call.inputs.edited(_unchanged(call), call.shown, edit)
+    except InvalidRequestError as error:
+        raise DecisionNotAllowedError(f"the edit does not fit: {error}; nothing was run") from error
+
+
+def _raise(error: RejectedError) -> NoReturn:
+    raise error
+
+
+class CallOptions(Asking, total=False):
+    """Where, for whom and how long to ask; and which question it is."""
+
+    key: str
+    """Names this one call: a program that starts again finds the question it asked. Without one, each call asks anew."""
+
+
+_asking: ContextVar[CallOptions | None] = ContextVar("asking", default=None)
+
+
+@contextmanager
+def asking(**options: Unpack[CallOptions]) -> Iterator[None]:
+    """Say more about the calls that are made in a `with` block: who asks, where, under which key.
+
+    It goes before what the decorator says, and holds in tasks and `asyncio.to_thread` calls that begin in the block.
+
+    Raises:
+        InvalidRequestError: when there is no such option.
+    """
+    _check_options(options, CallOptions)
+    token = _asking.set({**_asked(), **options})
+    try:
+        yield
+    finally:
+        _asking.reset(token)
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """A function, and how its calls are reviewed."""
+
+    inputs: Inputs
+    policy: Policy
+    on_reject: OnReject | None
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[..., Any],
+        allowed_decisions: Sequence[str] | None,
+        description: Describe | None,
+        when: Callable[[ActionRequest], bool] | None,
+        on_reject: OnReject | None,
+    ) -> Self:
+        inputs = Inputs.of(function)
+        impossible = {"edit": not inputs.types, "respond": not inputs.returns_text}
+        given = {"allowed_decisions": allowed_decisions, "description": description, "when": when}
+        config = {key: value for key, value in given.items() if value is not None}
+        policy = Policy(
+            {inputs.name: cast("InterruptOnConfig", config)},
+            decisions=[decision for decision in KNOWN_DECISIONS if not impossible.get(decision)],
+        )
+        if on_reject is not None and (not callable(on_reject) or inspect.iscoroutinefunction(on_reject)):
+            raise InvalidRequestError(
+                f"{inputs.name}: on_reject: {on_reject!r} is no plain callable; pass one that is given the RejectedError, "
+                "such as str"
+            )
+        return cls(inputs, policy, on_reject)
+
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        return Call.of(self.inputs, self.inputs.signature.bind(*args, **kwargs).arguments)
+
+    async def ask(self, call: Call, approvals: ApprovalClient, options: CallOptions) -> Any:
+        request = to_request(call, self.policy)
+        if request is None:
+            return await _done(call, call.inputs.call_with(call.values))
+        failure: BaseException | None = None
+        result = None
+        async with approvals.reviewing(_interrupt(approvals, request, call, options)) as resume:
+            decided = to_resume(resume, call, on_reject=self.on_reject)
+            try:
+                result = await _done(call, decided)
+            except BaseException as error:  # noqa: BLE001  # raised below
+                # What was decided was done, whatever came of it: the question is settled, and no second try may use it.
+                failure = error
+        if failure is not None:
+            raise failure
+        return result
+
+    def ask_and_block(self, call: Call, approvals: SyncApprovalClient, options: CallOptions) -> Any:
+        request = to_request(call, self.policy)
+        if request is None:
+            return call.inputs.call_with(call.values)()
+        _refuse_to_block_a_loop(call.inputs.name)
+        failure: BaseException | None = None
+        result = None
+        with approvals.reviewing(_interrupt(approvals.client, request, call, options)) as resume:
+            decided = to_resume(resume, call, on_reject=self.on_reject)
+            try:
+                result = decided()
+            except BaseException as error:  # noqa: BLE001  # as above
+                failure = error
+        if failure is not None:
+            raise failure
+        return result
+
+
+def requires_approval(
+    approvals: ApprovalClient | SyncApprovalClient,
+    *,
+    allowed_decisions: Sequence[str] | None = None,
+    description: Describe | None = None,
+    when: Callable[[ActionRequest], bool] | None = None,
+    on_reject: OnReject | None = None,
+    **options: Unpack[Asking],
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Gate a function: each call waits for a person, and does what they decide.
+
+    Approved, it runs with the very objects it was called with. Edited, with what was edited built anew to its type. A
+    response is what the caller gets in place of a result, so it is offered only where the function may return text. Nothing
+    runs twice and nothing runs undecided; what the function raises reaches the caller.
+
+    Args:
+        approvals: An `ApprovalClient` for an asynchronous function, a `SyncApprovalClient` for one that blocks.
+        allowed_decisions: Approve, edit, reject and respond, as far as the function can take them, unless told.
+        description: What the card says about the call: a text, or a callable that is given the call.
+        when: Given the call, says whether it is gated. Only `False` lets it run unasked.
+        on_reject: Given the `RejectedError`, gives what the caller gets instead of it.
+        options: Where, for whom and how long to ask. `asking` says it for single calls, and gives them a key.
+
+    Raises:
+        InvalidRequestError: where it decorates, when something could not be asked; and for a call whose arguments do
+            not fit the signature, or cannot be shown exactly.
+        RejectedError: for a call that was rejected, or that nobody decided in time.
+        AgentAdapterError: for a call, as in `ApprovalClient.reviewing`. The function did not run.
+    """
+    _check_options(options, Asking)
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        gate = _Gate.of(function, allowed_decisions, description, when, on_reject)
+        name = gate.inputs.name
+        if inspect.iscoroutinefunction(function):
+            if not isinstance(approvals, ApprovalClient):
+                raise InvalidRequestError(f"{name} is asynchronous: give requires_approval an ApprovalClient")
+
+            @wraps(function)
+            async def ask(*args: P.args, **kwargs: P.kwargs) -> Any:
+                return await gate.ask(gate.bound(args, kwargs), approvals, {**options, **_asked()})
+
+            return cast("Callable[P, T]", ask)
+        if not isinstance(approvals, SyncApprovalClient):
+            raise InvalidRequestError(
+                f"{name} blocks while people decide: give requires_approval a SyncApprovalClient, or make it asynchronous"
+            )
+
+        @wraps(function)
+        def ask_and_block(*args: P.args, **kwargs: P.kwargs) -> T:
+            return cast("T", gate.ask_and_block(gate.bound(args, kwargs), approvals, {**options, **_asked()}))
+
+        return ask_and_block
+
+    return decorate
+
+
+async def run(
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    *,
+    approvals: ApprovalClient,
+    allowed_decisions: Sequence[str] | None = None,
+    description: Describe | None = None,
+    when: Callable[[ActionRequest], bool] | None = None,
+    on_reject: OnReject | None = None,
+    **options: Unpack[CallOptions],
+) -> Any:
+    """Call a function once a person has approved the call, such as one that a model has asked for.
+
+    Args:
+        function: Asynchronous, or plain: then it runs in a thread.
+        arguments: By parameter, as Python values or as a model's JSON.
+        approvals: Whom to ask.
+        allowed_decisions: As for `requires_approval`, likewise the next three.
+        description: What the card says about the call.
+        when: Says whether it is gated.
+        on_reject: Gives what is returned for a rejection.
+        options: Where, for whom and how long to ask; and `key`.
+
+    Returns:
+        What the function returns, or the reviewer's answer.
+
+    Raises: as what `requires_approval` makes.
+    """
+    _check_options(options, CallOptions)
+    gate = _Gate.of(function, allowed_decisions, description, when, on_reject)
+    return await gate.ask(Call.of(gate.inputs, arguments), approvals, {**_asked(), **options})
+
+
+async def _done(call: Call, decided: Callable[[], Any]) -> Any:
+    is_async = inspect.iscoroutinefunction(call.inputs.function)
+    result = decided() if is_async else await asyncio.to_thread(decided)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _interrupt(client: ApprovalClient, request: HITLRequest, call: Call, options: CallOptions) -> Interrupt:
+    asking = cast("Asking", {name: value for name, value in options.items() if name != "key"})
+    return client.interrupt(request, run=options.get("key"), pauses=[call.inputs.name], **asking)
+
+
+def _asked() -> CallOptions:
+    return _asking.get() or {}
+
+
+def _check_options(options: Mapping[str, Any], known: type[Asking]) -> None:
+    if unknown := options.keys() - known.__annotations__.keys():
+        raise InvalidRequestError(
+            f"{', '.join(sorted(unknown))}: no such option; there are {', '.join(known.__annotations__)}"
+        )
+    if "key" in options and not (isinstance(options["key"], str) and options["key"]):
+        raise InvalidRequestError(
+            f"key: {options['key']!r} names no call: pass a text, or leave it out to ask anew"
+        )
+
+
+def _refuse_to_block_a_loop(name: str) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise InvalidRequestError(
+        f"{name} would block the running event loop while people decide: call it through asyncio.to_thread, or make it "
+        "asynchronous"
+    )

@@ -1,0 +1,262 @@
+# ruff: noqa: SLF001  # SpoonAI has no public names for an agent's step limit and pipeline
+"""The middleware: every gated call of a turn is asked about at once, and runs as it was decided."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeAlias, Unpack
+
+from spoon_ai.agents import Command
+from spoon_ai.middleware.base import (
+    AgentMiddleware,
+    AgentRuntime,
+    ModelRequest,
+    ToolCallRequest,
+    ToolCallResult,
+)
+from spoon_ai.tools import hitl
+from spoon_ai.tools.base import BaseTool
+
+from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import (
+    KNOWN_DECISIONS,
+    ActionRequest,
+    ApproveDecision,
+    EditDecision,
+    RejectDecision,
+    RespondDecision,
+)
+from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations.spoon.reviewers import ApprovalCallback, Callback, People, Reviewer
+from agent_adapter.integrations.spoon.turn import Call, Refused, Turn
+from agent_adapter.integrations.spoon.words import DECISIONS, read_decisions, write_pause
+from agent_adapter.policy import InterruptOn, Policy
+
+MARGIN = timedelta(minutes=5)
+"""What a step may take beside its usual limit and `expires_in`: an answer is late when Redis or the bot restarts."""
+
+Handler: TypeAlias = Callable[[Any], Any]
+
+
+def create_hitl_middleware(
+    *tool_names: str,
+    allowed_decisions: Sequence[str] | None = None,
+    approval_callback: ApprovalCallback | None = None,
+    approvals: ApprovalClient | None = None,
+    **asking: Unpack[Asking],
+) -> "HumanInTheLoopMiddleware":
+    """Make the middleware that reviews these tools alike. See `HumanInTheLoopMiddleware`."""
+    how: Any = True if allowed_decisions is None else {"allowed_decisions": allowed_decisions}
+    return HumanInTheLoopMiddleware(
+        dict.fromkeys(tool_names, how), approval_callback, approvals=approvals, **asking
+    )
+
+
+class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonAI ships no types
+    """Takes the place of SpoonAI's middleware of this name: no gated call runs without a decision about just that call.
+
+    All gated calls of a turn are asked about at once. Who decides:
+
+    - people in Slack, when `approvals` is given;
+    - `approval_callback`, plain or asynchronous, one call after the other;
+    - with neither, whoever drives the agent: its `run` raises `HITLInterrupt`, and once the decisions are given to
+      `set_resume_data`, `run()` goes on with the very calls that were shown.
+
+    Put it last in `middleware=[…]`: what stands behind it could change a call after its approval. Any number of agents
+    may share one.
+
+    Args:
+        interrupt_on: By tool: `True`, `False` or a config with `allowed_decisions`, `description`, `args_schema`, `when`.
+        approval_callback: Decides in the place of people in Slack.
+        approvals: Whom to ask.
+        asking: Where, for whom and how long to ask; a callback has `expires_in` for all calls of a turn.
+
+    Raises:
+        InvalidRequestError: for a policy or an option that cannot be meant.
+    """
+
+    def __init__(
+        self,
+        interrupt_on: InterruptOn,
+        approval_callback: ApprovalCallback | None = None,
+        *,
+        approvals: ApprovalClient | None = None,
+        **asking: Unpack[Asking],
+    ) -> None:
+        super().__init__()
+        _check_options(approvals, approval_callback, asking)
+        self._policy = Policy(interrupt_on, decisions=KNOWN_DECISIONS if approvals else DECISIONS)
+        self.interrupt_on = dict(interrupt_on)
+        wait: timedelta = asking.get("expires_in", Interrupt.model_fields["expires_in"].default)
+        self._reviewer: Reviewer | None = None
+        if approvals:
+            self._reviewer = People(approvals, asking)
+        elif approval_callback:
+            self._reviewer = Callback(approval_callback, wait)
+        self._longer = (wait + MARGIN).total_seconds() if self._reviewer else 0.0
+        # By agent. A turn holds its agent, so that no other gets its id.
+        self._usual_limits: dict[int, float] = {}
+        self._turns: dict[int, Turn] = {}
+        self._paused: dict[int, Turn] = {}
+
+    def set_resume_data(self, resume: Command | Mapping[str, Any]) -> None:
+        """Take the decisions about the calls that `HITLInterrupt` has shown; then `run()` goes on with them.
+
+        Args:
+            resume: `{"decisions": […]}` with one decision for each action that was shown, or a `Command` with that.
+
+        Raises:
+            InvalidRequestError: when it is not clear which run this answers.
+            DecisionNotAllowedError: when a decision is missing or does not fit; the run stays paused.
+        """
+        paused = [turn for turn in self._paused.values() if not turn.is_decided]
+        if len(paused) != 1:
+            raise InvalidRequestError(
+                f"{len(paused)} runs wait for an answer here, so it is not clear which one this is for: give it once, after "
+                "HITLInterrupt was raised, and give each agent a middleware of its own"
+            )
+        (turn,) = paused
+        given = resume.resume if isinstance(resume, Command) else resume
+        values = given.get("decisions") if isinstance(given, Mapping) else None
+        if not isinstance(values, list | tuple) or turn.asked is None:
+            raise InvalidRequestError('resume: there are no decisions in it; pass {"decisions": […]}')
+        turn.decide(read_decisions(values, turn.asked))
+
+    def before_agent(self, state: dict[str, Any], runtime: AgentRuntime) -> None:  # noqa: ARG002  # SpoonAI's hook
+        """Let each step of this run take as long as people may: SpoonAI cancels a step after 30 seconds."""
+        agent = _agent_of(runtime)
+        self._usual_limits[id(agent)] = agent._default_timeout
+        agent._default_timeout += self._longer
+
+    def after_agent(self, state: dict[str, Any], runtime: AgentRuntime) -> None:  # noqa: ARG002  # SpoonAI's hook
+        """Give the steps their usual limit again."""
+        agent = _agent_of(runtime)
+        agent._default_timeout = self._usual_limits.pop(id(agent))
+        self._turns.pop(id(agent), None)
+
+    async def awrap_model_call(self, request: ModelRequest, handler: Handler) -> Any:
+        """Ask about the gated calls of the model's reply, and hand it on once they are decided."""
+        agent = _agent_of(request.runtime)
+        _check_subagents(agent)
+        turn = self._paused.pop(id(agent), None)
+        if turn is None or not turn.is_decided:
+            turn = self._read(await handler(request), request)
+            if turn.asked and not self._reviewer:
+                self._paused[id(agent)] = turn
+                raise hitl.HITLInterrupt(write_pause(turn.asked))
+            if turn.asked and self._reviewer:
+                turn.decide(await self._reviewer.decide(turn.asked, agent))
+        self._turns[id(agent)] = turn
+        return turn.reply
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Handler) -> ToolCallResult:
+        """Run a call as it was decided. A gated call that nobody decided does not run."""
+        agent = _agent_of(request.runtime)
+        tool = _tool_of(agent, request.tool_name)
+        if not self._gates(tool):
+            return await handler(request)
+        turn = self._turns.get(id(agent))
+        verdict = turn.take(tool, request) if turn else Refused("nobody was asked about it")
+        match verdict:
+            case ApproveDecision() | None:
+                return await handler(request)
+            case EditDecision(edited_action=edited):
+                note = f"A reviewer changed this call. What ran: {tool}({encode(edited.args)})."
+                result = await handler(replace(request, arguments=edited.args))
+                return replace(result, output=f"{note}\n\n{result.output}")
+            case RespondDecision(message=answer):
+                return ToolCallResult.from_string(answer)
+            case RejectDecision(message=reason):
+                return ToolCallResult.from_error(f"This call was rejected and did not run{_because(reason)}")
+            case _:
+                return ToolCallResult.from_error(f"This call did not run: {verdict}")
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Handler) -> Any:
+        """Run what is not gated. Nobody can be waited for here, so nothing else runs."""
+        tool = _tool_of(_agent_of(request.runtime), request.tool_name)
+        if self._gates(tool):
+            return ToolCallResult.from_error(
+                "This call did not run: nobody can be asked in a call that does not wait"
+            )
+        return handler(request)
+
+    def _gates(self, tool: str) -> bool:
+        return self.interrupt_on.get(tool, False) is not False
+
+    def _read(self, reply: Any, request: ModelRequest) -> Turn:
+        """Find the calls of gated tools in a reply, and what is asked about them."""
+        agent = _agent_of(request.runtime)
+        named = [(_tool_of(agent, call.function.name), call) for call in reply.tool_calls or ()]
+        gated = [(tool, call) for tool, call in named if self._gates(tool)]
+        times = Counter(call.id for _, call in gated)
+        turn = Turn(
+            agent, reply, {call.id: Call.of(tool, call, times=times[call.id]) for tool, call in gated}
+        )
+        shown = [call.action for call in turn.calls.values() if call.action]
+        review = self._policy.review(
+            shown,
+            schemas=_schemas(request.tools),
+            described_from=[_for_description(action, request.runtime) for action in shown],
+        )
+        turn.ask(shown, review)
+        return turn
+
+
+def _check_options(
+    approvals: ApprovalClient | None, callback: ApprovalCallback | None, asking: Mapping[str, Any]
+) -> None:
+    if approvals and callback:
+        raise InvalidRequestError(
+            "approvals and approval_callback: people decide, or the callback does; pass one"
+        )
+    known = Asking.__annotations__ if approvals else ("expires_in",) if callback else ()
+    if unknown := ", ".join(name for name in asking if name not in known):
+        meant = f"there are {', '.join(known)}" if known else "nobody is asked; pass approvals=… with it"
+        raise InvalidRequestError(f"{unknown}: no such option here; {meant}")
+
+
+def _check_subagents(agent: Any) -> None:
+    """Refuse an `interrupt_on` of a subagent: SpoonAI makes its own middleware of it, which holds nothing."""
+    pipeline = getattr(agent, "_middleware_pipeline", None)
+    for one in (*(pipeline.middleware if pipeline else ()), getattr(agent, "_subagent_manager", None)):
+        specs = getattr(one, "subagent_specs", ())
+        policies = [getattr(one, "default_interrupt_on", None)]
+        policies += [
+            getattr(spec, "interrupt_on", None)
+            for spec in (specs.values() if isinstance(specs, dict) else specs)
+        ]
+        if any(policies):
+            raise InvalidRequestError(
+                "interrupt_on of a subagent: SpoonAI would not hold those calls; in its place, give the subagent "
+                "middleware=[HumanInTheLoopMiddleware(…)] from agent_adapter.integrations.spoon"
+            )
+
+
+def _agent_of(runtime: AgentRuntime | None) -> Any:
+    return getattr(runtime, "_agent_instance", None)
+
+
+def _tool_of(agent: Any, name: str) -> str:
+    """Give the name of the tool that runs: some agents run a call of `proxy_<tool>` as `<tool>`."""
+    known = getattr(getattr(agent, "available_tools", None), "tool_map", {})
+    mapped = getattr(agent, "_map_mcp_tool_name", None)
+    return name if name in known or mapped is None else str(mapped(name) or name)
+
+
+def _schemas(tools: Sequence[BaseTool | dict[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    functions = [(tool.to_param() if isinstance(tool, BaseTool) else tool)["function"] for tool in tools]
+    return {function["name"]: function["parameters"] for function in functions if function.get("parameters")}
+
+
+def _for_description(action: ActionRequest, runtime: AgentRuntime | None) -> tuple[Any, ...]:
+    """Give what a `description` callable of SpoonAI takes: the call, the agent's state, the runtime."""
+    call = {"name": action.name, "args": deepcopy(action.args), "id": action.id}
+    return call, runtime.state if runtime else {}, runtime
+
+
+def _because(reason: str | None) -> str:
+    return f": {reason}" if reason else "."

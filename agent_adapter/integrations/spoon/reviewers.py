@@ -1,0 +1,92 @@
+"""Who decides about the gated calls of a turn: people in Slack, or a callback of the user's."""
+
+import asyncio
+import contextlib
+import inspect
+import logging
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol, TypeAlias
+
+from spoon_ai.tools import hitl
+
+from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest, ReviewConfig
+from agent_adapter.contract.interrupt import Context
+from agent_adapter.contract.record import EXPIRED_MESSAGE
+from agent_adapter.errors import AgentAdapterError
+from agent_adapter.integrations.spoon.turn import Refused
+from agent_adapter.integrations.spoon.words import fitting, read_decisions
+
+logger = logging.getLogger(__name__)
+
+ApprovalCallback: TypeAlias = Callable[[hitl.ApprovalRequest], Any]
+"""Answers with SpoonAI's `ApprovalDecision`, its name or an `ApprovalResponse`; or is a coroutine function that does."""
+
+
+class Reviewer(Protocol):
+    """Decides all that is asked about a turn."""
+
+    async def decide(self, asked: HITLRequest, agent: Any) -> Sequence[Decision | Refused]:
+        """Give one decision for each action, in action order."""
+
+
+@dataclass(frozen=True)
+class People:
+    """Decide in Slack."""
+
+    approvals: ApprovalClient
+    asking: Asking
+
+    async def decide(self, asked: HITLRequest, agent: Any) -> Sequence[Decision | Refused]:
+        """Ask about all calls on one card, and wait."""
+        asking: Asking = {**self.asking, "context": self._context(agent)}
+        interrupt = self.approvals.interrupt(asked, **asking)
+        try:
+            async with self.approvals.reviewing(interrupt) as resume:
+                return fitting(resume.decisions, asked)
+        except asyncio.CancelledError:
+            # No other process could go on with this run, so nobody need decide any more.
+            with contextlib.suppress(AgentAdapterError):
+                await self.approvals.withdraw(interrupt.id, "the agent's run has ended")
+            raise
+
+    def _context(self, agent: Any) -> Context:
+        """Say which subagent asks: SpoonAI names it `<agent>/<subagent>`."""
+        context = self.asking.get("context", Context())
+        _, _, subagent = str(getattr(agent, "name", "")).partition("/")
+        return context.model_copy(update={"subagent": context.subagent or subagent or None})
+
+
+@dataclass(frozen=True)
+class Callback:
+    """Decides by a function of the user's, one call after the other."""
+
+    function: ApprovalCallback
+    wait: timedelta
+
+    async def decide(self, asked: HITLRequest, agent: Any) -> Sequence[Decision | Refused]:  # noqa: ARG002  # as the protocol
+        """Call the function for each action. What it has not decided in time is refused, as are its errors."""
+        until = asyncio.get_running_loop().time() + self.wait.total_seconds()
+        pairs = zip(asked.action_requests, asked.review_configs, strict=True)
+        return [await self._decide(action, config, until) for action, config in pairs]
+
+    async def _decide(self, action: ActionRequest, config: ReviewConfig, until: float) -> Decision | Refused:
+        alone = HITLRequest(action_requests=(action,), review_configs=(config,))
+        try:
+            async with asyncio.timeout_at(until):
+                answer = self.function(
+                    hitl.ApprovalRequest(action.name, deepcopy(action.args), str(action.id))
+                )
+                answer = await answer if inspect.isawaitable(answer) else answer
+            decision, args = hitl.normalize_decision(answer)
+            (checked,) = read_decisions([{"type": decision.value, "args": args}], alone)
+        except TimeoutError:
+            return Refused(EXPIRED_MESSAGE)
+        except Exception as error:
+            # Whatever fails is the user's code or its answer: the model hears it, and the call does not run.
+            logger.exception("spoon.callback_failed", extra={"tool": action.name})
+            return Refused(f"approval_callback: {error}")
+        return checked

@@ -1,0 +1,147 @@
+"""Pauses and decisions in SpoonAI's words, and whether a decision fits what was asked."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, best_match
+from jsonschema.validators import validator_for
+from pydantic import Field
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+from spoon_ai.tools import hitl
+
+from agent_adapter.contract.hitl import (
+    ActionRequest,
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    EditedAction,
+    HITLRequest,
+    RejectDecision,
+    ReviewConfig,
+)
+from agent_adapter.contract.wire import check_request, to_model
+from agent_adapter.dialects.answers import check_answers
+from agent_adapter.errors import DecisionNotAllowedError
+
+Pause: TypeAlias = hitl.InterruptInfo | Mapping[str, Any]
+"""What SpoonAI pauses with: `HITLInterrupt.interrupt_info`, or that as a dict."""
+
+DECISIONS = ("approve", "edit", "reject")
+"""Those that SpoonAI has words for."""
+
+
+class _Review(ReviewConfig):
+    description: str | None = None
+
+
+class _Batch(HITLRequest):
+    review_configs: tuple[_Review, ...] = Field(min_length=1)
+
+
+def read_pause(pause: Pause) -> HITLRequest:
+    """Read a pause. SpoonAI describes a call in its review config.
+
+    Raises:
+        InvalidRequestError: naming the place.
+    """
+    given = pause.to_dict() if isinstance(pause, hitl.InterruptInfo) else pause
+    value = given.get("value", given) if isinstance(given, Mapping) else given
+    batch = to_model(_Batch.model_validate, value, where="pause")
+    pairs = zip(batch.action_requests, batch.review_configs, strict=True)
+    request = HITLRequest(
+        action_requests=tuple(
+            action.model_copy(update={"description": config.description}) for action, config in pairs
+        ),
+        review_configs=tuple(ReviewConfig(**config.model_dump()) for config in batch.review_configs),
+    )
+    check_request(request)
+    return request
+
+
+def write_pause(asked: HITLRequest) -> hitl.InterruptInfo:
+    """Write what is asked as SpoonAI pauses with it."""
+    actions, configs = asked.action_requests, asked.review_configs
+    value = hitl.InterruptValue(
+        [hitl.ActionRequest(action.name, action.args, action.id) for action in actions],
+        [
+            hitl.ReviewConfig(action.name, action.id, list(config.allowed_decisions), action.description)
+            for action, config in zip(actions, configs, strict=True)
+        ],
+    )
+    return hitl.InterruptInfo(value)
+
+
+def write_decision(decision: Decision) -> dict[str, Any]:
+    """Write a decision as SpoonAI documents it."""
+    match decision:
+        case EditDecision(edited_action=edited):
+            return {"type": "edit", "args": edited.args}
+        case RejectDecision(message=str(reason)):
+            return {"type": "reject", "reason": reason}
+        case _:
+            return {"type": decision.type}
+
+
+def read_decisions(given: Sequence[Any], asked: HITLRequest) -> list[Decision]:
+    """Read one decision for each action, as `{"type", "args", "reason"}` or `DecisionInput`.
+
+    SpoonAI takes a decision that is missing, or that it cannot read, for an approval; this refuses all of them.
+
+    Raises:
+        DecisionNotAllowedError: with the first that is missing or does not fit.
+    """
+    actions = asked.action_requests
+    if len(given) != len(actions):
+        raise DecisionNotAllowedError(
+            f"{len(given)} decisions for {len(actions)} actions: each action needs one; nothing was run"
+        )
+    return fitting([_read(value, action) for value, action in zip(given, actions, strict=True)], asked)
+
+
+def _read(given: Any, action: ActionRequest) -> Decision:
+    match asdict(given) if isinstance(given, hitl.DecisionInput) else given:
+        case {"type": "approve"}:
+            return ApproveDecision()
+        case {"type": "edit", "args": dict(args)}:
+            return EditDecision(edited_action=EditedAction(name=action.name, args=args))
+        case {"type": "reject", "reason": str(reason)}:
+            return RejectDecision(message=reason)
+        case {"type": "reject"}:
+            return RejectDecision()
+    raise DecisionNotAllowedError(
+        f'{action.name}: {given!r} is no decision; pass {{"type": "approve"}}, {{"type": "edit", "args": {{…}}}} or '
+        '{"type": "reject", "reason": "…"}'
+    )
+
+
+def fitting(decisions: Sequence[Decision | None], asked: HITLRequest) -> list[Decision]:
+    """Give the decisions, each of which fits the action at its index.
+
+    Raises:
+        DecisionNotAllowedError: with the first that does not.
+    """
+    checked = check_answers(decisions, asked)
+    for decision, config in zip(checked, asked.review_configs, strict=True):
+        if isinstance(decision, EditDecision) and config.args_schema is not None:
+            _check_edit(decision.edited_action, config.args_schema)
+    return checked
+
+
+def _check_edit(edited: EditedAction, schema: dict[str, Any]) -> None:
+    try:
+        validator = validator_for(schema, default=Draft202012Validator)
+        validator.check_schema(schema)
+        # An empty registry: what the schema refers to elsewhere is not fetched.
+        first = best_match(validator(schema, registry=Registry()).iter_errors(edited.args))
+    except (SchemaError, Unresolvable, RecursionError, re.error) as error:
+        raise DecisionNotAllowedError(
+            f"the edited {edited.name} cannot be checked: {error}; nothing was run"
+        ) from error
+    if first:
+        raise DecisionNotAllowedError(
+            f"the edited {edited.name} does not fit its tool: {first.json_path}: {first.message}; nothing was run"
+        )

@@ -1,0 +1,245 @@
+"""What a function takes: types from its signature, values shown as JSON, values rebuilt from it. Pure."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from inspect import Parameter, Signature
+from types import UnionType
+from typing import Annotated, Any, Union, Unpack, get_args, get_origin
+
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import PydanticSerializationError
+from pydantic_core.core_schema import DecimalSchema
+
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.wire import to_model
+from agent_adapter.errors import InvalidRequestError
+
+Values = dict[str, Any]
+"""A call's arguments by parameter; `*args` and `**kwargs` stand as one each, under their own names."""
+
+_UNSHOWN = ("self", "cls")
+"""First parameters of methods: they say on what a function works, and are no input."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The parameters of one function. Make it with `of`."""
+
+    function: Callable[..., Any]
+    name: str
+    signature: Signature
+    types: Mapping[str, TypeAdapter[Any]]
+    """Of every parameter that is shown."""
+    schema: dict[str, Any]
+    """JSON Schema of the arguments."""
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> "Inputs":
+        """Read a function's signature.
+
+        Raises:
+            InvalidRequestError: when it has none, or a parameter that JSON cannot show; with the cure.
+        """
+        name = _name_of(function)
+        signature = _signature_of(function, name)
+        shown = {
+            parameter.name: _type_of(parameter, where=f"{name}: {parameter.name}")
+            for index, parameter in enumerate(signature.parameters.values())
+            if not (index == 0 and parameter.name in _UNSHOWN)
+        }
+        return cls(function, name, signature, shown, _schema_of(shown, signature, name))
+
+    @property
+    def returns_text(self) -> bool:
+        """Whether a text may stand in place of what the function returns."""
+        return _admits_text(self.signature.return_annotation)
+
+    def read(self, arguments: Mapping[str, Any]) -> Values:
+        """Give the value of every parameter, defaults included. A value that has its type already is kept as it is.
+
+        Args:
+            arguments: By parameter, as Python values or as JSON.
+
+        Raises:
+            InvalidRequestError: naming the function and the parameter.
+        """
+        values = self._complete(arguments)
+        for name in arguments.keys() & self.types.keys():
+            values[name] = _typed(self.types[name], values[name], where=f"{self.name}: {name}")
+        self._check_extra(values)
+        return values
+
+    def show(self, values: Values) -> Values:
+        """Give the values as JSON, exactly: each is what its JSON stands for, or it is refused.
+
+        Raises:
+            InvalidRequestError: naming the function and the parameter.
+        """
+        return {
+            name: _shown(kind, values[name], where=f"{self.name}: {name}")
+            for name, kind in self.types.items()
+        }
+
+    def edited(self, values: Values, shown: Values, edit: Mapping[str, Any]) -> Values:
+        """Give the values after an edit of the JSON that was shown. What was not touched stays the same object.
+
+        Raises:
+            InvalidRequestError: naming the function and the parameter.
+        """
+        if unknown := sorted(edit.keys() - self.types.keys()):
+            raise InvalidRequestError(f"{self.name}: there is no parameter {', '.join(unknown)}")
+        kept = {name: value for name, value in values.items() if name not in self.types}
+        for name, value in edit.items():
+            untouched = encode(value) == encode(shown[name])
+            kept[name] = values[name] if untouched else self._rebuilt(name, value)
+        complete = self._complete(kept)
+        self._check_extra(complete)
+        return complete
+
+    def call_with(self, values: Values) -> Callable[[], Any]:
+        """Give the call of the function with these values."""
+        bound = inspect.BoundArguments(self.signature, values)
+        return partial(self.function, *bound.args, **bound.kwargs)
+
+    def _complete(self, given: Mapping[str, Any]) -> Values:
+        parameters = self.signature.parameters
+        if unknown := sorted(given.keys() - parameters.keys()):
+            raise InvalidRequestError(
+                f"{self.name}: there is no parameter {', '.join(unknown)}; there are {', '.join(parameters) or 'none'}"
+            )
+        bound = inspect.BoundArguments(self.signature, dict(given))
+        bound.apply_defaults()
+        if missing := [name for name in parameters if name not in bound.arguments]:
+            raise InvalidRequestError(f"{self.name}: {', '.join(missing)} is missing")
+        return dict(bound.arguments)
+
+    def _check_extra(self, values: Values) -> None:
+        # Python itself lets no `**kwargs` hold the name of another parameter, but `BoundArguments` would call with it.
+        parameters = self.signature.parameters.values()
+        taken = {p.name for p in parameters if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}}
+        for extra in (p.name for p in parameters if p.kind is p.VAR_KEYWORD):
+            if twice := sorted(values[extra].keys() & taken):
+                raise InvalidRequestError(
+                    f"{self.name}: {extra}: {', '.join(twice)} is a parameter of its own"
+                )
+
+    def _rebuilt(self, name: str, value: Any) -> Any:
+        return to_model(self.types[name].validate_json, encode(value), where=f"{self.name}: {name}")
+
+
+def _name_of(function: Any) -> str:
+    if isinstance(function, partial):
+        return _name_of(function.func)
+    if isinstance(function, classmethod | staticmethod):
+        raise InvalidRequestError(
+            f"{function!r} is no function yet: put what gates it under @{type(function).__name__}"
+        )
+    if not inspect.isroutine(function):
+        raise InvalidRequestError(f"{function!r} is no function")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidRequestError(
+            f"{function.__name__} is a generator: its body runs piece by piece, later than it is approved; "
+            "gate a function that returns"
+        )
+    return str(function.__name__)
+
+
+def _signature_of(function: Callable[..., Any], name: str) -> Signature:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except NameError as error:
+        raise InvalidRequestError(
+            f"{name}: {error}: annotate with types of the module, not of a function"
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise InvalidRequestError(
+            f"{name} has no signature to take its inputs from: wrap it in a function"
+        ) from error
+
+
+def _type_of(parameter: Parameter, *, where: str) -> TypeAdapter[Any]:
+    kind = Any if parameter.annotation is Parameter.empty else parameter.annotation
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        kind = tuple[kind, ...]  # type: ignore[valid-type]  # mypy takes a value for no type
+    if parameter.kind is Parameter.VAR_KEYWORD:
+        kind = get_args(kind)[0] if get_origin(kind) is Unpack else dict[str, kind]  # type: ignore[valid-type]  # likewise
+    try:
+        adapter = TypeAdapter[Any](kind)
+        adapter.json_schema(schema_generator=_AsShown)
+    except PydanticUserError as error:
+        raise InvalidRequestError(
+            f"{where}: {kind!r} cannot be shown as JSON: {error.message}; change it, or keep it out of the signature: "
+            "in a closure, `self` or functools.partial"
+        ) from error
+    return adapter
+
+
+def _schema_of(types: Mapping[str, TypeAdapter[Any]], signature: Signature, name: str) -> dict[str, Any]:
+    found, shared = TypeAdapter.json_schemas(
+        [(key, "validation", kind) for key, kind in types.items()], schema_generator=_AsShown
+    )
+    properties = {parameter: found[parameter, "validation"] for parameter in types}
+    required = []
+    for parameter, kind in types.items():
+        declared = signature.parameters[parameter]
+        if declared.default is not Parameter.empty:
+            default = _shown(kind, declared.default, where=f"{name}: the default of {parameter}")
+            properties[parameter] = {**properties[parameter], "default": default}
+        elif declared.kind not in {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}:
+            required.append(parameter)
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+        **shared,
+    }
+
+
+class _AsShown(GenerateJsonSchema):
+    """Schemas of values in the form in which they are shown."""
+
+    def decimal_schema(self, schema: DecimalSchema) -> JsonSchemaValue:
+        """Describe a text only: pydantic would take a number too, but a number typed as 5.00 is no more than 5."""
+        described = super().decimal_schema(schema)
+        return next((kind for kind in described.get("anyOf", ()) if kind.get("type") == "string"), described)
+
+
+def _typed(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
+    try:
+        kind.validate_python(value, strict=True)
+    except ValidationError:
+        return to_model(kind.validate_python, value, where=where)
+    return value
+
+
+def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
+    try:
+        text = kind.dump_json(value, by_alias=True, round_trip=True, warnings="error")
+    except PydanticSerializationError as error:
+        raise InvalidRequestError(
+            f"{where}: {type(value).__name__} cannot be shown as JSON: {error}"
+        ) from error
+    if not _same(to_model(kind.validate_json, text, where=where), value):
+        raise InvalidRequestError(
+            f"{where}: JSON does not hold all of this {type(value).__name__}: annotate exactly what is passed, "
+            "or keep it out of the signature"
+        )
+    return decode(text)
+
+
+def _same(rebuilt: Any, value: Any) -> bool:
+    # JSON has one kind of list: what is annotated as Sequence comes back as a list, also from a tuple.
+    return bool(rebuilt == (list(value) if isinstance(value, tuple) and isinstance(rebuilt, list) else value))
+
+
+def _admits_text(returns: Any) -> bool:
+    origin = get_origin(returns)
+    if origin is Annotated:
+        return _admits_text(get_args(returns)[0])
+    if origin in {Union, UnionType}:
+        return any(map(_admits_text, get_args(returns)))
+    return returns in (Signature.empty, Any, object, str)

@@ -1,0 +1,213 @@
+"""Plain Python functions: a person in Slack decides, exactly that runs."""
+
+import asyncio
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated
+
+import pytest
+from pydantic import BaseModel, Field
+
+from agent_adapter import Context
+from agent_adapter.errors import ConsumedError, RejectedError
+from agent_adapter.integrations.functions import asking, requires_approval
+from agent_adapter.sync import SyncApprovalClient
+from tests.acceptance.test_examples import example
+from tests.conftest import an_agent
+from tests.support.people import Someone, buttons, words
+from tests.test_project import everything_is_approved, run_examples
+
+__all__ = ["everything_is_approved"]  # a fixture
+
+
+class Priority(Enum):
+    NORMAL = "normal"
+    URGENT = "urgent"
+
+
+class Account(BaseModel):
+    iban: str
+    owner: str
+
+
+class Bank:
+    """A function that pays, and what it was called with."""
+
+    def __init__(self):
+        self.paid = []
+
+    async def transfer(
+        self,
+        amount: Annotated[Decimal, Field(gt=0, description="In euros")],
+        account: Account,
+        due: date,
+        priority: Priority = Priority.NORMAL,
+    ) -> str:
+        self.paid.append((amount, account, due, priority))
+        return f"paid {amount} to {account.owner}"
+
+
+DANAS = Account(iban="DE00 1234", owner="Dana")
+DUE = date(2026, 12, 1)
+
+
+@pytest.fixture
+async def dana(start_bot, slack):
+    """Somebody who may decide, beside a bot."""
+    await start_bot()
+    return Someone(slack, "U0DANA")
+
+
+async def test_an_approved_function_runs_as_it_was_called(dana, client):
+    """Given a call, when the person reads all of its arguments and approves, then it runs with the caller's objects."""
+    bank = Bank()
+    transfer = requires_approval(client, description=lambda call: f"Pay {call.args['amount']} EUR.")(
+        bank.transfer
+    )
+    calling = asyncio.create_task(transfer(Decimal("19.90"), DANAS, due=DUE))
+
+    card = await dana.card("transfer")
+    for shown in ("Pay 19.90 EUR.", "19.90", "DE00 1234", "Dana", "2026-12-01", "normal"):
+        assert shown in words(card["blocks"])
+    await dana.press(card, "approve:0")
+
+    assert await calling == "paid 19.90 to Dana"
+    assert bank.paid == [(Decimal("19.90"), DANAS, DUE, Priority.NORMAL)]
+    assert bank.paid[0][1] is DANAS
+    assert buttons(await dana.card("the agent has resumed")) == []
+
+
+async def test_an_edited_function_runs_with_what_the_form_says(dana, client):
+    """Given a call, when the person changes date and priority in the form, then the function gets its own types."""
+    bank = Bank()
+    calling = asyncio.create_task(requires_approval(client)(bank.transfer)(Decimal("19.90"), DANAS, due=DUE))
+
+    card = await dana.card("transfer")
+    await dana.fill(await dana.opened(card, "edit:0"), amount="5.00", priority="1")
+
+    assert await calling == "paid 5.00 to Dana"
+    assert bank.paid == [(Decimal("5.00"), DANAS, DUE, Priority.URGENT)]
+    assert bank.paid[0][1] is DANAS
+
+
+async def test_a_rejected_function_does_not_run(dana, client):
+    """Given a call, when it is rejected with a reason, then the caller gets that reason as an error."""
+    bank = Bank()
+    calling = asyncio.create_task(requires_approval(client)(bank.transfer)(Decimal("19.90"), DANAS, due=DUE))
+
+    card = await dana.card("transfer")
+    await dana.fill(await dana.opened(card, "reject:0"), reason="Already paid.")
+
+    with pytest.raises(
+        RejectedError, match="transfer was rejected and did not run: Already paid"
+    ) as rejected:
+        await calling
+    assert rejected.value.decided_by == "U0DANA"
+    assert bank.paid == []
+
+
+async def test_an_answer_is_what_the_caller_gets(dana, client):
+    """Given a function that returns text, when the person responds, then their words are its result."""
+    bank = Bank()
+    calling = asyncio.create_task(requires_approval(client)(bank.transfer)(Decimal("19.90"), DANAS, due=DUE))
+
+    card = await dana.card("transfer")
+    await dana.fill(await dana.opened(card, "respond:0"), answer="I did it at the counter.")
+
+    assert await calling == "I did it at the counter."
+    assert bank.paid == []
+
+
+async def test_a_function_that_returns_no_text_is_not_answered(dana, client):
+    """Given a function that returns a number, when it is asked, then there is no button to respond."""
+
+    @requires_approval(client)
+    async def count(table: str) -> int:
+        return len(table)
+
+    calling = asyncio.create_task(count("users"))
+    card = await dana.card("count")
+
+    assert "respond:0" not in buttons(card)
+    await dana.press(card, "approve:0")
+    assert await calling == 5
+
+
+async def test_a_program_that_starts_again_finds_its_question(dana, redis_url):
+    """Given a question with a key, when its program ends and starts again, then it is one card and one run."""
+    bank = Bank()
+
+    async def attempt():
+        async with an_agent(redis_url) as client:
+            transfer = requires_approval(client, channel="C0APPROVALS")(bank.transfer)
+            with asking(key="invoice-17", context=Context(requested_by="U0NOOR")):
+                return await transfer(Decimal("19.90"), DANAS, due=DUE)
+
+    first = asyncio.create_task(attempt())
+    card = await dana.card("transfer")
+    first.cancel()
+    await asyncio.wait([first])
+    await dana.press(card, "approve:0")
+
+    assert await attempt() == "paid 19.90 to Dana"
+    with pytest.raises(ConsumedError):
+        await attempt()
+    assert len(bank.paid) == 1
+    assert (await dana.card("the agent has resumed"))["ts"] == card["ts"]
+
+
+async def test_a_blocking_function_waits_in_its_own_thread(dana, redis_url):
+    """Given plain functions in threads, when people decide, then each goes on with its own decision."""
+
+    def work():
+        with SyncApprovalClient(an_agent(redis_url)) as approvals:
+
+            @requires_approval(approvals, on_reject=str)
+            def delete(path: str) -> str:
+                return f"deleted {path}"
+
+            return [delete("a.txt"), delete("b.txt")]
+
+    working = asyncio.create_task(asyncio.to_thread(work))
+    await dana.press(await dana.card("a.txt"), "approve:0")
+    await dana.fill(await dana.opened(await dana.card("b.txt"), "reject:0"), reason="Keep it.")
+
+    assert await working == ["deleted a.txt", "delete was rejected and did not run: Keep it."]
+
+
+@pytest.mark.parametrize(
+    ("button", "printed"),
+    [
+        (
+            "approve:0",
+            "asking in Slack …\nTo: dana@example.com\nYour invoice 17 is due on 2026-12-01.\n\nsent\n",
+        ),
+        ("reject:0", "asking in Slack …\nsend_reminder was rejected and did not run\n"),
+    ],
+)
+async def test_the_example_sends_only_what_was_approved(button, printed, dana, redis_url):
+    """Given the example and a bot, when a person decides, then the reminder is sent or it is not."""
+    async with example("plain_functions.py", redis_url) as program:
+        card = await dana.card("send_reminder", within=30)
+        await dana.press(card, button)
+        if button == "reject:0":
+            await dana.fill(await dana.slack.wait_for_view(dana.user))
+        out, _ = await program.communicate()
+
+    assert out.decode() == printed
+    assert program.returncode == 0
+
+
+async def test_the_page_about_functions_runs(everything_is_approved, redis_url):
+    """As it stands, from top to bottom."""
+    found = await run_examples("docs/how-to/use-from-plain-functions.md", redis_url)
+
+    assert found["answer"] == "reminded dana@example.com of invoice 17, due on 2026-12-01"
+    assert found["result"] == "sent to dana@example.com, due on 01 December"
+    assert await asyncio.to_thread(found["work"]) == "deleted report.txt"
+
+
+async def test_the_page_about_policies_runs(redis_url):
+    """What it asserts is so."""
+    assert "policy" in await run_examples("docs/how-to/gate-tools.md", redis_url)

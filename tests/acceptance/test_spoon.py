@@ -1,0 +1,209 @@
+"""A stock SpoonAI agent asks, people decide in Slack, exactly that runs."""
+
+# ruff: noqa: E402  # where SpoonAI is not installed there is nothing to import
+
+import ast
+import asyncio
+import contextlib
+import inspect
+import os
+import re
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.lanes import require_spoonai
+
+require_spoonai()
+
+from agent_adapter import Context
+from agent_adapter.errors import InterruptRefusedError
+from agent_adapter.integrations.spoon import HumanInTheLoopMiddleware, run
+from bot.playground.errors import ControlError
+from tests.agent_adapter.integrations.spoon_office import DONE, MAIL, Office, ScriptedBot, says, told
+from tests.support.people import Someone, buttons, words
+
+ROOT = Path(__file__).parents[2]
+BATCH = says(
+    ("send_email", MAIL),
+    ("read_file", {"path": "notes.txt"}),
+    ("send_email", {"to": "b@x.com", "subject": "Second"}),
+    ("delete_file", {"path": "report.txt"}),
+)
+GATED = {
+    "send_email": True,
+    "delete_file": {"allowed_decisions": ["approve", "reject"], "description": "It cannot be brought back."},
+}
+
+
+@pytest.fixture
+def office():
+    return Office()
+
+
+async def test_approve_edit_and_reject_in_one_batch(start_bot, slack, client, office):
+    """Given one turn of four calls, when each gated one is decided otherwise, then just that runs and is told to the model."""
+    await start_bot()
+    agent, dana = office.agent(BATCH, DONE), Someone(slack, "U0DANA")
+    running = asyncio.create_task(run(agent, "go", approvals=client, interrupt_on=GATED))
+
+    card = await dana.card("3 actions need approval")
+    assert "It cannot be brought back." in words(card["blocks"])
+    assert "edit:2" not in buttons(card)
+    await dana.press(card, "approve:0")
+    await dana.fill(await dana.opened(card, "edit:1"), to="c@x.com")
+    await dana.fill(await dana.opened(card, "reject:2"), reason="Keep the report.")
+
+    assert await running == "done"
+    assert office.ran == [
+        ("send_email", MAIL),
+        ("read_file", {"path": "notes.txt"}),
+        ("send_email", {"to": "c@x.com", "subject": "Second"}),
+    ]
+    heard = told(agent)
+    assert heard["call_1"] == "Observed output of cmd send_email execution: send_email was done"
+    assert heard["call_3"].startswith(
+        'A reviewer changed this call. What ran: send_email({"to":"c@x.com","subject":"Second"}).'
+    )
+    assert heard["call_4"].endswith("This call was rejected and did not run: Keep the report.")
+    assert buttons(await dana.card("the agent has resumed")) == []
+
+
+async def test_an_answer_stands_in_the_tools_place(start_bot, slack, client, office):
+    """Given a middleware of the agent's own, when a person answers, then the model hears the answer as the tool's."""
+    await start_bot()
+    gate = HumanInTheLoopMiddleware(GATED, approvals=client, context=Context(title="Invoices"))
+    agent, erik = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate]), Someone(slack, "U0ERIK")
+    running = asyncio.create_task(agent.run("go"))
+
+    card = await erik.card("Invoices")
+    await erik.fill(await erik.opened(card, "respond:0"), answer="I have called them.")
+
+    assert await running == "done"
+    assert office.ran == []
+    assert told(agent) == {"call_1": "I have called them."}
+
+
+async def test_a_person_who_is_slower_than_a_step_is_waited_for(start_bot, slack, client, office):
+    """Given an agent whose steps end after a tenth of a second, when a person takes longer, then the call still runs."""
+    await start_bot()
+    agent, dana = office.agent(says(("send_email", MAIL)), DONE), Someone(slack, "U0DANA")
+    agent._default_timeout = 0.1
+    running = asyncio.create_task(run(agent, "go", approvals=client, interrupt_on=GATED))
+
+    card = await dana.card("send_email")
+    await asyncio.sleep(0.3)
+    await dana.press(card, "approve:0")
+
+    assert await running == "done"
+    assert office.names() == ["send_email"]
+
+
+async def test_nobody_decides_and_nothing_runs(start_bot, client, office):
+    """Given a question of a second, when nobody answers, then the model hears so."""
+    await start_bot()
+    agent = office.agent(says(("send_email", MAIL)), DONE)
+
+    result = await run(agent, "go", approvals=client, interrupt_on=GATED, expires_in=timedelta(seconds=1))
+
+    assert result == "done"
+    assert office.ran == []
+    assert told(agent)["call_1"].endswith("This call was rejected and did not run: Nobody decided in time.")
+
+
+async def test_a_run_that_is_cancelled_takes_its_question_back(start_bot, slack, client, office):
+    """Given a card, when the run ends, then nobody is asked any more: no other process could go on with it."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+    running = asyncio.create_task(
+        run(office.agent(says(("send_email", MAIL)), DONE), "go", approvals=client, interrupt_on=GATED)
+    )
+    await dana.card("send_email")
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    card = await dana.card("Withdrawn by the agent")
+    assert "the agent's run has ended" in words(card["blocks"])
+    assert buttons(card) == []
+    assert office.ran == []
+
+
+async def test_a_question_that_cannot_be_asked_ends_the_run(start_bot, client, office):
+    """Given a channel that does not exist, when the agent asks there, then the run fails and nothing has run."""
+    await start_bot()
+    agent = office.agent(says(("send_email", MAIL)), DONE)
+
+    with pytest.raises(InterruptRefusedError, match="could not be asked"):
+        await run(agent, "go", approvals=client, interrupt_on=GATED, channel="C0NOWHERE")
+
+    assert office.ran == []
+    assert told(agent) == {}
+
+
+SENT = "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice is due.\n\n"
+
+
+@pytest.mark.parametrize(("button", "sent"), [("approve:0", SENT), ("reject:0", "")])
+async def test_the_example_sends_only_what_was_approved(button, sent, start_bot, slack, redis_url, tmp_path):
+    """Given the example and a bot, when a person decides, then the e-mail is sent or it is not."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+    environment = {name: value for name, value in os.environ.items() if name != "MODEL"}
+    agent = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(ROOT / "examples" / "spoon_agent.py"),
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        env={**environment, "REDIS_URL": redis_url, "PYTHONPATH": str(ROOT)},
+    )
+    try:
+        card = await dana.card("send_email", within=40)
+        await dana.press(card, button)
+        if button == "reject:0":
+            await dana.fill(await slack.wait_for_view(dana.user))
+        printed, _ = await agent.communicate()
+    finally:
+        if agent.returncode is None:
+            agent.kill()
+
+    assert printed.decode() == f"asking in Slack …\n{sent}That is settled.\n"
+    assert agent.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+async def somebody_approves(slack):
+    while True:
+        for message in await slack.messages("C0APPROVALS"):
+            if message.get("blocks") and "approve:0" in buttons(message):
+                # It may have been pressed before, and the card not be drawn again yet.
+                with contextlib.suppress(ControlError):
+                    await slack.click("U0DANA", message["channel"], message["ts"], "approve:0")
+        await asyncio.sleep(0.05)
+
+
+async def test_the_page_about_spoonai_runs_as_it_stands(start_bot, slack, redis_url):
+    """From top to bottom, with a model of the reader's that deletes a file whenever it is told to tidy up."""
+    await start_bot()
+    text = (ROOT / "docs/how-to/use-from-spoon.md").read_text(encoding="utf-8")
+    sources = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    names = {"llm": ScriptedBot(*[says(("delete_file", {"path": "old.txt"})), DONE] * 4)}
+    approving = asyncio.create_task(somebody_approves(slack))
+
+    for source in sources:
+        code = compile(
+            source.replace("redis://localhost:6379/0", redis_url),
+            "page",
+            "exec",
+            ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+        )
+        if inspect.iscoroutine(running := eval(code, names)):
+            await running
+        assert names.pop("result") == "done"
+        assert told(names["agent"])["call_1"].endswith("deleted old.txt")
+
+    approving.cancel()
+    assert len(sources) == 4

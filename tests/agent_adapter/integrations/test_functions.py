@@ -1,0 +1,701 @@
+"""Plain functions: what was decided is what runs, once, or not at all."""
+
+import asyncio
+import contextlib
+import inspect
+import threading
+from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import partial
+
+import pytest
+from pydantic import BaseModel
+
+from agent_adapter import Context, InterruptExpiredError
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.errors import (
+    ConsumedError,
+    DecisionNotAllowedError,
+    InvalidRequestError,
+    RejectedError,
+)
+from agent_adapter.integrations.functions import (
+    Call,
+    asking,
+    requires_approval,
+    run,
+    to_request,
+    to_resume,
+)
+from agent_adapter.policy import Policy
+from agent_adapter.sync import SyncApprovalClient
+from agent_adapter.testing import (
+    REVIEWER,
+    InMemoryApprovalClient,
+    ScriptedReviewer,
+    approve,
+    edit,
+    reject,
+    respond,
+)
+
+
+class Money(BaseModel):
+    amount: Decimal
+    currency: str = "EUR"
+
+
+def scripted(*answers):
+    """A client whose reviewer gives these answers, and the reviewer."""
+    reviewer = ScriptedReviewer(list(answers))
+    return InMemoryApprovalClient(reviewer), reviewer
+
+
+def interrupts_of(approvals):
+    return [record.interrupt for record in approvals._kept.values()]
+
+
+@contextlib.contextmanager
+def blocking(*answers):
+    """The same for functions that block."""
+    approvals, reviewer = scripted(*answers)
+    with SyncApprovalClient(approvals) as client:
+        yield client, reviewer
+
+
+class Till:
+    """A function that pays, and what it paid."""
+
+    def __init__(self):
+        self.paid = []
+
+    async def pay(self, to: str, sum: Money, on: datetime, tags: list[str]) -> str:
+        """Pay somebody."""
+        self.paid.append((to, sum, on, tags))
+        return f"paid {to}"
+
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SHOWN = {
+    "to": "dana",
+    "sum": {"amount": "9.50", "currency": "EUR"},
+    "on": "2026-11-20T12:00:00Z",
+    "tags": ["rent"],
+}
+
+
+def a_payment():
+    return {"to": "dana", "sum": Money(amount=Decimal("9.50")), "on": NOON, "tags": ["rent"]}
+
+
+# --- Decisions ----------------------------------------------------------------------------------------------------
+
+
+async def test_an_approved_call_runs_with_the_objects_it_was_called_with():
+    """The person reads JSON; the function gets what the caller gave."""
+    till, given = Till(), a_payment()
+    approvals, reviewer = scripted(approve())
+
+    answer = await requires_approval(approvals)(till.pay)(**given)
+
+    assert answer == "paid dana"
+    assert [(action.name, action.args) for action in reviewer.asked] == [("pay", SHOWN)]
+    (paid,) = till.paid
+    assert all(ran is asked for ran, asked in zip(paid, given.values(), strict=True))
+
+
+async def test_an_edited_call_runs_with_what_was_edited_and_the_rest_as_it_was():
+    """What the person changed is built anew to its type; what they left is the same object."""
+    till, given = Till(), a_payment()
+    approvals, _ = scripted(
+        edit({**SHOWN, "sum": {"amount": "7.00", "currency": "CHF"}, "on": "2026-11-21T12:00:00Z"})
+    )
+
+    await requires_approval(approvals)(till.pay)(**given)
+
+    ((to, sum, on, tags),) = till.paid
+    assert (to, sum, on) == (
+        "dana",
+        Money(amount=Decimal("7.00"), currency="CHF"),
+        datetime(2026, 11, 21, 12, tzinfo=UTC),
+    )
+    assert tags is given["tags"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"sum": {"amount": "much"}}, r"pay: sum\.amount: Input should be a valid decimal"),
+        ({"on": "soon"}, "pay: on: Input should be a valid datetime"),
+        ({"cc": "erik"}, "pay: there is no parameter cc"),
+        ({"self": 5}, "pay: there is no parameter self"),
+    ],
+)
+async def test_an_edit_that_does_not_fit_runs_nothing(changed, problem):
+    """What the person typed is checked against the signature before anything runs."""
+    till = Till()
+    approvals, _ = scripted(edit({**SHOWN, **changed}))
+
+    with pytest.raises(DecisionNotAllowedError, match=f"the edit does not fit: {problem}.*; nothing was run"):
+        await requires_approval(approvals)(till.pay)(**a_payment())
+
+    assert till.paid == []
+
+
+async def test_a_rejected_call_raises_and_does_not_run():
+    """The caller learns that it was rejected, why, and by whom."""
+    till = Till()
+    approvals, _ = scripted(reject("Not this month."))
+
+    with pytest.raises(
+        RejectedError, match=r"^pay was rejected and did not run: Not this month\.$"
+    ) as rejected:
+        await requires_approval(approvals)(till.pay)(**a_payment())
+
+    assert till.paid == []
+    assert (rejected.value.tool, rejected.value.reason, rejected.value.decided_by) == (
+        "pay",
+        "Not this month.",
+        REVIEWER,
+    )
+
+
+@pytest.mark.parametrize(
+    ("on_reject", "value"),
+    [
+        (str, "pay was rejected and did not run"),
+        (lambda rejected: None, None),
+        (lambda rejected: rejected.tool, "pay"),
+    ],
+)
+async def test_a_rejection_is_a_value_where_that_is_wanted(on_reject, value):
+    """The sentence goes to a model, or nothing, or whatever the caller makes of it."""
+    till = Till()
+    approvals, _ = scripted(reject())
+
+    assert await requires_approval(approvals, on_reject=on_reject)(till.pay)(**a_payment()) == value
+    assert till.paid == []
+
+
+async def test_an_answer_is_returned_in_the_functions_place():
+    """The person's words are what the caller gets."""
+    till = Till()
+    approvals, _ = scripted(respond("I paid it by hand."))
+
+    assert await requires_approval(approvals)(till.pay)(**a_payment()) == "I paid it by hand."
+    assert till.paid == []
+
+
+def returning(annotation):
+    async def count(n: int):
+        return n
+
+    count.__annotations__["return"] = annotation
+    return count
+
+
+@pytest.mark.parametrize(
+    ("function", "offered"),
+    [
+        (returning(str), ("approve", "edit", "reject", "respond")),
+        (returning(str | None), ("approve", "edit", "reject", "respond")),
+        (returning(int), ("approve", "edit", "reject")),
+        (returning(None), ("approve", "edit", "reject")),
+    ],
+)
+async def test_only_what_the_function_can_take_is_offered(function, offered):
+    """No words where the caller expects a number."""
+    seen = []
+    approvals = InMemoryApprovalClient(lambda _, config: seen.append(config.allowed_decisions) or approve())
+
+    await run(function, {"n": 1}, approvals=approvals)
+
+    assert seen == [offered]
+
+
+async def test_a_function_without_parameters_has_nothing_to_edit():
+    """Edit is not offered where there is nothing to change."""
+    seen = []
+    approvals = InMemoryApprovalClient(lambda _, config: seen.append(config.allowed_decisions) or approve())
+
+    @requires_approval(approvals)
+    async def restart() -> None: ...
+
+    await restart()
+
+    assert seen == [("approve", "reject")]
+
+
+async def test_nobody_in_time_is_a_rejection():
+    """The deadline never runs anything, and says that it was the deadline."""
+    till = Till()
+    approvals, _ = scripted(None, None)
+
+    with pytest.raises(RejectedError, match="did not run: Nobody decided in time") as rejected:
+        await requires_approval(approvals)(till.pay)(**a_payment())
+    assert rejected.value.decided_by == "expired"
+    # A question without Reject ends as an answer: the machine's words are nobody's answer.
+    with pytest.raises(RejectedError, match="did not run: Nobody decided in time"):
+        await requires_approval(approvals, allowed_decisions=["approve", "respond"])(till.pay)(**a_payment())
+    assert till.paid == []
+
+
+async def test_nobody_in_time_is_an_error_of_its_own_where_asked_for():
+    """`on_expiry` means what it means everywhere."""
+    till = Till()
+    approvals, _ = scripted(None)
+
+    with pytest.raises(InterruptExpiredError):
+        await requires_approval(approvals, on_expiry="raise")(till.pay)(**a_payment())
+    assert till.paid == []
+
+
+# --- Arguments ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decision", [approve(), edit({**SHOWN, "to": "erik"})])
+async def test_arguments_that_change_while_people_decide_do_not_run(decision):
+    """What was shown is what runs; a list that grew meanwhile was not shown."""
+    till, given = Till(), a_payment()
+
+    def slow(action, config):
+        given["tags"].append("and more")
+        return decision(action) if callable(decision) else decision
+
+    with pytest.raises(
+        DecisionNotAllowedError, match="the arguments of pay were changed while people decided"
+    ):
+        await requires_approval(InMemoryApprovalClient(slow))(till.pay)(**given)
+
+    assert till.paid == []
+
+
+async def test_arguments_that_do_not_fit_ask_nobody():
+    """A wrong call is the caller's error, as ever, and no question."""
+    till = Till()
+    approvals, reviewer = scripted()
+    pay = requires_approval(approvals)(till.pay)
+
+    with pytest.raises(InvalidRequestError, match="pay: on: Input should be a valid datetime"):
+        await pay(**{**a_payment(), "on": "soon"})
+    with pytest.raises(TypeError, match="missing a required argument: 'tags'"):
+        await pay("dana", a_payment()["sum"], NOON)
+    with pytest.raises(InvalidRequestError, match="pay: tags is missing"):
+        await run(
+            till.pay, {key: value for key, value in SHOWN.items() if key != "tags"}, approvals=approvals
+        )
+    assert (till.paid, reviewer.asked) == ([], [])
+
+
+async def test_a_models_arguments_become_the_functions_types():
+    """`run` takes JSON as a model writes it."""
+    till = Till()
+    approvals, _ = scripted(approve())
+
+    assert await run(till.pay, SHOWN, approvals=approvals) == "paid dana"
+
+    assert till.paid == [tuple(a_payment().values())]
+
+
+async def test_run_offers_what_the_decorator_does():
+    """Decisions, description, condition, value of a rejection and options in one call."""
+    till = Till()
+    approvals, reviewer = scripted(reject("No."))
+
+    answer = await run(
+        till.pay,
+        SHOWN,
+        approvals=approvals,
+        allowed_decisions=["approve", "reject"],
+        description=lambda call: f"Pay {call.args['to']}.",
+        when=lambda call: call.args["to"] == "dana",
+        on_reject=str,
+        channel="C0MONEY",
+    )
+
+    assert answer == "pay was rejected and did not run: No."
+    assert reviewer.asked[0].description == "Pay dana."
+    (interrupt,) = interrupts_of(approvals)
+    assert interrupt.route.channel == "C0MONEY"
+    assert interrupt.request.review_configs[0].allowed_decisions == ("approve", "reject")
+
+
+async def test_run_keeps_the_loop_free_for_a_function_that_blocks():
+    """A plain function runs in a thread of its own."""
+    loops = threading.get_ident()
+    approvals, _ = scripted(approve())
+
+    def where() -> int:
+        return threading.get_ident()
+
+    assert await run(where, {}, approvals=approvals) != loops
+
+
+# --- Who is asked, and when ---------------------------------------------------------------------------------------
+
+
+async def test_a_call_that_is_not_gated_runs_unasked():
+    """Only `False` from `when` lets it; an error asks."""
+    till = Till()
+    approvals, reviewer = scripted(approve())
+    pay = requires_approval(approvals, when=lambda call: call.args["to"] != "dana")(till.pay)
+    careful = requires_approval(approvals, when=lambda call: call.args["sum"]["tax"] > 0)(till.pay)
+
+    assert await pay(**a_payment()) == "paid dana"
+    assert reviewer.asked == []
+    await careful(**a_payment())
+    assert len(reviewer.asked) == 1
+
+
+async def test_a_description_is_text_or_made_from_the_call():
+    """It stands on the card beside the arguments."""
+    till = Till()
+    approvals, reviewer = scripted(approve(), approve())
+
+    await requires_approval(approvals, description="Money leaves.")(till.pay)(**a_payment())
+    await requires_approval(approvals, description=lambda call: f"To {call.args['to']}.")(till.pay)(
+        **a_payment()
+    )
+
+    assert [action.description for action in reviewer.asked] == ["Money leaves.", "To dana."]
+
+
+async def test_options_are_of_the_decorator_or_of_single_calls():
+    """What is said for a call goes before what is said for all; outside of the block all is as before."""
+    till = Till()
+    approvals, _ = scripted(approve(), approve(), approve())
+    pay = requires_approval(approvals, channel="C0MONEY", expires_in=timedelta(minutes=5))(till.pay)
+
+    with asking(context=Context(requested_by="U0NOOR")):
+        with asking(channel="C0OTHER"):
+            await asyncio.create_task(pay(**a_payment()))
+        await pay(**a_payment())
+    await pay(**a_payment())
+
+    asked = interrupts_of(approvals)
+    assert [i.route.channel for i in asked] == ["C0OTHER", "C0MONEY", "C0MONEY"]
+    assert [i.context.requested_by for i in asked] == ["U0NOOR", "U0NOOR", None]
+    assert {i.expires_in for i in asked} == {timedelta(minutes=5)}
+
+
+async def test_every_call_asks_anew():
+    """The same call twice is two questions: one yes is for one run."""
+    till = Till()
+    approvals, _ = scripted(approve(), reject(), approve())
+    pay = requires_approval(approvals, on_reject=str)(till.pay)
+
+    answers = await asyncio.gather(*(pay(**a_payment()) for _ in range(3)))
+
+    assert sorted(answers) == ["paid dana", "paid dana", "pay was rejected and did not run"]
+    assert len(interrupts_of(approvals)) == 3
+
+
+async def test_a_call_with_a_key_finds_the_question_that_was_asked_before():
+    """A program that starts again while people decide asks nobody twice."""
+    till, decided = Till(), asyncio.Event()
+
+    class Slow(InMemoryApprovalClient):
+        async def wait(self, interrupt_id):
+            await decided.wait()
+            return await super().wait(interrupt_id)
+
+        @contextlib.asynccontextmanager
+        async def reviewing(self, interrupt):
+            await self.wait(await self.publish(interrupt))
+            async with super().reviewing(interrupt) as resume:
+                yield resume
+
+    reviewer = ScriptedReviewer([approve()])
+    pay = requires_approval(Slow(reviewer))(till.pay)
+
+    with asking(key="invoice-17"):
+        first = asyncio.create_task(pay(**a_payment()))
+        await asyncio.sleep(0)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        decided.set()
+        assert await pay(**a_payment()) == "paid dana"
+
+    assert (len(till.paid), len(reviewer.asked)) == (1, 1)
+
+
+async def test_a_call_with_a_key_runs_once():
+    """Whoever asks again after it ran is told so, and nothing runs."""
+    till = Till()
+    approvals, _ = scripted(approve())
+
+    assert await run(till.pay, SHOWN, approvals=approvals, key="invoice-17") == "paid dana"
+    with pytest.raises(ConsumedError):
+        await run(till.pay, SHOWN, approvals=approvals, key="invoice-17")
+
+    assert len(till.paid) == 1
+
+
+async def test_functions_that_share_a_key_have_questions_of_their_own():
+    """A key may name a task of several steps."""
+    till = Till()
+    approvals, reviewer = scripted(approve(), approve())
+
+    @requires_approval(approvals)
+    async def announce(text: str) -> None: ...
+
+    with asking(key="job-9"):
+        await requires_approval(approvals)(till.pay)(**a_payment())
+        await announce("done")
+
+    assert [action.name for action in reviewer.asked] == ["pay", "announce"]
+
+
+# --- What the function does with it -------------------------------------------------------------------------------
+
+
+async def test_an_error_of_the_function_reaches_the_caller_and_uses_up_the_approval():
+    """It ran as decided: a second try needs a second yes."""
+    approvals, _ = scripted(approve())
+    tried = []
+
+    async def send(to: str) -> None:
+        tried.append(to)
+        raise ConnectionError("no line")
+
+    with pytest.raises(ConnectionError, match="no line"):
+        await run(send, {"to": "dana"}, approvals=approvals, key="mail-1")
+    with pytest.raises(ConsumedError):
+        await run(send, {"to": "dana"}, approvals=approvals, key="mail-1")
+
+    assert tried == ["dana"]
+
+
+async def test_a_call_that_is_cancelled_as_it_runs_uses_up_the_approval():
+    """Nobody knows how far it came, so it is not run again on the same yes."""
+    approvals, _ = scripted(approve())
+    started = asyncio.Event()
+
+    async def send(to: str) -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    running = asyncio.create_task(run(send, {"to": "dana"}, approvals=approvals, key="mail-1"))
+    await started.wait()
+    running.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    with pytest.raises(ConsumedError):
+        await run(send, {"to": "dana"}, approvals=approvals, key="mail-1")
+
+
+# --- Functions that block -----------------------------------------------------------------------------------------
+
+
+SENDER = ContextVar("sender", default="nobody")
+
+
+def test_a_function_that_blocks_runs_in_the_thread_that_called_it():
+    """Its connections, locals and context are those of its caller."""
+    with blocking(approve(), edit({"to": "erik"}), respond("by hand"), reject("No.")) as (
+        approvals,
+        reviewer,
+    ):
+
+        @requires_approval(approvals)
+        def send(to: str) -> str:
+            return f"{to} from {SENDER.get()} in {threading.get_ident()}"
+
+        SENDER.set("billing")
+        here = threading.get_ident()
+
+        assert send("dana") == f"dana from billing in {here}"
+        assert send("dana") == f"erik from billing in {here}"
+        assert send("dana") == "by hand"
+        with pytest.raises(RejectedError, match="send was rejected and did not run: No"):
+            send(to="dana")
+        assert [action.args for action in reviewer.asked] == [{"to": "dana"}] * 4
+
+
+def test_a_function_that_blocks_may_fail_or_pass_unasked():
+    """Its errors reach the caller; what is not gated asks nobody."""
+    with blocking(approve()) as (approvals, reviewer):
+
+        @requires_approval(approvals, when=lambda call: call.args["n"] > 1)
+        def half(n: int) -> float:
+            return 1 / (n - 2)
+
+        assert half(1) == -1
+        with pytest.raises(ZeroDivisionError), asking(key="once"):
+            half(2)
+        with pytest.raises(ConsumedError), asking(key="once"):
+            half(2)
+        assert len(reviewer.asked) == 1
+
+
+def test_a_function_that_blocks_refuses_to_stop_a_loop():
+    """Called where a loop runs it would stop everything, on the client's own loop for ever: it says what to do instead."""
+    with blocking(approve()) as (approvals, reviewer):
+
+        @requires_approval(approvals)
+        def send(to: str) -> str:
+            return f"sent to {to}"
+
+        async def careless():
+            send("dana")
+
+        async def careful():
+            return await asyncio.to_thread(send, "dana")
+
+        for drive in (asyncio.run, approvals.run):
+            with pytest.raises(
+                InvalidRequestError, match=r"send would block the running event loop.*asyncio\.to_thread"
+            ):
+                drive(careless())
+        assert reviewer.asked == []
+        assert asyncio.run(careful()) == "sent to dana"
+
+
+# --- Decorating ---------------------------------------------------------------------------------------------------
+
+
+def test_a_gated_function_looks_like_the_function():
+    """Frameworks read its name, its documentation, its parameters, and whether it is awaited."""
+    approvals, _ = scripted()
+    gated = requires_approval(approvals)(Till.pay)
+
+    assert (gated.__name__, gated.__doc__, gated.__module__) == ("pay", "Pay somebody.", __name__)
+    assert inspect.signature(gated) == inspect.signature(Till.pay)
+    assert inspect.iscoroutinefunction(gated)
+
+
+async def test_methods_are_gated_without_showing_their_object():
+    """`self` and `cls` say on what a method works; a static method has neither."""
+    approvals, reviewer = scripted(approve(), approve(), edit({"to": "mira"}))
+
+    class Office:
+        @requires_approval(approvals)
+        async def send(self, to: str) -> str:
+            return f"{type(self).__name__} to {to}"
+
+        @classmethod
+        @requires_approval(approvals)
+        async def of(cls, to: str) -> str:
+            return f"{cls.__name__} of {to}"
+
+        @staticmethod
+        @requires_approval(approvals)
+        async def post(to: str) -> str:
+            return f"post to {to}"
+
+    assert await Office().send("dana") == "Office to dana"
+    assert await Office.of("erik") == "Office of erik"
+    assert await Office.post("dana") == "post to mira"
+    assert [action.args for action in reviewer.asked] == [{"to": "dana"}, {"to": "erik"}, {"to": "dana"}]
+
+
+async def test_a_partial_shows_what_is_left_to_give():
+    """What a program has fixed is not asked about."""
+    till = Till()
+    approvals, reviewer = scripted(approve())
+
+    await requires_approval(approvals)(partial(till.pay, "dana"))(
+        **{k: v for k, v in a_payment().items() if k != "to"}
+    )
+
+    assert "to" not in reviewer.asked[0].args
+    assert till.paid[0][0] == "dana"
+
+
+async def _async(to: str) -> int:
+    return 5
+
+
+def _plain(to: str) -> None: ...
+
+
+async def _stream(to: str):
+    yield to
+
+
+MISTAKES = [
+    (_stream, {}, "_stream is a generator"),
+    (_plain, {}, "_plain blocks while people decide: give requires_approval a SyncApprovalClient, or make it asynchronous"),
+    (_async, {"allowed_decisions": ["aprove"]}, "did you mean 'approve'"),
+    (_async, {"allowed_decisions": []}, "the list is empty"),
+    (_async, {"allowed_decisions": ["respond"]}, "'respond' cannot be carried out here; there are approve, edit, reject"),
+    (_async, {"when": True}, "when: True is no plain callable"),
+    (_async, {"description": 5}, "description: 5 is neither text"),
+    (_async, {"on_reject": "no"}, "_async: on_reject: 'no' is no plain callable; pass one that is given the RejectedError"),
+    (_async, {"on_reject": _async}, "on_reject: .* is no plain callable"),
+    (_async, {"chanel": "C0MONEY"}, "chanel: no such option; there are channel, thread_ts, context, expires_in, on_expiry"),
+    (_async, {"key": "always the same"}, "key: no such option"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "problem"), MISTAKES, ids=[problem for *_, problem in MISTAKES]
+)
+def test_a_mistake_is_told_where_it_decorates(function, given, problem):
+    """Before any call, with the cure."""
+    approvals, _ = scripted()
+
+    with pytest.raises(InvalidRequestError, match=problem):
+        requires_approval(approvals, **given)(function)
+
+
+def test_an_asynchronous_function_needs_the_asynchronous_client():
+    """The two are told apart where it decorates."""
+    approvals = SyncApprovalClient(scripted()[0])
+
+    with pytest.raises(
+        InvalidRequestError, match="_async is asynchronous: give requires_approval an ApprovalClient"
+    ):
+        requires_approval(approvals)(_async)
+    approvals._loop.close()
+
+
+@pytest.mark.parametrize("given", [{"chanel": "C0MONEY"}, {"key": ""}, {"key": None}, {"key": 5}])
+async def test_a_mistake_in_the_options_of_a_call_asks_nobody(given):
+    """An empty key would name every call."""
+    approvals, reviewer = scripted()
+
+    with pytest.raises(InvalidRequestError, match=r"no such option|names no call"), asking(**given):
+        pass
+    with pytest.raises(InvalidRequestError, match=r"no such option|names no call"):
+        await run(_plain, {"to": "dana"}, approvals=approvals, **given)
+    assert reviewer.asked == []
+
+
+# --- By hand ------------------------------------------------------------------------------------------------------
+
+
+async def test_the_converters_work_by_themselves():
+    """Whoever drives the question themselves asks with one and goes on with the other."""
+    till = Till()
+    call = Call.of(till.pay, a_payment())
+    request = to_request(call, Policy({"pay": {"allowed_decisions": ["approve", "edit"]}}))
+    approvals, _ = scripted(edit({**SHOWN, "to": "erik"}))
+
+    resume = await approvals.review(request)
+
+    assert request.review_configs[0].args_schema == call.inputs.schema
+    assert await to_resume(resume, call)() == "paid erik"
+    assert to_request(call, Policy({})) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": "decided", "decisions": []},
+        {"status": "decided", "decisions": [{"type": "approve"}, {"type": "approve"}]},
+        {"status": "withdrawn", "decisions": [{"type": "approve"}]},
+        {"status": "refused", "decisions": [None]},
+        {"status": "expired", "decisions": [None]},
+        {"status": "decided", "decisions": [{"type": "approve_later"}]},
+    ],
+)
+def test_what_is_no_answer_runs_nothing(answer):
+    """Doubt never runs a function."""
+    resume = Resume(interrupt_id="test.1", records=[None] * len(answer["decisions"]), **answer)
+
+    with pytest.raises(DecisionNotAllowedError, match="nothing was run"):
+        to_resume(resume, Call.of(_plain, {"to": "dana"}))

@@ -1,0 +1,927 @@
+"""SpoonAI's stock agent: what is held, who decides, what runs and what the model hears."""
+
+# ruff: noqa: E402  # where SpoonAI is not installed there is nothing to import
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from tests.support.lanes import require_spoonai
+
+require_spoonai()
+
+from spoon_ai.agents import Command, SpoonReactAI, ToolCallAgent
+from spoon_ai.agents.spoon_react_mcp import SpoonReactMCP
+from spoon_ai.agents.subagents import (
+    SubAgentMiddleware,
+    SubAgentSpec,
+    add_subagent_support,
+)
+from spoon_ai.middleware.base import AgentMiddleware, ToolCallRequest
+from spoon_ai.schema import AgentState
+from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInput, HITLInterrupt
+from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
+
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.errors import (
+    ConsumedError,
+    DecisionNotAllowedError,
+    InterruptExpiredError,
+    InvalidRequestError,
+)
+from agent_adapter.integrations.spoon import (
+    HumanInTheLoopMiddleware,
+    create_hitl_middleware,
+    run,
+    to_request,
+    to_resume,
+)
+from agent_adapter.testing import (
+    InMemoryApprovalClient,
+    ScriptedReviewer,
+    approve,
+    edit,
+    reject,
+    respond,
+)
+from tests.agent_adapter.integrations.spoon_office import DONE, GATED, MAIL, SCHEMAS, TURN, Office, says, told
+from tests.conftest import until
+
+REJECTED = "This call was rejected and did not run"
+FAILED = "Error executing tool {}: "
+
+
+@pytest.fixture
+def office():
+    return Office()
+
+
+def people(answers):
+    """Approvals by a scripted reviewer, who is `approvals.reviewer`."""
+    return InMemoryApprovalClient(ScriptedReviewer(answers))
+
+
+EVERYBODY_APPROVES = {"send_email": approve(), "delete_file": approve()}
+
+
+# --- What is held, and what runs -----------------------------------------------------------------------------------
+
+
+async def test_a_turn_is_one_question_and_runs_as_it_was_decided(office):
+    """An edit runs with the person's arguments, a rejection with none, and what is not gated runs by itself."""
+    approvals = people(
+        {"send_email": edit({"to": "b@x.com", "subject": "Hi"}), "delete_file": reject("Keep it.")}
+    )
+    agent = office.agent(TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, approvals=approvals)])
+
+    assert await agent.run("go") == "done"
+
+    assert office.ran == [
+        ("send_email", {"to": "b@x.com", "subject": "Hi"}),
+        ("read_file", {"path": "notes.txt"}),
+    ]
+    (record,) = approvals._kept.values()
+    assert [(a.name, a.args) for a in record.interrupt.request.action_requests] == [
+        ("send_email", MAIL),
+        ("delete_file", {"path": "report.txt"}),
+    ]
+    assert [c.args_schema for c in record.interrupt.request.review_configs] == [
+        SCHEMAS["send_email"],
+        SCHEMAS["delete_file"],
+    ]
+    heard = told(agent)
+    assert heard["call_1"] == (
+        'A reviewer changed this call. What ran: send_email({"to":"b@x.com","subject":"Hi"}).\n\n'
+        "Observed output of cmd send_email execution: send_email was done"
+    )
+    assert heard["call_2"] == "Observed output of cmd read_file execution: read_file was done"
+    assert heard["call_3"] == f"{FAILED.format('delete_file')}{REJECTED}: Keep it."
+
+
+@pytest.mark.parametrize(
+    ("decision", "ran", "heard"),
+    [
+        (approve(), [MAIL], "Observed output of cmd send_email execution: send_email was done"),
+        (reject("Not today."), [], f"{FAILED.format('send_email')}{REJECTED}: Not today."),
+        (reject(), [], f"{FAILED.format('send_email')}{REJECTED}."),
+        (respond("I have sent it myself."), [], "I have sent it myself."),
+        (None, [], f"{FAILED.format('send_email')}{REJECTED}: Nobody decided in time."),
+    ],
+    ids=["approve", "reject", "reject without words", "respond", "nobody decides"],
+)
+async def test_the_model_hears_what_was_decided(office, decision, ran, heard):
+    """The tool's own output, the reviewer's reason or the reviewer's answer, without additions."""
+    agent = office.agent(says(("send_email", MAIL)), DONE)
+
+    await run(agent, "go", approvals=people({"send_email": decision}), interrupt_on={"send_email": True})
+
+    assert [args for _, args in office.ran] == ran
+    assert told(agent) == {"call_1": heard}
+
+
+async def test_only_gated_calls_are_asked_about(office):
+    """`False`, a tool left out and a `when` that says no let a call run."""
+    approvals = people({"send_email": approve()})
+    turn = says(
+        ("send_email", MAIL), ("send_email", {**MAIL, "to": "me@x.com"}), ("read_file", {"path": "x"})
+    )
+    gated = {
+        "send_email": {"when": lambda call: not call.args["to"].startswith("me@")},
+        "delete_file": False,
+    }
+
+    await run(office.agent(turn, DONE), "go", approvals=approvals, interrupt_on=gated)
+
+    assert [action.id for action in approvals.reviewer.asked] == ["call_1"]
+    assert office.names() == ["send_email", "send_email", "read_file"]
+
+
+async def test_a_turn_without_gated_calls_asks_nobody(office):
+    """Nothing is published."""
+    approvals = people({})
+
+    await run(
+        office.agent(says(("read_file", {"path": "x"})), DONE), "go", approvals=approvals, interrupt_on=GATED
+    )
+
+    assert approvals._kept == {}
+    assert office.names() == ["read_file"]
+
+
+async def test_a_call_id_that_comes_again_in_a_later_turn_is_asked_anew(office):
+    """Model servers number calls from one in every reply."""
+    turn = says(("send_email", MAIL))
+    approvals = people({"send_email": [approve(), reject("Once is enough.")]})
+    agent = office.agent(turn, turn, DONE)
+
+    await run(agent, "go", approvals=approvals, interrupt_on=GATED)
+
+    assert office.names() == ["send_email"]
+    assert len(approvals._kept) == 2
+
+
+async def test_a_description_is_asked_of_the_users_function(office):
+    """With the call, the agent's state and the runtime, as SpoonAI documents it."""
+    given = []
+
+    def describe(tool_call, state, runtime):
+        given.append((tool_call, state, runtime.agent_name))
+        return f"This deletes {tool_call['args'].pop('path')}."
+
+    approvals = people({"delete_file": approve()})
+    gated = {
+        "delete_file": {"allowed_decisions": [ApprovalDecision.APPROVE, "reject"], "description": describe}
+    }
+
+    await run(
+        office.agent(says(("delete_file", {"path": "a.txt"})), DONE),
+        "go",
+        approvals=approvals,
+        interrupt_on=gated,
+    )
+
+    assert [call["name"] for call, *_ in given] == ["delete_file"]
+    assert given[0][1:] == ({}, "toolcall")
+    (asked,) = approvals.reviewer.asked
+    assert asked.description == "This deletes a.txt."
+    assert office.ran == [("delete_file", {"path": "a.txt"})]
+
+
+# --- Nothing undecided runs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ('{"path": "a', "args: not JSON at line 1"),
+        ('["a"]', "args: arguments must be a JSON object, not list"),
+        ('{"path": "a", "path": "b"}', "args: key 'path' stands twice"),
+        ('{"path": NaN}', "NaN"),
+    ],
+)
+async def test_arguments_that_cannot_be_shown_do_not_run(office, arguments, why):
+    """SpoonAI would run the tool without arguments; the model hears what is wrong, and the other calls are asked about."""
+    turn = says(("delete_file", arguments), ("send_email", MAIL))
+    approvals = people(EVERYBODY_APPROVES)
+    agent = office.agent(turn, DONE)
+
+    await run(agent, "go", approvals=approvals, interrupt_on=GATED)
+
+    assert office.names() == ["send_email"]
+    assert [action.name for action in approvals.reviewer.asked] == ["send_email"]
+    assert told(agent)["call_1"].startswith(f"{FAILED.format('delete_file')}This call did not run: ")
+    assert why in told(agent)["call_1"]
+
+
+async def test_a_call_without_arguments_is_shown_as_one(office):
+    """Model servers send empty text for no arguments."""
+    approvals = people({"delete_file": reject()})
+
+    await run(office.agent(says(("delete_file", " ")), DONE), "go", approvals=approvals, interrupt_on=GATED)
+
+    assert [action.args for action in approvals.reviewer.asked] == [{}]
+
+
+async def test_two_calls_of_one_turn_with_one_id_do_not_run(office):
+    """Nobody could tell which of them was decided."""
+    turn = says(
+        ("send_email", MAIL),
+        ("delete_file", {"path": "x"}),
+        ("read_file", {"path": "y"}),
+        ids=["c", "c", "c"],
+    )
+    agent = office.agent(turn, DONE)
+
+    await run(agent, "go", approvals=people(EVERYBODY_APPROVES), interrupt_on=GATED)
+
+    assert office.names() == ["read_file"]
+    texts = [m.content for m in agent.memory.get_messages() if m.role == "tool"]
+    assert texts[0].endswith(
+        "This call did not run: 2 calls of this turn have the id 'c'; each needs its own"
+    )
+
+
+class Outside(AgentMiddleware):
+    """Stands before the gate and does something to each call on its way in."""
+
+    def __init__(self, do):
+        super().__init__()
+        self.do = do
+
+    async def awrap_tool_call(self, request, handler):
+        return await self.do(request, handler)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"arguments": {"path": "/"}}, {"arguments": {"path": object()}}, {"tool_name": "send_email"}],
+    ids=["arguments", "no JSON", "tool"],
+)
+async def test_a_call_that_was_changed_after_it_was_shown_does_not_run(office, changed):
+    """What was shown is what runs."""
+
+    async def change(request, handler):
+        for name, value in changed.items():
+            setattr(request, name, value)
+        return await handler(request)
+
+    gate = HumanInTheLoopMiddleware(GATED, approvals=people(EVERYBODY_APPROVES))
+    agent = office.agent(says(("delete_file", {"path": "a.txt"})), DONE, middleware=[Outside(change), gate])
+
+    await agent.run("go")
+
+    assert office.ran == []
+    assert told(agent)["call_1"].endswith("This call did not run: it was changed after it was shown")
+
+
+async def test_one_decision_runs_one_call(office):
+    """Whoever tries again needs another decision."""
+
+    async def twice(request, handler):
+        await handler(request)
+        return await handler(request)
+
+    gate = HumanInTheLoopMiddleware(GATED, approvals=people(EVERYBODY_APPROVES))
+    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[Outside(twice), gate])
+
+    await agent.run("go")
+
+    assert office.names() == ["send_email"]
+    assert told(agent)["call_1"].endswith("nobody was asked about it, or it has run before")
+
+
+async def test_a_call_that_no_model_made_does_not_run(office):
+    """A program that hands the agent a call goes past the model, not past people."""
+    gate = HumanInTheLoopMiddleware(GATED, approvals=people(EVERYBODY_APPROVES))
+    agent = office.agent(DONE, middleware=[gate])
+    (call, *_) = says(("delete_file", {"path": "a.txt"})).tool_calls
+
+    with pytest.raises(Exception, match="This call did not run: nobody was asked about it"):
+        await agent.execute_tool(call)
+
+    assert office.ran == []
+
+
+def test_a_call_that_cannot_wait_does_not_run():
+    """SpoonAI's middleware has a synchronous side, which its agents do not use."""
+    gate = HumanInTheLoopMiddleware(GATED, approvals=people(EVERYBODY_APPROVES))
+
+    def request(name):
+        return ToolCallRequest(tool_name=name, arguments={}, tool_call_id="call_1")
+
+    assert gate.wrap_tool_call(request("delete_file"), lambda _: "ran").error.startswith(
+        "This call did not run"
+    )
+    assert gate.wrap_tool_call(request("read_file"), lambda _: "ran") == "ran"
+
+
+async def test_a_name_that_the_agent_maps_to_a_gated_tool_is_gated(office):
+    """Agents with MCP run a call of `proxy_delete_file` as `delete_file`."""
+    approvals = people({"delete_file": [reject("No."), approve()]})
+    turn = says(("proxy_delete_file", {"path": "a.txt"}))
+    agent = office.agent(turn, turn, DONE, kind=SpoonReactMCP)
+
+    await run(agent, "go", approvals=approvals, interrupt_on=GATED)
+
+    assert [action.name for action in approvals.reviewer.asked] == ["delete_file", "delete_file"]
+    assert office.names() == ["delete_file"]
+
+
+async def test_without_an_answer_the_run_ends_and_nothing_runs(office):
+    """Where the question should end in an error, the run does."""
+    agent = office.agent(TURN, DONE)
+
+    with pytest.raises(InterruptExpiredError):
+        await run(
+            agent, "go", approvals=people({"send_email": None, "delete_file": approve()}),
+            interrupt_on=GATED, on_expiry="raise",
+        )  # fmt: skip
+
+    assert office.ran == []
+    assert told(agent) == {}
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        ({"to": 5, "subject": "Hi"}, r"does not fit its tool: \$.to: 5 is not of type 'string'"),
+        ({"to": "b@x.com"}, "'subject' is a required property"),
+        ({**MAIL, "bcc": "c@x.com"}, "Additional properties are not allowed"),
+    ],
+)
+async def test_an_edit_that_does_not_fit_the_tool_ends_the_run(office, args, why):
+    """The bot checks the form; the agent checks again."""
+    with pytest.raises(DecisionNotAllowedError, match=why):
+        await run(
+            office.agent(says(("send_email", MAIL)), DONE),
+            "go",
+            approvals=people({"send_email": edit(args)}),
+            interrupt_on=GATED,
+        )
+
+    assert office.ran == []
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "text"},
+        {"$ref": "http://127.0.0.1:9/schema.json"},
+        {"properties": {"to": {"pattern": "("}}},
+        {"$ref": "#"},
+    ],
+    ids=["wrong", "elsewhere", "pattern", "in circles"],
+)
+async def test_an_edit_that_cannot_be_checked_ends_the_run(office, schema):
+    """No schema is fetched, and none that is broken is passed over."""
+    gated = {"send_email": {"args_schema": schema}}
+
+    with pytest.raises(DecisionNotAllowedError, match="the edited send_email cannot be checked"):
+        await run(
+            office.agent(says(("send_email", MAIL)), DONE),
+            "go",
+            approvals=people({"send_email": edit(MAIL)}),
+            interrupt_on=gated,
+        )
+
+    assert office.ran == []
+
+
+# --- How long a step may take --------------------------------------------------------------------------------------
+
+
+def slowly(answer):
+    """A callback that takes longer than a tenth of a second."""
+
+    async def decide(_request):
+        await asyncio.sleep(0.3)
+        return answer
+
+    return decide
+
+
+async def test_a_person_may_be_slower_than_a_step(office):
+    """SpoonAI would cancel the step and end the run without a word."""
+    gate = HumanInTheLoopMiddleware(GATED, slowly("approve"))
+    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate])
+    agent._default_timeout = 0.1
+
+    assert await agent.run("go") == "done"
+
+    assert office.names() == ["send_email"]
+    assert agent._default_timeout == 0.1
+
+
+async def test_the_steps_of_a_run_that_failed_have_their_usual_limit_again(office):
+    """Also when nobody decided."""
+    agent = office.agent(TURN, DONE)
+    usual = agent._default_timeout
+
+    with pytest.raises(InterruptExpiredError):
+        await run(
+            agent,
+            "go",
+            approvals=people({"send_email": None, "delete_file": None}),
+            interrupt_on=GATED,
+            on_expiry="raise",
+        )
+
+    assert agent._default_timeout == usual
+
+
+async def test_a_step_may_take_as_long_as_the_question_stands(office):
+    """No longer: a tool that hangs is still cut off."""
+    limits = []
+
+    async def look(request, handler):
+        limits.append(request.runtime._agent_instance._default_timeout)
+        return await handler(request)
+
+    approvals = people(EVERYBODY_APPROVES)
+    gate = HumanInTheLoopMiddleware(GATED, approvals=approvals, expires_in=timedelta(hours=2))
+    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[Outside(look), gate])
+
+    await agent.run("go")
+
+    assert limits == [30 + timedelta(hours=2, minutes=5).total_seconds()]
+
+
+# --- A callback decides --------------------------------------------------------------------------------------------
+
+
+def at_once(answer):
+    return lambda _request: answer
+
+
+@pytest.mark.parametrize("speed", [at_once, slowly], ids=["plain", "asynchronous"])
+@pytest.mark.parametrize(
+    ("answer", "ran", "heard"),
+    [
+        (ApprovalDecision.APPROVE, MAIL, "send_email was done"),
+        ("approve", MAIL, "send_email was done"),
+        ("REJECT", None, f"{REJECTED}."),
+        (ApprovalDecision.REJECT, None, f"{REJECTED}."),
+        (
+            ApprovalResponse(ApprovalDecision.EDIT, {"to": "c@x.com", "subject": "Hi"}),
+            {"to": "c@x.com", "subject": "Hi"},
+            "send_email was done",
+        ),
+        (
+            ApprovalResponse(ApprovalDecision.EDIT, {"to": 5, "subject": "Hi"}),
+            None,
+            "the edited send_email does not fit its tool: $.to: 5 is not of type 'string'; nothing was run",
+        ),
+        ("edit", None, "is no decision"),
+        ("maybe", None, "Invalid approval decision string: maybe"),
+        (None, None, "Invalid approval decision type"),
+        (True, None, "Invalid approval decision type"),
+    ],
+)
+async def test_a_callback_answers_as_spoonai_documents(office, speed, answer, ran, heard):
+    """With a decision, its name or a response; whatever else it gives, the call does not run."""
+    agent = office.agent(
+        says(("send_email", MAIL)), DONE, middleware=[HumanInTheLoopMiddleware(GATED, speed(answer))]
+    )
+
+    await agent.run("go")
+
+    assert office.ran == ([("send_email", ran)] if ran else [])
+    assert heard in told(agent)["call_1"]
+
+
+async def test_a_callback_is_asked_about_each_gated_call(office):
+    """With SpoonAI's request; what it does to it changes nothing."""
+    asked = []
+
+    def decide(request):
+        asked.append((request.tool_name, dict(request.arguments), request.tool_call_id))
+        request.arguments.clear()
+        return "approve"
+
+    agent = office.agent(TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, decide)])
+
+    await agent.run("go")
+
+    assert asked == [("send_email", MAIL, "call_1"), ("delete_file", {"path": "report.txt"}, "call_3")]
+    assert [args for _, args in office.ran] == [MAIL, {"path": "notes.txt"}, {"path": "report.txt"}]
+
+
+async def test_a_callback_that_fails_is_no_approval(office):
+    """The model hears the error; the other calls are decided for themselves."""
+
+    def decide(request):
+        if request.tool_name == "send_email":
+            raise RuntimeError("the terminal is gone")
+        return "approve"
+
+    agent = office.agent(TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, decide)])
+
+    await agent.run("go")
+
+    assert office.names() == ["read_file", "delete_file"]
+    assert "This call did not run: approval_callback: the terminal is gone" in told(agent)["call_1"]
+
+
+async def test_a_callback_may_only_decide_what_is_allowed(office):
+    """An edit of a tool that allows none does not run."""
+    turn = says(("delete_file", {"path": "a"}))
+    answer = ApprovalResponse(ApprovalDecision.EDIT, {"path": "b"})
+    agent = office.agent(turn, DONE, middleware=[HumanInTheLoopMiddleware(GATED, at_once(answer))])
+
+    await agent.run("go")
+
+    assert office.ran == []
+    assert "edit is not one of approve, reject" in told(agent)["call_1"]
+
+
+async def test_a_callback_that_takes_too_long_is_no_approval(office):
+    """It has `expires_in`."""
+    gate = HumanInTheLoopMiddleware(GATED, slowly("approve"), expires_in=timedelta(milliseconds=1))
+    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate])
+
+    await agent.run("go")
+
+    assert office.ran == []
+    assert told(agent)["call_1"].endswith("This call did not run: Nobody decided in time.")
+
+
+# --- Whoever drives the agent decides ------------------------------------------------------------------------------
+
+
+async def paused(agent):
+    with pytest.raises(HITLInterrupt) as raised:
+        await agent.run("go")
+    return raised.value.interrupt_info
+
+
+async def test_a_run_without_reviewer_pauses_and_goes_on_with_the_calls_that_were_shown(office):
+    """The model is not asked again: it might say something else."""
+    gate = HumanInTheLoopMiddleware(GATED)
+    agent = office.agent(TURN, DONE, middleware=[gate])
+    approvals = people({"send_email": edit({**MAIL, "to": "b@x.com"}), "delete_file": reject("Keep it.")})
+
+    pause = await paused(agent)
+    assert office.ran == []
+    resume = await approvals.review(to_request(pause, tools=office.tools))
+    gate.set_resume_data(to_resume(resume, pause))
+
+    assert await agent.run() == "done"
+    assert office.ran == [("send_email", {**MAIL, "to": "b@x.com"}), ("read_file", {"path": "notes.txt"})]
+    assert told(agent)["call_3"].endswith(": Keep it.")
+    assert agent.llm.asked == 2
+
+
+async def test_the_pause_and_its_answer_are_in_spoonais_words():
+    """Ids of the calls, descriptions in the review configs, bare arguments and a reason."""
+    office, gate = Office(), HumanInTheLoopMiddleware(
+        {"send_email": True, "delete_file": {"allowed_decisions": ["approve", "reject"], "description": "Gone."}}
+    )  # fmt: skip
+    pause = (await paused(office.agent(TURN, DONE, middleware=[gate]))).to_dict()
+
+    assert pause["value"] == {
+        "action_requests": [
+            {"name": "send_email", "args": MAIL, "id": "call_1"},
+            {"name": "delete_file", "args": {"path": "report.txt"}, "id": "call_3"},
+        ],
+        "review_configs": [
+            {
+                "action_name": "send_email",
+                "action_id": "call_1",
+                "allowed_decisions": ["approve", "edit", "reject"],
+            },
+            {
+                "action_name": "delete_file",
+                "action_id": "call_3",
+                "allowed_decisions": ["approve", "reject"],
+                "description": "Gone.",
+            },
+        ],
+    }
+    request = to_request(pause)
+    assert [(a.name, a.id, a.description) for a in request.action_requests] == [
+        ("send_email", "call_1", None),
+        ("delete_file", "call_3", "Gone."),
+    ]
+    assert to_request(pause["value"]) == request
+    resume = await people({"send_email": edit({"to": "b@x.com"}), "delete_file": reject("No.")}).review(
+        request
+    )
+    assert to_resume(resume, pause) == Command(
+        resume={
+            "decisions": [{"type": "edit", "args": {"to": "b@x.com"}}, {"type": "reject", "reason": "No."}]
+        }
+    )
+
+
+GOOD = [{"type": "approve"}, {"type": "reject", "reason": "No."}]
+
+
+@pytest.mark.parametrize(
+    ("resume", "why"),
+    [
+        ({"decisions": GOOD[:1]}, "1 decisions for 2 actions"),
+        ({"decisions": [*GOOD, {"type": "approve"}]}, "3 decisions for 2 actions"),
+        ({"decisions": [{"type": "run"}, GOOD[1]]}, "is no decision"),
+        ({"decisions": [{}, GOOD[1]]}, "is no decision"),
+        ({"decisions": [None, GOOD[1]]}, "is no decision"),
+        ({"decisions": [{"type": "edit"}, GOOD[1]]}, "is no decision"),
+        ({"decisions": [{"type": "edit", "edited_action": {"name": "send_email", "args": {}}}, GOOD[1]]}, "is no decision"),
+        ({"decisions": [{"type": "edit", "args": {"to": 5}}, GOOD[1]]}, "does not fit its tool"),
+        ({"decisions": [GOOD[0], {"type": "edit", "args": {"path": "b"}}]}, "edit is not one of approve, reject"),
+        ({"decisions": [{"type": "respond", "message": "hello"}, GOOD[1]]}, "is no decision"),
+        ({"decisions": "approve"}, "there are no decisions in it"),
+        ({}, "there are no decisions in it"),
+        (Command(), "there are no decisions in it"),
+    ],
+)  # fmt: skip
+async def test_an_answer_that_does_not_fit_leaves_the_run_paused(office, resume, why):
+    """SpoonAI's own middleware would take most of these for approvals."""
+    gate = HumanInTheLoopMiddleware(GATED)
+    agent = office.agent(TURN, DONE, middleware=[gate])
+    await paused(agent)
+
+    with pytest.raises((DecisionNotAllowedError, InvalidRequestError), match=why):
+        gate.set_resume_data(resume)
+
+    assert office.ran == []
+    gate.set_resume_data({"decisions": [DecisionInput(type="approve"), DecisionInput(type="reject")]})
+    assert await agent.run() == "done"
+    assert office.names() == ["send_email", "read_file"]
+
+
+async def test_a_paused_run_that_gets_no_answer_asks_the_model_anew(office):
+    """And pauses anew: the old calls are gone."""
+    gate = HumanInTheLoopMiddleware(GATED)
+    agent = office.agent(TURN, says(("delete_file", {"path": "b.txt"})), DONE, middleware=[gate])
+    await paused(agent)
+
+    pause = await paused(agent)
+    gate.set_resume_data({"decisions": [{"type": "approve"}]})
+    await agent.run()
+
+    assert [action.name for action in pause.value.action_requests] == ["delete_file"]
+    assert office.ran == [("delete_file", {"path": "b.txt"})]
+
+
+async def test_an_answer_is_taken_once(office):
+    """The next pause needs its own."""
+    gate = HumanInTheLoopMiddleware(GATED)
+    agent = office.agent(says(("send_email", MAIL)), says(("send_email", MAIL)), DONE, middleware=[gate])
+    await paused(agent)
+    gate.set_resume_data({"decisions": [{"type": "approve"}]})
+
+    with pytest.raises(HITLInterrupt):
+        await agent.run()
+
+    assert office.names() == ["send_email"]
+
+
+async def test_an_answer_that_comes_twice_is_refused(office):
+    """The first one stands."""
+    gate = HumanInTheLoopMiddleware(GATED)
+    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate])
+    await paused(agent)
+    gate.set_resume_data({"decisions": [{"type": "reject"}]})
+
+    with pytest.raises(InvalidRequestError, match="0 runs wait for an answer here"):
+        gate.set_resume_data({"decisions": [{"type": "approve"}]})
+
+    await agent.run()
+    assert office.ran == []
+
+
+async def test_an_answer_without_its_pause_is_refused(office):
+    """None is waited for, or it is not clear which is meant."""
+    gate = HumanInTheLoopMiddleware(GATED)
+    with pytest.raises(InvalidRequestError, match="0 runs wait for an answer here"):
+        gate.set_resume_data({"decisions": GOOD})
+
+    one, other = (office.agent(TURN, DONE, middleware=[gate]) for _ in range(2))
+    await paused(one)
+    await paused(other)
+
+    with pytest.raises(InvalidRequestError, match="2 runs wait for an answer here"):
+        gate.set_resume_data({"decisions": GOOD})
+
+
+@pytest.mark.parametrize(
+    ("pause", "why"),
+    [
+        ({"value": {"action_requests": []}}, "pause.action_requests"),
+        ({"value": "hello"}, "pause"),
+        ("hello", "pause"),
+    ],
+)
+def test_what_is_no_pause_is_refused(pause, why):
+    """With the place."""
+    with pytest.raises(InvalidRequestError, match=why):
+        to_request(pause)
+
+
+async def test_an_answer_that_leaves_something_open_is_not_handed_back(office):
+    """A withdrawn question has no decisions to resume with."""
+    pause = await paused(office.agent(TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED)]))
+    resume = Resume(interrupt_id="test.x", status="withdrawn", decisions=(None, None), records=(None, None))
+
+    with pytest.raises(DecisionNotAllowedError, match=r"decision 1 \(send_email\) was left open"):
+        to_resume(resume, pause)
+
+
+# --- Agents, subagents and policies ----------------------------------------------------------------------------------
+
+
+async def test_agents_that_share_a_middleware_are_asked_apart(office):
+    """What is decided for one does not run in the other."""
+    gate = HumanInTheLoopMiddleware(GATED, approvals=people({"send_email": [approve(), reject()]}))
+    one, other = (office.agent(says(("send_email", MAIL)), DONE, middleware=[gate]) for _ in range(2))
+
+    await asyncio.gather(one.run("go"), other.run("go"))
+
+    assert office.names() == ["send_email"]
+    assert [REJECTED in told(agent)["call_1"] for agent in (one, other)] == [False, True]
+
+
+@pytest.mark.parametrize("kind", [ToolCallAgent, SpoonReactAI])
+@pytest.mark.parametrize("whose", [Stock, HumanInTheLoopMiddleware])
+async def test_run_takes_the_place_of_the_agents_own_middleware(office, kind, whose):
+    """What its `interrupt_on` names is held, for this run, and only the others are asked; the agent stays as it was."""
+    approvals, nobody = people({"delete_file": reject("Keep it.")}), people({})
+    own = (
+        Stock({"delete_file": True})
+        if whose is Stock
+        else HumanInTheLoopMiddleware({"delete_file": True}, approvals=nobody)
+    )
+    agent = office.agent(says(("delete_file", {"path": "a"})), DONE, middleware=[own], kind=kind)
+    pipeline = agent._middleware_pipeline
+
+    await run(agent, "go", approvals=approvals)
+
+    assert office.ran == []
+    assert (len(approvals._kept), nobody._kept) == (1, {})
+    assert agent._middleware_pipeline is pipeline
+
+
+async def test_run_hands_its_options_to_the_agent(office):
+    """`thinking` reaches the model."""
+    given = []
+
+    class Curious(type(office.agent(DONE).llm)):
+        async def ask_tool(self, **kwargs):
+            given.append(kwargs.get("thinking"))
+            return await super().ask_tool(**kwargs)
+
+    agent = office.agent(DONE)
+    agent.llm = Curious(DONE)
+
+    await run(agent, "go", approvals=people({}), interrupt_on=GATED, options={"thinking": True})
+
+    assert given == [True]
+
+
+async def test_run_refuses_what_it_cannot_hold(office):
+    """Before anything runs."""
+    approvals = people({})
+
+    with pytest.raises(InvalidRequestError, match="interrupt_on: say which tools wait for a person"):
+        await run(office.agent(DONE), "go", approvals=approvals)
+    with pytest.raises(InvalidRequestError, match="object is no ToolCallAgent"):
+        await run(object(), "go", approvals=approvals, interrupt_on=GATED)
+
+    assert office.ran == []
+
+
+class Slow(ToolCallAgent):
+    """Does something of its own before it runs, as SpoonAI's agents with skills do."""
+
+    async def run(self, *args, **kwargs):
+        await asyncio.sleep(0)
+        return await super().run(*args, **kwargs)
+
+
+@pytest.mark.parametrize("soon", [True, False], ids=["about to run", "running"])
+async def test_an_agent_that_runs_is_not_given_another_gate(office, soon):
+    """Its calls stay with the first one."""
+    go = asyncio.Event()
+
+    async def when_told(_request):
+        await go.wait()
+        return "reject"
+
+    gate = HumanInTheLoopMiddleware(GATED, when_told)
+    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate], kind=Slow)
+    approvals = people({"send_email": reject()})
+    first = asyncio.create_task(run(agent, "go", approvals=approvals) if soon else agent.run("go"))
+    await (asyncio.sleep(0) if soon else until(lambda: agent.state == AgentState.RUNNING))
+
+    with pytest.raises(InvalidRequestError, match="is running; make an agent for each run"):
+        await run(agent, "go", approvals=approvals, interrupt_on={})
+    go.set()
+
+    assert await first == "done"
+    assert office.ran == []
+    assert agent._middleware_pipeline.middleware == [gate]
+
+
+def an_agent_with_a_helper(office, *turns, **spec):
+    """A parent whose `task` tool hands work to a subagent named `cleaner`; both speak through one model."""
+    cleaner = SubAgentSpec("cleaner", "Cleans.", "You clean.", office.tools, **spec)
+    helpers = SubAgentMiddleware(subagents=[cleaner], general_purpose_agent=False)
+    task = says(("task", {"description": "clean up", "subagent_type": "cleaner"}))
+    return office.agent(task, *turns, DONE, DONE, middleware=[helpers], name="boss")
+
+
+async def test_a_subagent_asks_by_its_name(office):
+    """The card says who wants it."""
+    approvals = people({"delete_file": reject("Keep it.")})
+    gate = HumanInTheLoopMiddleware(GATED, approvals=approvals)
+    agent = an_agent_with_a_helper(office, says(("delete_file", {"path": "a"})), middleware=[gate])
+
+    await agent.run("go")
+
+    (record,) = approvals._kept.values()
+    assert record.interrupt.context.subagent == "cleaner"
+    assert office.ran == []
+
+
+@pytest.mark.parametrize("place", ["spec", "middleware", "helper"])
+async def test_a_subagents_interrupt_on_is_refused_where_spoonai_would_not_hold_it(office, place):
+    """Wherever it stands, rather than run with a policy that holds nothing."""
+    if place == "spec":
+        agent = an_agent_with_a_helper(office, interrupt_on={"delete_file": True})
+    elif place == "middleware":
+        helpers = SubAgentMiddleware(default_interrupt_on={"delete_file": True})
+        agent = office.agent(DONE, middleware=[helpers])
+    else:
+        cleaner = SubAgentSpec("cleaner", "Cleans.", "You clean.", [], interrupt_on={"delete_file": True})
+        agent = add_subagent_support(office.agent(DONE), [cleaner])
+
+    with pytest.raises(
+        InvalidRequestError, match="interrupt_on of a subagent: SpoonAI would not hold those calls"
+    ):
+        await run(agent, "go", approvals=people({}), interrupt_on=GATED)
+
+    assert agent.llm.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("interrupt_on", "why"),
+    [
+        ({"x": {"allowed_decisions": ["aprove"]}}, "did you mean 'approve'"),
+        ({"x": {"allowed_decisions": []}}, "the list is empty"),
+        ({"x": {"allowed_decisions": ["respond"]}}, "'respond' cannot be carried out here"),
+        ({"x": "yes"}, "neither True, False nor a config"),
+        ([], "is no mapping"),
+    ],
+)
+def test_a_policy_that_cannot_be_meant_is_refused(interrupt_on, why):
+    """When it is written, not when a call comes."""
+    with pytest.raises(InvalidRequestError, match=why):
+        HumanInTheLoopMiddleware(interrupt_on)
+
+
+def test_options_that_nobody_reads_are_refused():
+    """Each way to decide has its own."""
+    approvals = people({})
+    with pytest.raises(InvalidRequestError, match="approvals and approval_callback"):
+        HumanInTheLoopMiddleware(GATED, at_once("approve"), approvals=approvals)
+    with pytest.raises(InvalidRequestError, match="chanel: no such option here; there are channel, "):
+        HumanInTheLoopMiddleware(GATED, approvals=approvals, chanel="C0")
+    with pytest.raises(InvalidRequestError, match="channel: no such option here; there are expires_in"):
+        HumanInTheLoopMiddleware(GATED, at_once("approve"), channel="C0")
+    with pytest.raises(InvalidRequestError, match="channel: no such option here; nobody is asked"):
+        HumanInTheLoopMiddleware(GATED, channel="C0")
+
+
+async def test_the_factory_reviews_tools_alike(office):
+    """As SpoonAI's, with whom to ask beside it."""
+    approvals = people(EVERYBODY_APPROVES)
+    gate = create_hitl_middleware(
+        "send_email",
+        "delete_file",
+        allowed_decisions=["approve", "reject"],
+        approvals=approvals,
+        channel="C0FILES",
+    )
+
+    await office.agent(TURN, DONE, middleware=[gate]).run("go")
+
+    (record,) = approvals._kept.values()
+    assert [c.allowed_decisions for c in record.interrupt.request.review_configs] == [
+        ("approve", "reject")
+    ] * 2
+    assert record.interrupt.route.channel == "C0FILES"
+    assert create_hitl_middleware("x").interrupt_on == {"x": True}
+    with pytest.raises(InvalidRequestError, match="the list is empty"):
+        create_hitl_middleware("x", allowed_decisions=[])
+
+
+async def test_a_question_is_answered_once(office):
+    """Its record is finished before the tools run."""
+    approvals = people(EVERYBODY_APPROVES)
+    await run(office.agent(TURN, DONE), "go", approvals=approvals, interrupt_on=GATED)
+
+    (record,) = approvals._kept
+    with pytest.raises(ConsumedError):
+        async with approvals.resuming(record):
+            raise AssertionError("it was taken before")

@@ -1,0 +1,372 @@
+"""What a function takes, as a person sees it and as the function gets it."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, Unpack
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, computed_field
+from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.signatures import Inputs
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Address(BaseModel):
+    street: str
+    since: date
+
+
+class Shop(Address):
+    owner: str
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int
+
+
+class Extra(TypedDict, total=False):
+    urgent: bool
+
+
+def shown(function, **arguments):
+    inputs = Inputs.of(function)
+    return inputs.show(inputs.read(arguments))
+
+
+def one(annotation):
+    """Make a function of one parameter."""
+
+    def take(value):
+        return value
+
+    take.__annotations__ = {"value": annotation}
+    return take
+
+
+# --- Values -------------------------------------------------------------------------------------------------------
+
+VALUES = [
+    (str, "a", "a", "b", "b"),
+    (int, 10**30, 10**30, 5, 5),
+    (datetime, datetime(2026, 11, 20, 12, tzinfo=UTC), "2026-11-20T12:00:00Z", "2026-11-21T12:00:00Z", datetime(2026, 11, 21, 12, tzinfo=UTC)),
+    (timedelta, timedelta(minutes=5), "PT5M", "PT6M", timedelta(minutes=6)),
+    (Decimal, Decimal("1.50"), "1.50", "2.50", Decimal("2.50")),
+    (UUID, UUID(int=5), "00000000-0000-0000-0000-000000000005", "00000000-0000-0000-0000-000000000006", UUID(int=6)),
+    (Path, Path("/tmp/a"), "/tmp/a", "/tmp/b", Path("/tmp/b")),
+    (Colour, Colour.RED, "red", "blue", Colour.BLUE),
+    (Address, Address(street="A", since=date(2026, 1, 1)), {"street": "A", "since": "2026-01-01"}, {"street": "B", "since": "2026-01-01"}, Address(street="B", since=date(2026, 1, 1))),
+    (Point, Point(1, 2), {"x": 1, "y": 2}, {"x": 1, "y": 3}, Point(1, 3)),
+    (set[int], {1}, [1], [2], {2}),
+    (tuple[int, str], (1, "a"), [1, "a"], [2, "a"], (2, "a")),
+    (Sequence[int], (1, 2), [1, 2], [3], [3]),
+    (dict[int, list[Colour]], {1: [Colour.RED]}, {"1": ["red"]}, {"2": ["blue"]}, {2: [Colour.BLUE]}),
+    (bytes, b"abc", "abc", "abd", b"abd"),
+    (int | None, None, None, 5, 5),
+    (Any, {"deep": [1, None]}, {"deep": [1, None]}, [], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "json", "edit", "rebuilt"), VALUES, ids=[str(row[0]) for row in VALUES]
+)
+def test_a_value_is_shown_as_json_and_rebuilt_from_an_edit(annotation, value, json, edit, rebuilt):
+    """The person sees JSON, the function gets its own types: the very object, or what the edit stands for."""
+    inputs = Inputs.of(one(annotation))
+    values = inputs.read({"value": value})
+
+    assert values["value"] is value
+    assert inputs.show(values) == {"value": json}
+    assert inputs.edited(values, {"value": json}, {"value": json})["value"] is value
+    edited = inputs.edited(values, {"value": json}, {"value": edit})["value"]
+    assert edited == rebuilt
+    assert type(edited) is type(rebuilt)
+
+
+class Order(BaseModel):
+    count: int
+
+    @computed_field
+    def total(self) -> int:
+        return 5 * self.count
+
+
+def test_what_a_model_computes_is_no_input():
+    """Only what can be edited is shown."""
+    assert shown(one(Order), value=Order(count=2)) == {"value": {"count": 2}}
+
+
+def test_json_of_a_model_becomes_the_functions_types():
+    """Arguments that a model wrote are read like those of a person's edit."""
+    inputs = Inputs.of(one(list[Colour]))
+
+    assert inputs.read({"value": ["red"]}) == {"value": [Colour.RED]}
+
+
+def test_true_is_not_taken_for_one():
+    """An edit from 1 to true is an edit."""
+    inputs = Inputs.of(one(Any))
+
+    assert inputs.edited({"value": 1}, {"value": 1}, {"value": True})["value"] is True
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        (SecretStr, SecretStr("hunter2")),
+        (Address, Shop(street="A", since=date(2026, 1, 1), owner="Dana")),
+        (Any, date(2026, 1, 1)),
+        (float, float("nan")),
+        (bytes, b"\xff"),
+        (Any, object()),
+    ],
+)
+def test_what_json_does_not_hold_is_refused(annotation, value):
+    """Nobody is asked about less than what would run."""
+    with pytest.raises(InvalidRequestError, match=r"^take: value: ") as refused:
+        shown(one(annotation), value=value)
+
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_generator_is_refused():
+    """It could be shown only by using it up."""
+    with pytest.raises(
+        InvalidRequestError, match="annotate exactly what is passed, or keep it out of the signature"
+    ):
+        shown(one(Iterable[int]), value=(number for number in range(3)))
+
+
+# --- Parameters ---------------------------------------------------------------------------------------------------
+
+
+def everything(first: int, /, to: str, *more: int, cc: str = "nobody", **extra: bool) -> str:
+    return f"{first} {to} {more} {cc} {extra}"
+
+
+def test_every_kind_of_parameter_is_shown_by_its_name():
+    """Defaults, `*args` and `**kwargs` are among what the person reads."""
+    inputs = Inputs.of(everything)
+    given = inputs.signature.bind(1, "dana", 2, 3, urgent=True).arguments
+    values = inputs.read(given)
+
+    assert inputs.show(values) == {
+        "first": 1,
+        "to": "dana",
+        "more": [2, 3],
+        "cc": "nobody",
+        "extra": {"urgent": True},
+    }
+    assert inputs.call_with(values)() == "1 dana (2, 3) nobody {'urgent': True}"
+
+
+def test_an_edit_of_every_kind_of_parameter_reaches_the_function():
+    """What is left out of an edit is the default."""
+    inputs = Inputs.of(everything)
+    values = inputs.read({"first": 1, "to": "dana"})
+
+    edited = inputs.edited(
+        values, inputs.show(values), {"first": 5, "to": "erik", "more": [6], "extra": {"loud": False}}
+    )
+
+    assert inputs.call_with(edited)() == "5 erik (6,) nobody {'loud': False}"
+
+
+@pytest.mark.parametrize("read", ["read", "edited"])
+def test_extra_arguments_cannot_replace_a_parameter(read):
+    """`cc` is shown once, and that one runs."""
+    inputs = Inputs.of(everything)
+    given = {"first": 1, "to": "dana", "cc": "mira", "extra": {"cc": True}}
+    good = inputs.read({**given, "extra": {}})
+
+    with pytest.raises(InvalidRequestError, match="everything: extra: cc is a parameter of its own"):
+        inputs.read(given) if read == "read" else inputs.edited(good, inputs.show(good), given)
+
+
+def test_extra_arguments_may_have_the_name_of_their_parameter():
+    """Python lets `**extra` hold `extra`, and positional-only names."""
+    inputs = Inputs.of(everything)
+
+    assert inputs.call_with(inputs.read({"first": 1, "to": "a", "extra": {"extra": True, "first": True}}))()
+
+
+def test_extra_arguments_may_be_typed():
+    """`Unpack` says which there are."""
+
+    def send(to: str, **extra: Unpack[Extra]) -> None: ...
+
+    assert shown(send, to="dana", extra={"urgent": True}) == {"to": "dana", "extra": {"urgent": True}}
+    assert "urgent" in str(Inputs.of(send).schema)
+
+
+def test_the_schema_says_what_the_form_needs():
+    """Types, descriptions, defaults, what is required; models of one name stay apart."""
+
+    def send(
+        to: Annotated[str, Field(description="Who gets it")], colour: Colour = Colour.RED, *cc: str
+    ) -> None: ...
+
+    assert Inputs.of(send).schema == {
+        "type": "object",
+        "properties": {
+            "to": {"type": "string", "description": "Who gets it"},
+            "colour": {"$ref": "#/$defs/Colour", "default": "red"},
+            "cc": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["to"],
+        "additionalProperties": False,
+        "$defs": {"Colour": {"enum": ["red", "blue"], "title": "Colour", "type": "string"}},
+    }
+
+
+def test_a_decimal_is_text_so_that_its_digits_stay():
+    """An amount is shown as 1.50 and edited as 1.50, never as a number that has lost its digits."""
+    (described,) = Inputs.of(one(Decimal)).schema["properties"].values()
+
+    assert described["type"] == "string"
+
+
+class Office:
+    def send(self, to: str) -> str:
+        return f"{type(self).__name__} to {to}"
+
+
+def test_the_object_of_a_method_is_not_shown_and_cannot_be_edited():
+    """`self` says on what a method works, and is nobody's input."""
+    inputs = Inputs.of(Office.send)
+    values = inputs.read({"self": Office(), "to": "dana"})
+
+    assert inputs.show(values) == {"to": "dana"}
+    assert inputs.call_with(inputs.edited(values, {"to": "dana"}, {"to": "erik"}))() == "Office to erik"
+    with pytest.raises(InvalidRequestError, match="send: there is no parameter self"):
+        inputs.edited(values, {"to": "dana"}, {"self": 5, "to": "erik"})
+
+
+def test_bound_methods_and_partials_show_what_is_left_to_give():
+    """What is fixed already is no input."""
+    assert shown(Office().send, to="dana") == {"to": "dana"}
+    assert shown(partial(everything, 1), to="dana") == {"to": "dana", "more": [], "cc": "nobody", "extra": {}}
+    assert Inputs.of(partial(everything, 1)).name == "everything"
+
+
+def test_functions_without_annotations_take_json():
+    """What has no type is shown as it is; the library's own functions are no exception."""
+    assert shown(lambda to, amount=5: None, to={"a": [1]}) == {"to": {"a": [1]}, "amount": 5}
+    assert shown(os.remove, path="a") == {"path": "a", "dir_fd": None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"to": "dana"}, "everything: first is missing"),
+        ({"first": 1, "to": "dana", "bcc": 5}, "everything: there is no parameter bcc; there are first, to, more, cc, extra"),
+        ({"first": "one", "to": "dana"}, "everything: first: Input should be a valid integer"),
+        ({"first": 1, "to": "dana", "more": [1, "x"]}, r"everything: more\[1\]: Input should be a valid integer"),
+    ],
+)  # fmt: skip
+def test_arguments_that_do_not_fit_are_told_by_name(arguments, problem):
+    """The error names the function, the parameter and what it takes."""
+    with pytest.raises(InvalidRequestError, match=problem):
+        Inputs.of(everything).read(arguments)
+
+
+def test_constraints_of_the_annotation_hold_for_edits():
+    """A person cannot edit past what the function takes."""
+    inputs = Inputs.of(one(Annotated[int, Field(gt=0)]))
+
+    with pytest.raises(InvalidRequestError, match="take: value: Input should be greater than 0"):
+        inputs.edited({"value": 1}, {"value": 1}, {"value": -1})
+
+
+# --- What cannot be gated -----------------------------------------------------------------------------------------
+
+
+class Forbidding(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    done: Callable[[], None]
+
+
+def _generator(to: str):
+    yield to
+
+
+async def _stream(to: str):
+    yield to
+
+
+def _unknown(to: "Nowhere"):  # noqa: F821  # the name is missing on purpose
+    ...
+
+
+def _wrong_default(to: str = None): ...  # noqa: RUF013  # as it is found in the wild
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (_generator, "_generator is a generator"),
+        (_stream, "_stream is a generator"),
+        (
+            one(Callable[[int], int]),
+            "take: value: .* cannot be shown as JSON: .*; change it, or keep it out of the signature",
+        ),
+        (one(Office), "take: value: .*Office.* cannot be shown as JSON"),
+        (one(Forbidding), "take: value: .*Forbidding.* cannot be shown as JSON"),
+        (_unknown, "_unknown: name 'Nowhere' is not defined: annotate with types of the module"),
+        (_wrong_default, "_wrong_default: the default of to: Input should be a valid string"),
+        (Office, "is no function"),
+        (5, "5 is no function"),
+        (staticmethod(_wrong_default), "is no function yet: put what gates it under @staticmethod"),
+        (classmethod(_wrong_default), "is no function yet: put what gates it under @classmethod"),
+        (getattr, "getattr has no signature to take its inputs from: wrap it in a function"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_the_cure(function, problem):
+    """A function whose calls a person could not read is not gated half."""
+    with pytest.raises(InvalidRequestError, match=problem):
+        Inputs.of(function)
+
+
+# --- Results ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("returns", "text"),
+    [
+        (str, True),
+        (Any, True),
+        (object, True),
+        (str | None, True),
+        (Annotated[str | int, "words"], True),
+        (None, False),
+        (int, False),
+        (list[str], False),
+        (Literal["sent"], False),
+        (Address, False),
+    ],
+)
+def test_words_may_stand_for_a_result_where_it_may_be_text(returns, text):
+    """An answer in a person's words is no number."""
+    function = one(int)
+    function.__annotations__["return"] = returns
+
+    assert Inputs.of(function).returns_text is text
+
+
+def test_a_function_that_does_not_say_what_it_returns_may_return_words():
+    """Nothing speaks against it."""
+    assert Inputs.of(one(int)).returns_text
