@@ -9,6 +9,7 @@ from agent_adapter.errors import (
     InterruptExpiredError,
     InterruptRefusedError,
     InterruptWithdrawnError,
+    RejectedError,
 )
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "InterruptRefusedError",
     "InterruptWithdrawnError",
     "Link",
+    "RejectedError",
     "Resume",
     "ReviewConfig",
 ]

@@ -285,6 +285,8 @@ def test_a_lane_that_is_missing_is_skipped_here_and_fails_in_ci(monkeypatch):
     monkeypatch.setenv("ASSENT_REQUIRE_LANES", "1")
     with pytest.raises(pytest.fail.Exception, match="Chromium is required here, but it is not on the PATH"):
         require("Chromium", available=False, reason="it is not on the PATH")
+    with pytest.raises(pytest.skip.Exception, match="SpoonAI: it needs another Python"):
+        require("SpoonAI", available=False, reason="it needs another Python", possible=False)
 
 
 # --- Files that machines read ---------------------------------------------------------------------------------------

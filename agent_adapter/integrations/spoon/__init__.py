@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from agent_adapter.client import ApprovalClient, Asking
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Resume
+from agent_adapter.dialects import spoon as dialect
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.policy import InterruptOn
 
@@ -22,7 +23,7 @@ try:
     from spoon_ai.tools.base import BaseTool
 
     from agent_adapter.integrations.spoon.middleware import HumanInTheLoopMiddleware, create_hitl_middleware
-    from agent_adapter.integrations.spoon.words import Pause, fitting, read_pause, write_decision
+    from agent_adapter.integrations.spoon.words import Pause, fitting, value_of
 except ImportError as error:
     raise ImportError('SpoonAI support needs Python 3.12 and: pip install "assent[spoon]"') from error
 
@@ -39,7 +40,7 @@ def to_request(pause: Pause, *, tools: Iterable[BaseTool] = ()) -> HITLRequest:
     Raises:
         InvalidRequestError: naming the place.
     """
-    request, schemas = read_pause(pause), {tool.name: tool.parameters for tool in tools}
+    request, schemas = dialect.to_request(value_of(pause)), {tool.name: tool.parameters for tool in tools}
     configs = (
         config.model_copy(update={"args_schema": schemas.get(config.action_name)})
         for config in request.review_configs
@@ -62,7 +63,7 @@ def to_resume(resume: Resume, pause: Pause, *, tools: Iterable[BaseTool] = ()) -
         DecisionNotAllowedError: when a decision does not fit its action.
     """
     decisions = fitting(resume.decisions, to_request(pause, tools=tools))
-    return Command(resume={"decisions": [write_decision(decision) for decision in decisions]})
+    return Command(resume=dialect.to_resume(decisions, value_of(pause)))
 
 
 async def run(

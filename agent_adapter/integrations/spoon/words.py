@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, best_match
 from jsonschema.validators import validator_for
-from pydantic import Field
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 from spoon_ai.tools import hitl
@@ -21,9 +20,7 @@ from agent_adapter.contract.hitl import (
     EditedAction,
     HITLRequest,
     RejectDecision,
-    ReviewConfig,
 )
-from agent_adapter.contract.wire import check_request, to_model
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.errors import DecisionNotAllowedError
 
@@ -34,32 +31,10 @@ DECISIONS = ("approve", "edit", "reject")
 """Those that SpoonAI has words for."""
 
 
-class _Review(ReviewConfig):
-    description: str | None = None
-
-
-class _Batch(HITLRequest):
-    review_configs: tuple[_Review, ...] = Field(min_length=1)
-
-
-def read_pause(pause: Pause) -> HITLRequest:
-    """Read a pause. SpoonAI describes a call in its review config.
-
-    Raises:
-        InvalidRequestError: naming the place.
-    """
+def value_of(pause: Pause) -> Any:
+    """Give what SpoonAI's dialect reads, whichever form a pause comes in."""
     given = pause.to_dict() if isinstance(pause, hitl.InterruptInfo) else pause
-    value = given.get("value", given) if isinstance(given, Mapping) else given
-    batch = to_model(_Batch.model_validate, value, where="pause")
-    pairs = zip(batch.action_requests, batch.review_configs, strict=True)
-    request = HITLRequest(
-        action_requests=tuple(
-            action.model_copy(update={"description": config.description}) for action, config in pairs
-        ),
-        review_configs=tuple(ReviewConfig(**config.model_dump()) for config in batch.review_configs),
-    )
-    check_request(request)
-    return request
+    return given.get("value", given) if isinstance(given, Mapping) else given
 
 
 def write_pause(asked: HITLRequest) -> hitl.InterruptInfo:
@@ -73,17 +48,6 @@ def write_pause(asked: HITLRequest) -> hitl.InterruptInfo:
         ],
     )
     return hitl.InterruptInfo(value)
-
-
-def write_decision(decision: Decision) -> dict[str, Any]:
-    """Write a decision as SpoonAI documents it."""
-    match decision:
-        case EditDecision(edited_action=edited):
-            return {"type": "edit", "args": edited.args}
-        case RejectDecision(message=str(reason)):
-            return {"type": "reject", "reason": reason}
-        case _:
-            return {"type": decision.type}
 
 
 def read_decisions(given: Sequence[Any], asked: HITLRequest) -> list[Decision]:
