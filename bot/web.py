@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
+from multidict import CIMultiDict
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
@@ -114,17 +115,13 @@ def _json(text: str) -> Any:
 
 
 def _to_response(answer: BoltResponse) -> web.Response:
-    headers = {
-        name: value
+    headers = CIMultiDict(
+        (name, value)
         for name, values in answer.headers.items()
         for value in values
         if name.lower() != "content-length"
-    }
-    content_type = headers.pop("content-type", None)
-    response = web.Response(status=answer.status, text=answer.body or "", headers=headers)
-    if content_type:
-        response.headers["Content-Type"] = content_type
-    return response
+    )
+    return web.Response(status=answer.status, body=(answer.body or "").encode(), headers=headers)
 
 
 def _refused(status: int, reason: str) -> web.Response:
