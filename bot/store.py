@@ -183,6 +183,11 @@ class ApprovalStore:
             [work.interrupt_id, work.lease, "" if again_in is None else again_in],
         )
 
+    async def put_back(self, kind: WorkSet, lane: Lane, waits: Mapping[Work, int]) -> None:
+        """Give work of one lane back, each to be done after so many milliseconds."""
+        told = [part for work, wait in waits.items() for part in (work.interrupt_id, work.lease, wait)]
+        await self.scripts("finish_work", [_set(lane, kind)], told)
+
     async def lease_part(self, interrupt_id: str, part: PartId, *, owner: str, lease: int) -> PartLease:
         """Take one message of a card for one call, noting the intent first."""
         card = self.keys.lane_for(interrupt_id).card(interrupt_id)
