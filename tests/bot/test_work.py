@@ -96,7 +96,7 @@ async def test_what_has_to_wait_is_put_back_unlooked_at(store, owe):
         done.append(id)
 
     await owe("a", "b", "c")
-    worker = Worker(store, "undrawn", handle, lease=60, sweep=60, wait=lambda id: waits.pop(id, 0))
+    worker = Worker(store, "undrawn", handle, lease=60, sweep=60, wait=lambda owed: waits.pop(owed, 0))
     running = asyncio.create_task(worker.run())
     await nothing_owed(store)
     await end_task(running)
