@@ -308,7 +308,7 @@ class ApprovalClient:
             UnknownInterruptError: when there is no such record.
         """
         await self._replies.start()
-        await patiently(partial(self._records.attach, interrupt_id))
+        await patiently(partial(self._records.attach, interrupt_id, each_decision=True))
         given: set[int] = set()
         with self._replies.following(interrupt_id) as watch:
             while True:

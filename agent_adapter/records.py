@@ -104,13 +104,16 @@ class Records:
         )
         return outcome, found
 
-    async def attach(self, interrupt_id: str) -> None:
-        """Have this process woken by what happens to a record.
+    async def attach(self, interrupt_id: str, *, each_decision: bool = False) -> None:
+        """Have this process woken when a record ends or has a notice, or also at each decision.
 
         Raises:
             UnknownInterruptError: when there is none.
         """
-        if not await self._scripts("attach", [self._lane.req(interrupt_id)], [self.process]):
+        known = await self._scripts(
+            "attach", [self._lane.req(interrupt_id)], [self.process, int(each_decision)]
+        )
+        if not known:
             raise self._unknown(interrupt_id)
 
     async def load(self, interrupt_id: str) -> Record:

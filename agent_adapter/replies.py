@@ -118,6 +118,8 @@ class Replies:
             for entry, fields in entries_of(answer):
                 cursor = entry
                 self.wake(fields["id"])
+            # Those who were woken ask for their record first; this loop asks again while Redis answers them.
+            await asyncio.sleep(0)
 
     async def _reconcile(self) -> None:
         delay = min(FIRST_LOOK, self._every)

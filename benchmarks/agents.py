@@ -82,9 +82,9 @@ async def floor(agent: Agent, url: str) -> None:
 
 
 async def asks(agent: Agent, client: ApprovalClient) -> None:
-    """Publish so many interrupts and wait for all of them."""
+    """Publish so many interrupts, each in a channel of its own, and wait for all of them."""
     asked = await command()
-    ids = [await client.publish(interrupt()) for _ in range(asked["count"])]
+    ids = [await client.publish(interrupt(apart=True)) for _ in range(asked["count"])]
     agent.tasks = [asyncio.create_task(wait(agent, client, record)) for record in ids]
     await agent.settle()
     await serve(agent, {"ids": ids})

@@ -1,5 +1,6 @@
 """The card that is pressed: three actions, about 4.5 KB of JSON with the click around it. And records in bulk."""
 
+import asyncio
 import json
 import secrets
 import time
@@ -12,7 +13,7 @@ from redis import Redis
 from agent_adapter.connection import open_redis
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.identity import interrupt_id
-from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.interrupt import Interrupt, Route
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import dump_interrupt
 from bot.ids import PartId
@@ -33,6 +34,7 @@ NAMESPACE = "assent"
 KEYS = Keys(NAMESPACE)
 LANE = KEYS.lane_for(AGENT)
 PER_PIPELINE = 500
+DRAWN_WITHIN = 120.0
 
 
 def request(actions: int = ACTIONS) -> HITLRequest:
@@ -55,12 +57,23 @@ def request(actions: int = ACTIONS) -> HITLRequest:
     return HITLRequest(action_requests=tuple(calls), review_configs=tuple(configs))
 
 
-def interrupt(actions: int = ACTIONS) -> Interrupt:
-    """Give an interrupt of a run of its own."""
+def interrupt(actions: int = ACTIONS, *, apart: bool = False) -> Interrupt:
+    """Give an interrupt of a run of its own; apart from others, it is asked in a channel of its own, too."""
     run, pauses = secrets.token_hex(16), tuple(f"action-{index}" for index in range(actions))
+    record = interrupt_id(AGENT, run, pauses)
     return Interrupt(
-        id=interrupt_id(AGENT, run, pauses), agent=AGENT, request=request(actions), pauses=pauses, run=run
+        id=record,
+        agent=AGENT,
+        request=request(actions),
+        pauses=pauses,
+        run=run,
+        route=Route(channel=channel_of(record) if apart else None),
     )
+
+
+def channel_of(record: str) -> str:
+    """Name a record's own channel: Slack takes one post a second in each."""
+    return f"C{record[-10:].upper()}"
 
 
 def admission(asked: Interrupt) -> Admission:
@@ -74,7 +87,7 @@ class Presses:
     """Makes the payload of a press on any record's card, from one card that was really drawn."""
 
     def __init__(self) -> None:
-        self._model = interrupt()
+        self._model = interrupt(apart=True)
         self._texts = [
             json.dumps(_payload(self._model, index), separators=(",", ":")) for index in range(ACTIONS)
         ]
@@ -82,11 +95,14 @@ class Presses:
 
     def text(self, record: str, index: int) -> str:
         """As Socket Mode carries it."""
-        return self._texts[index].replace(self._model.id, record)
+        return self._pressed(self._texts[index], record)
 
     def form(self, record: str, index: int) -> bytes:
         """As HTTP carries it."""
-        return self._forms[index].replace(self._model.id, record).encode()
+        return self._pressed(self._forms[index], record).encode()
+
+    def _pressed(self, text: str, record: str) -> str:
+        return text.replace(self._model.id, record).replace(channel_of(self._model.id), channel_of(record))
 
 
 def _payload(asked: Interrupt, index: int) -> dict[str, object]:
@@ -111,12 +127,17 @@ def _payload(asked: Interrupt, index: int) -> dict[str, object]:
         "user": who,
         "api_app_id": "A0PLAY",
         "token": "a-token-of-24-characters",
-        "container": {"type": "message", "message_ts": TS, "channel_id": CHANNEL, "is_ephemeral": False},
+        "container": {
+            "type": "message",
+            "message_ts": TS,
+            "channel_id": channel_of(asked.id),
+            "is_ephemeral": False,
+        },
         "trigger_id": "1234567890123.1234567890123.0123456789abcdef0123456789abcdef",
         "team": {"id": "T0PLAY", "domain": "playground"},
         "enterprise": None,
         "is_enterprise_install": False,
-        "channel": {"id": CHANNEL, "name": "approvals"},
+        "channel": {"id": channel_of(asked.id), "name": "approvals"},
         "message": message,
         "state": {"values": {}},
         "response_url": f"https://hooks.slack.com/actions/T0PLAY/1234567890123/{'k' * 24}",
@@ -168,6 +189,13 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                     drawn(keys=[card], args=[str(PART), "bench", shown], client=pipe)
                     pipe.zrem(LANE.undrawn, record)
                 pipe.execute()
+
+
+async def all_drawn(url: str) -> None:
+    """Return once the bot owes no card."""
+    async with asyncio.timeout(DRAWN_WITHIN), open_redis(url) as redis:
+        while await redis.zcard(LANE.undrawn):
+            await asyncio.sleep(0.1)
 
 
 async def _show_one(url: str, record: str) -> tuple[list[str], str]:

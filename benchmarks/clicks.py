@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
 
-from benchmarks.cards import ACTIONS, AGENT, show_in_bulk
+from benchmarks.cards import ACTIONS, AGENT, all_drawn
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import Child, EndedError, app, child, private_redis
 from benchmarks.slack import (
@@ -103,20 +103,21 @@ async def stage(
         url = redis_url or stack.enter_context(private_redis())
         actions = ACTIONS if kind == "bot" else 1
         count = int((clicks + 4 * WARM_UP) / actions) + 1
+        port, process = await stack.enter_async_context(
+            app(kind, url, f"{slack.url}/api/", over_socket=over_socket, profile=profile)
+        )
+        if over_socket:
+            await slack.wait_for_sockets(1 if kind == "BS" else 2)
         agent = await stack.enter_async_context(
             child("-m", "benchmarks.agents", "asks" if kind == "bot" else "floor", url)
         )
         ids = [f"{AGENT}.{number:032x}" for number in range(count)]
         if kind == "bot":
             ids = (await agent.ask(count=count))["ids"]
-            await show_in_bulk(url, ids)
+            await all_drawn(url)
         else:
             await agent.ask(ids=ids)
-        port, process = await stack.enter_async_context(
-            app(kind, url, f"{slack.url}/api/", over_socket=over_socket, profile=profile)
-        )
         if over_socket:
-            await slack.wait_for_sockets(1 if kind == "BS" else 2)
             made = Stage(slack.press, slack.envelopes, process, agent, actions, ids)
         else:
             people = await stack.enter_async_context(HttpPeople().connected(port))

@@ -13,7 +13,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from benchmarks.cards import Presses
+from benchmarks.cards import TS, Presses
 
 SECRET = "bench-signing-secret"
 APP_TOKEN = "xapp-bench"
@@ -104,7 +104,7 @@ class Slack:
             case "users.info":
                 answer |= {"user": {"id": request.query["user"], "team_id": "T0PLAY"}}
             case method:
-                answer |= {"ts": f"{time.time():.6f}", "channel": method}
+                answer |= {"ts": TS, "channel": method}
         return web.json_response(answer)
 
     async def _socket(self, request: web.Request) -> web.WebSocketResponse:

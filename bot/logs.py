@@ -1,9 +1,11 @@
 """Logs on stderr: one JSON object per line, or lines for people at a terminal. Never an argument of a tool call."""
 
+import json
 import logging
 import sys
 import traceback
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -35,7 +37,10 @@ def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
     if chosen not in LEVELS:
         raise SettingsError(f"ASSENT_LOG_LEVEL: {level!r} is not one of {', '.join(LEVELS)}")
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_formatter(pretty=sys.stderr.isatty() if pretty is None else pretty))
+    for_people = sys.stderr.isatty() if pretty is None else pretty
+    handler.setFormatter(_for_people() if for_people else _Lines())
+    # What no line tells is not looked up for it.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # Bolt gives its loggers the level of the root, so this one holds for them, too.
     logging.basicConfig(
         handlers=[handler], level=max(logging.WARNING, logging.getLevelName(chosen)), force=True
@@ -44,32 +49,52 @@ def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
         logging.getLogger(name).setLevel(chosen)
 
 
-def _formatter(*, pretty: bool) -> logging.Formatter:
-    shared: list[structlog.typing.Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    ending: list[structlog.typing.Processor] = (
-        # The plain traceback: the other one shows local variables, and with them arguments.
-        [_escape, structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
-        if pretty
-        else [structlog.processors.JSONRenderer()]
-    )
+class _Lines(logging.Formatter):
+    """One JSON object per line, written at once: every click logs a line, and a chain of processors takes far longer."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = vars(record)
+        event = {
+            "event": record.getMessage(),
+            **{name: fields[name] for name in fields.keys() - _OF_EVERY_RECORD},
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "timestamp": datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        }
+        if record.exc_info:
+            event["exception"] = _tell(record.exc_info[1])
+        return json.dumps(event, default=repr)
+
+
+# `message` and `asctime` are added by whatever else formats the record, `taskName` by Python 3.12.
+_OF_EVERY_RECORD = logging.makeLogRecord({}).__dict__.keys() | {"message", "asctime", "taskName"}
+
+
+def _for_people() -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared,
+        foreign_pre_chain=[
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.stdlib.ExtraAdder(),
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+        ],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.ExceptionRenderer(_tell_exception),
-            *ending,
+            _escape,
+            # The plain traceback: the other one shows local variables, and with them arguments.
+            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
         ],
     )
 
 
 def _tell_exception(exc_info: ExcInfo) -> str:
+    return _tell(exc_info[1])
+
+
+def _tell(error: BaseException | None) -> str:
     """Tell where an error came from, and its words only where they cannot quote an agent."""
-    return "\n".join(_told(error) for error in _chain(exc_info[1]))
+    return "\n".join(_told(error) for error in _chain(error))
 
 
 def _told(error: BaseException) -> str:

@@ -45,14 +45,18 @@ class Presenter:
     """Milliseconds that one call may take before another replica takes over."""
     _queue: Queue = field(default_factory=Queue)
 
-    async def present(self, interrupt_id: str) -> int | None:
-        """Draw one record; `None` when Slack agrees with it, else in how many milliseconds to come again."""
+    def wait(self, interrupt_id: str) -> int:
+        """Milliseconds for which this record need not be looked at: it was told to wait, or has no turn to hope for."""
         if left := self._queue.remaining(interrupt_id):
             return left
         known = self.store.recall(interrupt_id)
         if known and known.is_shown and (closed := self.pacing.edits_closed()):
-            # Only an edit can be owed: it needs no look at the record to be told to wait.
+            # Only an edit can be owed.
             return self._queue.join(interrupt_id, closed)
+        return 0
+
+    async def present(self, interrupt_id: str) -> int | None:
+        """Draw one record; `None` when Slack agrees with it, else in how many milliseconds to come again."""
         try:
             state = await self._ready(interrupt_id)
         except InvalidRequestError as error:

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 from agent_adapter.connection import Scripts, read_hashes, unreachable
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.contract.record import Fields, load_recorded, moment
 from agent_adapter.contract.wire import load_interrupt
@@ -182,6 +183,11 @@ class ApprovalStore:
             [work.interrupt_id, work.lease, "" if again_in is None else again_in],
         )
 
+    async def put_back(self, kind: WorkSet, lane: Lane, waits: Mapping[Work, int]) -> None:
+        """Give work of one lane back, each to be done after so many milliseconds."""
+        told = [part for work, wait in waits.items() for part in (work.interrupt_id, work.lease, wait)]
+        await self.scripts("finish_work", [_set(lane, kind)], told)
+
     async def lease_part(self, interrupt_id: str, part: PartId, *, owner: str, lease: int) -> PartLease:
         """Take one message of a card for one call, noting the intent first."""
         card = self.keys.lane_for(interrupt_id).card(interrupt_id)
@@ -243,7 +249,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
     Raises:
         InvalidRequestError: when what is stored is no interrupt that this version reads.
     """
-    interrupt = _interrupt(req["body"])
+    interrupt, fingerprints = _asked(req["body"])
     return ApprovalState(
         interrupt=interrupt,
         status=card.get("status", "new"),  # type: ignore[arg-type]  # only our scripts write it
@@ -258,20 +264,18 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         resumed_at=moment(req["resumed"]) if "resumed" in req else None,
         withdraw_asked=req.get("withdraw"),
         notice=card.get("notice"),
-        fingerprints=_fingerprints(req["body"]),
+        fingerprints=fingerprints,
         shown={PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         begun=frozenset(PartId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
     )
 
 
-# A bot looks at many more records than an agent, which keeps only a few.
-_interrupt = lru_cache(maxsize=512)(load_interrupt)
-
-
-@lru_cache(maxsize=512)
-def _fingerprints(body: str) -> tuple[str, ...]:
-    return action_fingerprints(_interrupt(body).request)
+# What is remembered of a record is not read and checked again: its body never changes.
+@lru_cache(maxsize=REMEMBERED)
+def _asked(body: str) -> tuple[Interrupt, tuple[str, ...]]:
+    interrupt = load_interrupt(body)
+    return interrupt, action_fingerprints(interrupt.request)
 
 
 def admission_fields(admission: Admission) -> list[str]:

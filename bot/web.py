@@ -1,10 +1,11 @@
 """The one aiohttp application: Slack's route, the HTTP API, health, metrics."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
+from multidict import CIMultiDict
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
@@ -78,10 +79,7 @@ class SlackRoute:
             return _refused(400, str(error))
         if payload.get("type") == "url_verification":
             return web.json_response({"challenge": payload.get("challenge")})
-        headers: dict[str, str | Sequence[str]] = {name: [value] for name, value in request.headers.items()}
-        answer = await self._bolt.async_dispatch(
-            AsyncBoltRequest(body=dict(payload), mode="socket_mode", headers=headers)
-        )
+        answer = await self._bolt.async_dispatch(AsyncBoltRequest(body=dict(payload), mode="socket_mode"))
         return _to_response(answer)
 
     def _is_signed(self, body: str, headers: Mapping[str, str]) -> bool:
@@ -120,17 +118,13 @@ def _json(text: str) -> Any:
 
 
 def _to_response(answer: BoltResponse) -> web.Response:
-    headers = {
-        name: value
+    headers = CIMultiDict(
+        (name, value)
         for name, values in answer.headers.items()
         for value in values
         if name.lower() != "content-length"
-    }
-    content_type = headers.pop("content-type", None)
-    response = web.Response(status=answer.status, text=answer.body or "", headers=headers)
-    if content_type:
-        response.headers["Content-Type"] = content_type
-    return response
+    )
+    return web.Response(status=answer.status, body=(answer.body or "").encode(), headers=headers)
 
 
 def _refused(status: int, reason: str) -> web.Response:

@@ -16,6 +16,8 @@ CLAIM_AT_MOST = 0.1
 
 Handler = Callable[[str], Awaitable[int | None]]
 """Does the work of one id; `None` when it is done, else in how many milliseconds to come again."""
+Wait = Callable[[str], int]
+"""Tells, without asking anybody, for how many milliseconds nothing can be done about an id."""
 
 
 class Worker:
@@ -30,6 +32,7 @@ class Worker:
         lease: float,
         sweep: float,
         at_once: int = 16,
+        wait: Wait = lambda _: 0,
     ) -> None:
         self._store = store
         self._kind = kind
@@ -37,6 +40,7 @@ class Worker:
         self._lease = int(lease * 1000)
         self._sweep = sweep
         self._at_once = at_once
+        self._wait = wait
         self._running: dict[str, asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
 
@@ -73,15 +77,23 @@ class Worker:
 
     async def _claim(self, lane: Lane, free: int) -> int:
         works = await self._store.claim_work(self._kind, lane, limit=free, lease=self._lease)
+        waits: dict[Work, int] = {}
         for work in works:
             if held := self._running.get(work.interrupt_id):
                 # It changed again, or takes longer than its lease: whoever is free first does it, here or elsewhere.
                 held.add_done_callback(lambda _: self.wake())
                 await self._store.finish_work(work, again_in=0)
                 continue
+            if wait := self._wait(work.interrupt_id):
+                waits[work] = wait
+                continue
             task = asyncio.create_task(self._work(work))
             self._running[work.interrupt_id] = task
             task.add_done_callback(partial(self._forget, work.interrupt_id))
+        if waits:
+            await self._store.put_back(self._kind, lane, waits)
+        for wait in waits.values():
+            self._wake_in(wait)
         return len(works)
 
     def _forget(self, interrupt_id: str, _: asyncio.Task[None]) -> None:
@@ -104,7 +116,10 @@ class Worker:
                 "work.not_finished", extra={"interrupt_id": work.interrupt_id, "reason": str(error)}
             )
         if again_in is not None:
-            asyncio.get_running_loop().call_later(again_in / 1000, self.wake)
+            self._wake_in(again_in)
+
+    def _wake_in(self, milliseconds: int) -> None:
+        asyncio.get_running_loop().call_later(milliseconds / 1000, self.wake)
 
     async def _rest(self) -> None:
         try:

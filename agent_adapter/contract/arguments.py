@@ -25,7 +25,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def encode(value: Any) -> str:
     """Write JSON in the one form that is shown, stored, digested and compared."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def decode(text: str | bytes) -> Any:
@@ -37,9 +37,7 @@ def decode(text: str | bytes) -> Any:
     try:
         raw = text.decode("utf-8") if isinstance(text, bytes) else text
         _check_bracket_depth(raw)
-        return json.loads(
-            raw, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite
-        )
+        return _DECODER.decode(raw)
     except UnicodeDecodeError as error:
         raise InvalidRequestError(f"not UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
@@ -82,6 +80,16 @@ def check_arguments(value: Any, *, where: str = "args") -> None:
         )
 
 
+def check_text(text: str | None, *, where: str) -> None:
+    """Refuse what is not Unicode text.
+
+    Raises:
+        InvalidRequestError: naming the place.
+    """
+    if text and (problem := _problem_of_text(text)):
+        raise InvalidRequestError(f"{where}: {problem}")
+
+
 def check_json(value: Any, *, where: str) -> None:
     """Refuse values that JSON does not have, or too many of them.
 
@@ -106,6 +114,8 @@ def _too_deep(depth: int) -> str:
 def _problem(node: Any) -> str:
     """Say what is wrong with one value and how to mend it; empty when nothing is."""
     match node:
+        case str() if type(node) is str:
+            return _problem_of_text(node)
         case bool() | None:
             return ""
         case int() if type(node) is int:
@@ -114,8 +124,6 @@ def _problem(node: Any) -> str:
             return "an integer of more than 4,000 digits; send it as a string" if too_long else ""
         case float() if type(node) is float:
             return "" if math.isfinite(node) else f"{node} is not a JSON number; send null or a string"
-        case str() if type(node) is str:
-            return _problem_of_text(node)
         case list() if type(node) is list:
             return ""
         case dict() if type(node) is dict:
@@ -198,6 +206,8 @@ def _refuse_constant(name: str) -> Any:
 def _check_bracket_depth(text: str) -> None:
     # json raises RecursionError near depth 1000; brackets inside strings do not nest. A string that never ends is
     # passed over whole: looking for another start inside it would take quadratic time.
+    if text.count("[") + text.count("{") <= 3 * MAX_DEPTH:
+        return
     depth = 0
     for bracket in re.findall(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', text, re.DOTALL):
         if bracket in "[{":
@@ -214,3 +224,8 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise InvalidRequestError("a number is too large for JSON; send it as a string")
     return number
+
+
+# `json.dumps` and `json.loads` would make a new one at each call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite)

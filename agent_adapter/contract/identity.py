@@ -31,6 +31,9 @@ def pause_digest(agent: str, run: str, pause: str) -> str:
     return digest("pause", agent, run, pause)
 
 
+_NO_SCHEMA = digest("schema", None)
+
+
 def action_fingerprint(action: ActionRequest, config: ReviewConfig) -> str:
     """Name what a decision is about: tool, exact argument bytes, allowed decisions, schema."""
     return digest(
@@ -38,7 +41,7 @@ def action_fingerprint(action: ActionRequest, config: ReviewConfig) -> str:
         action.name,
         encode(action.args),
         sorted(config.allowed_decisions),
-        digest("schema", config.args_schema),
+        digest("schema", config.args_schema) if config.args_schema is not None else _NO_SCHEMA,
     )
 
 

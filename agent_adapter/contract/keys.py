@@ -14,7 +14,8 @@ class Keys:
     `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
                                                     `body` `fingerprint` `pauses` `created` `deadline`,
-                                                    `w:<process>` who waits, `withdraw` the reason,
+                                                    `w:<process>` who waits, `f:<process>` who of them follows
+                                                    each decision, `withdraw` the reason,
                                                     `fence` `claim_by` `claim_until`, `resumed` `resumed_by`
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,

@@ -14,7 +14,7 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.identity import action_fingerprints, slots
 from agent_adapter.contract.interrupt import DecisionRecord, Interrupt, Resume, Status
-from agent_adapter.contract.wire import dump_decision, load_decision, to_model
+from agent_adapter.contract.wire import dump_decision, to_model
 from agent_adapter.errors import (
     ConflictError,
     DecisionNotAllowedError,
@@ -67,7 +67,6 @@ def load_recorded(card: Fields, index: int) -> Recorded | None:
     value = decode(text)
     if not isinstance(value, dict):
         raise InvalidRequestError(f"d:{index}: what is stored is no decision")
-    value["decision"] = load_decision(value.get("decision"))
     return to_model(
         Recorded.model_validate,
         {**value, "decided_at": moment(card[f"at:{index}"])},

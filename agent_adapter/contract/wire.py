@@ -11,6 +11,7 @@ from agent_adapter.contract.arguments import (
     MAX_SCHEMA_BYTES,
     check_arguments,
     check_json,
+    check_text,
     decode,
     encode,
 )
@@ -60,7 +61,7 @@ def check_request(request: HITLRequest) -> None:
                 f"action_requests[{index}].name: {len(action.name)} characters, from 1 to {MAX_NAME}"
             )
         for part in ("name", "description", "id"):
-            check_json(getattr(action, part), where=f"action_requests[{index}].{part}")
+            check_text(getattr(action, part), where=f"action_requests[{index}].{part}")
         check_arguments(action.args, where=f"action_requests[{index}].args")
         _check_decisions(config.allowed_decisions, where=f"review_configs[{index}].allowed_decisions")
         _check_schema(config.args_schema, where=f"review_configs[{index}].args_schema")

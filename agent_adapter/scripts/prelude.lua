@@ -21,10 +21,10 @@ local function owe(undrawn, wake, id, at)
   redis.call('XADD', wake, 'MAXLEN', '~', 1000, '*', 'id', id)
 end
 
--- Wake the processes that wait for this record and still live.
-local function notify(req, prefix, id)
+-- Wake the processes that still live: who waits for this record ('w:'), or only who follows each decision ('f:').
+local function notify(req, prefix, id, who)
   for _, field in ipairs(redis.call('HKEYS', req)) do
-    if string.sub(field, 1, 2) == 'w:' then
+    if string.sub(field, 1, 2) == who then
       redis.call('XADD', prefix .. 'replies:' .. string.sub(field, 3), 'NOMKSTREAM', 'MAXLEN', '~', 10000, '*', 'id', id)
     end
   end

@@ -12,4 +12,4 @@ if ARGV[2] == '' then
 else
   redis.call('HSET', KEYS[2], 'notice', ARGV[2])
 end
-notify(KEYS[1], ARGV[3], ARGV[1])
+notify(KEYS[1], ARGV[3], ARGV[1], 'w:')

@@ -25,12 +25,14 @@ for i = 5, #ARGV, 2 do
 end
 
 if recorded > 0 then
+  local who = 'f:'
   if redis.call('HINCRBY', KEYS[2], 'open', -recorded) == 0 then
     redis.call('HSET', KEYS[2], 'status', 'decided', 'settled', text(at))
     redis.call('ZREM', KEYS[5], ARGV[1])
     retire(KEYS[1], KEYS[2], ARGV[4], UNTAKEN)
+    who = 'w:'
   end
-  notify(KEYS[1], ARGV[4], ARGV[1])
+  notify(KEYS[1], ARGV[4], ARGV[1], who)
   owe(KEYS[3], KEYS[4], ARGV[1], at)
 end
 return outcomes

@@ -21,7 +21,7 @@ redis.call('HSET', KEYS[2], 'status', ARGV[2], 'reason', ARGV[3], 'code', ARGV[4
 redis.call('ZREM', KEYS[5], ARGV[1])
 -- An agent whose deadline and grace passed without a bot may have gone on already.
 retire(KEYS[1], KEYS[2], ARGV[5], redis.call('HEXISTS', KEYS[1], 'resumed') == 1 and TAKEN or UNTAKEN)
-notify(KEYS[1], ARGV[5], ARGV[1])
+notify(KEYS[1], ARGV[5], ARGV[1], 'w:')
 owe(KEYS[3], KEYS[4], ARGV[1], at)
 audit(KEYS[6], at, ARGV[2], ARGV[1], 'code', ARGV[4])
 return 'settled'

@@ -258,6 +258,44 @@ async def test_decisions_arrive_one_by_one(client: ApprovalClient, store: Approv
     assert seen == [(1, "approve"), (0, "approve")]
 
 
+async def test_a_decision_that_leaves_others_open_makes_a_wait_read_nothing(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """`wait` reads the record when it begins and when all is decided, however many decisions there are."""
+    interrupt_id = await client.publish(client.interrupt(batch("a", "b", "c")))
+    await admit(store, interrupt_id)
+    fingerprints = [action.fingerprint for action in (await store.load(interrupt_id)).actions]
+    async with open_redis(url_of(client)) as redis:
+        await redis.config_resetstat()
+        waiting = asyncio.create_task(client.wait(interrupt_id))
+        for index, fingerprint in enumerate(fingerprints):
+            await asyncio.sleep(0.1)
+            text = dump_recorded(ApproveDecision(), fingerprint=fingerprint, decided_by="U1")
+            await store.record_decision(
+                interrupt_id, {index: text}, token=f"{index}", person="U1", deadline=5
+            )
+        await waiting
+
+        reads = (await redis.info("commandstats"))["cmdstat_hgetall"]["calls"] // 2
+
+    assert reads <= 2
+
+
+async def test_who_follows_is_woken_by_each_decision(client: ApprovalClient, store: ApprovalStore):
+    """Without a look at intervals, too; and a wait for the same interrupt in the same process hears of its end."""
+    interrupt_id = await client.publish(client.interrupt(batch("a", "b")))
+    await admit(store, interrupt_id)
+    async with ApprovalClient.from_url(url_of(client), agent="billing") as unhurried, asyncio.timeout(10):
+        waiting = asyncio.create_task(unhurried.wait(interrupt_id))
+        given = unhurried.decisions(interrupt_id)
+        for index in (1, 0):
+            following = asyncio.create_task(anext(given))
+            await asyncio.sleep(0.1)
+            await decide(store, interrupt_id, index, ApproveDecision())
+            assert (await following).index == index
+        assert (await waiting).status == "decided"
+
+
 async def test_a_decision_about_another_call_is_refused(client: ApprovalClient, store: ApprovalStore):
     """A stored decision whose fingerprint is not the asked action's never reaches the run."""
     interrupt_id = await client.publish(client.interrupt(batch("a")))

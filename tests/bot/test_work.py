@@ -88,6 +88,23 @@ async def test_a_wake_up_is_enough(store, owe, start):
     assert done == ["a"]
 
 
+async def test_what_has_to_wait_is_put_back_unlooked_at(store, owe):
+    """It comes again when its time is over, however many wait with it; the others are done meanwhile."""
+    done, waits = [], {"a": 300, "b": 300}
+
+    async def handle(id: str) -> None:
+        done.append(id)
+
+    await owe("a", "b", "c")
+    worker = Worker(store, "undrawn", handle, lease=60, sweep=60, wait=lambda owed: waits.pop(owed, 0))
+    running = asyncio.create_task(worker.run())
+    await nothing_owed(store)
+    await end_task(running)
+
+    assert done[0] == "c"
+    assert sorted(done) == ["a", "b", "c"]
+
+
 async def test_a_lost_wake_up_is_made_good_by_the_sweep(store, owe, start):
     """Without any word the work is found too."""
     done = []
