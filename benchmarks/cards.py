@@ -65,7 +65,7 @@ def interrupt(actions: int = ACTIONS) -> Interrupt:
 
 def admission(asked: Interrupt) -> Admission:
     """Give what the bot fixes when it first sees this."""
-    admitted = Policy(APPROVERS, CHANNEL).admit(asked, plan_parts)
+    admitted = Policy.of_settings(APPROVERS, CHANNEL).admit(asked, plan_parts)
     assert isinstance(admitted, Admission)
     return admitted
 

@@ -18,5 +18,5 @@ if ARGV[3] ~= '' then
 end
 redis.call('HSET', KEYS[2], 'status', 'pending', 'open', ARGV[2], 'deadline', text(deadline), unpack(ARGV, 4))
 redis.call('ZADD', KEYS[3], text(deadline), ARGV[1])
-audit(KEYS[4], now(), 'admitted', ARGV[1])
+audit(KEYS[4], now(), 'admitted', ARGV[1], 'policy', redis.call('HGET', KEYS[2], 'policy'))
 return 'admitted'
