@@ -78,7 +78,7 @@ def channel_of(record: str) -> str:
 
 def admission(asked: Interrupt) -> Admission:
     """Give what the bot fixes when it first sees this."""
-    admitted = Policy(APPROVERS, CHANNEL).admit(asked, plan_parts)
+    admitted = Policy.of_settings(APPROVERS, CHANNEL).admit(asked, plan_parts)
     assert isinstance(admitted, Admission)
     return admitted
 

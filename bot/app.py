@@ -41,7 +41,7 @@ from bot.listeners.views import Forms
 from bot.metrics import build_registry
 from bot.pacing import Pacing
 from bot.people import Directory
-from bot.policy import Policy
+from bot.policy_keeper import PolicyKeeper
 from bot.presenter import Presenter
 from bot.settings import Settings
 from bot.slack_client import SlackClient
@@ -75,12 +75,21 @@ class Bot:
     store: ApprovalStore = field(init=False)
     slack: SlackClient = field(init=False)
     directory: Directory = field(init=False)
+    policies: PolicyKeeper = field(init=False)
     drawing: Worker = field(init=False)
     _owed: dict[str, int] = field(default_factory=dict)
     _runner: web.AppRunner | None = None
     keeping: asyncio.Task[None] | None = None
     """Ends only with the reason why this bot can never work."""
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    def __post_init__(self) -> None:
+        """Read the policy.
+
+        Raises:
+            SettingsError: when the policy file will not do.
+        """
+        self.policies = PolicyKeeper(self.settings, self.health)
 
     async def start(self) -> None:
         """Connect to Redis and serve health; then Slack, as soon as it lets us.
@@ -159,7 +168,7 @@ class Bot:
             store,
             self.slack,
             Pacing(store.scripts, store.keys, enabled=settings.pace),
-            Policy(tuple(settings.approvers), settings.channel, settings.requester_may_approve),
+            self.policies,
             self.health,
             int(settings.lease_seconds * 1000),
         )
@@ -186,9 +195,8 @@ class Bot:
         sockets = Sockets(bolt, settings.slack_app_token) if settings.slack_app_token else None
         if sockets:
             self._stack.push_async_callback(sockets.close)
-        link = SlackLink(
-            self.slack, self.directory, self.health, settings.approvers, sockets, self.drawing.wake
-        )
+        self._run(self.policies.watch(self.slack))
+        link = SlackLink(self.slack, self.health, self.policies, sockets, self.drawing.wake)
         self.keeping = asyncio.create_task(link.keep())
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
@@ -269,18 +277,21 @@ async def main(settings: Settings) -> None:
     """Run a bot until SIGTERM or SIGINT.
 
     Raises:
-        SettingsError: when Slack does not know an approver.
+        SettingsError: when the policy file will not do, or Slack does not know whom or what the policy names.
         AgentAdapterError: when this Redis will not do.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
+    # A hangup before the bot runs ends nothing: the rules are being read anyway.
+    loop.add_signal_handler(signal.SIGHUP, lambda: None)
     async with running(settings) as bot:
         # What start-up made stays; without this, each full collection walks it again and holds clicks up for 50 ms.
         gc.collect()
         gc.freeze()
         gc.set_threshold(*COLLECT_AFTER)
+        loop.add_signal_handler(signal.SIGHUP, bot.policies.look_now)
         assert bot.keeping is not None
         stopped = asyncio.create_task(stop.wait())
         await asyncio.wait([stopped, bot.keeping], return_when=asyncio.FIRST_COMPLETED)

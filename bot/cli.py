@@ -18,6 +18,7 @@ from bot.errors import BotError, SettingsError
 from bot.keys import ApiKey, KeyRing
 from bot.logs import set_up_logging
 from bot.manifest import Mode, build_manifest, to_yaml
+from bot.policy_commands import policy_cli
 from bot.settings import load_settings
 
 _T = TypeVar("_T")
@@ -29,6 +30,7 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+cli.add_typer(policy_cli, name="policy")
 
 
 @cli.callback(invoke_without_command=True)
@@ -79,10 +81,13 @@ def manifest(
     ] = None,
     *,
     groups: Annotated[bool, typer.Option("--groups", help="user groups may be approvers")] = False,
+    direct: Annotated[
+        bool, typer.Option("--direct-messages", help="people may be asked in direct messages")
+    ] = False,
 ) -> None:
     """Print the manifest from which Slack makes the app: api.slack.com/apps, Create New App, From a manifest."""
     try:
-        found = build_manifest(mode, url, groups=groups)
+        found = build_manifest(mode, url, groups=groups, direct=direct)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     typer.echo(to_yaml(found), nl=False)

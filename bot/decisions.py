@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
@@ -12,13 +12,13 @@ from agent_adapter.contract.wire import dump_decision
 from bot.errors import PersonUnknownError, SlackError
 from bot.ids import PartId
 from bot.metrics import DECISIONS
-from bot.people import Directory
+from bot.people import Directory, Person
 from bot.policy import Verdict, may_decide
-from bot.rendering.message import bulk_actions
+from bot.rendering.message import bulk_actions, numbers
 from bot.rendering.modals import page_count
 from bot.rendering.notices import told
-from bot.rendering.rows import needs_reading
-from bot.state import Action, ApprovalState, Place
+from bot.rendering.rows import needs_reading, place_of
+from bot.state import Action, ApprovalState, Place, Terms
 from bot.store import ApprovalStore, Outcome
 
 logger = logging.getLogger(__name__)
@@ -45,51 +45,66 @@ class Decisions:
     store: ApprovalStore
     directory: Directory
 
-    async def judge(self, state: ApprovalState, user: str, channel: str, decision: str) -> Verdict:
-        """Say whether this person may decide so, by what was fixed when the interrupt was admitted.
+    async def judge(
+        self, state: ApprovalState, user: str, indices: Iterable[int], decision: str
+    ) -> dict[int, Verdict]:
+        """Say about each of these actions whether this person may decide so, by what was fixed when it was admitted.
 
         Raises:
             PersonUnknownError: when Slack does not say who they are.
         """
         if state.admission is None:
-            return Verdict(False, "This card is not ready yet.")
+            return dict.fromkeys(indices, Verdict(False, "This card is not ready yet."))
         try:
             async with asyncio.timeout(LOOK_UP_WITHIN):
                 person = await self.directory.person(user)
-                matching = await self.directory.matching(user, state.admission.approvers, channel)
+                return {
+                    index: await self._judge(state, state.admission.terms(index), person, index, decision)
+                    for index in indices
+                }
         except (SlackError, TimeoutError) as error:
             logger.warning("person.unknown", extra={"user": user, "reason": str(error)})
             raise PersonUnknownError(str(error)) from error
+
+    async def _judge(
+        self, state: ApprovalState, terms: Terms, person: Person, index: int, decision: str
+    ) -> Verdict:
         return may_decide(
             person,
-            matching,
-            state.admission,
+            await self.directory.matching(person.id, terms.approvers, channel_of(state, index)),
+            terms,
             team=self.directory.team,
             requested_by=state.interrupt.context.requested_by,
             decision=decision,
         )
 
     async def decide(self, state: ApprovalState, user: str, decisions: Mapping[int, Decision]) -> Answer:
-        """Record one person's decision on some actions of a record.
+        """Record one person's decision on some actions of a record: on those about which they may decide.
 
         Raises:
             PersonUnknownError: when Slack does not say who they are.
             StoreUnavailableError: when Redis did not answer in time.
         """
-        index, decision = next(iter(decisions.items()))
-        kind = decision.type
-        verdict = await self.judge(state, user, channel_of(state, index), kind)
-        if not verdict.allowed:
-            logger.info(
-                "click.refused", extra={"interrupt_id": state.id, "user": user, "reason": verdict.sentence}
-            )
-            return Answer(False, verdict.sentence)
+        kind = next(iter(decisions.values())).type
+        verdicts = await self.judge(state, user, decisions, kind)
+        refused = {index: verdict.sentence for index, verdict in verdicts.items() if not verdict.allowed}
+        if refused:
+            reasons = " ".join(dict.fromkeys(refused.values()))
+            logger.info("click.refused", extra={"interrupt_id": state.id, "user": user, "reason": reasons})
+            if len(refused) == len(decisions):
+                return Answer(False, reasons)
+            decisions = {index: decision for index, decision in decisions.items() if index not in refused}
         if sentence := first_objection(state, user, decisions):
             return Answer(False, sentence)
         outcomes = await self.store.record_decision(
             state.id,
             {
-                index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=user)
+                index: dump_recorded(
+                    decision,
+                    fingerprint=state.actions[index].fingerprint,
+                    decided_by=user,
+                    policy=state.admission.policy_version if state.admission else None,
+                )
                 for index, decision in decisions.items()
             },
             token=token_of(user, state.id, decisions),
@@ -109,9 +124,9 @@ class Decisions:
         )
         lost = [index for index, outcome in outcomes.items() if outcome in {Outcome.TAKEN, Outcome.CLOSED}]
         if not lost:
-            return Answer(True)
+            return Answer(True, _left_out(refused))
         newest = await self.store.load(state.id) or state
-        return Answer(len(lost) < len(outcomes), told(newest, lost))
+        return Answer(len(lost) < len(outcomes), f"{told(newest, lost)} {_left_out(refused)}".strip())
 
     async def decide_all(
         self, state: ApprovalState, user: str, verb: str, place: int, *, message: str | None = None
@@ -136,6 +151,17 @@ class Decisions:
         return Answer(False, f"Nothing here is open that you could {decision.type}.")
 
 
+def _left_out(refused: Mapping[int, str]) -> str:
+    """Say which of several actions a person may not decide, and why."""
+    by_sentence: dict[str, list[int]] = {}
+    for index, sentence in refused.items():
+        by_sentence.setdefault(sentence, []).append(index)
+    return " ".join(
+        f"Not decided by you: {'action' if len(indices) == 1 else 'actions'} {numbers(indices)}. {sentence}"
+        for sentence, indices in by_sentence.items()
+    )
+
+
 def places(state: ApprovalState) -> Sequence[Place]:
     """Give the places where an interrupt is asked."""
     return state.admission.places if state.admission else ()
@@ -143,7 +169,8 @@ def places(state: ApprovalState) -> Sequence[Place]:
 
 def channel_of(state: ApprovalState, index: int) -> str:
     """Give the channel where an action is asked: its members are meant by the approver `channel`."""
-    return next((place.channel for place in places(state) if index in place.actions), "")
+    place = place_of(state, index)
+    return place.channel if place else ""
 
 
 def first_objection(state: ApprovalState, user: str, decisions: Mapping[int, Decision]) -> str:

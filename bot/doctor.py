@@ -16,8 +16,10 @@ from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
 from bot.errors import SettingsError, SlackError, SlackUnclearError
-from bot.manifest import needed_scopes
 from bot.people import Directory, Person
+from bot.policy import Policy
+from bot.policy_file import PolicyFile
+from bot.policy_keeper import load_policy, scopes_for
 from bot.rendering.message import render_card
 from bot.settings import Settings, load_settings
 from bot.slack_client import SlackClient
@@ -71,12 +73,20 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Check everything that can be checked with these settings, whatever fails before it."""
     mode = "Socket Mode" if settings.socket_mode else "HTTP mode"
     yield Finding("ok", "settings", f"{mode}, namespace {settings.namespace!r}")
+    try:
+        named = load_policy(settings)
+    except SettingsError as error:
+        for sentence in str(error).splitlines():
+            yield Finding("fail", "policy", sentence)
+        named = None
+    if named and settings.policy:
+        yield judge_policy(named.policy, settings)
     for finding in await _redis(settings):
         yield finding
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
-        async for finding in _slack(slack, settings):
+        async for finding in _slack(slack, settings, named):
             yield finding
 
 
@@ -122,7 +132,17 @@ def judge_schema(meta: Mapping[str, str], namespace: str) -> Finding:
 # --- Slack --------------------------------------------------------------------------------------------------------
 
 
-async def _slack(slack: SlackClient, settings: Settings) -> AsyncIterator[Finding]:
+def judge_policy(policy: Policy, settings: Settings) -> Finding:
+    """Judge what is set beside a policy file."""
+    said = f"version {policy.version}, rules: {len(policy.rules)}"
+    given = (settings.approvers, settings.channel, settings.requester_may_approve)
+    names = ("ASSENT_APPROVERS", "ASSENT_CHANNEL", "ASSENT_REQUESTER_MAY_APPROVE")
+    if idle := [name for name, value in zip(names, given, strict=True) if value]:
+        return Finding("warn", "policy", f"{said}; beside it {', '.join(idle)} means nothing: take it out")
+    return Finding("ok", "policy", said)
+
+
+async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | None) -> AsyncIterator[Finding]:
     if settings.socket_mode:
         yield await _app_token(slack, settings)
     try:
@@ -131,9 +151,14 @@ async def _slack(slack: SlackClient, settings: Settings) -> AsyncIterator[Findin
         yield Finding("fail", "bot token", _cured(error, settings, _TOKEN_CURE))
         return
     yield Finding("ok", "bot token", f"{me.user} in {me.team} ({me.url})")
-    yield judge_scopes(me.scopes, settings.approvers)
-    yield await _channel(slack, settings)
-    for entry in settings.approvers:
+    mentions = named.mentions if named else ()
+    yield judge_scopes(me.scopes, scopes_for(mentions))
+    if not settings.policy:
+        yield await _channel(slack, settings, settings.channel)
+    for channel in _distinct(m.id for m in mentions if m.is_place and m.id[0] not in "UW"):
+        yield await _channel(slack, settings, channel)
+    approvers = settings.approvers if not settings.policy else [m.id for m in mentions if m.id[0] in "UWS"]
+    for entry in _distinct(approvers):
         yield await _approver(slack, settings, entry, me.team_id)
     yield await _card(slack, settings)
 
@@ -150,15 +175,19 @@ async def _app_token(slack: SlackClient, settings: Settings) -> Finding:
     return Finding("ok", "app token", "Socket Mode can be opened")
 
 
-async def _channel(slack: SlackClient, settings: Settings) -> Finding:
-    if not settings.channel:
+def _distinct(ids: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(ids))
+
+
+async def _channel(slack: SlackClient, settings: Settings, channel: str | None) -> Finding:
+    if not channel:
         return Finding(
             "warn", "channel", "ASSENT_CHANNEL is not set: only agents that name a channel can ask"
         )
     try:
-        return judge_channel(await slack.channel(settings.channel))
+        return judge_channel(await slack.channel(channel))
     except SlackError as error:
-        return Finding("fail", "channel", f"{settings.channel}: {_cured(error, settings, _CHANNEL_CURE)}")
+        return Finding("fail", "channel", f"{channel}: {_cured(error, settings, _CHANNEL_CURE)}")
 
 
 async def _approver(slack: SlackClient, settings: Settings, entry: str, team: str) -> Finding:
@@ -170,7 +199,7 @@ async def _approver(slack: SlackClient, settings: Settings, entry: str, team: st
             return judge_group(entry, await slack.group_members(entry))
         return judge_approver(await directory.person(entry), team)
     except SlackError as error:
-        cure = "take it off ASSENT_APPROVERS, or correct the id"
+        cure = "take it off the approvers, or correct the id"
         return Finding("fail", "approvers", f"{entry}: {_cured(error, settings, cure)}")
 
 
@@ -191,9 +220,9 @@ async def _card(slack: SlackClient, settings: Settings) -> Finding:
     return Finding("ok", "card", "Slack accepts our blocks")
 
 
-def judge_scopes(granted: Collection[str], approvers: Iterable[str]) -> Finding:
+def judge_scopes(granted: Collection[str], needed: Iterable[str]) -> Finding:
     """Compare the scopes of the token with those that are needed."""
-    missing = [scope for scope in needed_scopes(approvers) if scope not in granted]
+    missing = [scope for scope in needed if scope not in granted]
     if missing:
         return Finding(
             "fail",
@@ -207,7 +236,7 @@ def judge_channel(channel: Mapping[str, Any]) -> Finding:
     """Judge the channel in which is asked."""
     name = f"#{channel['name']}" if channel.get("name") else str(channel["id"])
     if channel.get("is_archived"):
-        return Finding("fail", "channel", f"{name} is archived: unarchive it, or set another ASSENT_CHANNEL")
+        return Finding("fail", "channel", f"{name} is archived: unarchive it, or name another channel")
     if not (channel.get("is_member") or channel.get("is_im")):
         return Finding("fail", "channel", f"the bot is not in {name}: write /invite @assent there")
     if channel.get("is_ext_shared") or channel.get("is_pending_ext_shared"):
@@ -223,7 +252,7 @@ def judge_approver(person: Person, team: str) -> Finding:
         return Finding(
             "fail",
             "approvers",
-            f"{person.id} is deactivated and can never decide: take them off ASSENT_APPROVERS",
+            f"{person.id} is deactivated and can never decide: take them off the approvers",
         )
     if person.is_bot:
         return Finding("fail", "approvers", f"{person.id} is a bot and presses no buttons: name a person")

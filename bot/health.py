@@ -10,6 +10,8 @@ class Health:
     """The reasons why this process is not ready, by part."""
 
     faults: dict[str, str] = field(default_factory=lambda: {"redis": NOT_YET, "slack": NOT_YET})
+    warnings: dict[str, str] = field(default_factory=dict)
+    """What somebody has to mend while the process stays ready."""
 
     @property
     def ready(self) -> bool:

@@ -21,6 +21,11 @@ SCOPES = {
 """What the bot's token must be allowed, and what for."""
 GROUP_SCOPE = "usergroups:read"
 """Needed only when a user group is among the approvers."""
+DIRECT_SCOPES = {
+    "im:write": "ask somebody in a direct message",
+    "im:history": "find a card again there that was posted just before a crash",
+}
+"""Needed only when a policy asks in direct messages."""
 
 _EVENTS = ("member_left_channel",)
 _GROUP_EVENTS = ("subteam_members_changed",)
@@ -28,18 +33,22 @@ _PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
 
 
-def needed_scopes(approvers: Iterable[str]) -> tuple[str, ...]:
-    """Give the scopes that a bot with these approvers needs."""
-    return (*SCOPES, *([GROUP_SCOPE] if any(entry.startswith("S") for entry in approvers) else []))
+def needed_scopes(approvers: Iterable[str], *, direct: bool = False) -> tuple[str, ...]:
+    """Give the scopes that a bot with these approvers needs, and with direct messages where it asks in them."""
+    groups = any(entry.startswith("S") for entry in approvers)
+    return (*SCOPES, *([GROUP_SCOPE] if groups else []), *(DIRECT_SCOPES if direct else ()))
 
 
-def build_manifest(mode: Mode = "socket", url: str | None = None, *, groups: bool = False) -> dict[str, Any]:
+def build_manifest(
+    mode: Mode = "socket", url: str | None = None, *, groups: bool = False, direct: bool = False
+) -> dict[str, Any]:
     """Build the manifest of the app.
 
     Args:
         mode: `socket` needs no public address; with `http` Slack calls the bot.
         url: Where Slack reaches the bot in HTTP mode, such as `https://assent.example.com`.
         groups: Whether user groups may be approvers.
+        direct: Whether people may be asked in direct messages.
 
     Raises:
         ValueError: HTTP mode without an `https://` address.
@@ -57,8 +66,12 @@ def build_manifest(mode: Mode = "socket", url: str | None = None, *, groups: boo
             "description": "Approve, edit or reject what AI agents are about to do",
             "background_color": "#1d3c34",
         },
-        "features": {"bot_user": {"display_name": "assent", "always_online": True}},
-        "oauth_config": {"scopes": {"bot": [*SCOPES, *([GROUP_SCOPE] if groups else [])]}},
+        "features": {
+            "bot_user": {"display_name": "assent", "always_online": True},
+            # Without its messages tab an app can write to nobody directly.
+            **({"app_home": {"messages_tab_enabled": True}} if direct else {}),
+        },
+        "oauth_config": {"scopes": {"bot": list(needed_scopes(["S"] if groups else [], direct=direct))}},
         "settings": {
             "interactivity": {"is_enabled": True, **reached_at},
             "event_subscriptions": {**reached_at, "bot_events": events},

@@ -26,6 +26,11 @@ class _Gauges(Collector):
         yield GaugeMetricFamily(
             "assent_ready", "1 while Redis and Slack are connected", int(self._health.ready)
         )
+        yield GaugeMetricFamily(
+            "assent_policy_outdated",
+            "1 while the policy file cannot be used and an older one is in force",
+            int("policy" in self._health.warnings),
+        )
         owed = GaugeMetricFamily("assent_owed", "Records that are owed work", labels=["kind"])
         for kind, count in self._owed().items():
             owed.add_metric([kind], count)

@@ -1,17 +1,24 @@
 """Who may decide what, where it is asked, until when. Pure, and every doubt is a no."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from itertools import takewhile
+from typing import Any, Literal, Protocol
 
-from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.hitl import KNOWN_DECISIONS, ActionRequest
+from agent_adapter.contract.interrupt import Interrupt, Route
 from bot.people import Person
-from bot.state import Admission, Place
+from bot.state import Admission, Place, Terms
 
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 
-VERSION = "settings-1"
-"""Stands in every admission, so that a record tells by which rules it was judged."""
+SETTINGS_VERSION = "settings-1"
+"""Stands in admissions by the settings, where no policy file is."""
+THREAD = "thread"
+"""As a rule's channel: where the run came from, by the interrupt's own route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,58 +37,217 @@ class Verdict:
     sentence: str = ""
 
 
+def _any_arguments(_: Any) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """The rules of one deployment."""
+class Match:
+    """What a call has to be for a rule to decide about it. Equal ones match the same calls."""
+
+    agents: tuple[str, ...] = ("*",)
+    """Globs: `*` is anything, `?` one character."""
+    tools: tuple[str, ...] = ("*",)
+    schema: str = ""
+    """The JSON Schema of the arguments as text; empty for any arguments."""
+    fits: Callable[[Any], bool] = field(default=_any_arguments, compare=False)
+    """Whether arguments are as the schema says."""
+
+    def names(self, agent: str, tool: str) -> bool:
+        """Whether this is about such calls, whatever their arguments."""
+        return _is_any_of(agent, self.agents) and _is_any_of(tool, self.tools)
+
+    def mismatch(self, agent: str, tool: str, args: Any) -> Literal["", "agent", "tool", "arguments"]:
+        """Say what about a call is different; empty when it matches."""
+        if not _is_any_of(agent, self.agents):
+            return "agent"
+        if not _is_any_of(tool, self.tools):
+            return "tool"
+        return "" if self.fits(args) else "arguments"
+
+    def covers(self, other: "Match") -> bool:
+        """Whether every call that the other matches is matched here, as far as the globs tell."""
+        return (
+            all(_covers(self.agents, glob) for glob in other.agents)
+            and all(_covers(self.tools, glob) for glob in other.tools)
+            and self.schema in {"", other.schema}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What holds for the calls that it matches."""
 
     approvers: tuple[str, ...]
     channel: str | None = None
-    requester_may_approve: bool = False
+    """A channel, a person to ask in a direct message, or `thread`."""
+    match: Match = Match()
+    name: str = "default"
+    """In words, for people."""
+    requester_may_decide: bool = False
+    decisions: tuple[str, ...] | None = None
+    """Which of the agent's allowed decisions are offered; all of them when `None`."""
+    time_limit: timedelta | None = None
+    on_timeout: Literal["reject", "raise"] | None = None
+    """What an open action becomes then; as the agent says when `None`."""
+    line: int = 0
+    """Where it stands in the policy file."""
 
-    def admit(
-        self, interrupt: Interrupt, plan_parts: Callable[[Interrupt], tuple[tuple[int, ...], ...]]
-    ) -> Admission | Refusal:
-        """Say where an interrupt is asked and who may answer, or why it cannot be asked."""
-        channel = interrupt.route.channel or self.channel
-        if not channel:
-            return Refusal("no_channel", "the agent named no channel and ASSENT_CHANNEL is not set")
-        requester = interrupt.context.requested_by
-        if requester and not _PERSON.fullmatch(requester):
-            reason = f"context.requested_by is {requester!r}, which is no Slack user id: nobody could be kept from approving their own request"
-            return Refusal("requested_by", reason)
-        if interrupt.on_expiry == "approve":
-            return Refusal(
-                "policy", "on_expiry=approve is allowed by no rule: nothing is approved by silence"
-            )
-        place = Place(
-            channel=channel,
-            thread_ts=interrupt.route.thread_ts,
-            actions=tuple(range(len(interrupt.request.action_requests))),
-            parts=plan_parts(interrupt),
-        )
+
+class PlanParts(Protocol):
+    """Divides the actions of a place into messages."""
+
+    def __call__(
+        self, interrupt: Interrupt, actions: Sequence[int] | None = None, *, mixed: bool = False
+    ) -> tuple[tuple[int, ...], ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules of one deployment: the first that matches decides, else the default."""
+
+    default: Rule
+    rules: tuple[Rule, ...] = ()
+    version: str = SETTINGS_VERSION
+    """Names these very rules, in every record and decision."""
+
+    @classmethod
+    def of_settings(
+        cls, approvers: Sequence[str], channel: str | None = None, *, requester_may_decide: bool = False
+    ) -> "Policy":
+        """Make the policy of a deployment without a file: the agent's own channel goes before the settings'."""
+        default = Rule(tuple(approvers), channel, requester_may_decide=requester_may_decide)
+        wished = Rule(tuple(approvers), THREAD, requester_may_decide=requester_may_decide)
+        return cls(default, (wished,))
+
+    def rule_for(self, agent: str, tool: str, args: Any) -> Rule:
+        """Find the rule that decides about a call."""
+        matching = (rule for rule in self.rules if not rule.match.mismatch(agent, tool, args))
+        return next(matching, self.default)
+
+    def decides_by_arguments(self, agent: str, tool: str, rule: Rule) -> bool:
+        """Whether other arguments of the same tool could meet another rule than this one."""
+        tried = [*takewhile(lambda other: other is not rule, self.rules), rule]
+        return any(other.match.schema and other.match.names(agent, tool) for other in tried)
+
+    def place_for(self, rule: Rule, route: Route) -> tuple[str, str | None] | None:
+        """Give channel and thread where a rule asks, `None` when nobody named any."""
+        if rule.channel == THREAD and route.channel:
+            return route.channel, route.thread_ts
+        channel = self.default.channel if rule.channel == THREAD else rule.channel
+        return (channel, None) if channel and channel != THREAD else None
+
+    def admit(self, interrupt: Interrupt, plan_parts: PlanParts) -> Admission | Refusal:
+        """Say where an interrupt is asked, who may answer and until when, or why it cannot be asked."""
+        if refusal := _fault(interrupt):
+            return refusal
+        met = [
+            (action, self.rule_for(interrupt.agent, action.name, action.args))
+            for action in interrupt.request.action_requests
+        ]
+        asked: dict[tuple[str, str | None], list[int]] = {}
+        terms = []
+        for index, (action, rule) in enumerate(met):
+            place = self.place_for(rule, interrupt.route)
+            if place is None:
+                return Refusal("no_channel", _NO_CHANNEL)
+            if refusal := _nothing_left(interrupt, index, rule):
+                return refusal
+            asked.setdefault(place, []).append(index)
+            terms.append(self._terms(interrupt.agent, action, rule))
+        rules = [rule for _, rule in met]
         return Admission(
-            policy_version=VERSION,
-            approvers=self.approvers,
-            requester_may_decide=self.requester_may_approve,
-            places=(place,),
+            **dict(terms[0]),
+            own={index: own for index, own in enumerate(terms) if own != terms[0]},
+            policy_version=self.version,
+            on_timeout=_on_timeout(interrupt, rules),
+            time_limit=min((rule.time_limit for rule in rules if rule.time_limit), default=None),
+            places=tuple(_places(asked, terms, interrupt, plan_parts)),
         )
+
+    def _terms(self, agent: str, action: ActionRequest, rule: Rule) -> Terms:
+        return Terms(
+            approvers=rule.approvers,
+            requester_may_decide=rule.requester_may_decide,
+            decisions=rule.decisions,
+            # Later calls of the same tool would go ahead with arguments that another rule is about.
+            allow_always=not self.decides_by_arguments(agent, action.name, rule),
+        )
+
+
+_NO_CHANNEL = "the agent named no channel and neither does the policy: set ASSENT_CHANNEL, or a channel in the policy file"
+
+
+def _fault(interrupt: Interrupt) -> Refusal | None:
+    requester = interrupt.context.requested_by
+    if requester and not _PERSON.fullmatch(requester):
+        reason = f"context.requested_by is {requester!r}, which is no Slack user id: nobody could be kept from approving their own request"
+        return Refusal("requested_by", reason)
+    if interrupt.on_expiry == "approve":
+        return Refusal("policy", "on_expiry=approve is allowed by no rule: nothing is approved by silence")
+    return None
+
+
+def _nothing_left(interrupt: Interrupt, index: int, rule: Rule) -> Refusal | None:
+    allowed = interrupt.request.review_configs[index].allowed_decisions
+    if rule.decisions is None or set(allowed) & set(rule.decisions) & set(KNOWN_DECISIONS):
+        return None
+    return Refusal(
+        "policy",
+        f"rule {rule.name!r} offers only {', '.join(rule.decisions)} for action {index + 1} "
+        f"({interrupt.request.action_requests[index].name}), and the agent allows only {', '.join(allowed)}: "
+        "nothing is left to decide",
+    )
+
+
+def _on_timeout(interrupt: Interrupt, rules: Sequence[Rule]) -> Literal["reject", "raise"] | None:
+    """Give what the rules say about all actions together: one `raise` resumes nothing, so it goes before."""
+    if not any(rule.on_timeout for rule in rules):
+        return None
+    wanted = {rule.on_timeout or interrupt.on_expiry for rule in rules}
+    return "raise" if "raise" in wanted else "reject"
+
+
+def _places(
+    asked: dict[tuple[str, str | None], list[int]],
+    terms: Sequence[Terms],
+    interrupt: Interrupt,
+    plan_parts: PlanParts,
+) -> Iterator[Place]:
+    for (channel, thread_ts), indices in asked.items():
+        mixed = len({terms[index].approvers for index in indices}) > 1
+        yield Place(
+            channel=channel,
+            thread_ts=thread_ts,
+            actions=tuple(indices),
+            parts=plan_parts(interrupt, indices, mixed=mixed),
+        )
+
+
+def _is_any_of(name: str, globs: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
+def _covers(globs: Sequence[str], other: str) -> bool:
+    # Where a `*` takes the other glob's own wildcards, it takes whatever they stand for.
+    return any(glob == other or ("?" not in glob and fnmatchcase(other, glob)) for glob in globs)
 
 
 def may_decide(
     person: Person,
     matching: frozenset[str],
-    admission: Admission,
+    terms: Terms,
     *,
     team: str,
     requested_by: str | None,
     decision: str,
 ) -> Verdict:
-    """Judge one person by what was fixed when the interrupt was admitted.
+    """Judge one person about one action, by what was fixed when it was admitted.
 
     Args:
         person: Who clicked, as Slack describes them.
         matching: The entries of the approver list that they match.
-        admission: What judges.
+        terms: What judges.
         team: The workspace that the bot is installed in.
         requested_by: The person for whom the agent acts.
         decision: What they want to decide.
@@ -92,9 +258,12 @@ def may_decide(
     if not named and (reason := _outside(person, team)):
         return Verdict(False, f"{reason} may not decide here, unless named by their id.")
     if not matching:
-        return Verdict(False, f"You are not an approver of this. {_who_may(admission)}")
-    if person.id == requested_by and decision != "reject" and not admission.requester_may_decide:
+        return Verdict(False, f"You are not an approver of this. {_who_may(terms)}")
+    if person.id == requested_by and decision != "reject" and not terms.requester_may_decide:
         return Verdict(False, "The agent acts for you here, so somebody else has to approve it.")
+    if terms.decisions is not None and decision not in terms.decisions:
+        offered = ", ".join(terms.decisions)
+        return Verdict(False, f"The policy does not offer {decision} here, only {offered}.")
     return Verdict(True)
 
 
@@ -108,8 +277,8 @@ def _outside(person: Person, team: str) -> str:
     return ""
 
 
-def _who_may(admission: Admission) -> str:
-    names = [_mention(entry) for entry in admission.approvers]
+def _who_may(terms: Terms) -> str:
+    names = [_mention(entry) for entry in terms.approvers]
     return f"Approvers are {', '.join(names)}."
 
 

@@ -16,11 +16,12 @@ from bot.errors import (
 from bot.health import NOT_YET, Health
 from bot.ids import PartId
 from bot.pacing import Pacing, Queue
-from bot.policy import Policy, Refusal
+from bot.policy import Refusal
+from bot.policy_keeper import PolicyKeeper
 from bot.rendering.limits import SlackLimitError, check_message
 from bot.rendering.message import Part, plan_parts, render_card
 from bot.slack_client import SlackClient
-from bot.state import ApprovalState, Shown
+from bot.state import ApprovalState, Place, Shown
 from bot.store import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ class Presenter:
     store: ApprovalStore
     slack: SlackClient
     pacing: Pacing
-    policy: Policy
+    policies: PolicyKeeper
     health: Health
     lease: int
     """Milliseconds that one call may take before another replica takes over."""
@@ -62,6 +63,8 @@ class Presenter:
         except InvalidRequestError as error:
             await self.store.settle(interrupt_id, "refused", code="unreadable", reason=str(error))
             return None
+        except (SlackBusyError, SlackUnclearError, WorkspaceFaultError) as error:
+            return await self._not_admitted(interrupt_id, error)
         while state and (part := _outdated(state)):
             wait = await self._draw(state, part)
             if wait is not None:
@@ -74,16 +77,45 @@ class Presenter:
         if state is None:
             return None
         if state.status == "new" and not state.is_past:
-            admission = self.policy.admit(state.interrupt, plan_parts)
-            if isinstance(admission, Refusal):
-                await self._refuse(state.id, admission.code, admission.reason)
-                return None
-            await self.store.admit(state, admission)
-            return await self.store.load(interrupt_id)
+            return await self._admit(state)
         if state.is_past and state.status in {"new", "pending"}:
             await self.store.settle(state.id, "expired")
             return await self.store.load(interrupt_id)
         return state
+
+    async def _admit(self, state: ApprovalState) -> ApprovalState | None:
+        admission = self.policies.policy.admit(state.interrupt, plan_parts)
+        if isinstance(admission, Refusal):
+            await self._refuse(state.id, admission.code, admission.reason)
+            return None
+        try:
+            places = tuple([await self._reachable(place) for place in admission.places])
+        except InterruptFaultError as error:
+            await self._refuse(state.id, error.code, str(error))
+            return None
+        limit = admission.time_limit
+        await self.store.admit(
+            state,
+            admission.model_copy(update={"places": places}),
+            life=None if limit is None else int(limit.total_seconds() * 1000),
+        )
+        return await self.store.load(state.id)
+
+    async def _reachable(self, place: Place) -> Place:
+        """Give a place with the channel that Slack has for a direct message."""
+        if place.channel[0] not in "UW":
+            return place
+        return place.model_copy(update={"channel": await self.slack.open_direct_message(place.channel)})
+
+    async def _not_admitted(self, interrupt_id: str, error: SlackError) -> int:
+        logger.warning("slack.unavailable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
+        if isinstance(error, SlackBusyError):
+            return int(error.retry_after * 1000)
+        if isinstance(error, WorkspaceFaultError):
+            self.health.fault("slack", str(error))
+            await self.store.notice(interrupt_id, f"Slack refuses the app: {error}")
+            return WORKSPACE_RETRY
+        return 1_000
 
     async def _draw(self, state: ApprovalState, part: Part) -> int | None:
         """Make one message agree; `None` when it does, else in how many milliseconds to come again."""

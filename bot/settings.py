@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent_adapter.connection import address_of
@@ -23,8 +24,23 @@ _NAMES = {
 }
 
 
-class Settings(BaseSettings):
+class _Environment(BaseSettings):
     """Each is an environment variable, or a file named by the variable with `_FILE` behind it."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # pydantic-settings passes it
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, _NamedFiles(settings_cls), dotenv_settings
+
+
+class Settings(_Environment):
+    """What a running bot needs."""
 
     model_config = SettingsConfigDict(
         env_prefix="ASSENT_", frozen=True, extra="ignore", populate_by_name=True
@@ -39,9 +55,11 @@ class Settings(BaseSettings):
     redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
 
     namespace: str = Field("assent", pattern=r"^[A-Za-z0-9_.:-]{1,64}$")
+    policy: str | None = None
+    """A file of rules, in place of channel, approvers and requester_may_approve."""
     channel: str | None = None
     """Where to ask when the agent names no channel."""
-    approvers: tuple[str, ...] | str = Field(min_length=1)
+    approvers: tuple[str, ...] | str = Field("", validate_default=True)
     """Who may decide: user ids, user group ids, or `channel` for the members of the card's channel."""
     requester_may_approve: bool = False
     """Whether the person for whom the agent acts may approve."""
@@ -50,9 +68,6 @@ class Settings(BaseSettings):
     api_requests_per_minute: int = Field(600, ge=1)
     """How many requests one key of the HTTP API may send to one replica."""
     log_level: str = "INFO"
-
-    policy: str | None = None
-    """Reserved for a file of rules, which this version does not read."""
 
     lease_seconds: float = Field(30.0, gt=0)
     """How long claimed work and one call to Slack may take before another replica takes over."""
@@ -70,7 +85,9 @@ class Settings(BaseSettings):
 
     @field_validator("approvers")
     @classmethod
-    def _known_approvers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _known_approvers(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if not value and info.data.get("policy") is None:
+            raise PydanticCustomError("missing", "nobody may decide")
         for entry in value:
             if not _APPROVER.fullmatch(entry):
                 raise ValueError(
@@ -98,10 +115,8 @@ class Settings(BaseSettings):
 
     @field_validator("policy")
     @classmethod
-    def _no_policy_yet(cls, value: str | None) -> str | None:
-        if value:
-            raise ValueError("this version reads no policy file: take it out, or its rules would be missed")
-        return None
+    def _empty_is_none(cls, value: str | None) -> str | None:
+        return value or None
 
     @field_validator("slack_api_url")
     @classmethod
@@ -123,16 +138,15 @@ class Settings(BaseSettings):
     def socket_mode(self) -> bool:
         return bool(self.slack_app_token)
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # pydantic-settings passes it
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, _NamedFiles(settings_cls), dotenv_settings
+
+class SlackAccess(_Environment):
+    """What asking Slack takes, for commands that need nothing else."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    slack_bot_token: str = Field("", alias="SLACK_BOT_TOKEN")
+    slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
+    policy: str = Field("", alias="ASSENT_POLICY")
 
 
 class _NamedFiles(PydanticBaseSettingsSource):
@@ -174,6 +188,11 @@ def load_settings(env_file: str | None = ".env") -> Settings:
         raise SettingsError("\n".join(_sentence(problem) for problem in error.errors())) from error
 
 
+def load_slack_access(env_file: str | None = ".env") -> SlackAccess:
+    """Read what asking Slack takes, of which all may be missing."""
+    return SlackAccess(_env_file=env_file)
+
+
 def _sentence(problem: Any) -> str:
     name = variable_of(str(problem["loc"][0])) if problem["loc"] else ""
     name = (
@@ -188,5 +207,5 @@ def _sentence(problem: Any) -> str:
 
 CURES = {
     "SLACK_BOT_TOKEN": "copy the bot token (xoxb-…) from your Slack app, under OAuth & Permissions",
-    "ASSENT_APPROVERS": "name who may decide: user ids (U…), user group ids (S…), or the word channel",
+    "ASSENT_APPROVERS": "name who may decide: user ids (U…), user group ids (S…), or the word channel; or give rules in ASSENT_POLICY",
 }

@@ -187,6 +187,11 @@ class SlackClient:
             self.posting, "chat.postEphemeral", channel=channel, user=user, text=text, thread_ts=thread_ts
         )
 
+    async def open_direct_message(self, user_id: str) -> str:
+        """Give the channel in which the bot and one person talk."""
+        answer = await self._call(self.repeating, "conversations.open", users=user_id)
+        return str(answer["channel"]["id"])
+
     async def user(self, user_id: str) -> Mapping[str, Any]:
         """Answer of `users.info`."""
         answer = await self._call(self.repeating, "users.info", user=user_id)
@@ -228,7 +233,9 @@ class SlackClient:
 
     async def _ask(self, client: AsyncWebClient, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in arguments.items() if value not in (None, "")}
-        as_query = method.startswith(("conversations.", "users.", "usergroups."))
+        as_query = (
+            method.startswith(("conversations.", "users.", "usergroups.")) and method != "conversations.open"
+        )
         try:
             # The limit of a call with its repetitions, so that none outlives the lease it is made under.
             async with asyncio.timeout(self._within):

@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bot.errors import SettingsError, SlackError
+from bot.errors import SlackError
 from bot.health import Health
-from bot.manifest import needed_scopes
-from bot.people import Directory
+from bot.policy_keeper import PolicyKeeper
 from bot.slack_client import SlackClient
 from bot.sockets import Sockets
 
@@ -23,20 +22,19 @@ class SlackLink:
     """Tells `health` whether calls and clicks go through, and why not."""
 
     slack: SlackClient
-    directory: Directory
     health: Health
-    approvers: Sequence[str]
+    policies: PolicyKeeper
     sockets: Sockets | None
     """`None` in HTTP mode."""
     mended: Callable[[], None]
     """Called whenever Slack works, so that what waited for it goes on."""
-    _approvers_known: bool = field(default=False, init=False)
+    _policy_checked: bool = field(default=False, init=False)
 
     async def keep(self) -> None:
         """Keep the connection until cancelled.
 
         Raises:
-            SettingsError: when Slack does not know an approver.
+            SettingsError: when Slack does not know whom or what the policy names.
         """
         delay = LOOK_EVERY
         while True:
@@ -60,12 +58,12 @@ class SlackLink:
             me = await self.slack.who_am_i()
         except SlackError as error:
             return str(error)
-        missing = set(needed_scopes(self.approvers)) - me.scopes
+        missing = set(self.policies.scopes) - me.scopes
         if me.scopes and missing:
             scopes = ", ".join(sorted(missing))
             return f"the app lacks the scope {scopes}: add it under OAuth & Permissions, and install the app again"
-        if not self._approvers_known:
-            self._approvers_known = await self._knows_approvers()
+        if not self._policy_checked:
+            self._policy_checked = await self._check_policy()
         return await self.sockets.connect() if self.sockets else None
 
     async def _fails_soon(self) -> bool:
@@ -76,20 +74,9 @@ class SlackLink:
             await asyncio.sleep(LOOK_EVERY)
         return False
 
-    async def _knows_approvers(self) -> bool:
-        """Ask about each approver once: an unknown one would be noticed only when it matters."""
-        for entry in self.approvers:
-            try:
-                if entry[0] in "UW":
-                    person = await self.directory.person(entry)
-                    if person.is_deactivated:
-                        logger.warning("approver.deactivated", extra={"approver": entry})
-                elif entry[0] == "S":
-                    await self.slack.group_members(entry)
-            except SlackError as error:
-                if error.code not in {"user_not_found", "no_such_subteam"}:
-                    return False
-                raise SettingsError(
-                    f"ASSENT_APPROVERS: Slack knows no {entry} in this workspace: correct the id, or take it out"
-                ) from error
+    async def _check_policy(self) -> bool:
+        try:
+            await self.policies.check(self.slack)
+        except SlackError:
+            return False
         return True

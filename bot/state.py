@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Literal
 
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agent_adapter.contract.hitl import ActionRequest, ReviewConfig, WireModel
 from agent_adapter.contract.identity import action_fingerprints
-from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.interrupt import Interrupt, OnExpiry
 from agent_adapter.contract.record import Recorded
 from bot.ids import PartId
 
@@ -30,14 +30,45 @@ class Place(WireModel):
     """Empty while one message holds all; else the actions of each numbered part in the card's thread."""
 
 
-class Admission(WireModel):
-    """What was fixed before the first drawing, and judges every click afterwards."""
+class Terms(WireModel):
+    """On what terms an action is decided."""
 
-    policy_version: str
     approvers: tuple[str, ...] = Field(min_length=1)
     """Slack user ids (`U…`, `W…`), user group ids (`S…`), or `channel` for its members."""
     requester_may_decide: bool = False
+    decisions: tuple[str, ...] | None = None
+    """Which of the agent's allowed decisions are offered; all of them when `None`."""
+    allow_always: bool = True
+    """Whether a decision may hold for later calls, where the agent can keep it."""
+
+    def narrow(self, config: ReviewConfig) -> ReviewConfig:
+        """Give what is offered of what the agent allows."""
+        if self.decisions is None and (self.allow_always or not config.allow_always):
+            return config
+        allowed = config.allowed_decisions
+        offered = tuple(d for d in allowed if self.decisions is None or d in self.decisions)
+        allow_always = config.allow_always and self.allow_always
+        return config.model_copy(update={"allowed_decisions": offered, "allow_always": allow_always})
+
+
+class Admission(Terms):
+    """What was fixed before the first drawing, and judges every click afterwards.
+
+    Its own terms hold for every action that has none in `own`.
+    """
+
+    policy_version: str
+    own: Mapping[int, Terms] = {}
+    """By the index of an action."""
     places: tuple[Place, ...] = Field(min_length=1)
+    on_timeout: Literal["reject", "raise"] | None = None
+    """What open actions become at the deadline; as the agent says when `None`."""
+    time_limit: timedelta | None = Field(None, exclude=True)
+    """The policy's own; what is kept is the deadline that follows from it."""
+
+    def terms(self, index: int) -> Terms:
+        """Give the terms of one action."""
+        return self.own.get(index, self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +88,7 @@ class Action:
     index: int
     request: ActionRequest
     config: ReviewConfig
+    """As it is offered: what the agent allows, narrowed by the policy."""
     fingerprint: str
     recorded: Recorded | None
 
@@ -107,7 +139,13 @@ class ApprovalState:
     def actions(self) -> tuple[Action, ...]:
         request = self.interrupt.request
         return tuple(
-            Action(index, action, config, fingerprint, recorded)
+            Action(
+                index,
+                action,
+                self.admission.terms(index).narrow(config) if self.admission else config,
+                fingerprint,
+                recorded,
+            )
             for index, (action, config, fingerprint, recorded) in enumerate(
                 zip(
                     request.action_requests,
@@ -118,6 +156,11 @@ class ApprovalState:
                 )
             )
         )
+
+    @property
+    def on_expiry(self) -> OnExpiry:
+        """What an open action becomes at the deadline: the policy's word goes before the agent's."""
+        return (self.admission and self.admission.on_timeout) or self.interrupt.on_expiry
 
     @property
     def is_shown(self) -> bool:

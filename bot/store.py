@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -20,7 +20,7 @@ from agent_adapter.contract.wire import load_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from bot.errors import StoreUnavailableError
 from bot.ids import PartId
-from bot.state import Admission, ApprovalState, Place, Shown
+from bot.state import Admission, ApprovalState, Place, Shown, Terms
 
 WorkSet = Literal["undrawn", "due"]
 
@@ -281,25 +281,49 @@ def _asked(body: str) -> tuple[Interrupt, tuple[str, ...]]:
 def admission_fields(admission: Admission) -> list[str]:
     """Write an admission as fields of the card: name, value, name, value, …"""
     # Redis keeps a hash compactly while no value is over 64 bytes.
-    fields = {"policy": admission.policy_version, "approvers": " ".join(admission.approvers)}
-    if admission.requester_may_decide:
-        fields["requester"] = "1"
+    fields = {"policy": admission.policy_version, **_terms_fields(admission)}
+    for index, own in admission.own.items():
+        fields |= _terms_fields(own, f":{index}")
+    if admission.on_timeout:
+        fields["on_timeout"] = admission.on_timeout
     for number, place in enumerate(admission.places):
         fields[f"place:{number}"] = encode([place.channel, place.thread_ts, place.actions, place.parts])
     return [part for field in fields.items() for part in field]
 
 
+def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
+    fields = {f"approvers{of}": " ".join(terms.approvers)}
+    if terms.requester_may_decide:
+        fields[f"requester{of}"] = "1"
+    if terms.decisions is not None:
+        fields[f"decisions{of}"] = " ".join(terms.decisions)
+    if not terms.allow_always:
+        fields[f"once{of}"] = "1"
+    return fields
+
+
 def _admission(card: Fields) -> Admission:
-    places = (decode(card[name]) for name in sorted(card) if name.startswith("place:"))
+    places = sorted((int(number), decode(text)) for number, text in _prefixed(card, "place:"))
     return Admission(
+        **_terms(card),
+        own={int(index): Terms(**_terms(card, f":{index}")) for index, _ in _prefixed(card, "approvers:")},
         policy_version=card["policy"],
-        approvers=tuple(card["approvers"].split()),
-        requester_may_decide="requester" in card,
+        on_timeout=card.get("on_timeout"),
         places=tuple(
             Place(channel=channel, thread_ts=thread_ts, actions=actions, parts=parts)
-            for channel, thread_ts, actions, parts in places
+            for _, (channel, thread_ts, actions, parts) in places
         ),
     )
+
+
+def _terms(card: Fields, of: str = "") -> dict[str, Any]:
+    decisions = card.get(f"decisions{of}")
+    return {
+        "approvers": tuple(card[f"approvers{of}"].split()),
+        "requester_may_decide": f"requester{of}" in card,
+        "decisions": None if decisions is None else tuple(decisions.split()),
+        "allow_always": f"once{of}" not in card,
+    }
 
 
 def _shown(text: str) -> Shown:

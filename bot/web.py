@@ -36,7 +36,8 @@ def build_site(
 
     async def ready(_: web.Request) -> web.Response:
         if health.ready:
-            return web.json_response({"ready": True})
+            warned = {"warnings": health.warnings} if health.warnings else {}
+            return web.json_response({"ready": True, **warned})
         return web.json_response({"ready": False, "faults": health.faults}, status=503)
 
     async def metrics(_: web.Request) -> web.Response:

@@ -19,7 +19,9 @@ class Keys:
                                                     `fence` `claim_by` `claim_until`, `resumed` `resumed_by`
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
-                                                    admission: `policy` `approvers` `requester` `place:<n>`,
+                                                    admission: `policy` `on_timeout` `place:<n>`, and its terms
+                                                    `approvers` `requester` `decisions` `once`, or `<term>:<i>`
+                                                    of an action that has its own,
                                                     `d:<i>` decision, `t:<i>` token, `at:<i>` when,
                                                     `seen:<i>:<user>` pages read,
                                                     `part:<place>:<n>` what Slack shows, `lease:<place>:<n>`

@@ -41,9 +41,18 @@ class Recorded(WireModel):
     decided_by: str
     decided_at: datetime
     note: str | None = None
+    policy: str | None = None
+    """Version of the rules by which the person was judged."""
 
 
-def dump_recorded(decision: Decision, *, fingerprint: str, decided_by: str, note: str | None = None) -> str:
+def dump_recorded(
+    decision: Decision,
+    *,
+    fingerprint: str,
+    decided_by: str,
+    note: str | None = None,
+    policy: str | None = None,
+) -> str:
     """Write a decision as field `d:<index>` keeps it; the store adds the time."""
     return encode(
         {
@@ -51,6 +60,7 @@ def dump_recorded(decision: Decision, *, fingerprint: str, decided_by: str, note
             "decision": dump_decision(decision),
             "decided_by": decided_by,
             "note": note,
+            "policy": policy,
         }
     )
 
@@ -95,7 +105,7 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     _check(interrupt, recorded)
     answers = [(r.decision, DecisionRecord(decided_by=r.decided_by, decided_at=r.decided_at, note=r.note)) if r else None
                for r in recorded]  # fmt: skip
-    if status == "expired" and interrupt.on_expiry != "raise":
+    if status == "expired" and card.get("on_timeout", interrupt.on_expiry) != "raise":
         ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)))
         silent = [_by_silence(config) for config in interrupt.request.review_configs]
         answers = [a or ((s, ended) if s else None) for a, s in zip(answers, silent, strict=True)]

@@ -9,7 +9,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import AgentAdapterError
-from bot.decisions import Answer, Decisions, channel_of, places
+from bot.decisions import Answer, Decisions, places
 from bot.errors import PersonUnknownError, SlackError, StoreUnavailableError
 from bot.ids import BULK_VERBS, PAGE, PartId
 from bot.listeners.payloads import Click, parse_click
@@ -108,10 +108,10 @@ class Buttons:
             return ""
         decision = click.verb.removesuffix("_all")
         is_bulk = click.verb in BULK_VERBS
-        channel = places(state)[click.number].channel if is_bulk else channel_of(state, click.number)
-        verdict = await self.decisions.judge(state, click.user, channel, decision)
-        if not verdict.allowed:
-            return verdict.sentence
+        meant = places(state)[click.number].actions if is_bulk else (click.number,)
+        verdicts = await self.decisions.judge(state, click.user, meant, decision)
+        if not any(verdict.allowed for verdict in verdicts.values()):
+            return verdicts[meant[0]].sentence
         if not is_bulk and not state.is_open_at(click.number):
             return told(state, [click.number])
         return ""

@@ -26,9 +26,11 @@ from bot.rendering.blocks import (
 )
 from bot.rendering.rows import (
     action_blocks,
+    approver_names,
     asked,
     button_blocks,
     call_blocks,
+    is_mixed,
     needs_reading,
     outcome_text,
     safe_name,
@@ -48,6 +50,8 @@ _OUTCOME, _OUTCOME_TEXT = 300, 300
 _CONTEXT = 1_000
 _REASON = 700
 _SHOWN_APPROVERS = 8
+# The line that tells who decides an action, on a card where that differs.
+_WHO_DECIDES = 350
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +74,21 @@ class Part:
         return hashlib.sha256(encode([self.text, self.blocks]).encode()).hexdigest()[:24]
 
 
-def plan_parts(interrupt: Interrupt, actions: Sequence[int] | None = None) -> tuple[tuple[int, ...], ...]:
+def plan_parts(
+    interrupt: Interrupt, actions: Sequence[int] | None = None, *, mixed: bool = False
+) -> tuple[tuple[int, ...], ...]:
     """Divide the actions of a place into the messages that they take, whatever is decided later.
 
     Args:
         interrupt: what is asked.
         actions: the indices asked in this place; all of them by default.
+        mixed: whether different people decide them, which each action then says.
 
     Returns:
         Nothing when one message holds all; else the actions of each numbered part.
     """
     costs = {
-        action.index: _cost(action, interrupt.id)
+        action.index: _cost(action, interrupt.id, _WHO_DECIDES if mixed else 0)
         for action in asked(interrupt)
         if actions is None or action.index in actions
     }
@@ -167,11 +174,11 @@ def _one(state: ApprovalState, action: Action) -> list[Block]:
     return [divider(f"a:{action.index}:divider"), *action_blocks(state, action)]
 
 
-def _cost(action: Action, value: str) -> tuple[int, int]:
+def _cost(action: Action, value: str, who_decides: int) -> tuple[int, int]:
     """Bound what an action takes at any time: JSON characters and blocks."""
     call = [divider(f"a:{action.index}:divider"), *call_blocks(action)]
-    foot = max(json_size(button_blocks(action, value)), _OUTCOME + _OUTCOME_TEXT)
-    return json_size(call) + foot, len(call) + 3
+    foot = max(who_decides + json_size(button_blocks(action, value)), _OUTCOME + _OUTCOME_TEXT)
+    return json_size(call) + foot, len(call) + 3 + bool(who_decides)
 
 
 def _fits(costs: Collection[tuple[int, int]], frame: int) -> bool:
@@ -211,26 +218,27 @@ def _names(state: ApprovalState, place: Place) -> str:
 
 
 def _top_blocks(state: ApprovalState, place: Place) -> list[Block]:
-    return [header("top", _headline(state, place)), context("who", " · ".join(_who_and_when(state)))]
+    return [header("top", _headline(state, place)), context("who", " · ".join(_who_and_when(state, place)))]
 
 
-def _who_and_when(state: ApprovalState) -> list[str]:
+def _who_and_when(state: ApprovalState, place: Place) -> list[str]:
     requester = state.interrupt.context.requested_by
     asks = f" for {who(requester)}" if requester and is_person(requester) else ""
     words = [f"Agent `{state.interrupt.agent}` asks{asks}"]
     if state.is_open:
-        then = ", then rejected" if state.interrupt.on_expiry == "reject" else ""
-        words += [f"open until {when(state.deadline)}{then}", f"to be decided by {_approvers(state)}"]
+        then = ", then rejected" if state.on_expiry == "reject" else ""
+        words += [f"open until {when(state.deadline)}{then}", f"to be decided by {_approvers(state, place)}"]
     elif state.settled_at is not None:
         words.append(f"closed {when(state.settled_at)}")
     return words
 
 
-def _approvers(state: ApprovalState) -> str:
-    approvers = state.admission.approvers if state.admission else ()
-    names = ["anyone in this channel" if name == "channel" else who(name) for name in approvers]
-    more = f" and {len(names) - _SHOWN_APPROVERS} more" if len(names) > _SHOWN_APPROVERS else ""
-    return ", ".join(names[:_SHOWN_APPROVERS]) + more
+def _approvers(state: ApprovalState, place: Place) -> str:
+    assert state.admission is not None
+    if is_mixed(state.admission, place):
+        return "different people, named at each action"
+    approvers = state.admission.terms(place.actions[0]).approvers
+    return approver_names(approvers, at_most=_SHOWN_APPROVERS)
 
 
 def _agent_blocks(interrupt: Interrupt) -> list[Block]:

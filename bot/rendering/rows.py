@@ -1,6 +1,7 @@
 """One action of a card: the call as it will run, what the agent says about it, the buttons or what was decided."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from agent_adapter.contract.arguments import decode, encode
@@ -23,7 +24,7 @@ from bot.rendering.blocks import (
     who,
 )
 from bot.rendering.text import has_hidden, one_line, visible
-from bot.state import Action, ApprovalState
+from bot.state import Action, Admission, ApprovalState, Place
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -197,15 +198,20 @@ def status_of(state: ApprovalState, action: Action) -> str:
             return "Withdrawn"
         case "refused":
             return "Refused"
-        case "expired" if state.interrupt.on_expiry == "reject" and action.allows("reject"):
+        case "expired" if state.on_expiry == "reject" and "reject" in _allowed_by_agent(state, action):
             return "Rejected: nobody decided in time"
         case _:
             return "Not decided in time"
 
 
+def _allowed_by_agent(state: ApprovalState, action: Action) -> tuple[str, ...]:
+    # Silence rejects wherever the agent takes that, also where the policy has no button for it.
+    return state.interrupt.request.review_configs[action.index].allowed_decisions
+
+
 def is_void(state: ApprovalState) -> bool:
     """Tell whether nothing that was decided will be run or passed on."""
-    raised = state.status == "expired" and state.interrupt.on_expiry == "raise"
+    raised = state.status == "expired" and state.on_expiry == "raise"
     return raised or state.status in {"withdrawn", "refused"}
 
 
@@ -230,8 +236,35 @@ def _told(action: Action, recorded: Recorded) -> str:
 
 def _foot(state: ApprovalState, action: Action) -> list[Block]:
     if state.is_open_at(action.index):
-        return button_blocks(action, state.id)
+        return [*_approver_blocks(state, action), *button_blocks(action, state.id)]
     return [context(f"a:{action.index}:outcome", _outcome(state, action))]
+
+
+def _approver_blocks(state: ApprovalState, action: Action) -> list[Block]:
+    """Say who decides this one, where that differs within a card."""
+    place = place_of(state, action.index)
+    if state.admission is None or place is None or not is_mixed(state.admission, place):
+        return []
+    names = approver_names(state.admission.terms(action.index).approvers, at_most=3)
+    return [context(f"a:{action.index}:approvers", f"To be decided by {names}")]
+
+
+def place_of(state: ApprovalState, index: int) -> Place | None:
+    """Give the place where an action is asked."""
+    places = state.admission.places if state.admission else ()
+    return next((place for place in places if index in place.actions), None)
+
+
+def is_mixed(admission: Admission, place: Place) -> bool:
+    """Tell whether the actions of a place are decided by different people."""
+    return bool(admission.own) and len({admission.terms(i).approvers for i in place.actions}) > 1
+
+
+def approver_names(approvers: Sequence[str], *, at_most: int) -> str:
+    """Mention who may decide; a longer list is counted."""
+    names = ["anyone in this channel" if name == "channel" else who(name) for name in approvers]
+    more = f" and {len(names) - at_most} more" if len(names) > at_most else ""
+    return ", ".join(names[:at_most]) + more
 
 
 def _outcome(state: ApprovalState, action: Action) -> str:

@@ -1,6 +1,6 @@
 """Argument schemas: agent text, so made safe and free of references before anything looks at them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,15 @@ class Violation:
     path: tuple[str | int, ...]
     sentence: str
     """In plain words, without the value."""
+
+
+def compiled(schema: Schema) -> Callable[[Any], bool]:
+    """Give the test that a schema makes of arguments.
+
+    Raises:
+        UnsafeSchemaError: as `flatten`.
+    """
+    return _validator(flatten(schema)).is_valid
 
 
 def flatten(schema: Schema) -> Schema:

@@ -19,5 +19,5 @@ end
 redis.call('HSET', KEYS[2], 'status', 'pending', 'open', ARGV[2], 'deadline', text(deadline), unpack(ARGV, 4))
 -- LT: a withdrawal that was asked for before may be due already.
 redis.call('ZADD', KEYS[3], 'LT', text(deadline), ARGV[1])
-audit(KEYS[4], now(), 'admitted', ARGV[1])
+audit(KEYS[4], now(), 'admitted', ARGV[1], 'policy', redis.call('HGET', KEYS[2], 'policy'))
 return 'admitted'

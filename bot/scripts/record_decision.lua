@@ -5,7 +5,7 @@
 -- Returns one outcome per action: 'recorded' | 'repeat': by this very click | 'taken' | 'closed'
 
 local at = now()
-local status, deadline = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline'))
+local status, deadline, policy = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline', 'policy'))
 local open = status == 'pending' and at < tonumber(deadline)
 local outcomes, recorded = {}, 0
 for i = 5, #ARGV, 2 do
@@ -18,7 +18,7 @@ for i = 5, #ARGV, 2 do
     outcome = 'closed'
   else
     redis.call('HSET', KEYS[2], 'd:' .. index, ARGV[i + 1], 't:' .. index, ARGV[2], 'at:' .. index, text(at))
-    audit(KEYS[6], at, 'decided', ARGV[1], 'index', index, 'by', ARGV[3])
+    audit(KEYS[6], at, 'decided', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', policy or '')
     recorded = recorded + 1
   end
   outcomes[#outcomes + 1] = outcome

@@ -99,7 +99,7 @@ async def test_http_mode_needs_no_app_token(findings):
 @pytest.mark.parametrize(
     ("channel", "expected"),
     [
-        ("C0OLD", "fail  channel: #old is archived: unarchive it, or set another ASSENT_CHANNEL"),
+        ("C0OLD", "fail  channel: #old is archived: unarchive it, or name another channel"),
         ("C0NONE", "fail  channel: C0NONE: Slack refuses it (channel_not_found): copy the id"),
         ("C0PRIVATE", "fail  channel: C0PRIVATE: Slack refuses it (channel_not_found): copy the id"),
         ("C0SHARED", "warn  channel: #shared is shared with another company, which can read what agents ask"),

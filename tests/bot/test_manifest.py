@@ -39,6 +39,12 @@ def test_yaml_keeps_every_text_a_text(text):
     assert yaml.safe_load(to_yaml({"value": text, "list": [text]})) == {"value": text, "list": [text]}
 
 
+def test_an_app_that_writes_to_people_has_a_place_for_it():
+    """Without its messages tab, Slack refuses every direct message of an app."""
+    assert build_manifest(direct=True)["features"]["app_home"] == {"messages_tab_enabled": True}
+    assert "app_home" not in build_manifest()["features"]
+
+
 def test_slack_calls_one_address_in_http_mode():
     """Clicks and events go to the same path, whether the address ends in a slash or not."""
     settings = build_manifest("http", "https://a.example/")["settings"]
@@ -56,10 +62,11 @@ def test_http_mode_without_an_address_is_refused(url):
 
 
 def test_a_manifest_grants_exactly_what_the_bot_needs():
-    """User groups are asked for only by who has them."""
+    """User groups and direct messages are asked for only by who has them."""
     for groups, approvers in [(False, ["U0DANA", "channel"]), (True, ["S0OPS"])]:
-        scopes = build_manifest(groups=groups)["oauth_config"]["scopes"]["bot"]
-        assert tuple(scopes) == needed_scopes(approvers)
+        for direct in (False, True):
+            scopes = build_manifest(groups=groups, direct=direct)["oauth_config"]["scopes"]["bot"]
+            assert tuple(scopes) == needed_scopes(approvers, direct=direct)
     assert needed_scopes(["U0DANA"]) == tuple(SCOPES)
 
 

@@ -52,6 +52,21 @@ def test_an_approver_list_that_names_nobody_never_starts(read, written):
         read(ASSENT_APPROVERS=written)
 
 
+@pytest.mark.parametrize("written", [None, "", " "])
+def test_with_a_policy_file_its_rules_name_who_may_decide(read, written):
+    """Then the list may stay empty."""
+    settings = read(ASSENT_APPROVERS=written, ASSENT_POLICY="policy.yaml")
+
+    assert (settings.approvers, settings.policy) == ((), "policy.yaml")
+
+
+def test_a_policy_file_that_is_not_named_is_none(read):
+    """As an empty line in .env leaves it."""
+    assert read(ASSENT_POLICY="").policy is None
+    with pytest.raises(SettingsError, match="ASSENT_APPROVERS is not set"):
+        read(ASSENT_APPROVERS="", ASSENT_POLICY="")
+
+
 def test_a_secret_may_stand_in_a_file(read, tmp_path):
     """As container platforms mount them, with the line end that editors leave."""
     (tmp_path / "token").write_text("xoxb-from-file\n")

@@ -20,12 +20,13 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from bot.errors import StoreUnavailableError
 from bot.ids import PartId
 from bot.playground.redis_server import RedisServer
-from bot.state import Admission, ApprovalState, Place, Shown
-from bot.store import ApprovalStore, Outcome
+from bot.state import Admission, ApprovalState, Place, Shown, Terms
+from bot.store import ApprovalStore, Outcome, read_state
 from tests.support.builders import an_action, an_interrupt
 
 CARD = PartId(0, 0)
@@ -227,6 +228,57 @@ async def test_the_first_admission_stands(client: ApprovalClient, store: Approva
     newest = await store.load(state.id)
     assert newest.admission.approvers == ("U0ERIK",)
     assert newest.deadline == state.deadline
+
+
+async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, store: ApprovalStore):
+    """Places beyond the ninth, and the terms of each action."""
+    names = [f"tool_{number}" for number in range(12)]
+    fixed = Admission(
+        approvers=("U0ERIK", "S0OPS"),
+        requester_may_decide=True,
+        decisions=("approve", "reject"),
+        own={
+            3: Terms(approvers=("channel",)),
+            11: Terms(approvers=("U0DANA",), decisions=("respond",), allow_always=False),
+        },
+        policy_version="0123456789ab",
+        on_timeout="raise",
+        places=tuple(Place(channel=f"C{number}", actions=(number,)) for number in range(12)),
+    )
+    interrupt_id = await publish(client, *names)
+    await store.admit(await store.load(interrupt_id), fixed)
+
+    state = await store.load(interrupt_id)
+
+    assert state.admission == fixed
+    assert state.on_expiry == "raise"
+
+
+def test_a_record_admitted_before_there_were_rules_is_read():
+    """Its approvers hold for every action, and all that the agent allows is offered."""
+    interrupt = an_interrupt(an_action("a"), an_action("b", allow_always=True))
+    req = {"body": dump_interrupt(interrupt), "created": "1", "deadline": "9"}
+    card = {
+        "status": "pending",
+        "policy": "settings-1",
+        "approvers": "U0ERIK S0OPS",
+        "requester": "1",
+        "place:0": '["C1",null,[0,1],[]]',
+        "d:0": '{"fingerprint":"f","decision":{"type":"approve"},"decided_by":"U0ERIK","note":null}',
+        "at:0": "5",
+    }
+
+    state = read_state(req, card, now=6)
+
+    assert state.admission == Admission(
+        approvers=("U0ERIK", "S0OPS"),
+        requester_may_decide=True,
+        policy_version="settings-1",
+        places=(Place(channel="C1", actions=(0, 1)),),
+    )
+    assert state.on_expiry == "reject"
+    assert state.actions[1].config == interrupt.request.review_configs[1]
+    assert state.recorded[0].policy is None
 
 
 @pytest.mark.parametrize(
@@ -551,9 +603,9 @@ async def test_every_transition_is_in_the_audit(
 
     assert entries == [
         ("published", state.id),
-        ("admitted", state.id),
-        ("decided", state.id, "0", "U0ERIK"),
-        ("decided", state.id, "1", "U0DANA"),
+        ("admitted", state.id, "1"),
+        ("decided", state.id, "0", "U0ERIK", "1"),
+        ("decided", state.id, "1", "U0DANA", "1"),
         ("resumed", state.id),
         ("published", gone),
         ("refused", gone, "no_channel"),

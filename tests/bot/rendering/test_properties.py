@@ -31,7 +31,7 @@ from bot.rendering.modals import (
 )
 from bot.rendering.schemas import UnsafeSchemaError, flatten, violations
 from bot.rendering.text import one_line, visible
-from bot.state import Place
+from bot.state import Admission, Place, Terms
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
@@ -211,6 +211,9 @@ def states(draw: st.DrawFn) -> Any:
     some = draw(st.lists(decisions, min_size=1, max_size=5))
     everywhere = tuple(range(len(asked)))
     by = draw(st.sampled_from(["U0ERIK", "expired", "somebody <!here> else" * 5]))
+    mixed = len(asked) > 1 and draw(st.booleans())
+    own = {1: Terms(approvers=["S0000000002"] * 9, decisions=draw(st.none() | st.just(("reject",))))}
+    place = Place(channel="C1", actions=everywhere, parts=plan_parts(interrupt, mixed=mixed))
     return a_state(
         interrupt,
         decided={
@@ -218,8 +221,12 @@ def states(draw: st.DrawFn) -> Any:
             for index, decision in zip(everywhere, some * 50, strict=False)
             if decision is not None
         },
-        places=[Place(channel="C1", actions=everywhere, parts=plan_parts(interrupt))],
-        approvers=["U0000000001"] * draw(st.sampled_from([1, 30])),
+        admission=Admission(
+            approvers=["U0000000001"] * draw(st.sampled_from([1, 30])),
+            own=own if mixed else {},
+            policy_version="1",
+            places=(place,),
+        ),
         status=draw(st.sampled_from(["pending", "decided", "expired", "withdrawn", "refused"])),
         reason=draw(st.none() | words),
         settled_at=draw(st.none() | st.just(NOW)),

@@ -1,0 +1,153 @@
+"""`python -m bot policy …`: check a policy file, and explain what it says about a call."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, NoReturn
+
+import aiohttp
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from agent_adapter.contract.arguments import decode_arguments
+from agent_adapter.contract.hitl import KNOWN_DECISIONS
+from agent_adapter.errors import InvalidRequestError
+from bot.errors import SettingsError, SlackError
+from bot.policy import THREAD, Policy, Rule
+from bot.policy_file import PolicyFile, read_policy
+from bot.policy_keeper import check_mentions, read_text
+from bot.settings import SlackAccess, load_slack_access
+from bot.slack_client import SlackClient
+
+policy_cli = typer.Typer(
+    help="Check a policy file, or explain what it says about a call.", no_args_is_help=True
+)
+
+_File = Annotated[str, typer.Argument(metavar="FILE", help="by default the one that ASSENT_POLICY names")]
+_WITHIN = 10.0
+
+
+@policy_cli.command()
+def check(file: _File = "") -> None:
+    """Check a policy file, and with a token ask Slack about whom and what it names; exit 1 with every problem."""
+    access = load_slack_access()
+    path, found = _read(file, access)
+    rules = f"{len(found.policy.rules)} {'rule' if len(found.policy.rules) == 1 else 'rules'} and a default"
+    if not access.slack_bot_token:
+        asked = "not asked from Slack, since SLACK_BOT_TOKEN is not set"
+    else:
+        try:
+            asyncio.run(_ask_slack(found, path, access))
+        except SettingsError as error:
+            _fail(str(error))
+        except SlackError as error:
+            _fail(
+                f"{path}: the rules are sound, but Slack did not say whether it knows whom they name: {error}"
+            )
+        asked = "Slack knows everybody and every channel"
+    typer.echo(f"{path}: {rules}, version {found.policy.version}; {asked}")
+
+
+@policy_cli.command()
+def explain(
+    file: _File = "",
+    *,
+    agent: Annotated[str, typer.Option(help="who asks")],
+    tool: Annotated[str, typer.Option(help="the tool that it wants to call")],
+    args: Annotated[str, typer.Option(help="the arguments, a JSON object")] = "{}",
+) -> None:
+    """Print which rule decides about a call, and what follows."""
+    _, found = _read(file, load_slack_access())
+    try:
+        given = decode_arguments(args, where="--args")
+    except InvalidRequestError as error:
+        raise typer.BadParameter(str(error)) from error
+    policy = found.policy
+    rule = policy.rule_for(agent, tool, given)
+    console = Console(soft_wrap=True, highlight=False)
+    _print(console, "Rules, in order", [*_tried(policy, rule, agent, tool, given)])
+    _print(console, "What follows", [*_consequences(policy, rule, agent, tool)])
+
+
+def _read(file: str, access: SlackAccess) -> tuple[str, PolicyFile]:
+    path = file or access.policy
+    if not path:
+        _fail("name the file, or set ASSENT_POLICY")
+    try:
+        return path, read_policy(read_text(path), path)
+    except SettingsError as error:
+        _fail(str(error))
+
+
+async def _ask_slack(found: PolicyFile, path: str, access: SlackAccess) -> None:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_WITHIN)) as session:
+        slack = SlackClient(access.slack_bot_token, access.slack_api_url, session)
+        await check_mentions(found, slack, path)
+
+
+def _tried(policy: Policy, decides: Rule, agent: str, tool: str, args: object) -> Iterator[tuple[str, str]]:
+    for rule in policy.rules:
+        name = f"{rule.name} (line {rule.line})"
+        if rule is decides:
+            yield name, "decides"
+            return
+        yield (
+            name,
+            f"no: the {rule.match.mismatch(agent, tool, args)} differs".replace(
+                "arguments differs", "arguments differ"
+            ),
+        )
+    yield "default", "decides, since no rule matches"
+
+
+def _consequences(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[str, str]]:
+    yield "asked", _where(policy, rule)
+    yield (
+        "decided by",
+        ", ".join("the members of that channel" if a == "channel" else a for a in rule.approvers),
+    )
+    yield "requester", "may decide" if rule.requester_may_decide else "may only reject"
+    yield "offered", f"{', '.join(rule.decisions or KNOWN_DECISIONS)}, of what the agent allows"
+    yield "time limit", _duration(rule.time_limit) if rule.time_limit else "as the agent says"
+    yield "on timeout", rule.on_timeout or "as the agent says"
+    once = policy.decides_by_arguments(agent, tool, rule)
+    yield (
+        "for the whole run",
+        "not offered: other arguments may meet another rule" if once else "if the agent offers it",
+    )
+    yield "policy version", policy.version
+
+
+def _where(policy: Policy, rule: Rule) -> str:
+    channel = rule.channel or ""
+    if channel == THREAD:
+        fallback = policy.default.channel
+        return "where the run came from" + (f", else in {fallback}" if fallback != THREAD else "")
+    return f"{channel}, in a direct message" if channel[:1] in {"U", "W"} else f"in {channel}"
+
+
+def _duration(duration: timedelta) -> str:
+    minutes, seconds = divmod(int(duration.total_seconds()), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours // 24, "d"), (hours % 24, "h"), (minutes, "m"), (seconds, "s"))
+    return "".join(f"{number}{unit}" for number, unit in parts if number)
+
+
+def _print(console: Console, title: str, rows: list[tuple[str, str]]) -> None:
+    """Print a table at a terminal, and plain lines elsewhere."""
+    if not console.is_terminal:
+        typer.echo(f"{title}:")
+        for name, value in rows:
+            typer.echo(f"  {name}: {value}")
+        return
+    table = Table(title=title, title_justify="left", show_header=False)
+    for name, value in rows:
+        table.add_row(name, value, style="bold" if value.startswith("decides") else "")
+    console.print(table)
+
+
+def _fail(sentences: str) -> NoReturn:
+    sys.stderr.write(f"{sentences}\n")
+    raise typer.Exit(1)

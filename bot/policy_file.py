@@ -1,0 +1,290 @@
+"""The policy file: rules as people write them, read with every problem, its line and its cure."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import KNOWN_DECISIONS
+from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE
+from bot.errors import SettingsError
+from bot.policy import THREAD, Match, Policy, Rule
+from bot.policy_schema import read_schema
+from bot.policy_yaml import Document, MappingNode, Node, Problem, SequenceNode, suggestion
+
+_CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,20}")
+_PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
+_APPROVER = re.compile(r"[UWS][A-Z0-9]{2,20}|channel")
+_AGENT_GLOB = re.compile(r"[a-z0-9*?-]+")
+_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
+
+
+class PolicyFileError(SettingsError):
+    """The policy file cannot be used; the message lists what to mend."""
+
+    def __init__(self, path: str, problems: list[Problem]) -> None:
+        self.problems = sorted(set(problems))
+        super().__init__("\n".join(f"{path}, {problem}" for problem in self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A person, user group or channel that rules name."""
+
+    id: str
+    line: int = 0
+    """Where it stands in the policy file; 0 in the settings."""
+    is_place: bool = False
+    """Whether it is asked there; otherwise it names an approver."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """What a policy file says."""
+
+    policy: Policy
+    mentions: tuple[Mention, ...]
+    text: str = ""
+
+
+def read_policy(text: str, path: str) -> PolicyFile:
+    """Read a policy file.
+
+    Raises:
+        PolicyFileError: with everything that is wrong with it.
+    """
+    reader = _Reader()
+    policy = reader.policy(text)
+    if policy is None or reader.document.problems:
+        raise PolicyFileError(path, reader.document.problems)
+    return PolicyFile(policy, tuple(reader.mentions), text)
+
+
+class _Reader:
+    """Reads rules; a key is one entry of `_gives` and one method."""
+
+    def __init__(self) -> None:
+        self.document = Document()
+        self.mentions: list[Mention] = []
+        self._matched: list[Rule] = []
+        self._gives: dict[str, Callable[[Node], Any]] = {
+            "channel": self._channel,
+            "approvers": self._approvers,
+            "requester_may_decide": self._yes_or_no,
+            "decisions": self._decisions,
+            "time_limit": self._duration,
+            "on_timeout": self._on_timeout,
+        }
+
+    def policy(self, text: str) -> Policy | None:
+        root = self.document.read(text)
+        if root is None:
+            if not self.document.problems:
+                self.document.problems.append(
+                    Problem(1, "this file is empty: it needs a default, at the least")
+                )
+            return None
+        found = self.document.keys(root, ("rules", "default"), "a policy")
+        default = self._default(root, found.get("default"))
+        rules = [
+            self._rule(node, number, default) for number, node in enumerate(self._list(found.get("rules")), 1)
+        ]
+        for rule in (*rules, default):
+            self._check_rule(rule)
+        version = hashlib.sha256(text.encode()).hexdigest()[:12]
+        return Policy(default, tuple(rules), version)
+
+    def _default(self, root: Node, node: Node | None) -> Rule:
+        given = self._given(node, self._gives, "the default") if node else {}
+        for name, cure in (
+            ("approvers", "name who decides where no rule says it, as in approvers: [U0123ABCD]"),
+            ("channel", "name where to ask, as in channel: C0123ABCD"),
+        ):
+            if name not in given:
+                at, whose = (node, "the default has") if node else (root, "a default is required, with")
+                self.document.wrong(at, f"{whose} {'no ' if node else ''}{name}: {cure}")
+        return Rule(**{"approvers": (), **_said(given)}, line=node.line if node else 0)
+
+    def _rule(self, node: Node, number: int, default: Rule) -> Rule:
+        readers = {"name": self._name, "match": self._match, **self._gives}
+        given = self._given(node, readers, "a rule")
+        rule = replace(default, **{"name": f"rule {number}", **_said(given)}, line=node.line)
+        if isinstance(node, MappingNode) and given.get("match", rule.match) is not None:
+            self._check_reach(rule)
+            self._matched.append(rule)
+        return rule
+
+    def _given(self, node: Node, readers: Mapping[str, Callable[[Node], Any]], what: str) -> dict[str, Any]:
+        found = self.document.keys(node, readers, what)
+        return {name: readers[name](value) for name, value in found.items()}
+
+    def _check_reach(self, rule: Rule) -> None:
+        if earlier := next((earlier for earlier in self._matched if earlier.match.covers(rule.match)), None):
+            self._problem(
+                rule.line,
+                f"{rule.name!r} is never reached: {earlier.name!r} in line {earlier.line} matches all that it "
+                "matches: put the narrower rule first, or take it out",
+            )
+
+    def _check_rule(self, rule: Rule) -> None:
+        if rule.channel and _PERSON.fullmatch(rule.channel) and "channel" in rule.approvers:
+            self._problem(
+                rule.line, f"{rule.name!r} asks in a direct message, which has no members: name the approvers"
+            )
+
+    def _problem(self, line: int, sentence: str) -> None:
+        self.document.problems.append(Problem(line, sentence))
+
+    # --- What a rule matches ------------------------------------------------------------------------------------------
+
+    def _match(self, node: Node) -> Match | None:
+        known = len(self.document.problems)
+        match = self._match_of(node)
+        # What a rule with a fault in its match would take from others is not known.
+        return match if len(self.document.problems) == known else None
+
+    def _match_of(self, node: Node) -> Match | None:
+        found = self.document.keys(node, ("agent", "tool", "args"), "match")
+        agents = self._globs(found["agent"], is_agent=True) if "agent" in found else ("*",)
+        tools = self._globs(found["tool"], is_agent=False) if "tool" in found else ("*",)
+        if "args" not in found:
+            return Match(agents, tools)
+        read = read_schema(self.document, found["args"])
+        return Match(agents, tools, encode(read[0]), read[1]) if read else None
+
+    def _globs(self, node: Node, *, is_agent: bool) -> tuple[str, ...]:
+        globs = []
+        for entry, text in self._texts(node, "tool and agent take a name, or a list of names"):
+            if not text or text != text.strip():
+                self.document.wrong(entry, f"{text!r} is no name: take the spaces off, write * for any")
+            elif "[" in text or "]" in text:
+                self.document.wrong(
+                    entry, f"{text!r}: brackets have no meaning here: write * for any characters, ? for one"
+                )
+            elif is_agent and not _AGENT_GLOB.fullmatch(text):
+                self.document.wrong(
+                    entry, f"{text!r} names no agent: they have small letters, digits and hyphens"
+                )
+            else:
+                globs.append(text)
+        return tuple(globs)
+
+    # --- What a rule gives --------------------------------------------------------------------------------------------
+
+    def _name(self, node: Node) -> str | None:
+        return self._text(node, "name")
+
+    def _channel(self, node: Node) -> str | None:
+        text = self._text(node, "channel")
+        if text is None or text == THREAD:
+            return text
+        if not (_CHANNEL.fullmatch(text) or _PERSON.fullmatch(text)):
+            self.document.wrong(
+                node,
+                f"{text!r} is neither a channel id (C…), a user id (U…, to ask in a direct message) nor thread",
+            )
+            return None
+        self.mentions.append(Mention(text, node.line, is_place=True))
+        return text
+
+    def _approvers(self, node: Node) -> tuple[str, ...]:
+        named: list[str] = []
+        for entry, text in self._texts(node, "approvers takes a list, as in [U0123ABCD, S0123ABCD]"):
+            if not _APPROVER.fullmatch(text):
+                cure = "copy it from the profile or the group in Slack"
+                self.document.wrong(
+                    entry,
+                    f"{text!r} is neither a user id (U…), a user group id (S…) nor the word channel: {cure}",
+                )
+            elif text in named:
+                self.document.wrong(entry, f"{text} stands twice: take one out")
+            else:
+                named.append(text)
+                if text != "channel":
+                    self.mentions.append(Mention(text, entry.line))
+        if isinstance(node, SequenceNode) and not node.items:
+            self.document.wrong(node, "approvers is empty, so nobody could decide: name somebody")
+        return tuple(named)
+
+    def _yes_or_no(self, node: Node) -> bool | None:
+        value = self.document.value(node)
+        if not isinstance(value, bool):
+            self.document.wrong(node, "write true or false")
+            return None
+        return value
+
+    def _decisions(self, node: Node) -> tuple[str, ...]:
+        offered = []
+        for entry, text in self._texts(node, f"decisions takes a list of {', '.join(KNOWN_DECISIONS)}"):
+            if text not in KNOWN_DECISIONS:
+                self.document.wrong(entry, f"{text!r} is no decision: {suggestion(text, KNOWN_DECISIONS)}")
+            else:
+                offered.append(text)
+        if isinstance(node, SequenceNode) and not node.items:
+            self.document.wrong(
+                node, "decisions is empty, so nothing could be decided: leave it out for all of them"
+            )
+        return tuple(dict.fromkeys(offered))
+
+    def _duration(self, node: Node) -> timedelta | None:
+        text = str(self.document.value(node))
+        found = _DURATION.fullmatch(text) if text else None
+        if found is None or not text:
+            self.document.wrong(node, f"{text!r} is no duration: write 90s, 30m, 2h, 1d or 1h30m")
+            return None
+        days, hours, minutes, seconds = (int(number or 0) for number in found.groups())
+        duration = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+        if not MIN_LIFE <= duration <= MAX_LIFE:
+            self.document.wrong(node, f"{text} is out of range: from 1s to 7d")
+            return None
+        return duration
+
+    def _on_timeout(self, node: Node) -> str | None:
+        text = self._text(node, "on_timeout")
+        if text == "approve":
+            self.document.wrong(node, "nothing is approved by silence: write reject or raise")
+        elif text is not None and text not in {"reject", "raise"}:
+            self.document.wrong(node, f"{text!r} is neither reject nor raise")
+        else:
+            return text
+        return None
+
+    # --- Texts and lists ----------------------------------------------------------------------------------------------
+
+    def _text(self, node: Node, what: str) -> str | None:
+        value = self.document.value(node)
+        if isinstance(value, str) and value:
+            return value
+        self.document.wrong(
+            node, f"{what} takes a text; write quotes around one that looks like something else"
+        )
+        return None
+
+    def _texts(self, node: Node, what: str) -> list[tuple[Node, str]]:
+        """Give the entries of a list of texts; a single text is a list of one."""
+        texts: list[tuple[Node, str]] = []
+        for entry in node.items if isinstance(node, SequenceNode) else (node,):
+            value = self.document.value(entry)
+            if isinstance(value, str):
+                texts.append((entry, value))
+            else:
+                self.document.wrong(
+                    entry, f"{what}; write quotes around a text that looks like something else"
+                )
+        return texts
+
+    def _list(self, node: Node | None) -> list[Node]:
+        if node is None:
+            return []
+        if not isinstance(node, SequenceNode):
+            self.document.wrong(node, "rules takes a list: each rule begins with a hyphen")
+            return []
+        return list(node.items)
+
+
+def _said(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what could not be read: it is noted as a problem."""
+    return {name: value for name, value in given.items() if value is not None}

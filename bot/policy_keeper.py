@@ -1,0 +1,203 @@
+"""The policy in force: of the settings, or of a file that is read again when it changes."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.errors import SettingsError, SlackError
+from bot.health import Health
+from bot.manifest import needed_scopes
+from bot.policy import Policy
+from bot.policy_file import Mention, PolicyFile, PolicyFileError, read_policy
+from bot.policy_yaml import Problem
+from bot.settings import Settings
+from bot.slack_client import SlackClient
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY = 2.0
+"""Seconds between looks at the file."""
+UNKNOWN = {"user_not_found", "no_such_subteam", "channel_not_found"}
+
+
+class PolicyKeeper:
+    """Gives the policy by which new interrupts are admitted; cards that are open keep theirs."""
+
+    def __init__(self, settings: Settings, health: Health) -> None:
+        """Read the policy.
+
+        Raises:
+            SettingsError: with everything that is wrong with its file.
+        """
+        self._path = settings.policy
+        self._in_force = load_policy(settings)
+        self._refused = ""
+        self._health = health
+        self._asked = asyncio.Event()
+        logger.info("policy.in_force", extra={"version": self.policy.version})
+
+    @property
+    def policy(self) -> Policy:
+        return self._in_force.policy
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """What the bot's token must be allowed for these rules."""
+        return scopes_for(self._in_force.mentions)
+
+    async def check(self, slack: SlackClient) -> None:
+        """Ask Slack about whom and what the policy names: something unknown would be noticed only when it matters.
+
+        Raises:
+            SettingsError: with what Slack does not know.
+            SlackError: when Slack does not say.
+        """
+        await check_mentions(self._in_force, slack, self._path)
+
+    def look_now(self) -> None:
+        """Read the file without waiting for the next look, also one that was refused as it is."""
+        self._refused = ""
+        self._asked.set()
+
+    async def watch(self, slack: SlackClient) -> None:
+        """Take a changed file into force as long as this runs; one that cannot be used leaves the old one."""
+        while self._path is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._asked.wait(), LOOK_EVERY)
+            self._asked.clear()
+            await self._read_again(self._path, slack)
+
+    async def _read_again(self, path: str, slack: SlackClient) -> None:
+        text = ""
+        try:
+            text = await asyncio.to_thread(read_text, path)
+            if text == self._in_force.text:
+                self._health.warnings.pop("policy", None)
+            elif text != self._refused:
+                changed = read_policy(text, path)
+                check_scopes(changed, slack, path)
+                await check_mentions(changed, slack, path)
+                self._in_force, self._refused = changed, ""
+                self._health.warnings.pop("policy", None)
+                logger.info("policy.loaded", extra={"path": path, "version": self.policy.version})
+        except SlackError as error:
+            logger.warning("policy.not_checked", extra={"path": path, "reason": str(error)})
+        except SettingsError as error:
+            self._refused = text
+            self._refuse(str(error))
+
+    def _refuse(self, problems: str) -> None:
+        warning = f"version {self.policy.version} stays in force: {problems}"
+        if self._health.warnings.get("policy") != warning:
+            in_force = self.policy.version
+            logger.error("policy.refused", extra={"in_force": in_force, "problems": problems.splitlines()})
+        self._health.warnings["policy"] = warning
+
+
+def load_policy(settings: Settings) -> PolicyFile:
+    """Read the policy of a deployment: its file, or what its settings say.
+
+    Raises:
+        SettingsError: with everything that is wrong with the file.
+    """
+    return (
+        read_policy(read_text(settings.policy), settings.policy) if settings.policy else policy_of(settings)
+    )
+
+
+def scopes_for(mentions: Iterable[Mention]) -> tuple[str, ...]:
+    """Give what the bot's token must be allowed for rules that name these."""
+    named = list(mentions)
+    return needed_scopes(
+        (mention.id for mention in named if not mention.is_place),
+        direct=any(mention.is_place and mention.id[0] in "UW" for mention in named),
+    )
+
+
+def policy_of(settings: Settings) -> PolicyFile:
+    """Give the policy of a deployment without a file."""
+    policy = Policy.of_settings(
+        settings.approvers, settings.channel, requester_may_decide=settings.requester_may_approve
+    )
+    return PolicyFile(policy, tuple(Mention(entry) for entry in settings.approvers if entry != "channel"))
+
+
+def read_text(path: str) -> str:
+    """Read a policy file.
+
+    Raises:
+        SettingsError: when it is not there, or is no text.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"ASSENT_POLICY: {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"ASSENT_POLICY: {path} is not UTF-8 text: {error.reason}") from error
+
+
+def check_scopes(file: PolicyFile, slack: SlackClient, path: str) -> None:
+    """Compare what rules take with what the app was granted, as far as Slack has said it.
+
+    Raises:
+        PolicyFileError: naming what is missing: the bot would lose Slack with these rules.
+    """
+    missing = sorted(set(scopes_for(file.mentions)) - slack.me.scopes)
+    if slack.me.scopes and missing:
+        sentence = (
+            f"the app lacks the scope {', '.join(missing)} for these rules: add it under OAuth & Permissions"
+        )
+        raise PolicyFileError(path, [Problem(1, f"{sentence}, and install the app again")])
+
+
+async def check_mentions(file: PolicyFile, slack: SlackClient, path: str | None) -> None:
+    """Ask Slack about everybody and everything that rules name.
+
+    Raises:
+        SettingsError: with what Slack does not know.
+        SlackError: when Slack does not say.
+    """
+    problems = [
+        Problem(mention.line, sentence)
+        for mention in {
+            (mention.id, mention.is_place): mention for mention in reversed(file.mentions)
+        }.values()
+        if (sentence := await _fault_of(mention, slack))
+    ]
+    if problems and path is None:
+        raise SettingsError("\n".join(f"ASSENT_APPROVERS: {problem.sentence}" for problem in problems))
+    if problems:
+        raise PolicyFileError(path or "", problems)
+
+
+async def _fault_of(mention: Mention, slack: SlackClient) -> str:
+    """Say what is wrong with an id; empty when it will do."""
+    id = mention.id
+    try:
+        if id[0] == "S":
+            await slack.group_members(id)
+        elif id[0] in "UW":
+            return _fault_of_person(mention, await slack.user(id))
+        elif (await slack.channel(id)).get("is_archived"):
+            return f"the channel {id} is archived: unarchive it, or ask elsewhere"
+    except SlackError as error:
+        if error.code not in UNKNOWN:
+            raise
+        cure = "take it out" if id[0] in "UWS" else "invite the bot there"
+        return f"Slack knows no {id} in this workspace: correct the id, or {cure}"
+    return ""
+
+
+def _fault_of_person(mention: Mention, user: Mapping[str, Any]) -> str:
+    gone, is_bot = user.get("deleted"), user.get("is_bot") or user.get("is_app_user")
+    if mention.is_place and (gone or is_bot):
+        return (
+            f"{mention.id} is {'deactivated' if gone else 'a bot'} and reads no direct message: ask elsewhere"
+        )
+    if gone:
+        # Others may be on the same list; `doctor` tells which entries are of no use.
+        logger.warning("approver.deactivated", extra={"approver": mention.id})
+    return ""

@@ -1,0 +1,356 @@
+"""A company's rules, from the file to the card, the click and the agent's answer."""
+
+import asyncio
+import json
+from datetime import timedelta
+from textwrap import dedent
+
+import aiohttp
+import pytest
+
+from agent_adapter import Context, HITLRequest, InterruptExpiredError, InterruptRefusedError
+from bot.manifest import SCOPES
+from tests.conftest import until
+from tests.support.builders import an_action
+from tests.support.people import Someone, buttons, words
+
+RULES = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK]
+rules:
+  - name: large payments
+    match:
+      tool: pay
+      args: {properties: {amount: {type: number, minimum: 1000}}, required: [amount]}
+    channel: C0FINANCE
+    approvers: [U0MIRA]
+  - name: deletions
+    match: {tool: delete_*}
+    approvers: [U0ERIK]
+    decisions: [approve, reject]
+  - name: own notes
+    match: {tool: write_note}
+    requester_may_decide: true
+"""
+
+
+@pytest.fixture
+async def finance(slack):
+    """A second channel, where the bot is."""
+    return await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA", "U0DANA", "U0NOOR"])
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """The policy file; `policy.write_text` changes it."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(RULES)
+    return path
+
+
+@pytest.fixture
+async def bot(start_bot, finance, policy):
+    """A bot by these rules."""
+    return await start_bot(policy=str(policy), approvers="", channel=None)
+
+
+def review(client, *actions, **fields):
+    requests, configs = zip(*actions, strict=True)
+    batch = HITLRequest(action_requests=requests, review_configs=configs)
+    return asyncio.create_task(client.review(batch, **fields))
+
+
+async def cards(slack, *, count=1):
+    """Wait for so many cards, wherever they are."""
+    found = []
+    async with asyncio.timeout(10):
+        while len(found) < count:
+            found = [m for m in await slack.messages() if m["user"] == "U0BOT" and m.get("blocks")]
+            await asyncio.sleep(0.02)
+    return {card["channel"]: card for card in found}
+
+
+async def test_one_batch_is_asked_in_two_channels_and_answered_in_order(bot, slack, client):
+    """Each action is asked where its own rule says; the agent gets one answer, action by action."""
+    mira, dana = Someone(slack, "U0MIRA"), Someone(slack, "U0DANA")
+    large, small = an_action("pay", {"amount": 5000}), an_action("pay", {"amount": 5})
+    reviewing = review(client, large, small, an_action("mail"))
+    found = await cards(slack, count=2)
+    assert buttons(found["C0FINANCE"]) == ["approve:0", "edit:0", "reject:0", "respond:0"]
+    assert buttons(found["C0APPROVALS"])[-2:] == ["approve_all:1", "reject_all:1"]
+    assert {"approve:1", "approve:2"} < set(buttons(found["C0APPROVALS"]))
+
+    await dana.press(found["C0APPROVALS"], "approve_all:1")
+    waiting = await dana.card("All decided here — waiting for the others")
+    assert waiting["channel"] == "C0APPROVALS"
+    await dana.press(found["C0FINANCE"], "approve:0")
+    assert "Approvers are <@U0MIRA>" in await dana.told("not an approver")
+    form = await mira.opened(found["C0FINANCE"], "reject:0")
+    await mira.fill(form, reason="too much")
+    resume = await reviewing
+
+    assert [decision.type for decision in resume.decisions] == ["reject", "approve", "approve"]
+    assert resume.decisions[0].message == "too much"
+    assert [record.decided_by for record in resume.records] == ["U0MIRA", "U0DANA", "U0DANA"]
+    async with asyncio.timeout(10):
+        while not all("resumed" in words(card["blocks"]) for card in (await cards(slack)).values()):
+            await asyncio.sleep(0.02)
+
+
+async def test_actions_on_one_card_are_decided_by_their_own_approvers(bot, slack, client):
+    """Each says by whom, and a bulk button decides what its presser may decide, and says what is left."""
+    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
+    reviewing = review(client, an_action("mail"), an_action("delete_user"))
+    card = await dana.card()
+    text = words(card["blocks"])
+    assert "to be decided by different people, named at each action" in text
+    assert "To be decided by <@U0DANA>, <@U0ERIK>" in text
+    assert "To be decided by <@U0ERIK>" in text.replace("<@U0DANA>, <@U0ERIK>", "")
+
+    await dana.press(card, "approve_all:0")
+    assert "Not decided by you: action 2. You are not an approver" in await dana.told("Not decided by you")
+    await erik.press(await erik.card("1 of 2 actions needs approval"), "approve:1")
+    resume = await reviewing
+
+    assert [record.decided_by for record in resume.records] == ["U0DANA", "U0ERIK"]
+
+
+async def test_a_rule_narrows_what_is_offered(bot, slack, client):
+    """Buttons that the policy does not offer are not drawn."""
+    erik = Someone(slack, "U0ERIK")
+    reviewing = review(client, an_action("delete_user"))
+    card = await erik.card()
+    assert buttons(card) == ["approve:0", "reject:0"]
+    await erik.press(card, "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def bot_cards(bot):
+    """Give the fields of every card in the store."""
+    keys = [key async for key in bot.store._redis.scan_iter("*:card:*")]
+    return {key.rpartition(":")[2]: await bot.store._redis.hgetall(key) for key in keys}
+
+
+async def test_a_requester_approves_only_where_the_rule_lets_them(bot, slack, client):
+    """Noting something for yourself is your own affair; a mail to others is not."""
+    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
+    reviewing = review(
+        client, an_action("write_note"), an_action("mail"), context=Context(requested_by="U0DANA")
+    )
+    card = await dana.card()
+    await dana.press(card, "approve:1")
+    await dana.told("The agent acts for you here, so somebody else has to approve it.")
+    await dana.press(card, "approve:0")
+    await dana.card("1 of 2 actions needs approval")
+    await erik.press(card, "approve:1")
+    resume = await reviewing
+
+    assert [record.decided_by for record in resume.records] == ["U0DANA", "U0ERIK"]
+
+
+async def test_nothing_left_to_decide_is_refused(bot, client):
+    """An agent that takes only answers cannot ask where answers are not offered."""
+    with pytest.raises(
+        InterruptRefusedError, match="rule 'deletions' offers only approve, reject"
+    ) as refused:
+        await review(client, an_action("delete_user", allowed=("respond",)))
+
+    assert refused.value.code == "policy"
+
+
+async def test_a_direct_message_that_slack_refuses_ends_it_with_the_reason(start_bot, slack, client, policy):
+    """Somebody who left since the start is not written to, and the agent hears it."""
+    policy.write_text("default: {channel: U0ERIK, approvers: [U0DANA]}")
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    await slack.person("U0ERIK", deleted=True)
+
+    with pytest.raises(InterruptRefusedError) as refused:
+        await review(client, an_action("mail"))
+
+    assert refused.value.code == "user_disabled"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "ratelimited", "seconds": 1},
+        {"kind": "error", "error": "internal_error", "times": 4},
+        {"kind": "error", "error": "missing_scope"},
+        {"kind": "drop", "times": 4},
+    ],
+    ids=["busy", "failing", "a scope is missing", "gone"],
+)
+async def test_a_direct_message_waits_for_a_slack_that_lets_us(start_bot, slack, client, policy, fault):
+    """Nothing is lost, and the card comes later."""
+    policy.write_text("default: {channel: U0ERIK, approvers: [U0ERIK]}")
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    erik = Someone(slack, "U0ERIK")
+    await slack.fault("conversations.open", **fault)
+    reviewing = review(client, an_action("mail"))
+    await erik.press(await erik.card(within=20), "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_a_rule_asks_in_a_direct_message_or_where_the_run_came_from(start_bot, slack, client, policy):
+    """A person's id is a conversation with them, and `thread` is the agent's own route."""
+    policy.write_text(
+        dedent("""\
+        default: {channel: U0ERIK, approvers: [U0ERIK]}
+        rules:
+          - match: {tool: ask_*}
+            channel: thread
+            approvers: [channel]
+        """)
+    )
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    erik, noor = Someone(slack, "U0ERIK"), Someone(slack, "U0NOOR")
+    parent = await slack.message("U0NOOR", "C0APPROVALS", "please find out")
+    reviewing = review(
+        client, an_action("mail"), an_action("ask_price"), channel="C0APPROVALS", thread_ts=parent["ts"]
+    )
+    found = await cards(slack, count=2)
+    assert found["C0APPROVALS"]["thread_ts"] == parent["ts"]
+
+    await erik.press(found["D0ERIK"], "approve:0")
+    await noor.press(found["C0APPROVALS"], "approve:1")
+    resume = await reviewing
+
+    assert [record.decided_by for record in resume.records] == ["U0ERIK", "U0NOOR"]
+    await erik.card("All decided")
+
+
+@pytest.mark.parametrize(("on_timeout", "says"), [("raise", "reject"), ("reject", "raise")])
+async def test_a_time_limit_of_the_rule_ends_it_as_the_rule_says(
+    start_bot, slack, client, policy, on_timeout, says
+):
+    """It goes before what the agent wished, on the card and in the answer."""
+    policy.write_text(
+        f"default: {{channel: C0APPROVALS, approvers: [U0DANA], time_limit: 2s, on_timeout: {on_timeout}}}"
+    )
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    dana = Someone(slack, "U0DANA")
+    reviewing = review(client, an_action(), expires_in=timedelta(hours=1), on_expiry=says)
+    card = await dana.card()
+    assert (", then rejected" in words(card["blocks"])) == (on_timeout == "reject")
+
+    if on_timeout == "raise":
+        with pytest.raises(InterruptExpiredError):
+            await reviewing
+        await dana.card("Not decided in time")
+    else:
+        assert (await reviewing).decisions[0].type == "reject"
+        await dana.card("Rejected: nobody decided in time")
+
+
+async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, policy):
+    """An open card keeps the rules under which it was asked, and every record says which."""
+    dana, noor = Someone(slack, "U0DANA"), Someone(slack, "U0NOOR")
+    before = bot.policies.policy.version
+    first = review(client, an_action("mail"))
+    card = await dana.card()
+
+    policy.write_text("default: {channel: C0FINANCE, approvers: [U0NOOR]}")
+    await until(lambda: bot.policies.policy.version != before)
+    second = review(client, an_action("mail"))
+    later = (await cards(slack, count=2))["C0FINANCE"]
+    await noor.press(card, "approve:0")
+    await noor.told("Approvers are <@U0DANA>, <@U0ERIK>")
+    await noor.press(later, "approve:0")
+    await dana.press(card, "approve:0")
+    resumes = await asyncio.gather(first, second)
+
+    assert [resume.records[0].decided_by for resume in resumes] == ["U0DANA", "U0NOOR"]
+    stored = await bot_cards(bot)
+    versions = {"U0DANA": before, "U0NOOR": bot.policies.policy.version}
+    for fields in stored.values():
+        recorded = json.loads(fields["d:0"])
+        assert fields["policy"] == recorded["policy"] == versions[recorded["decided_by"]]
+    audit = [entry for _, entry in await bot.store._redis.xrange(bot.store.keys.lane(0).audit)]
+    assert {entry["by"]: entry["policy"] for entry in audit if entry["event"] == "decided"} == versions
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        ("default: {channel: C0APPROVALS, approvers: []}", "line 1: approvers is empty"),
+        ("default: {channel: C0APPROVALS, approvers: [U0NOBODY]}", "line 1: Slack knows no U0NOBODY"),
+        ("default: {channel: C0OLD, approvers: [U0DANA]}", "line 1: the channel C0OLD is archived"),
+        (
+            "default: {channel: U0LEFT, approvers: [U0DANA]}",
+            "line 1: U0LEFT is deactivated and reads no direct",
+        ),
+        (
+            "default: {channel: U0ROBO, approvers: [U0DANA]}",
+            "line 1: U0ROBO is a bot and reads no direct message",
+        ),
+    ],
+    ids=["a mistake", "somebody unknown", "an archived channel", "somebody who left", "a bot"],
+)
+async def test_a_broken_file_leaves_the_old_one_in_force_loudly(
+    bot, slack, client, policy, caplog, broken, told
+):
+    """Cards go on as before; the log, the metric and `/readyz` say that somebody has to look."""
+    policy.write_text(broken)
+    bot.policies.look_now()
+    await until(lambda: bot.health.warnings)
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{bot.port}") as http:
+        ready, metrics = await http.get("/readyz"), await http.get("/metrics")
+        assert (ready.status, (await ready.json())["ready"]) == (200, True)
+        assert told in (await ready.json())["warnings"]["policy"]
+        assert "assent_policy_outdated 1.0" in await metrics.text()
+        (record,) = [record for record in caplog.records if record.getMessage() == "policy.refused"]
+        assert (record.levelname, told in record.problems[0]) == ("ERROR", True)
+
+        reviewing = review(client, an_action("mail"))
+        dana = Someone(slack, "U0DANA")
+        await dana.press(await dana.card(), "approve:0")
+        assert (await reviewing).decisions[0].type == "approve"
+
+        policy.write_text(RULES)
+        bot.policies.look_now()
+        await until(lambda: not bot.health.warnings)
+        assert await (await http.get("/readyz")).json() == {"ready": True}
+        assert "assent_policy_outdated 0.0" in await (await http.get("/metrics")).text()
+
+
+async def test_a_file_that_cannot_be_checked_in_slack_waits_until_it_can(bot, slack, policy, caplog):
+    """Nobody knows whether the new rules would reach anybody, so the old ones stay until Slack answers."""
+    before = bot.policies.policy.version
+    await slack.fault("users.info", "error", error="fatal_error", times=None)
+    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0NOOR]}")
+    bot.policies.look_now()
+    await until(lambda: "policy.not_checked" in caplog.text)
+    assert bot.policies.policy.version == before
+
+    await slack.clear_faults()
+    bot.policies.look_now()
+
+    await until(lambda: bot.policies.policy.version != before)
+
+
+async def test_rules_that_take_more_than_the_app_was_granted_stay_out(start_bot, slack, policy):
+    """They would have the bot lose Slack; the old ones go on."""
+    await slack.set_scopes(*SCOPES)
+    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA]}")
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    policy.write_text("default: {channel: U0DANA, approvers: [U0DANA]}")
+    bot.policies.look_now()
+    await until(lambda: bot.health.warnings)
+
+    assert "the app lacks the scope im:history, im:write for these rules" in bot.health.warnings["policy"]
+    assert bot.policies.policy.default.channel == "C0APPROVALS"
+    assert bot.health.ready
+
+
+async def test_a_file_that_vanishes_leaves_its_rules_in_force(bot, policy):
+    """Also a file is away for a moment while it is replaced."""
+    before = bot.policies.policy.version
+    policy.unlink()
+    bot.policies.look_now()
+    await until(lambda: bot.health.warnings)
+
+    assert bot.policies.policy.version == before
+    assert "No such file" in bot.health.warnings["policy"]

@@ -1,0 +1,287 @@
+"""The policy file as an operator meets it: the commands, the start, the signal."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.doctor import examine
+from tests.conftest import settings_for
+
+ROOT = Path(__file__).parents[2]
+SOUND = """\
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, S0OPS]
+rules:
+  - name: large payments
+    match:
+      agent: billing
+      tool: pay
+      args: {properties: {amount: {type: number, minimum: 1000}}, required: [amount]}
+    channel: U0ERIK
+    approvers: [U0ERIK]
+    decisions: [approve, reject]
+    time_limit: 1h30m
+    on_timeout: raise
+"""
+BROKEN = "default:\n  chanel: C0APPROVALS\n  approvers: []\n"
+TOLD = [
+    "line 2: the default has no 'chanel': did you mean 'channel'?",
+    "line 2: the default has no channel: name where to ask, as in channel: C0123ABCD",
+    "line 3: approvers is empty, so nobody could decide: name somebody",
+]
+
+
+@pytest.fixture
+def policy(tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text(SOUND)
+    return path
+
+
+@pytest.fixture
+def start(playground, redis_url, tmp_path, policy):
+    """Start a command in a folder without a .env."""
+
+    async def start(*arguments, **changed):
+        given = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "SLACK_BOT_TOKEN": playground.bot_token,
+            "SLACK_APP_TOKEN": playground.app_token,
+            "SLACK_API_URL": playground.api_url,
+            "REDIS_URL": redis_url,
+            "ASSENT_POLICY": str(policy),
+            "ASSENT_HTTP_HOST": "127.0.0.1",
+            "ASSENT_HTTP_PORT": "0",
+            **changed,
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bot", *arguments, cwd=tmp_path, env=given, stdout=pipe, stderr=pipe
+        )
+
+    return start
+
+
+@pytest.fixture
+def command(start):
+    """Run a command to its end."""
+
+    async def run(*arguments, **changed):
+        process = await start(*arguments, **changed)
+        async with asyncio.timeout(40):
+            output, errors = await process.communicate()
+        return process.returncode, output.decode(), errors.decode()
+
+    return run
+
+
+async def test_a_sound_policy_is_checked_with_slack(command, policy):
+    """Everybody and everything that it names is there."""
+    code, output, errors = await command("policy", "check", str(policy))
+
+    assert (code, errors) == (0, "")
+    assert output.startswith(f"{policy}: 1 rule and a default, version ")
+    assert output.endswith("; Slack knows everybody and every channel\n")
+
+
+async def test_without_a_token_it_is_said_that_slack_was_not_asked(command, policy):
+    """A check in a pipeline needs no secrets, and says what it did not look at."""
+    code, output, _ = await command("policy", "check", str(policy), SLACK_BOT_TOKEN=None, ASSENT_POLICY=None)
+
+    assert code == 0
+    assert output.endswith("; not asked from Slack, since SLACK_BOT_TOKEN is not set\n")
+
+
+async def test_every_mistake_is_told_with_exit_code_1(command, policy):
+    """Each in a line of its own, with the file and the line in it."""
+    policy.write_text(BROKEN)
+    code, output, errors = await command("policy", "check")
+
+    assert (code, output) == (1, "")
+    assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in TOLD]
+
+
+async def test_what_slack_does_not_know_is_told_with_its_line(command, policy):
+    """People, groups and channels, all in one run."""
+    policy.write_text(SOUND.replace("U0DANA, S0OPS", "U0NOBODY, S0NONE").replace("C0APPROVALS", "C0NONE"))
+    code, _, errors = await command("policy", "check")
+
+    assert code == 1
+    assert errors.splitlines() == [
+        f"{policy}, line 2: Slack knows no C0NONE in this workspace: correct the id, or invite the bot there",
+        f"{policy}, line 3: Slack knows no S0NONE in this workspace: correct the id, or take it out",
+        f"{policy}, line 3: Slack knows no U0NOBODY in this workspace: correct the id, or take it out",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changed", "told"),
+    [
+        (["/nowhere.yaml"], {}, "/nowhere.yaml: No such file or directory"),
+        ([], {"ASSENT_POLICY": None}, "name the file, or set ASSENT_POLICY"),
+        ([], {"SLACK_API_URL": "http://127.0.0.1:1/api/"}, "the rules are sound, but Slack did not say"),
+        ([], {"SLACK_BOT_TOKEN": "xoxb-wrong"}, "invalid_auth"),
+    ],
+    ids=["no such file", "no file named", "no Slack", "a wrong token"],
+)
+async def test_a_check_that_cannot_be_made_fails(command, arguments, changed, told):
+    """Whoever deploys on success must not deploy on that."""
+    code, output, errors = await command("policy", "check", *arguments, **changed)
+
+    assert (code, output) == (1, "")
+    assert told in errors
+    assert "Traceback" not in errors
+
+
+async def test_explaining_says_which_rule_decides_and_what_follows(command):
+    """Lines that a script can read, since nobody sits at a terminal."""
+    code, output, errors = await command(
+        "policy", "explain", "--agent", "billing", "--tool", "pay", "--args", '{"amount": 5000}'
+    )
+
+    assert (code, errors) == (0, "")
+    lines = output.splitlines()
+    assert lines[:-1] == [
+        "Rules, in order:",
+        "  large payments (line 5): decides",
+        "What follows:",
+        "  asked: U0ERIK, in a direct message",
+        "  decided by: U0ERIK",
+        "  requester: may only reject",
+        "  offered: approve, reject, of what the agent allows",
+        "  time limit: 1h30m",
+        "  on timeout: raise",
+        "  for the whole run: not offered: other arguments may meet another rule",
+    ]
+    assert lines[-1].startswith("  policy version: ")
+
+
+@pytest.mark.parametrize(
+    ("agent", "tool", "args", "why"),
+    [
+        ("ops", "pay", '{"amount": 5000}', "the agent differs"),
+        ("billing", "mail", "{}", "the tool differs"),
+        ("billing", "pay", '{"amount": 5}', "the arguments differ"),
+    ],
+)
+async def test_explaining_says_why_a_rule_does_not_decide(command, agent, tool, args, why):
+    """What about the call is different from what the rule is about."""
+    _, output, _ = await command("policy", "explain", "--agent", agent, "--tool", tool, "--args", args)
+
+    assert output.splitlines()[1:3] == [
+        f"  large payments (line 5): no: {why}",
+        "  default: decides, since no rule matches",
+    ]
+    assert "  asked: in C0APPROVALS" in output
+
+
+@pytest.mark.parametrize("args", ["{", "[]", '{"a": 1, "a": 2}'])
+async def test_arguments_that_are_no_json_object_are_told(command, args):
+    """The sentence names the option."""
+    code, _, errors = await command("policy", "explain", "--agent", "a", "--tool", "b", "--args", args)
+
+    assert code == 2
+    assert "--args" in errors
+    assert "Traceback" not in errors
+
+
+async def test_a_broken_policy_never_starts_and_tells_every_mistake(command, policy):
+    """With the exit code of wrong settings."""
+    policy.write_text(BROKEN)
+    code, output, errors = await command()
+
+    assert (code, output) == (2, "")
+    assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in TOLD]
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_a_policy_that_slack_does_not_know_or_nobody_finds_never_starts(command, policy, there):
+    """It would be noticed only when it matters."""
+    policy.write_text(SOUND.replace("approvers: [U0ERIK]", "approvers: [U0NOBODY]"))
+    code, _, errors = await command(ASSENT_POLICY=str(policy) if there else "/nowhere.yaml")
+
+    assert code == 2
+    told = f"{policy}, line 11: Slack knows no U0NOBODY" if there else "/nowhere.yaml: No such file"
+    assert told in errors.splitlines()[-1]
+    assert "Traceback" not in errors
+
+
+async def test_a_hangup_has_the_bot_read_its_rules_again(start, policy):
+    """It goes on with them, and its log says so."""
+    process = await start()
+    await line_with(process, "policy.in_force")
+    policy.write_text(SOUND.replace("S0OPS", "U0MIRA"))
+    process.send_signal(signal.SIGHUP)
+    loaded = await line_with(process, "policy.loaded")
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(30):
+        await process.communicate()
+
+    assert json.loads(loaded)["path"] == str(policy)
+    assert process.returncode == 0
+
+
+async def line_with(process, event):
+    async with asyncio.timeout(20):
+        while line := (await process.stderr.readline()).decode():
+            if event in line:
+                return line
+    raise AssertionError(f"the bot ended without {event}")
+
+
+async def test_the_doctor_looks_at_everything_that_the_policy_names(playground, redis_url, policy, slack):
+    """Its channels, its people and groups, and the scopes that its rules take."""
+    policy.write_text(f"{SOUND}  - {{match: {{tool: x}}, channel: C0OLD, approvers: [U0LEFT]}}\n")
+    scopes = (
+        "chat:write",
+        "users:read",
+        "channels:read",
+        "groups:read",
+        "channels:history",
+        "groups:history",
+    )
+    await slack.set_scopes(*scopes, "usergroups:read")
+    settings = settings_for(playground, redis_url, policy=str(policy), approvers="", channel=None)
+    lines = [str(finding) async for finding in examine(settings)]
+
+    assert [line for line in lines if "polic" in line or "approvers" in line or "channel:" in line][1:] == [
+        "ok    channel: #approvals",
+        "fail  channel: #old is archived: unarchive it, or name another channel",
+        "ok    approvers: U0DANA",
+        "ok    approvers: user group S0OPS of 2",
+        "ok    approvers: U0ERIK",
+        "fail  approvers: U0LEFT is deactivated and can never decide: take them off the approvers",
+    ]
+    assert any(line.startswith("fail  scopes: missing im:write, im:history") for line in lines)
+    assert any(line.startswith("ok    policy: version ") for line in lines)
+
+
+async def test_the_doctor_tells_what_means_nothing_beside_a_policy(playground, redis_url, policy):
+    """Somebody may believe that it still restricts something."""
+    lines = [
+        str(finding) async for finding in examine(settings_for(playground, redis_url, policy=str(policy)))
+    ]
+
+    (line,) = [line for line in lines if not line.startswith("ok")]
+    assert line.startswith("warn  policy: version ")
+    assert line.endswith("beside it ASSENT_APPROVERS, ASSENT_CHANNEL means nothing: take it out")
+
+
+async def test_the_doctor_tells_every_mistake_in_the_policy(playground, redis_url, policy):
+    """And goes on with what else can be checked."""
+    policy.write_text(BROKEN)
+    settings = settings_for(playground, redis_url, policy=str(policy), approvers="")
+    lines = [str(finding) async for finding in examine(settings)]
+
+    assert [line for line in lines if line.startswith("fail")] == [
+        f"fail  policy: {policy}, {sentence}" for sentence in TOLD
+    ]
+    assert lines[-1].startswith("ok    card")

@@ -1,0 +1,68 @@
+"""The policies that the documentation shows say what it says about them."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.policy_file import read_policy
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = {
+    path.stem: path for path in [ROOT / "deploy/policy.example.yaml", *ROOT.glob("docs/policies/*.yaml")]
+}
+
+CASES = [
+    ("policy.example", "support-eu", "refund_item", {"amount": 50, "currency": "EUR"}, "small refunds", "thread"),
+    ("policy.example", "support-eu", "refund_item", {"amount": 51, "currency": "EUR"}, "all other refunds", "C0FINANCE"),
+    ("policy.example", "support-eu", "refund_item", {"amount": 50}, "all other refunds", "C0FINANCE"),
+    ("policy.example", "sales", "refund_item", {"amount": 1, "currency": "EUR"}, "all other refunds", "C0FINANCE"),
+    ("policy.example", "sales", "ask_dana", {}, "questions to Dana", "U0DANA"),
+    ("policy.example", "sales", "mail", {}, "default", "C0APPROVALS"),
+    ("payments", "billing", "pay_invoice", {"amount": 999.99, "currency": "EUR"}, "small payments", "C0ACCOUNTS"),
+    ("payments", "billing", "pay_invoice", {"amount": 1000, "currency": "EUR"}, "all other payments", "C0FINANCE"),
+    ("payments", "billing", "pay_invoice", {"amount": 5, "currency": "XAU"}, "all other payments", "C0FINANCE"),
+    ("payments", "billing", "pay_invoice", {"amount": "5", "currency": "EUR"}, "all other payments", "C0FINANCE"),
+    ("payments", "billing", "pay_invoice", {"amount": -5000, "currency": "EUR"}, "all other payments", "C0FINANCE"),
+    ("database", "ops", "sql_execute", {"sql": "Drop table users"}, "statements that drop or empty", "C0DATABASE"),
+    ("database", "ops", "sql_execute", {"sql": "select 1"}, "default", "C0ONCALL"),
+    ("database", "ops", "run_migration", {"sql": "alter table x"}, "migrations", "C0DATABASE"),
+    ("mails", "support", "send_email", {"to": "dana@example.com"}, "to one colleague", "thread"),
+    ("mails", "support", "send_email", {"to": "dana@example.com", "bcc": "x@y.z"}, "other mails", "thread"),
+    ("mails", "support", "send_email", {"to": "dana@example.com,x@y.z"}, "other mails", "thread"),
+    ("mails", "support", "send_email", {"to": ["x@y.z"] * 10}, "to many people", "C0SUPPORT"),
+    ("deploys", "deploy-web", "deploy", {"environment": "staging"}, "staging", "C0DEPLOYS"),
+    ("deploys", "deploy-web", "deploy", {"environment": "production"}, "production", "C0ONCALL"),
+    ("deploys", "chat", "deploy", {"environment": "staging"}, "production", "C0ONCALL"),
+    ("deploys", "deploy-web", "rollback", {}, "production", "C0ONCALL"),
+    ("refunds", "support", "refund", {"amount": 50}, "refunds up to 50", "thread"),
+    ("refunds", "support", "refund", {"amount": 50.01}, "refunds above 50", "C0SUPPORT"),
+    ("refunds", "support", "refund", {"amount": "20"}, "refunds above 50", "C0SUPPORT"),
+    ("refunds", "support", "refund", {"amount": -500}, "refunds above 50", "C0SUPPORT"),
+    ("questions", "sales", "ask_person", {"topic": "prices"}, "questions about prices", "U0PRICES"),
+    ("questions", "sales", "ask_person", {"topic": "weather"}, "other questions", "thread"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_has_no_mistakes_and_each_of_its_rules_is_shown_to_decide(name: str):
+    """Whoever copies it starts from something that works."""
+    policy = read_policy(EXAMPLES[name].read_text(encoding="utf-8"), name).policy
+
+    assert {rule.name for rule in policy.rules} <= {case[4] for case in CASES if case[0] == name}
+
+
+@pytest.mark.parametrize(
+    ("name", "agent", "tool", "args", "decides", "channel"), CASES, ids=[f"{case[0]}-{n}" for n, case in enumerate(CASES)]
+)  # fmt: skip
+def test_an_example_decides_as_its_words_say(name, agent, tool, args, decides, channel):
+    """By agent, tool and arguments; what does not fit an exception meets the strict rule."""
+    rule = read_policy(EXAMPLES[name].read_text(encoding="utf-8"), name).policy.rule_for(agent, tool, args)
+
+    assert (rule.name, rule.channel) == (decides, channel)
+
+
+def test_the_page_about_policies_leads_to_every_example():
+    """None is left for somebody to find by chance."""
+    page = (ROOT / "docs/how-to/policy.md").read_text(encoding="utf-8")
+
+    assert [path.name for path in EXAMPLES.values() if path.name not in page] == []

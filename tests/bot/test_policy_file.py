@@ -1,0 +1,331 @@
+"""The policy file as people write it: what it means, and what they are told about every mistake."""
+
+import json
+import re
+from datetime import timedelta
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.policy import Match, Rule
+from bot.policy_file import Mention, PolicyFileError, read_policy
+
+DEFAULT = """\
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA]
+"""
+
+
+def read(text: str):
+    return read_policy(text, "policy.yaml")
+
+
+def problems(text: str) -> list[str]:
+    """Give every line of what an operator is told."""
+    with pytest.raises(PolicyFileError) as told:
+        read(text)
+    return str(told.value).splitlines()
+
+
+def rule_with(text: str) -> str:
+    """Write a policy of one rule, whose text begins in line 5."""
+    return f"{DEFAULT}rules:\n  - {text.strip()}\n"
+
+
+# --- What it means ------------------------------------------------------------------------------------------------
+
+
+def test_a_rule_says_what_is_different_and_the_default_the_rest():
+    """What a rule leaves out is as the default says."""
+    file = read(
+        dedent("""\
+        rules:
+          - name: large payments
+            match:
+              agent: billing-*
+              tool: [pay, refund_*]
+            channel: C0FINANCE
+            approvers: [S0FINANCE, channel]
+            decisions: [approve, reject]
+            time_limit: 1h30m
+            on_timeout: raise
+          - match: {agent: ops}
+            requester_may_decide: false
+        default:
+          channel: thread
+          approvers: U0DANA
+          requester_may_decide: true
+          time_limit: 2d
+        """)
+    )
+
+    assert file.policy.rules == (
+        Rule(
+            approvers=("S0FINANCE", "channel"),
+            channel="C0FINANCE",
+            match=Match(agents=("billing-*",), tools=("pay", "refund_*")),
+            name="large payments",
+            requester_may_decide=True,
+            decisions=("approve", "reject"),
+            time_limit=timedelta(hours=1, minutes=30),
+            on_timeout="raise",
+            line=2,
+        ),
+        Rule(("U0DANA",), "thread", Match(agents=("ops",)), "rule 2", time_limit=timedelta(days=2), line=11),
+    )
+    assert file.policy.default == Rule(
+        ("U0DANA",), "thread", requester_may_decide=True, time_limit=timedelta(days=2), line=14
+    )
+    assert file.mentions == (
+        Mention("U0DANA", 15),
+        Mention("C0FINANCE", 6, is_place=True),
+        Mention("S0FINANCE", 7),
+    )
+
+
+def test_the_version_names_the_content():
+    """The same text has the same version anywhere, and any other text another one."""
+    first, second = read(DEFAULT), read(DEFAULT + "# reviewed\n")
+
+    assert re.fullmatch("[0-9a-f]{12}", first.policy.version)
+    assert read(DEFAULT).policy.version == first.policy.version
+    assert second.policy.version != first.policy.version
+
+
+@pytest.mark.parametrize(
+    "written", ["no", "off", "12:30", "2026-11-20", "0x10", "012", "1_000", "Yes", ".inf", "'12'"]
+)
+def test_a_text_stays_the_text_that_it_is(written: str):
+    """YAML's other readers make booleans, times, dates and numbers of these."""
+    file = read(rule_with(f"match: {{tool: {written}}}"))
+
+    assert file.policy.rules[0].match.tools == (written.strip("'"),)
+
+
+def test_the_schema_of_a_rule_is_a_json_schema():
+    """With references inside it, conditions and nested objects."""
+    text = rule_with("""
+match:
+      args:
+        $defs: {large: {type: number, minimum: 1000}}
+        properties:
+          invoice: {type: object, properties: {amount: {$ref: "#/$defs/large"}}, required: [amount]}
+        required: [invoice]
+        not: {properties: {test: {const: true}}, required: [test]}
+    """)
+    rule = read(text).policy.rules[0]
+
+    assert rule.match.fits({"invoice": {"amount": 1000}})
+    assert not rule.match.fits({"invoice": {"amount": 999}})
+    assert not rule.match.fits({"invoice": {"amount": 1000}, "test": True})
+    assert not rule.match.fits({"invoice": "1000"})
+
+
+# --- What is wrong with it ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "line 1: this file is empty: it needs a default"),
+        ("# rules follow\n", "line 1: this file is empty"),
+        ("rules: []\n", "line 1: a default is required, with approvers: name who decides where no rule says it"),
+        ("hello\n", "line 1: a policy has keys and values (rules, default), not a single value"),
+        ("a: [\n", "line 2: this is not YAML: while parsing a flow node"),
+        ("\ta: 1\n", "line 1: this is not YAML: while scanning for the next token"),
+        (f"{DEFAULT}---\n{DEFAULT}", "line 4: a second document begins here"),
+        (f"{DEFAULT}rules: &all []\nx: *all\n", "line 5: the alias *all is not read here"),
+        (f"{DEFAULT}rules: !!set {{}}\n", "line 4: the tag tag:yaml.org,2002:set is not read here"),
+        (f"{DEFAULT}rules:\n- name: \x07\n", "line 5: a character that YAML does not allow: U+0007"),
+        (f"{DEFAULT}rules: {'[' * 60}", "line 4: nested deeper than 40 levels"),
+        (DEFAULT + "#" * 300_000, "line 1: more than 256 KB: this is no policy file"),
+        (DEFAULT + "rules: {}\n", "line 4: rules takes a list: each rule begins with a hyphen"),
+        (DEFAULT + "rule: []\n", "line 4: a policy has no 'rule': did you mean 'rules'?"),
+        (DEFAULT + DEFAULT, "line 4: 'default' stands twice, first in line 1: take one out"),
+        ("default: {approvers: [U0DANA]}\n", "line 1: the default has no channel: name where to ask"),
+        ("default: {channel: C0X}\n", "line 1: the default has no approvers: name who decides"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_policy_is_told_with_the_line(text: str, told: str):
+    """Whatever it holds, an operator reads where to look."""
+    assert any(line.startswith(f"policy.yaml, {told}") for line in problems(text))
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("quorum: 2", "a rule has no 'quorum': there are name, match, channel"),
+        ("approver: [U0DANA]", "a rule has no 'approver': did you mean 'approvers'?"),
+        ("pay", "a rule has keys and values"),
+        ("name: 12", "name takes a text; write quotes"),
+        ("12: x", "a key is a word: write quotes"),
+        (
+            "channel: '#finance'",
+            "'#finance' is neither a channel id (C…), a user id (U…, to ask in a direct message)",
+        ),
+        ("channel: S0OPS", "'S0OPS' is neither a channel id"),
+        (
+            "{channel: U0DANA, approvers: [channel]}",
+            "'rule 1' asks in a direct message, which has no members",
+        ),
+        ("approvers: []", "approvers is empty, so nobody could decide"),
+        ("approvers:", "approvers takes a list"),
+        ("approvers: {U0DANA: x}", "approvers takes a list"),
+        ("approvers: [dana]", "'dana' is neither a user id (U…), a user group id (S…) nor the word channel"),
+        ("approvers: [U0DANA, U0DANA]", "U0DANA stands twice: take one out"),
+        ("requester_may_decide: yes", "write true or false"),
+        ("decisions: [aprove]", "'aprove' is no decision: did you mean 'approve'?"),
+        ("decisions: []", "decisions is empty, so nothing could be decided"),
+        ("time_limit: 30", "'30' is no duration: write 90s, 30m, 2h, 1d or 1h30m"),
+        ("time_limit: soon", "'soon' is no duration"),
+        ("time_limit: ''", "'' is no duration"),
+        ("time_limit: 0s", "0s is out of range: from 1s to 7d"),
+        ("time_limit: 8d", "8d is out of range: from 1s to 7d"),
+        ("on_timeout: approve", "nothing is approved by silence: write reject or raise"),
+        ("on_timeout: ignore", "'ignore' is neither reject nor raise"),
+        ("match: pay", "match has keys and values (agent, tool, args), not a single value"),
+        ("match: {tools: pay}", "match has no 'tools': did you mean 'tool'?"),
+        ("match: {tool: 12}", "tool and agent take a name, or a list of names; write quotes"),
+        ("match: {tool: ' pay'}", "' pay' is no name: take the spaces off"),
+        ("match: {tool: ''}", "'' is no name"),
+        ("match: {tool: 'pay[0-9]'}", "'pay[0-9]': brackets have no meaning here"),
+        ("match: {agent: Billing}", "'Billing' names no agent: they have small letters, digits and hyphens"),
+    ],
+)
+def test_each_mistake_in_a_rule_is_told_with_its_line_and_cure(rule: str, told: str):
+    """Also those that would only show when it matters."""
+    (line,) = [line for line in problems(rule_with(rule)) if told in line]
+
+    assert line.startswith("policy.yaml, line 5: ")
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ("7", "args: a JSON Schema has keys and values"),
+        ("{amount: {minimum: 3}}", "args: JSON Schema has no 'amount': a name of an argument stands under properties"),
+        ("{properties: {a: {type: number, minimun: 3}}, required: []}", "args: JSON Schema has no 'minimun': did you mean 'minimum'?"),
+        ("{properties: {a: {type: number}}}", "args: an argument that is left out matches whatever is said about it"),
+        ("{properties: {a: {minimum: 3}}, required: [a]}", "args: minimum says nothing about values of another type, which would match: add type: number"),
+        ("{anyOf: [{properties: {a: {pattern: x}}, required: [a]}]}", "args: pattern says nothing about values of another type"),
+        ("{properties: {a: {properties: {b: {}}, required: []}}, required: [a]}", "args: properties says nothing about values of another type"),
+        ("{properties: {a: {type: string, format: date}}, required: [a]}", "args: format is not checked"),
+        ("{type: objekt}", "args: this schema cannot be used: it is not a valid JSON Schema"),
+        ("{$ref: 'http://127.0.0.1/x'}", "args: this schema cannot be used: a reference that leaves it"),
+        ("{$ref: '#'}", "args: this schema cannot be used"),
+        ("{properties: {a: {type: string, pattern: '('}}, required: []}", "args: this schema cannot be used"),
+    ],
+)  # fmt: skip
+def test_a_schema_that_matches_more_than_was_meant_is_told(schema: str, told: str):
+    """A rule about small payments must not take a payment whose amount is missing, misspelt, or a text."""
+    lines = problems(rule_with(f"name: x\n    match:\n      args: {schema}"))
+
+    assert any(line.startswith("policy.yaml, line 7: ") and told in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("name: all", "match: {tool: pay}"),
+        ("match: {}", "name: other"),
+        ("match: {tool: '*'}", "match: {agent: ops, tool: pay}"),
+        ("match: {tool: pay*}", "match: {tool: [pay, payout]}"),
+        ("match: {tool: [pay, refund]}", "match: {tool: refund}"),
+        ("match: {tool: pay}", "match: {tool: pay, args: {properties: {a: {const: 1}}, required: [a]}}"),
+        ("match: {args: {enum: [{}]}}", "match: {args: {enum: [{}]}}"),
+        ("match: {tool: 'p?y'}", "match: {tool: 'p?y'}"),
+    ],
+)
+def test_a_rule_that_is_never_reached_is_told(first: str, second: str):
+    """An earlier one takes everything that it matches."""
+    (line,) = problems(f"{rule_with(first)}  - {second}\n")
+
+    assert line.startswith("policy.yaml, line 6: ")
+    assert "is never reached" in line
+    assert "in line 5 matches all that it matches: put the narrower rule first, or take it out" in line
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("match: {tool: pay, args: {enum: [{}]}}", "match: {tool: pay}"),
+        ("match: {tool: pay}", "match: {tool: pay*}"),
+        ("match: {tool: 'p?y'}", "match: {tool: 'p*y'}"),
+        ("match: {agent: ops}", "match: {tool: pay}"),
+    ],
+)
+def test_a_wider_rule_after_a_narrower_one_is_no_mistake(first: str, second: str):
+    """That is what the order is for."""
+    assert len(read(f"{rule_with(first)}  - {second}\n").policy.rules) == 2
+
+
+def test_all_mistakes_are_told_in_one_run_in_the_order_of_their_lines():
+    """One correction is enough."""
+    lines = problems(
+        dedent("""\
+        default:
+          chanel: C0X
+          approvers: []
+        rules:
+          - match: {tool: pay, args: {minimum: 1, properties: {}}}
+            time_limit: 5
+          - match: {tool: pay}
+            decisions: [maybe]
+        """)
+    )
+
+    assert [int(re.search(r"line (\d+)", line)[1]) for line in lines] == [2, 2, 3, 5, 6, 8]
+
+
+KEYWORDS = st.sampled_from(
+    [
+        "type",
+        "properties",
+        "required",
+        "minimum",
+        "pattern",
+        "enum",
+        "not",
+        "anyOf",
+        "items",
+        "$ref",
+        "$defs",
+        "const",
+    ]
+)
+WORDS = st.sampled_from(["number", "string", "(", "^a+$", "#/$defs/a", "#", "a"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYWORDS | WORDS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(KEYWORDS, JSON, max_size=4), st.dictionaries(WORDS, JSON, max_size=3))
+def test_any_schema_is_one_to_match_by_or_a_problem(schema, args):
+    """One that is taken answers about any arguments."""
+    text = rule_with(f"match: {{args: {json.dumps(schema)}}}")
+    try:
+        rule = read(text).policy.rules[0]
+    except PolicyFileError:
+        return
+
+    assert rule.match.fits(args) in {True, False}
+
+
+@given(
+    st.text()
+    | st.text(alphabet=" -:[]{}\n'\"#&*!|>%@`,?abc01").map(lambda text: f"{DEFAULT}rules:\n - {text}")
+)
+def test_any_text_is_a_policy_or_a_list_of_problems(text: str):
+    """Nothing else is ever raised, and each problem has a line of the text."""
+    lines = []
+    try:
+        read(text)
+    except PolicyFileError as error:
+        lines = [problem.line for problem in error.problems] or [0]
+
+    assert all(1 <= line <= text.count("\n") + 2 for line in lines)
