@@ -14,6 +14,8 @@ from bot.errors import PersonUnknownError, SlackError, StoreUnavailableError
 from bot.ids import BULK_VERBS, PAGE, PartId
 from bot.listeners.payloads import Click, parse_click
 from bot.rendering.modals import (
+    render_agree_view,
+    render_confirm_view,
     render_edit_view,
     render_notice_view,
     render_reading_view,
@@ -106,7 +108,7 @@ class Buttons:
         if click.verb in {PAGE, "read"}:
             # Anybody who sees the card may read what it says.
             return ""
-        decision = click.verb.removesuffix("_all")
+        decision = _decision_of(state, click)
         is_bulk = click.verb in BULK_VERBS
         meant = places(state)[click.number].actions if is_bulk else (click.number,)
         verdicts = await self.decisions.judge(state, click.user, meant, decision)
@@ -161,6 +163,18 @@ def _is_on_card(state: ApprovalState, click: Click) -> bool:
     )
 
 
+def _decision_of(state: ApprovalState, click: Click) -> str:
+    """Name the decision at the end of a button's form."""
+    match click.verb:
+        case "confirm":
+            return "approve"
+        case "agree":
+            proposal = state.actions[click.number].proposal
+            return proposal.decision.type if proposal else "edit"
+        case verb:
+            return verb.removesuffix("_all")
+
+
 def _form(state: ApprovalState, click: Click) -> dict[str, Any]:
     match click.verb:
         case "edit":
@@ -169,6 +183,10 @@ def _form(state: ApprovalState, click: Click) -> dict[str, Any]:
             return render_reject_view(state, click.number, channel=click.channel, ts=click.ts)
         case "respond":
             return render_respond_view(state, click.number, channel=click.channel, ts=click.ts)
+        case "confirm":
+            return render_confirm_view(state, click.number, channel=click.channel, ts=click.ts)
+        case "agree":
+            return render_agree_view(state, click.number, channel=click.channel, ts=click.ts)
         case "reject_all":
             return render_reject_all_view(state, click.number, channel=click.channel, ts=click.ts)
         case _:
