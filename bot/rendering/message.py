@@ -55,7 +55,7 @@ _SHOWN_APPROVERS = 8
 # The line that tells who decides an action, on a card where that differs.
 _WHO_DECIDES = 350
 # The lines that count votes, with the button to agree, and the line about silence.
-_VOTES, _SILENCE = 1_300, 160
+_VOTES, _SILENCE = 950, 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,8 @@ def _fits(costs: Collection[tuple[int, int]], frame: int) -> bool:
 
 def _headline(state: ApprovalState, place: Place) -> str:
     if _is_standing(state, place):
-        return f"{len(place.actions)} actions need approval, in {len(place.parts)} parts"
+        parts = "1 part" if len(place.parts) == 1 else f"{len(place.parts)} parts"
+        return f"{len(place.actions)} actions need approval, in {parts}"
     if state.is_open:
         total = len(place.actions)
         still = sum(state.is_open_at(index) for index in place.actions)
