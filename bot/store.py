@@ -355,7 +355,8 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
 
 def _care_fields(care: Care, of: str) -> dict[str, str]:
     numbers = {"quorum": care.quorum, "reject_quorum": care.reject_quorum}
-    fields = {f"{name}{of}": str(number) for name, number in numbers.items() if number > 1}
+    # An action's own number always stands there, since the one for all holds where it does not.
+    fields = {f"{name}{of}": str(number) for name, number in numbers.items() if of or number > 1}
     if care.risk != "normal":
         fields[f"risk{of}"] = care.risk
     if care.by_silence:
@@ -385,8 +386,8 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "requester_may_decide": f"requester{of}" in card,
         "decisions": None if decisions is None else tuple(decisions.split()),
         "allow_always": f"once{of}" not in card,
-        "quorum": int(card.get(f"quorum{of}", 1)),
-        "reject_quorum": int(card.get(f"reject_quorum{of}", 1)),
+        "quorum": int(card.get(f"quorum{of}") or card.get("quorum", 1)),
+        "reject_quorum": int(card.get(f"reject_quorum{of}") or card.get("reject_quorum", 1)),
         "risk": card.get(f"risk{of}", "normal"),
         "by_silence": f"silence{of}" in card,
         "mask": tuple(decode(card.get(f"mask{of}", "[]"))),

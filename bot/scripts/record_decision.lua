@@ -13,9 +13,8 @@ local outcomes, recorded, counted = {}, 0, 0
 
 local function needed(index, position)
   local name = position == 'reject' and 'reject_quorum' or 'quorum'
-  local own, of_own, of_all = unpack(
-    redis.call('HMGET', KEYS[2], 'approvers:' .. index, name .. ':' .. index, name))
-  return tonumber((own and of_own or not own and of_all) or 1)
+  local own, of_all = unpack(redis.call('HMGET', KEYS[2], name .. ':' .. index, name))
+  return tonumber(own or of_all or 1)
 end
 
 local function decide(index, position, decision)

@@ -19,7 +19,7 @@ if ARGV[2] == 'expired' and at < tonumber(deadline or redis.call('HGET', KEYS[1]
   return 'early'
 end
 -- Silence means something only while people could have spoken, and to an agent that has not gone on by itself.
-if at - tonumber(deadline or 0) < 30000 and redis.call('HEXISTS', KEYS[1], 'resumed') == 0 then
+if at - tonumber(deadline or 0) < 30000 and redis.call('HEXISTS', KEYS[1], 'fence') == 0 then
   for i = 6, #ARGV, 2 do
     if redis.call('HEXISTS', KEYS[2], 'd:' .. ARGV[i]) == 0 then
       redis.call('HSET', KEYS[2], 'd:' .. ARGV[i], ARGV[i + 1], 't:' .. ARGV[i], 'expired', 'at:' .. ARGV[i], text(at))
