@@ -138,6 +138,7 @@ class ApprovalStore:
                         lane.wake,
                         lane.due,
                         lane.audit,
+                        lane.unresumed,
                     ],
                     [interrupt_id, token, person, lane.prefix, *slots],
                 )
@@ -165,6 +166,7 @@ class ApprovalStore:
                     lane.wake,
                     lane.due,
                     lane.audit,
+                    lane.unresumed,
                 ],
                 [interrupt_id, status, reason, code, lane.prefix],
             )
