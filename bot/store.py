@@ -161,6 +161,7 @@ class ApprovalStore:
                         lane.wake,
                         lane.due,
                         lane.audit,
+                        lane.unresumed,
                     ],
                     [interrupt_id, token, person, lane.prefix, *slots],
                 )
@@ -189,6 +190,7 @@ class ApprovalStore:
                     lane.wake,
                     lane.due,
                     lane.audit,
+                    lane.unresumed,
                 ],
                 [
                     interrupt_id,
