@@ -11,7 +11,6 @@ from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import dump_decision
 from bot.errors import PersonUnknownError, SlackError
 from bot.ids import PartId
-from bot.masks import code_of
 from bot.metrics import DECISIONS
 from bot.people import Directory, Person
 from bot.policy import Verdict, may_decide
@@ -213,7 +212,7 @@ def first_objection(
             continue
         if not was_read(state, index, user):
             return f"Action {action.number} is not all on its card: read all of it first, then decide at its end."
-        if action.has_code and code != code_of(action.fingerprint):
+        if action.has_code and code != action.code:
             return f"The risk of action {action.number} is high: press Approve…, and type the code from its card."
     return ""
 

@@ -56,8 +56,17 @@ def scrub(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
+def plain(value: Any) -> Any:
+    """Write what stands in the place of values as text."""
+    if isinstance(value, Unshown):
+        return value.says
+    if isinstance(value, dict):
+        return {key: plain(child) for key, child in value.items()}
+    return [plain(child) for child in value] if isinstance(value, list) else value
+
+
 def code_of(fingerprint: str) -> str:
-    """Give the characters that a person types to approve this very action."""
+    """Give the characters that name an action for a person to type."""
     number = int(digest("code", fingerprint), 16)
     return "".join(
         _ALPHABET[number // len(_ALPHABET) ** place % len(_ALPHABET)] for place in range(CODE_LENGTH)
@@ -87,16 +96,8 @@ def _in_a_modal(value: Any) -> Unshown:
 def _size(value: Any) -> str:
     if isinstance(value, str):
         return f"{len(value):,} characters"
-    return f"{len(encode(_plain(value))):,} characters of JSON"
-
-
-def _plain(value: Any) -> Any:
     # What stands in a modal only may hold something that is masked.
-    if isinstance(value, Unshown):
-        return value.says
-    if isinstance(value, dict):
-        return {key: _plain(child) for key, child in value.items()}
-    return [_plain(child) for child in value] if isinstance(value, list) else value
+    return f"{len(encode(plain(value))):,} characters of JSON"
 
 
 def _values(value: Any, names: Collection[str]) -> Iterator[Any]:

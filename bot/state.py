@@ -21,7 +21,7 @@ from agent_adapter.contract.identity import action_fingerprints, digest
 from agent_adapter.contract.interrupt import Interrupt, OnExpiry
 from agent_adapter.contract.record import Recorded
 from bot.ids import PartId
-from bot.masks import hide, scrub, secrets_of
+from bot.masks import code_of, hide, holds, plain, scrub, secrets_of
 
 Stage = Literal["open", "ended", "resumed"]
 """How far an interrupt has come, as people in the channel see it."""
@@ -128,6 +128,12 @@ class Vote:
     position: str
     """What it agrees with: see `position_of`."""
     decision: Decision
+    at: str = ""
+
+    @property
+    def name(self) -> str:
+        """Tell it from every other one, also of this person, without saying anything of its content."""
+        return f"{self.user} {self.at}"
 
 
 def position_of(decision: Decision) -> str:
@@ -183,6 +189,14 @@ class Action:
 
     def allows(self, decision: str) -> bool:
         return decision in self.config.allowed_decisions
+
+    @property
+    def code(self) -> str:
+        """What is typed to approve it. Nothing of what is masked can be learned from it."""
+        args = self.request.args
+        if not holds(args, self.care.mask):
+            return code_of(self.fingerprint)
+        return code_of(digest("masked", self.request.name, encode(plain(hide(args, self.care.mask)))))
 
     @property
     def has_code(self) -> bool:

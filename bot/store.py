@@ -388,8 +388,8 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "requester_may_decide": f"requester{of}" in card,
         "decisions": None if decisions is None else tuple(decisions.split()),
         "allow_always": f"once{of}" not in card,
-        "quorum": int(card.get(f"quorum{of}") or card.get("quorum", 1)),
-        "reject_quorum": int(card.get(f"reject_quorum{of}") or card.get("reject_quorum", 1)),
+        "quorum": int(card.get(f"quorum{of}") or card.get("quorum", "1")),
+        "reject_quorum": int(card.get(f"reject_quorum{of}") or card.get("reject_quorum", "1")),
         "risk": card.get(f"risk{of}", "normal"),
         "by_silence": f"silence{of}" in card,
         "mask": tuple(decode(card.get(f"mask{of}", "[]"))),
@@ -402,8 +402,8 @@ def _votes(text: str) -> tuple[Vote, ...]:
 
 
 def _vote(line: str) -> Vote:
-    user, position, _token, _at, text = line.split(" ", 4)
-    return Vote(user, position, load_decision(decode(text)["decision"]))
+    user, position, _token, at, text = line.split(" ", 4)
+    return Vote(user, position, load_decision(decode(text)["decision"]), at)
 
 
 def _shown(text: str) -> Shown:

@@ -18,7 +18,6 @@ from agent_adapter.errors import AgentAdapterError
 from bot.decisions import Answer, Decisions
 from bot.errors import PersonUnknownError, StoreUnavailableError
 from bot.listeners.payloads import Submission, parse_submission
-from bot.masks import code_of
 from bot.rendering.forms import Errors, Unchanged, parse_form
 from bot.rendering.modals import CODE, parse_always, parse_code, parse_words, render_notice_view
 from bot.rendering.notices import (
@@ -79,7 +78,7 @@ class Forms:
 def _decision(state: ApprovalState, submission: Submission) -> Decision | dict[str, Any]:
     """Read the decision that a form means, or the answer that keeps it open."""
     action = state.actions[submission.meta.index]
-    if _asks_for_code(submission) and parse_code(dict(submission.view)) != code_of(action.fingerprint):
+    if _asks_for_code(submission) and parse_code(dict(submission.view)) != action.code:
         return {"response_action": "errors", "errors": {CODE: WRONG_CODE}}
     match submission.form:
         case "read" | "confirm":
@@ -87,8 +86,8 @@ def _decision(state: ApprovalState, submission: Submission) -> Decision | dict[s
         case "agree" if not state.is_open_at(action.index):
             return _notice(told(state, [action.index]))
         case "agree":
-            meant = submission.meta.position
-            found = next((vote.decision for vote in action.votes if vote.position == meant), None)
+            meant = submission.meta.vote
+            found = next((vote.decision for vote in action.votes if vote.name == meant), None)
             return found or _notice(GONE)
         case "reject":
             view = dict(submission.view)

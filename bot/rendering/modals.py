@@ -62,8 +62,8 @@ class ViewMeta:
     index: int = 0
     """Of the action; of the place, where all of a place are rejected."""
     page: int = 0
-    position: str = ""
-    """What somebody wrote that others are asked to agree with."""
+    vote: str = ""
+    """The name of the vote that somebody is asked to agree with."""
     channel: str = ""
     """Where the button was pressed."""
     ts: str = ""
@@ -147,7 +147,7 @@ def render_agree_view(state: ApprovalState, index: int, *, channel: str = "", ts
         return _view("agree", f"Action {action.number}", blocks, None)
     if action.has_code and vote.decision.type == "edit":
         blocks.append(_CODE_INPUT)
-    meta = ViewMeta(state.id, index, position=vote.position, channel=channel, ts=ts)
+    meta = ViewMeta(state.id, index, vote=vote.name, channel=channel, ts=ts)
     return _view("agree", f"Agree: action {action.number}", blocks, meta, submit="Agree")
 
 

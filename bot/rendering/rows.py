@@ -9,7 +9,7 @@ from agent_adapter.contract.hitl import ActionRequest, EditDecision, RejectDecis
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.ids import action_id
-from bot.masks import code_of, hide, holds, secrets_of
+from bot.masks import hide, holds, secrets_of
 from bot.rendering.arguments import argument_lines, change_lines
 from bot.rendering.blocks import (
     Block,
@@ -178,7 +178,7 @@ def _unshown(action: Action) -> list[str]:
 def _care_words(action: Action) -> list[str]:
     told = []
     if action.has_code and action.fingerprint:
-        told.append(f"⚠️ *High risk*: whoever approves types *{code_of(action.fingerprint)}*.")
+        told.append(f"⚠️ *High risk*: whoever approves types *{action.code}*.")
     elif action.has_code:
         told.append(_SAMPLE_CODE)
     if action.care.needs_votes:

@@ -7,7 +7,6 @@ from textwrap import dedent
 import pytest
 
 from agent_adapter import Context, HITLRequest
-from bot.masks import code_of
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.people import Someone, buttons, words
@@ -198,7 +197,7 @@ async def test_no_way_around_the_code(bot, client, dana, slack):
     answer = await slack.submit("U0DANA", view["id"], {"code": "????"})
     assert set(answer["errors"]) == {"code"}
     state = next(iter(bot.store._remembered.values()))
-    await slack.submit("U0DANA", view["id"], {"code": code_of(state.actions[0].fingerprint)})
+    await slack.submit("U0DANA", view["id"], {"code": state.actions[0].code})
 
     assert (await reviewing).decisions[0].type == "approve"
 

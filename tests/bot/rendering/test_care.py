@@ -68,7 +68,7 @@ def state_of(*actions: Any, votes: Any = None, context: Context | None = None, *
 
 
 def a_vote(user: str, decision: Any) -> Vote:
-    return Vote(user, position_of(decision), decision)
+    return Vote(user, position_of(decision), decision, "1")
 
 
 def edit(**args: Any) -> EditDecision:
@@ -116,7 +116,7 @@ def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
 
     assert '- "dana@example.com"\n+ "bo@example.com"' in shown(view)
     assert view["submit"]["text"] == "Agree"
-    assert json.loads(view["private_metadata"])["position"] == position_of(changed)
+    assert json.loads(view["private_metadata"])["vote"] == "U0DANA 1"
     answer = state_of(
         an_action(), votes={0: (a_vote("U0DANA", RespondDecision(message="at noon")),)}, quorum=2
     )
@@ -166,7 +166,7 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code()
     high = {1: Terms(approvers=("U0ERIK",), risk="high")}
     actions = [an_action(name, allow_always=True) for name in ("a", "b", "c")]
     state = state_of(*actions, own=high)
-    code = code_of(state.actions[1].fingerprint)
+    code = state.actions[1].code
 
     assert [bulk_actions(state, state.admission.places[0], d) for d in ("approve", "reject")] == [(0, 2)] * 2
     assert text_of(state).count("High risk*") == 1
@@ -180,7 +180,7 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code()
 def test_the_code_is_on_the_card_and_in_no_form():
     """Whoever types it has looked at what will run; every form that approves asks for it."""
     state = state_of(an_action(), risk="high")
-    code = code_of(state.actions[0].fingerprint)
+    code = state.actions[0].code
     voted = state_of(an_action(), risk="high", quorum=2, votes={0: (a_vote("U0DANA", edit(to="x")),)})
 
     for view in (
@@ -291,6 +291,34 @@ def test_nothing_of_a_masked_value_is_in_any_message_or_modal():
     for each in drawn:
         assert SECRET not in encode(each)
         assert "48213" not in encode(each)
+
+
+def test_nothing_that_slack_carries_for_us_could_confirm_a_guess():
+    """Neither the code nor what a modal carries changes with a masked value whose length and digest are the same."""
+    looks = {}
+    for number in range(100_000, 300_000):
+        value = str(number)
+        says = hide({"pin": value}, ("pin",))["pin"].says
+        if says in looks:
+            break
+        looks[says] = value
+    states = [
+        state_of(
+            an_action(args={"pin": pin, "to": "al"}),
+            votes={0: (a_vote("U0DANA", edit(pin=pin, to="bo")),)},
+            mask=("pin",), risk="high", quorum=2,
+        )
+        for pin in (value, looks[says])
+    ]  # fmt: skip
+
+    cards, forms = (
+        [[part.blocks for part in render_card(s)] for s in states],
+        [render_agree_view(s, 0) for s in states],
+    )
+
+    assert states[0].actions[0].fingerprint != states[1].actions[0].fingerprint
+    assert cards[0] == cards[1]
+    assert forms[0] == forms[1]
 
 
 def test_a_masked_argument_is_never_edited_and_stays_exactly_as_it_is():
