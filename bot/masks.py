@@ -29,7 +29,7 @@ def hide(value: Any, mask: Collection[str], modal_only: Collection[str] = ()) ->
 
 def holds(value: Any, names: Collection[str]) -> bool:
     """Tell whether a value with such a name is inside."""
-    return any(True for _ in _values(value, names))
+    return bool(names) and any(True for _ in _values(value, names))
 
 
 def secrets_of(arguments: Iterable[tuple[Any, Collection[str]]]) -> tuple[str, ...]:

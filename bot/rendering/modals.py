@@ -155,14 +155,14 @@ def _proposed(action: Action, decision: Decision) -> tuple[str, str]:
     """Write a proposal so that all of it is seen, and say what agreeing with it means."""
     match decision:
         case EditDecision(edited_action=edited):
-            changes = change_lines(action.request.args, edited.args, action.care.mask)
-            return "\n".join(changes), "would approve the call with these changes (- was asked, + would run):"
+            lines = change_lines(action.request.args, edited.args, action.care.mask)
+            label = "would approve the call with these changes (- was asked, + would run):"
         case RespondDecision(message=message):
-            return "\n".join(
-                text_lines(message)
-            ), "would give this answer in the tool's place, and the call would not run:"
+            lines = text_lines(message)
+            label = "would give this answer in the tool's place, and the call would not run:"
         case _:
-            return "", "decided otherwise."
+            lines, label = [], "decided otherwise."
+    return "\n".join(lines), label
 
 
 def render_respond_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:

@@ -34,8 +34,6 @@ CARD_DESCRIPTION = 900
 
 _HEAD = 1_200
 _SHOWN_NAMES = 6
-# As long as it will be, for the plan of a card that has no fingerprints yet.
-_SAMPLE_CODE = "⚠️ *High risk*: whoever approves types *0000*."
 # Two slashes would be an address, two colons a picture (`:name:`).
 _NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
 _BUTTONS = (
@@ -177,10 +175,8 @@ def _unshown(action: Action) -> list[str]:
 
 def _care_words(action: Action) -> list[str]:
     told = []
-    if action.has_code and action.fingerprint:
+    if action.has_code:
         told.append(f"⚠️ *High risk*: whoever approves types *{action.code}*.")
-    elif action.has_code:
-        told.append(_SAMPLE_CODE)
     if action.care.needs_votes:
         told.append(_people_words(action.care))
     return told
