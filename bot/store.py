@@ -265,6 +265,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         settled_at=moment(card["settled"]) if "settled" in card else None,
         resumed_at=moment(req["resumed"]) if "resumed" in req else None,
         withdraw_asked=req.get("withdraw"),
+        stalled=req.get("stalled") if "resumed" not in req else None,
         notice=card.get("notice"),
         fingerprints=fingerprints,
         shown={PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
