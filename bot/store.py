@@ -232,10 +232,10 @@ class ApprovalStore:
 
     async def owed(self) -> dict[str, int]:
         """Count the owed work by kind, over all lanes."""
-        counts = {"undrawn": 0, "due": 0}
+        counts = {"undrawn": 0, "due": 0, "unresumed": 0}
         for lane in self.keys.all_lanes():
-            counts["undrawn"] += await self._guarded(self._redis.zcard(lane.undrawn))
-            counts["due"] += await self._guarded(self._redis.zcard(lane.due))
+            for kind in counts:
+                counts[kind] += await self._guarded(self._redis.zcard(getattr(lane, kind)))
         return counts
 
     async def _guarded(self, call: object) -> int:
