@@ -20,6 +20,9 @@ from agent_adapter.errors import (
     UnknownInterruptError,
 )
 
+REASON_SHOWN = 1_000
+"""Characters of an error that a card is given."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -218,6 +221,12 @@ class Records:
             raise ClaimLostError(
                 f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
             )
+
+    async def stall(self, interrupt_id: str, reason: str) -> None:
+        """Have the card say why its run could not be resumed."""
+        lane = self._lane
+        keys = [lane.req(interrupt_id), lane.undrawn, lane.wake]
+        await self._scripts("stall", keys, [interrupt_id, reason[:REASON_SHOWN]])
 
     def new_owner(self) -> str:
         """Name a claim of this process."""

@@ -17,6 +17,7 @@ class Keys:
                                                     `w:<process>` who waits, `f:<process>` who of them follows
                                                     each decision, `withdraw` the reason,
                                                     `fence` `claim_by` `claim_until`, `resumed` `resumed_by`,
+                                                    `stalled` why its run could not be resumed,
                                                     `needs` `head_start` of a run that workers may go on with
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
