@@ -30,6 +30,8 @@ FIRST_RETRY = 200
 """Milliseconds until a card is looked at again while the bot is still connecting."""
 WORKSPACE_RETRY = 2_000
 """Milliseconds until a card is looked at again while no call to Slack can succeed."""
+NOWHERE = "?"
+"""Stands for the `ts` of a message that could not be posted."""
 _GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 
 
@@ -164,7 +166,9 @@ def _outdated(state: ApprovalState, only: PartId | None = None) -> Part | None:
 
 
 def _is_wanted(state: ApprovalState, part: PartId) -> bool:
-    """Whether Slack should show this: nobody needs a card that ended before it was ever shown."""
+    """Whether Slack should show this: nobody needs a card that ended before it was ever shown, or a late reminder."""
+    if part.is_remark:
+        return part in state.shown or state.is_open
     return part in state.shown or state.status in {"pending", "decided"}
 
 
@@ -259,10 +263,15 @@ class _Call:
 
     async def _final(self, error: InterruptFaultError) -> int | None:
         shown = self.state.shown.get(self.part.id)
-        if shown and self.state.is_open and error.code in _GONE:
+        is_lost = shown and error.code in _GONE and shown.ts != NOWHERE and not self.part.id.is_remark
+        if is_lost and self.state.is_open:
             # Somebody deleted the card of an open question: ask it again.
             await self._save(None, forget=True)
             return 0
+        if self._is_extra:
+            logger.warning("extra.not_shown", extra={"interrupt_id": self.state.id, "reason": str(error)})
+            await self._save(self._shown(self.part.channel, shown.ts if shown else NOWHERE))
+            return None
         if shown:
             # There is nothing left to mend on this message.
             await self._save(self._shown(shown.channel, shown.ts))
@@ -270,10 +279,15 @@ class _Call:
             await self.let_go()
         else:
             # Ended, and never to be shown.
-            await self._save(self._shown(self.part.channel, "?"))
+            await self._save(self._shown(self.part.channel, NOWHERE))
         if self.state.is_open:
             await self.presenter._refuse(self.state.id, error.code, str(error))  # noqa: SLF001  # its other half
         return None
+
+    @property
+    def _is_extra(self) -> bool:
+        """Whether it can be decided without this message: a remark, or a card where it is asked as well."""
+        return self.part.id.is_remark or self.state.places[self.part.id.place].opened_by is not None
 
     def _thread(self) -> str | None:
         parent = self.part.parent and self.state.shown.get(self.part.parent)

@@ -1,13 +1,13 @@
 """The card of an interrupt: which messages it takes, and what each of them shows."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.interrupt import Interrupt
-from bot.ids import PartId, action_id
+from bot.ids import REMARK, PartId, action_id
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import (
     Block,
@@ -21,9 +21,11 @@ from bot.rendering.blocks import (
     json_size,
     literal,
     literal_within,
+    section,
     when,
     who,
 )
+from bot.rendering.clock import claim_blocks, clock_blocks, place_name, remark_text
 from bot.rendering.rows import (
     action_blocks,
     approver_names,
@@ -45,11 +47,14 @@ MAX_BLOCKS = 45
 
 # What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes.
 _FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 400, 9
+# The line that tells who is looking, and the buttons about time.
+_CLOCK, _CLOCK_BLOCKS = 900, 2
 # The line that tells who decided, and the least that is shown of the words that go with it.
 _OUTCOME, _OUTCOME_TEXT = 300, 300
 _CONTEXT = 1_000
 _REASON = 700
 _SHOWN_APPROVERS = 8
+_SHOWN_PLACES = 4
 # The line that tells who decides an action, on a card where that differs.
 _WHO_DECIDES = 350
 
@@ -75,7 +80,7 @@ class Part:
 
 
 def plan_parts(
-    interrupt: Interrupt, actions: Sequence[int] | None = None, *, mixed: bool = False
+    interrupt: Interrupt, actions: Sequence[int] | None = None, *, mixed: bool = False, timed: bool = False
 ) -> tuple[tuple[int, ...], ...]:
     """Divide the actions of a place into the messages that they take, whatever is decided later.
 
@@ -83,6 +88,7 @@ def plan_parts(
         interrupt: what is asked.
         actions: the indices asked in this place; all of them by default.
         mixed: whether different people decide them, which each action then says.
+        timed: whether people may claim it, get more time, or be asked elsewhere as well.
 
     Returns:
         Nothing when one message holds all; else the actions of each numbered part.
@@ -92,7 +98,8 @@ def plan_parts(
         for action in asked(interrupt)
         if actions is None or action.index in actions
     }
-    if _fits(costs.values(), _FRAME + json_size(_agent_blocks(interrupt))):
+    frame = _FRAME + json_size(_agent_blocks(interrupt)) + (_CLOCK if timed else 0)
+    if _fits(costs.values(), frame, _FRAME_BLOCKS + (_CLOCK_BLOCKS if timed else 0)):
         return ()
     parts: list[list[int]] = [[]]
     for index in costs:
@@ -107,8 +114,25 @@ def render_card(state: ApprovalState) -> tuple[Part, ...]:
 
     Nothing is drawn before the interrupt was admitted.
     """
-    places = state.admission.places if state.admission else ()
-    return tuple(part for number, place in enumerate(places) for part in _render_place(state, number, place))
+    cards = [part for number, place in state.places.items() for part in _render_place(state, number, place)]
+    return (*cards, *_render_remarks(state))
+
+
+def _render_remarks(state: ApprovalState) -> Iterator[Part]:
+    for number, remark in state.remarks.items():
+        text = remark_text(remark)
+        for place_number in remark.places:
+            place = state.places[place_number]
+            yield Part(
+                PartId(place_number, REMARK + number),
+                place.channel,
+                place.thread_ts,
+                # A reply in a thread has no thread of its own.
+                None if place.thread_ts else PartId(place_number, 0),
+                text,
+                [section("remark", text)],
+                (),
+            )
 
 
 def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int, ...]:
@@ -127,8 +151,9 @@ def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int
 
 def _render_place(state: ApprovalState, number: int, place: Place) -> list[Part]:
     text = f"{_headline(state, place)}: {_names(state, place)} (agent {state.interrupt.agent})"
-    frame = [*_top_blocks(state, place), *_agent_blocks(state.interrupt), *_reason_blocks(state)]
-    bulk = _bulk_blocks(state, number, place)
+    top = [*_top_blocks(state, place), *claim_blocks(state, number)]
+    frame = [*top, *_agent_blocks(state.interrupt), *_reason_blocks(state)]
+    bulk = [*_bulk_blocks(state, number, place), *clock_blocks(state, number)]
     if not place.parts:
         blocks = [*frame, *_filled(state, place.actions, [*frame, *bulk]), *bulk]
         return [Part(PartId(number, 0), place.channel, place.thread_ts, None, text, blocks, place.actions)]
@@ -181,9 +206,9 @@ def _cost(action: Action, value: str, who_decides: int) -> tuple[int, int]:
     return json_size(call) + foot, len(call) + 3 + bool(who_decides)
 
 
-def _fits(costs: Collection[tuple[int, int]], frame: int) -> bool:
+def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _FRAME_BLOCKS) -> bool:
     size = frame + sum(size for size, _ in costs)
-    return size <= BUDGET and _FRAME_BLOCKS + sum(count for _, count in costs) <= MAX_BLOCKS
+    return size <= BUDGET and frame_blocks + sum(count for _, count in costs) <= MAX_BLOCKS
 
 
 def _headline(state: ApprovalState, place: Place) -> str:
@@ -228,9 +253,20 @@ def _who_and_when(state: ApprovalState, place: Place) -> list[str]:
     if state.is_open:
         then = ", then rejected" if state.on_expiry == "reject" else ""
         words += [f"open until {when(state.deadline)}{then}", f"to be decided by {_approvers(state, place)}"]
+        words += _asked_also(state, place)
     elif state.settled_at is not None:
         words.append(f"closed {when(state.settled_at)}")
     return words
+
+
+def _asked_also(state: ApprovalState, place: Place) -> list[str]:
+    """Say where else the same actions are asked."""
+    others = [
+        other for other in state.places.values() if other != place and {*other.actions} & {*place.actions}
+    ]
+    names = ", ".join(dict.fromkeys(place_name(other.channel) for other in others[:_SHOWN_PLACES]))
+    more = f" and {len(others) - _SHOWN_PLACES} more" if len(others) > _SHOWN_PLACES else ""
+    return [f"also asked in {names}{more}"] if others else []
 
 
 def _approvers(state: ApprovalState, place: Place) -> str:

@@ -30,6 +30,7 @@ PAGE_SIZE = 20_000
 _ABOVE_ANSWER = 8_000
 _WORDS, _TEXT = "words", "text"
 _ALWAYS = "always"
+_PERSON = "person"
 _LATER_TOO: Block = {
     "type": "input",
     "block_id": _ALWAYS,
@@ -50,7 +51,7 @@ class ViewMeta:
     id: str
     """Of the interrupt."""
     index: int = 0
-    """Of the action; of the place, where all of a place are rejected."""
+    """Of the action; of the place, where all of a place are rejected, or it is handed over."""
     page: int = 0
     channel: str = ""
     """Where the button was pressed."""
@@ -105,6 +106,17 @@ def render_reject_all_view(state: ApprovalState, place: int, *, channel: str = "
     blocks = [section("about", f"To be rejected: {subject} {numbers(rejected)}."), _reason_input()]
     meta = ViewMeta(state.id, place, channel=channel, ts=ts)
     return _view("reject_all", "Reject all", blocks, meta, submit=f"Reject {len(rejected)}")
+
+
+def render_hand_over_view(state: ApprovalState, place: int, *, channel: str = "", ts: str = "") -> Block:
+    """Draw the question who looks at a place from now on."""
+    element = {"type": "users_select", "action_id": _PERSON, "placeholder": plain("Choose a person")}
+    blocks = [
+        section("about", "They are called in the thread. Whoever may decide still can."),
+        {"type": "input", "block_id": _PERSON, "label": plain("Who looks at this now"), "element": element},
+    ]
+    meta = ViewMeta(state.id, place, channel=channel, ts=ts)
+    return _view("hand_over", "Hand over", blocks, meta, submit="Hand over")
 
 
 def render_respond_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
@@ -176,6 +188,11 @@ def parse_words(view: dict[str, Any]) -> str | None:
     """Read the reason or the answer that was typed, `None` when there is none."""
     value = view["state"]["values"].get(_WORDS, {}).get(_TEXT, {}).get("value")
     return value if value and value.strip() else None
+
+
+def parse_person(view: dict[str, Any]) -> str:
+    """Read the person who was chosen, empty when nobody was."""
+    return view["state"]["values"].get(_PERSON, {}).get(_PERSON, {}).get("selected_user") or ""
 
 
 def parse_always(view: dict[str, Any]) -> bool:

@@ -297,7 +297,7 @@ def test_a_rule_that_covers_another_matches_all_that_it_matches(one, other, agen
 # --- What is fixed ------------------------------------------------------------------------------------------------
 
 
-def planned(interrupt: Interrupt, actions: Any = None, *, mixed: bool = False) -> Any:
+def planned(interrupt: Interrupt, actions: Any = None, *, mixed: bool = False, timed: bool = False) -> Any:
     return (tuple(actions),) if mixed else ()
 
 

@@ -185,7 +185,7 @@ def test_a_file_that_is_no_policy_is_told_with_the_line(text: str, told: str):
         ("time_limit: 0s", "0s is out of range: from 1s to 7d"),
         ("time_limit: 8d", "8d is out of range: from 1s to 7d"),
         ("on_timeout: approve", "nothing is approved by silence: write reject or raise"),
-        ("on_timeout: ignore", "'ignore' is neither reject nor raise"),
+        ("on_timeout: ignore", "'ignore' is neither reject nor raise nor extend"),
         ("match: pay", "match has keys and values (agent, tool, args), not a single value"),
         ("match: {tools: pay}", "match has no 'tools': did you mean 'tool'?"),
         ("match: {tool: 12}", "tool and agent take a name, or a list of names; write quotes"),
