@@ -96,6 +96,9 @@ def _remark(state: ApprovalState, number: int, step: Step) -> Remark | None:
         return Remark(kind="remind", places=beside, actions=still, mentions=who_is_left(state, still))
     assert state.admission is not None
     opened = next((place.channel for place in state.admission.places if place.opened_by == number), None)
+    if not opened and not step.approvers:
+        # Nobody can be reached there any more.
+        return None
     # A card of its own calls them where it is asked as well.
     called = () if opened else step.approvers
     return Remark(kind="escalate", places=beside, actions=still, mentions=called, also_in=opened)

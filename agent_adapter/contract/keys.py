@@ -19,11 +19,14 @@ class Keys:
                                                     `fence` `claim_by` `claim_until`, `resumed` `resumed_by`
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
-                                                    admission: `policy` `on_timeout` `place:<n>`, and its terms
+                                                    admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
+                                                    and its terms
                                                     `approvers` `requester` `decisions` `once`, or `<term>:<i>`
                                                     of an action that has its own,
                                                     `d:<i>` decision, `t:<i>` token, `at:<i>` when,
                                                     `seen:<i>:<user>` pages read,
+                                                    `reached:<n>` steps, `remark:<n>` `remarks` what is said of them,
+                                                    `extended` how often, `claim:<place>` who is looking,
                                                     `part:<place>:<n>` what Slack shows, `lease:<place>:<n>`
     `assent:{00}:pause:<digest>`            STRING  id of the record that asks about this pause
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds

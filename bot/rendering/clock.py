@@ -31,9 +31,8 @@ def clock_blocks(state: ApprovalState, number: int) -> list[Block]:
     """Draw the buttons of a place that decide nothing: to claim it, to hand it over, to get more time."""
     buttons = []
     if state.places[number].claim and any(state.is_open_at(i) for i in state.places[number].actions):
-        if claim := state.claim_at(number):
-            says = f"Hand over, for {claim.user}"
-            buttons.append(button(action_id("hand_over", number), "Hand over…", state.id, says=says))
+        if state.claim_at(number):
+            buttons.append(button(action_id("hand_over", number), "Hand over…", state.id))
         else:
             buttons.append(button(action_id("claim", number), "I am looking at this", state.id))
     extension = state.admission.extension if state.admission else None

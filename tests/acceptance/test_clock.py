@@ -105,7 +105,7 @@ async def test_more_people_may_decide_where_it_is_asked_already(start, slack, cl
 
     said = await remark(slack, "Nobody")
 
-    assert said == "Nobody has decided action 1 yet, so it is put to more people. <@U0NOOR>"
+    assert said == "Nobody has decided action 1 yet. <@U0NOOR> may decide now, too."
     await noor.press(await card_in(slack, "C0APPROVALS", "<@U0NOOR>"), "approve:0")
     assert (await reviewing).records[0].decided_by == "U0NOOR"
 
@@ -150,6 +150,32 @@ async def test_a_place_that_is_gone_when_its_time_comes_leaves_the_first_one(sta
     assert await slack.messages("C0FINANCE") == []
 
 
+async def test_a_person_who_left_before_it_is_escalated_to_them_stops_nothing(start, slack, client):
+    """Those who are there are asked, and the rest of the escalation holds."""
+    await start("escalation: {after: 1s, approvers: [U0MIRA], channel: U0NOOR}")
+    await slack.person("U0NOOR", deleted=True)
+    mira = Someone(slack, "U0MIRA")
+    reviewing = review(client)
+
+    await remark(slack, "<@U0MIRA> may decide now, too.")
+    await mira.press(await card_in(slack, "C0APPROVALS", "<@U0MIRA>"), "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0MIRA"
+
+
+async def test_a_person_is_asked_directly_when_nobody_answers(start, slack, client):
+    """In a direct message, which the first card calls by that name."""
+    await start("escalation: {after: 1s, approvers: [U0MIRA], channel: U0MIRA}")
+    mira = Someone(slack, "U0MIRA")
+    reviewing = review(client)
+    assert "it is asked in a direct message as well" in await remark(slack, "Nobody has decided")
+
+    await mira.press(await card_in(slack, "D0MIRA"), "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0MIRA"
+    await card_in(slack, "C0APPROVALS", "also asked in a direct message")
+
+
 def quiet_now() -> str:
     """Write quiet hours in which we are."""
     now = datetime.now(UTC)
@@ -183,7 +209,7 @@ async def test_a_bot_that_was_away_catches_up_without_a_storm(start, slack, clie
 
     await start("reminders: []")
     await remark(slack, "Still to be decided")
-    await remark(slack, "put to more people")
+    await remark(slack, "may decide now")
     await dana.press(await card_in(slack, "C0APPROVALS", "<@U0MIRA>"), "approve:0")
 
     assert (await reviewing).decisions[0].type == "approve"

@@ -3,7 +3,9 @@
 from datetime import time, timedelta
 
 import pytest
+from typer.testing import CliRunner
 
+from bot.policy_commands import policy_cli
 from bot.policy_file import Mention, PolicyFileError, read_policy
 from bot.schedule import Escalation, Extension, QuietHours
 
@@ -117,3 +119,28 @@ def test_what_a_rule_has_from_the_default_may_come_to_nothing():
     file = rule_with("time_limit: 30m", default="reminders: [1h]")
 
     assert file.policy.rules[0].reminders == (60 * MINUTE,)
+
+
+def test_explain_says_what_happens_while_nobody_decides(tmp_path, monkeypatch):
+    """In the order of a reader's questions: when, to whom, when not, how much more time."""
+    monkeypatch.chdir(tmp_path)
+    text = f"""{DEFAULT}  on_timeout: extend
+  reminders: [30m, 2h]
+  escalation: {{after: 3h, approvers: [S0LEADS], channel: C0LEADS}}
+  quiet_hours: {{from: 22:00, to: 07:00, zone: Europe/Berlin}}
+  extend: {{by: 1h30m, times: 2}}
+  claim: 10m
+"""
+    (tmp_path / "policy.yaml").write_text(text)
+
+    told = CliRunner().invoke(policy_cli, ["explain", "policy.yaml", "--agent", "billing", "--tool", "pay"])
+
+    for line in (
+        "on timeout: as much time again after a reminder, then reject",
+        "reminders: after 30m, 2h",
+        "escalation: after 3h: S0LEADS may decide too, asked in C0LEADS as well",
+        "quiet hours: 22:00 to 07:00, Europe/Berlin",
+        "more time: 1h30m a press, 2 at most",
+        "claim: for 10m",
+    ):
+        assert f"  {line}\n" in told.stdout
