@@ -58,10 +58,10 @@ def remark_text(remark: Remark) -> str:
         case "remind":
             return f"Still to be decided: {_which(remark)}. {_called(remark)}".strip()
         case "escalate":
-            where = (
-                f"asked in {place_name(remark.also_in)} as well" if remark.also_in else "put to more people"
-            )
-            return f"Nobody has decided {_which(remark)} yet, so it is {where}. {_called(remark)}".strip()
+            nobody = f"Nobody has decided {_which(remark)} yet"
+            if remark.also_in:
+                return f"{nobody}, so it is asked in {place_name(remark.also_in)} as well."
+            return f"{nobody}. {_called(remark)} may decide now, too."
         case "extend":
             until = f", until {when(remark.until)}" if remark.until else ""
             return f"{who(remark.by or '')} gave everybody more time{until}."

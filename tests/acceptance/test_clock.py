@@ -73,7 +73,7 @@ async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack,
     """Once, however many replicas run: a call in the thread, then a card elsewhere, for more people; each can decide."""
     await start(
         "reminders: [1s]",
-        "escalation: {after: 2s, approvers: [U0MIRA], channel: C0FINANCE}",
+        "escalation: {after: 3s, approvers: [U0MIRA], channel: C0FINANCE}",
         replicas=2,
     )
     mira = Someone(slack, "U0MIRA")
@@ -137,7 +137,7 @@ async def test_a_card_is_withdrawn_in_every_place_where_it_stands(start, slack, 
 
 async def test_a_place_that_is_gone_when_its_time_comes_leaves_the_first_one(start, slack, client):
     """People who were asked can still decide; nothing is refused for it."""
-    await start("escalation: {after: 2s, approvers: [U0MIRA], channel: C0FINANCE}")
+    await start("escalation: {after: 3s, approvers: [U0MIRA], channel: C0FINANCE}")
     dana = Someone(slack, "U0DANA")
     reviewing = review(client)
     await card_in(slack, "C0APPROVALS")
@@ -199,12 +199,12 @@ async def test_nobody_is_called_in_quiet_hours_but_time_runs_out(start, slack, c
 
 async def test_a_bot_that_was_away_catches_up_without_a_storm(start, slack, client):
     """What was missed is said once, in order, and what comes later comes."""
-    [bot] = await start("reminders: [1s, 2s, 3s]", "escalation: {after: 2s, approvers: [U0MIRA]}")
+    [bot] = await start("reminders: [2s, 3s, 4s]", "escalation: {after: 3s, approvers: [U0MIRA]}")
     dana = Someone(slack, "U0DANA")
     reviewing = review(client)
     await card_in(slack, "C0APPROVALS")
     await bot.stop()
-    await asyncio.sleep(3.5)
+    await asyncio.sleep(4.5)
     assert await remarks(slack) == []
 
     await start("reminders: []")
@@ -220,7 +220,7 @@ async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack
     """The button comes late, works once for each time that it is shown, and moves the agent's own deadline too."""
     await start("extend: {by: 20s, times: 2}")
     dana, noor = Someone(slack, "U0DANA"), Someone(slack, "U0NOOR")
-    reviewing = review(client, expires_in=5 * SECOND)
+    reviewing = review(client, expires_in=8 * SECOND)
     assert "extend:0" not in buttons(await card_in(slack, "C0APPROVALS"))
     card = await card_in(slack, "C0APPROVALS", "Extend by 20 seconds")
     await noor.press(card, "extend:0")
@@ -229,7 +229,7 @@ async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack
 
     assert "<@U0DANA> gave everybody more time, until" in await remark(slack, "more time")
     # Beyond the agent's own deadline and grace.
-    await asyncio.sleep(3)
+    await asyncio.sleep(4)
     assert not reviewing.done()
     with pytest.raises(ControlError):
         await dana.press(await card_in(slack, "C0APPROVALS"), "extend:0")
@@ -252,7 +252,7 @@ async def test_it_is_extended_by_itself_once_and_then_rejected(start, slack, cli
 
 async def test_somebody_looks_and_others_may_still_decide(start, slack, client):
     """The card says who; it is over by itself."""
-    await start("claim: 3s")
+    await start("claim: 4s")
     dana, erik, noor = (Someone(slack, user) for user in ("U0DANA", "U0ERIK", "U0NOOR"))
     reviewing = review(client)
     card = await card_in(slack, "C0APPROVALS")

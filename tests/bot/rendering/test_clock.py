@@ -102,6 +102,10 @@ def test_a_remark_is_a_reply_to_the_card():
             "Nobody has decided action 1 yet, so it is asked in <#C2> as well.",
         ),
         (
+            Remark(kind="escalate", places=(0,), actions=(0,), mentions=("S0OPS",)),
+            "Nobody has decided action 1 yet. <!subteam^S0OPS> may decide now, too.",
+        ),
+        (
             Remark(kind="extend", places=(0,), by="U0ERIK", until=NOW),
             (
                 "<@U0ERIK> gave everybody more time, until "
