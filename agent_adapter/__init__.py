@@ -1,5 +1,6 @@
 """A person between an AI agent's tool call and its execution: the library an agent imports."""
 
+from agent_adapter.calls import approval_key
 from agent_adapter.client import ApprovalClient, Asking
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Context, Interrupt, Link, Resume
@@ -28,4 +29,5 @@ __all__ = [
     "RejectedError",
     "Resume",
     "ReviewConfig",
+    "approval_key",
 ]

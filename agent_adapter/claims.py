@@ -53,6 +53,9 @@ class Claims:
                 raise renewal.exception() or error from error
             await end_task(renewal)
             with contextlib.suppress(AgentAdapterError):
+                if isinstance(error, AgentAdapterError):
+                    # The answer itself cannot be used: whoever decided sees why nothing happens.
+                    await self._records.stall(interrupt_id, str(error))
                 await self._records.claim(interrupt_id, owner, 0)
             raise
         await end_task(renewal)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Self, TypedDict, Unpack
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
@@ -23,7 +23,16 @@ from agent_adapter.connection import (
 )
 from agent_adapter.contract.hitl import Decision, HITLRequest
 from agent_adapter.contract.identity import interrupt_id
-from agent_adapter.contract.interrupt import AgentName, Context, Decided, Interrupt, OnExpiry, Resume, Route
+from agent_adapter.contract.interrupt import (
+    AgentName,
+    Context,
+    Continuation,
+    Decided,
+    Interrupt,
+    OnExpiry,
+    Resume,
+    Route,
+)
 from agent_adapter.contract.record import (
     in_order,
     load_recorded,
@@ -40,6 +49,7 @@ from agent_adapter.errors import (
 )
 from agent_adapter.records import Record, Records, milliseconds
 from agent_adapter.replies import Replies
+from agent_adapter.runs import Runs
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +70,8 @@ class Asking(TypedDict, total=False):
     """One hour unless told."""
     on_expiry: OnExpiry
     """`reject` unless told."""
+    continuation: Continuation | None
+    """What a worker needs to go on with the run when this process is gone."""
 
 
 class ApprovalClient:
@@ -91,6 +103,8 @@ class ApprovalClient:
         self._records: Records
         self._claims: Claims
         self._replies: Replies
+        self.runs: Runs
+        """What workers go on with."""
 
     @classmethod
     def from_url(cls, url: str, *, agent: str, namespace: str = "assent", **settings: timedelta) -> Self:
@@ -136,6 +150,7 @@ class ApprovalClient:
         self._records = Records(
             self._redis, scripts, lane, process=process, namespace=self._namespace, grace=self._grace
         )
+        self.runs = Runs(self._redis, scripts, lane)
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
         self._replies = Replies(
             self._blocking,
@@ -170,7 +185,6 @@ class ApprovalClient:
         *,
         run: str | None = None,
         pauses: Sequence[str] | None = None,
-        continuation: dict[str, Any] | None = None,
         **asking: Unpack[Asking],
     ) -> Interrupt:
         """Make the interrupt that asks for this batch.
@@ -179,7 +193,6 @@ class ApprovalClient:
             request: The batch.
             run: Identity of the run. Without one, each call asks anew.
             pauses: The framework's id of each action's pause. The same run and pauses find the same record.
-            continuation: What a worker needs to go on with the run in another process.
             asking: Where, for whom and how long to ask.
 
         Raises:
@@ -200,7 +213,6 @@ class ApprovalClient:
                 "request": request,
                 "run": run,
                 "pauses": pauses,
-                "continuation": continuation,
                 "route": Route(channel=channel, thread_ts=thread_ts),
                 **asking,
             },
@@ -209,6 +221,8 @@ class ApprovalClient:
 
     async def publish(self, interrupt: Interrupt) -> str:
         """Store an interrupt, once however often it is called, and have it asked.
+
+        With a continuation a worker goes on with the run once it is decided, at once unless somebody waits for it.
 
         Returns:
             The id of its record. It is another than `interrupt.id` when the pauses belong to a known record, or when
@@ -220,10 +234,13 @@ class ApprovalClient:
             ConsumedError: when its run was already resumed.
             ServerUnreachableError: when Redis does not answer.
         """
+        return await self._publish(interrupt, waits=interrupt.continuation is None)
+
+    async def _publish(self, interrupt: Interrupt, *, waits: bool) -> str:
         await self._replies.start()
         asked, replaced, attempt = interrupt, "", 0
         while True:
-            outcome, found = await self._records.publish(asked, replaced=replaced)
+            outcome, found = await self._records.publish(asked, waits=waits, replaced=replaced)
             if outcome == "created":
                 return found
             if outcome == "mixed":
@@ -235,7 +252,10 @@ class ApprovalClient:
             if record.is_resumed:
                 raise ConsumedError(f"{found} was already answered and its run resumed")
             if not record.ended_unanswered:
-                await self._records.attach(found)
+                if waits:
+                    await self._records.attach(found)
+                if interrupt.continuation:
+                    await self._records.entrust(found, interrupt)
                 return found
             attempt, replaced = attempt + 1, found
             anew = interrupt_id(interrupt.agent, interrupt.run, interrupt.pauses, attempt=attempt)
@@ -323,6 +343,14 @@ class ApprovalClient:
                     return
                 await watch.woken
 
+    async def record(self, interrupt_id: str) -> Record:
+        """Read what is asked, and what has become of it.
+
+        Raises:
+            UnknownInterruptError: when there is no such record.
+        """
+        return await self._records.load(interrupt_id)
+
     async def withdraw(self, interrupt_id: str, reason: str = "") -> None:
         """Ask the bot to end an interrupt that nobody needs any more. One that has ended stays as it is.
 
@@ -333,7 +361,7 @@ class ApprovalClient:
 
     async def _published_and_settled(self, interrupt: Interrupt) -> str:
         while True:
-            record_id = await self.publish(interrupt)
+            record_id = await self._publish(interrupt, waits=True)
             try:
                 await self.wait(record_id)
             except UnknownInterruptError:

@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 SCHEMA = 1
 """Version of the data model in `contract.keys`."""
+SHARED_SCRIPTS = ("read.lua", "claim_work.lua", "finish_work.lua")
+"""What both sides do in the same words."""
 MINIMUM_VERSION = (6, 2)
 COMMAND_TIMEOUT = 5.0
 """Seconds until one command counts as unanswered."""
@@ -198,7 +200,7 @@ class Scripts:
         own = [(package, name) for name in _names(package) if name != "prelude.lua"]
         self._scripts: dict[str, AsyncScript] = {
             name.removesuffix(".lua"): redis.register_script(f"{prelude}\n{_read(where, name)}")
-            for where, name in [*own, ("agent_adapter.scripts", "read.lua")]
+            for where, name in [*own, *(("agent_adapter.scripts", name) for name in SHARED_SCRIPTS)]
         }
 
     async def __call__(self, verb: str, keys: Sequence[str], args: Iterable[str | int | float]) -> Any:

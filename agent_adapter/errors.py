@@ -79,3 +79,11 @@ class ServerUnsuitableError(AgentAdapterError):
 
 class ServerUnreachableError(AgentAdapterError):
     """Redis does not answer."""
+
+
+class UnreadableContinuationError(AgentAdapterError):
+    """This worker cannot read the state of a paused run; another may."""
+
+
+class CutOffError(AgentAdapterError):
+    """A process died while this run was resumed, and nobody can tell whether what was approved has had its effect."""

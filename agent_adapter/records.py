@@ -11,7 +11,7 @@ from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.record import Fields, read_resume
-from agent_adapter.contract.wire import dump_interrupt, load_interrupt
+from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -19,6 +19,9 @@ from agent_adapter.errors import (
     ConsumedError,
     UnknownInterruptError,
 )
+
+REASON_SHOWN = 1_000
+"""Characters of an error that a card is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,12 @@ class Records:
         self._lane = lane
         self._namespace = namespace
 
-    async def publish(self, interrupt: Interrupt, *, replaced: str = "") -> tuple[str, str]:
+    async def publish(self, interrupt: Interrupt, *, waits: bool, replaced: str = "") -> tuple[str, str]:
         """Store an interrupt once.
 
         Args:
             interrupt: What is asked.
+            waits: Whether this process waits for the answer.
             replaced: The ended record that it asks again.
 
         Returns:
@@ -90,19 +94,46 @@ class Records:
         ]
         outcome, found = await self._scripts(
             "publish",
-            [lane.req(interrupt.id), lane.undrawn, lane.wake, lane.audit, *map(lane.pause, pauses)],
+            [
+                lane.req(interrupt.id),
+                lane.undrawn,
+                lane.wake,
+                lane.audit,
+                lane.run(interrupt.id),
+                *map(lane.pause, pauses),
+            ],
             [
                 interrupt.id,
                 interrupt_fingerprint(interrupt),
                 body,
                 milliseconds(interrupt.expires_in),
-                self.process,
+                self.process if waits else "",
                 lane.prefix,
                 " ".join(pauses),
                 replaced,
+                *self._entrusted(interrupt),
             ],
         )
         return outcome, found
+
+    async def entrust(self, interrupt_id: str, interrupt: Interrupt) -> None:
+        """Give workers the continuation of this interrupt, unless the record has one.
+
+        Raises:
+            InvalidRequestError: when it is over the limit.
+        """
+        lane = self._lane
+        await self._scripts(
+            "entrust",
+            [lane.req(interrupt_id), lane.card(interrupt_id), lane.run(interrupt_id), lane.unresumed],
+            [interrupt_id, lane.prefix, *self._entrusted(interrupt)],
+        )
+
+    def _entrusted(self, interrupt: Interrupt) -> tuple[str, str, int]:
+        if interrupt.continuation is None:
+            return "", "", 0
+        needs = f"{interrupt.agent}: {interrupt.continuation.needs}"
+        return dump_continuation(interrupt.continuation), needs, self.grace
 
     async def attach(self, interrupt_id: str, *, each_decision: bool = False) -> None:
         """Have this process woken when a record ends or has a notice, or also at each decision.
@@ -176,13 +207,26 @@ class Records:
         lane = self._lane
         outcome = await self._scripts(
             "finish_resume",
-            [lane.req(interrupt_id), lane.card(interrupt_id), lane.undrawn, lane.wake, lane.audit],
+            [
+                lane.req(interrupt_id),
+                lane.card(interrupt_id),
+                lane.undrawn,
+                lane.wake,
+                lane.audit,
+                lane.unresumed,
+            ],
             [interrupt_id, owner, lane.prefix],
         )
         if outcome in {"consumed", "lost"}:
             raise ClaimLostError(
                 f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
             )
+
+    async def stall(self, interrupt_id: str, reason: str) -> None:
+        """Have the card say why its run could not be resumed."""
+        lane = self._lane
+        keys = [lane.req(interrupt_id), lane.undrawn, lane.wake]
+        await self._scripts("stall", keys, [interrupt_id, reason[:REASON_SHOWN]])
 
     def new_owner(self) -> str:
         """Name a claim of this process."""

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar, Unpack
 from agent_adapter.client import ApprovalClient, Asking
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Decided, Interrupt, Resume
+from agent_adapter.records import Record
 
 _T = TypeVar("_T")
 
@@ -67,11 +68,10 @@ class SyncApprovalClient:
         *,
         run: str | None = None,
         pauses: Sequence[str] | None = None,
-        continuation: dict[str, Any] | None = None,
         **asking: Unpack[Asking],
     ) -> Interrupt:
         """See `ApprovalClient.interrupt`."""
-        return self.client.interrupt(request, run=run, pauses=pauses, continuation=continuation, **asking)
+        return self.client.interrupt(request, run=run, pauses=pauses, **asking)
 
     def publish(self, interrupt: Interrupt) -> str:
         """See `ApprovalClient.publish`."""
@@ -84,6 +84,10 @@ class SyncApprovalClient:
     def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> Resume:
         """See `ApprovalClient.review`."""
         return self.run(self.client.review(request, **asking))
+
+    def record(self, interrupt_id: str) -> Record:
+        """See `ApprovalClient.record`."""
+        return self.run(self.client.record(interrupt_id))
 
     def withdraw(self, interrupt_id: str, reason: str = "") -> None:
         """See `ApprovalClient.withdraw`."""

@@ -48,6 +48,7 @@ from agent_adapter.errors import (
     ConsumedError,
     UnknownInterruptError,
 )
+from agent_adapter.records import Record
 
 REVIEWER = "U0REVIEWER"
 """Who decided, in the records of a `Resume`."""
@@ -184,6 +185,12 @@ class InMemoryApprovalClient(ApprovalClient):
         finally:
             record.claimed = False
         record.resumed = True
+
+    async def record(self, interrupt_id: str) -> Record:
+        """Read what is asked, and what has become of it. See `ApprovalClient.record`."""
+        kept = self._record(interrupt_id)
+        resumed = {"resumed": str(_now())} if kept.resumed else {}
+        return Record(kept.interrupt, {"deadline": str(kept.deadline), **resumed}, dict(kept.card), _now(), 0)
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
         """Give each action's index and decision. See `ApprovalClient.decisions`."""

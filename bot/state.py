@@ -149,6 +149,8 @@ class ApprovalState:
     resumed_at: datetime | None = None
     withdraw_asked: str | None = None
     """The agent's reason for a withdrawal that is not applied yet."""
+    stalled: str | None = None
+    """Why the agent could not go on with the answer, in its words."""
     notice: str | None = None
     """What whoever waits was told about why nothing happens."""
     fingerprints: tuple[str, ...] = ()

@@ -144,6 +144,7 @@ class ApprovalStore:
                         lane.wake,
                         lane.due,
                         lane.audit,
+                        lane.unresumed,
                     ],
                     [interrupt_id, token, person, lane.prefix, *slots],
                 )
@@ -171,6 +172,7 @@ class ApprovalStore:
                     lane.wake,
                     lane.due,
                     lane.audit,
+                    lane.unresumed,
                 ],
                 [interrupt_id, status, reason, code, lane.prefix],
             )
@@ -308,10 +310,10 @@ class ApprovalStore:
 
     async def owed(self) -> dict[str, int]:
         """Count the owed work by kind, over all lanes."""
-        counts = {"undrawn": 0, "due": 0}
+        counts = {"undrawn": 0, "due": 0, "unresumed": 0}
         for lane in self.keys.all_lanes():
-            counts["undrawn"] += await self._guarded(self._redis.zcard(lane.undrawn))
-            counts["due"] += await self._guarded(self._redis.zcard(lane.due))
+            for kind in counts:
+                counts[kind] += await self._guarded(self._redis.zcard(getattr(lane, kind)))
         return counts
 
     async def _guarded(self, call: object) -> int:
@@ -341,6 +343,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         settled_at=moment(card["settled"]) if "settled" in card else None,
         resumed_at=moment(req["resumed"]) if "resumed" in req else None,
         withdraw_asked=req.get("withdraw"),
+        stalled=req.get("stalled") if "resumed" not in req else None,
         notice=card.get("notice"),
         fingerprints=fingerprints,
         shown={PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},

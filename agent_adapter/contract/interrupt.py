@@ -10,6 +10,7 @@ from pydantic import Field
 from agent_adapter.contract.hitl import Decision, EditedAction, HITLRequest, WireModel
 
 SCHEMA_VERSION = 1
+CONTINUATION_FORMAT = 1
 
 AgentName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,40}$")]
 Status = Literal["decided", "expired", "withdrawn", "refused"]
@@ -49,6 +50,37 @@ class Source(WireModel):
     payload: Any
 
 
+PlainName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+
+
+class Continuation(WireModel):
+    """What a worker needs to go on with a run when its process is gone."""
+
+    format: int = CONTINUATION_FORMAT
+    """Version of this form."""
+    framework: PlainName
+    name: PlainName
+    """Of the agent in a worker's registry."""
+    version: PlainName
+    """Of the agent's definition, as its owner counts."""
+    state_schema: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,64}$")] = ""
+    """Version of the state's form, where the framework has one."""
+    sdk: str = ""
+    """The framework's package and version that wrote the state: told to operators, compared by nobody."""
+    state: str
+    """The framework's own JSON of the paused run, or how to find it in the framework's own store; or that, encrypted."""
+
+    @property
+    def needs(self) -> str:
+        """What a worker must have to go on with it, in one line."""
+        return needs_of(self.framework, self.name, self.version, self.state_schema)
+
+
+def needs_of(framework: str, name: str, version: str, state_schema: str = "") -> str:
+    """Write what a worker must have, in one line."""
+    return f"{framework}/{name}@{version}" + (f" schema {state_schema}" if state_schema else "")
+
+
 class Interrupt(WireModel):
     """One pause of an agent, sent for review."""
 
@@ -67,8 +99,8 @@ class Interrupt(WireModel):
     """How long people have; the store turns it into a deadline, and a repeated publish keeps the first."""
     on_expiry: OnExpiry = "reject"
     """What an open action becomes at the deadline."""
-    continuation: dict[str, Any] | None = None
-    """What a worker needs to resume the run when this process is gone."""
+    continuation: Continuation | None = None
+    """What a worker needs to resume the run when this process is gone. Stored beside the rest; no bot reads it."""
     source: Source | None = None
     """The pause itself, where the answer is written in its dialect by somebody else than the agent: the HTTP API."""
 
@@ -119,3 +151,9 @@ class Resume(WireModel):
     """Why it was withdrawn or refused."""
     code: str | None = None
     """Short machine-readable reason of a refusal."""
+    indices: tuple[int, ...] = ()
+    """Places in the record of the actions that are answered, where they are not all of them in order."""
+
+    def key(self, position: int) -> str:
+        """Name one decided call of this answer: the same name in every attempt to run it."""
+        return f"{self.interrupt_id}:{self.indices[position] if self.indices else position}"

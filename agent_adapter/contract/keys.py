@@ -16,7 +16,9 @@ class Keys:
                                                     `body` `fingerprint` `pauses` `created` `deadline`,
                                                     `w:<process>` who waits, `f:<process>` who of them follows
                                                     each decision, `withdraw` the reason,
-                                                    `fence` `claim_by` `claim_until`, `resumed` `resumed_by`
+                                                    `fence` `claim_by` `claim_until`, `resumed` `resumed_by`,
+                                                    `stalled` why its run could not be resumed,
+                                                    `needs` `head_start` of a run that workers may go on with
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
@@ -28,16 +30,20 @@ class Keys:
                                                     `reached:<n>` steps, `remark:<n>` `remarks` what is said of them,
                                                     `extended` how often, `claim:<place>` who is looking,
                                                     `part:<place>:<n>` what Slack shows, `lease:<place>:<n>`
+    `assent:{00}:run:<id>`                  HASH    what a worker goes on with: `continuation`, notes of what was
+                                                    done (`began`, `arrived`, `call:<i>`, `output:<i>`, `outcome`),
+                                                    `failures` `failed_by` `reason`
     `assent:{00}:pause:<digest>`            STRING  id of the record that asks about this pause
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
-    `assent:{00}:unresumed`                 ZSET    likewise: runs whose process is gone
+    `assent:{00}:unresumed`                 ZSET    likewise: decided runs that a worker is to go on with
     `assent:{00}:wake`                      STREAM  ids, capped: wakes presenters
     `assent:{00}:replies:<agent>.<process>` STREAM  ids, capped: wakes one process; its existence says it lives
     `assent:{00}:bots`                      ZSET    bot process -> last heartbeat
     `assent:{00}:audit`                     STREAM  one entry per transition, 90 days
     ======================================  ======  =====================================================
 
-    Nothing pending expires. A record's keys live 30 days from its end, 7 days from when its run was resumed.
+    Nothing pending expires, and nothing in `unresumed`. A record's keys live 30 days from its end, 7 days from when its
+    run was resumed.
     """
 
     namespace: str = "assent"
@@ -85,6 +91,9 @@ class Lane:
 
     def card(self, interrupt_id: str) -> str:
         return f"{self.prefix}card:{interrupt_id}"
+
+    def run(self, interrupt_id: str) -> str:
+        return f"{self.prefix}run:{interrupt_id}"
 
     def pause(self, pause_digest: str) -> str:
         return f"{self.prefix}pause:{pause_digest}"

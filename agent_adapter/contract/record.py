@@ -194,6 +194,7 @@ def in_order(resume: Resume, indices: Sequence[int]) -> Resume:
         update={
             "decisions": tuple(resume.decisions[i] for i in indices),
             "records": tuple(resume.records[i] for i in indices),
+            "indices": tuple(indices),
         }
     )
 

@@ -16,10 +16,16 @@ from agent_adapter.contract.arguments import (
     encode,
 )
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, Decision, HITLRequest
-from agent_adapter.contract.interrupt import SCHEMA_VERSION, Interrupt
+from agent_adapter.contract.interrupt import (
+    CONTINUATION_FORMAT,
+    SCHEMA_VERSION,
+    Continuation,
+    Interrupt,
+)
 from agent_adapter.errors import InvalidRequestError
 
 MAX_ENVELOPE_BYTES = 256 * 1024
+MAX_CONTINUATION_BYTES = 256 * 1024
 MAX_ACTIONS = 50
 MAX_NAME = 128
 MIN_LIFE, MAX_LIFE = timedelta(seconds=1), timedelta(days=7)
@@ -85,7 +91,7 @@ def _check_schema(schema: dict[str, Any] | None, *, where: str) -> None:
 
 
 def dump_interrupt(interrupt: Interrupt) -> str:
-    """Write an interrupt as it is stored, its arguments in their exact bytes.
+    """Write an interrupt as it is stored, its arguments in their exact bytes, without its continuation.
 
     Raises:
         InvalidRequestError: when it is over a limit.
@@ -97,12 +103,9 @@ def dump_interrupt(interrupt: Interrupt) -> str:
         )
     if not MIN_LIFE <= interrupt.expires_in <= MAX_LIFE:
         raise InvalidRequestError(f"expires_in: {interrupt.expires_in}, from {MIN_LIFE} to {MAX_LIFE}")
-    if interrupt.continuation is not None:
-        check_json(interrupt.continuation, where="continuation")
     envelope = interrupt.model_dump(mode="json", exclude={"request", "continuation", "source"})
     check_json(envelope, where="interrupt")
     envelope["request"] = interrupt.request.model_dump(mode="python")
-    envelope["continuation"] = interrupt.continuation
     text = encode(envelope)
     size = len(text.encode())
     if size > MAX_ENVELOPE_BYTES:
@@ -114,6 +117,40 @@ def dump_interrupt(interrupt: Interrupt) -> str:
     # Beyond the limit above: it repeats what was counted.
     check_json(interrupt.source.payload, where="payload")
     return encode({**envelope, "source": interrupt.source.model_dump(mode="python")})
+
+
+def dump_continuation(continuation: Continuation) -> str:
+    """Write a continuation as it is stored.
+
+    Raises:
+        InvalidRequestError: when it is over the limit.
+    """
+    value = continuation.model_dump(mode="json")
+    check_json(value, where="continuation")
+    text = encode(value)
+    size = len(text.encode())
+    if size > MAX_CONTINUATION_BYTES:
+        raise InvalidRequestError(
+            f"continuation: {size:,} bytes of state, at most {MAX_CONTINUATION_BYTES:,}: the history of this run is too "
+            "long to travel; keep it where a worker finds it (a checkpointer, a session), or wait in this process"
+        )
+    return text
+
+
+def load_continuation(text: str) -> Continuation:
+    """Read a stored continuation.
+
+    Raises:
+        InvalidRequestError: when it is not one, or was written by a newer, incompatible version.
+    """
+    value = decode(text)
+    format = value.get("format") if isinstance(value, dict) else None
+    if not isinstance(format, int) or format > CONTINUATION_FORMAT:
+        raise InvalidRequestError(
+            f"continuation: form {format} was written by a newer agent; this side reads up to {CONTINUATION_FORMAT}: "
+            "update it"
+        )
+    return to_model(Continuation.model_validate, value, where="continuation")
 
 
 @lru_cache(maxsize=64)  # a body never changes, and is read again at every click and wake-up

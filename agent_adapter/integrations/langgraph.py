@@ -28,6 +28,7 @@ try:
     from langgraph.types import Command, PregelTask, StateSnapshot, StreamMode
     from langgraph.types import Interrupt as Pause
 
+    from agent_adapter.calls.langgraph import keys_of, telling_tools
     from agent_adapter.integrations._graph import (
         Graph,
         Tools,
@@ -126,7 +127,7 @@ async def run(
         AgentAdapterError: as in `ApprovalClient.reviewing`. The thread stays paused.
     """
     settings = dict(options or {})
-    thread = _Thread.of(graph, config, approvals, tools, dialect, settings, asking)
+    thread = Thread.of(graph, config, approvals, tools, dialect, settings, asking)
     result = None
     if input is not None or not await thread.pauses():
         result = await graph.ainvoke(input, config, **settings)
@@ -154,7 +155,7 @@ async def stream(
     Those that announce a pause are among them. Arguments and errors are as in `run`; `stream_mode` and `version` are
     the graph's own. Leave the iteration early through `contextlib.aclosing`, so that the question is free again at once.
     """
-    thread = _Thread.of(graph, config, approvals, tools, dialect, options or {}, asking)
+    thread = Thread.of(graph, config, approvals, tools, dialect, options or {}, asking)
     settings = {"stream_mode": stream_mode, "version": version, **(options or {})}
 
     def chunks_of(given: Any) -> AbstractAsyncContextManager[AsyncGenerator[Any]]:
@@ -172,8 +173,8 @@ async def stream(
 
 
 @dataclass(frozen=True)
-class _Thread:
-    """One conversation of a graph, and whom to ask at its pauses."""
+class Thread:
+    """One conversation of a graph, and whom to ask at its pauses: what `run`, `stream` and workers share."""
 
     graph: Graph
     config: RunnableConfig
@@ -194,7 +195,7 @@ class _Thread:
         dialect: str | None,
         options: Mapping[str, Any],
         asking: Asking,
-    ) -> "_Thread":
+    ) -> "Thread":
         """Refuse, before anything runs, what could not be resumed after its first pause."""
         configurable = config.get("configurable", {})
         checkpointer = getattr(graph, "checkpointer", True)
@@ -236,9 +237,9 @@ class _Thread:
             except ConflictError:
                 pauses = await self._apart(pauses)
                 resume = await stack.enter_async_context(await self._reviewing(pauses))
-            command = to_resume(resume, pauses, tools=self.tools, dialect=self.dialect)
             try:
-                yield await self._unless_saved(command)
+                async with self.command_for(resume, pauses) as command:
+                    yield command
             except BaseException as error:
                 if await self._waits_for(pauses):
                     raise
@@ -246,6 +247,31 @@ class _Thread:
                 failure = error
         if failure:
             raise failure
+
+    @asynccontextmanager
+    async def command_for(
+        self, resume: Resume, pauses: Sequence[Pause]
+    ) -> AsyncIterator[Command[Any] | None]:
+        """Give the command that hands these decisions back; in the body, tools know for which call they run."""
+        command = to_resume(resume, pauses, tools=self.tools, dialect=self.dialect)
+        with telling_tools(await self.keys_for(resume, pauses)):
+            yield await self._unless_saved(command)
+
+    async def keys_for(self, resume: Resume, pauses: Sequence[Pause]) -> dict[str, str]:
+        """Name the calls that these decisions let run, for `telling_tools`."""
+        state = await self.graph.aget_state(self.config, subgraphs=True)
+        asked = [(pause.id, _request_of(pause, self.dialect).action_requests) for pause in pauses]
+        return await keys_of(resume, asked, state, self._stored_inside)
+
+    async def ask(self) -> str | None:
+        """Publish the question that the thread is paused on, and give the id of its record; `None` without a pause."""
+        if not (pauses := await self.pauses()):
+            return None
+        pauses = _batch(pauses, self.dialect)
+        try:
+            return await self.approvals.publish(await self.interrupt_of(pauses))
+        except ConflictError:
+            return await self.approvals.publish(await self.interrupt_of(await self._apart(pauses)))
 
     async def _unless_saved(self, command: Command[Any]) -> Command[Any] | None:
         """Leave out answers that a crashed run has already saved in the checkpoint.
@@ -290,13 +316,13 @@ class _Thread:
 
         A crash can leave some pauses of an earlier question open beside new ones: these are two records.
         """
-        records = [await self.approvals.publish(await self._interrupt([pause])) for pause in pauses]
+        records = [await self.approvals.publish(await self.interrupt_of([pause])) for pause in pauses]
         return [pause for pause, record in zip(pauses, records, strict=True) if record == records[0]]
 
     async def _reviewing(self, pauses: Sequence[Pause]) -> AbstractAsyncContextManager[Resume]:
-        return self.approvals.reviewing(await self._interrupt(pauses))
+        return self.approvals.reviewing(await self.interrupt_of(pauses))
 
-    async def _interrupt(self, pauses: Sequence[Pause]) -> Interrupt:
+    async def interrupt_of(self, pauses: Sequence[Pause]) -> Interrupt:
         state = await self.graph.aget_state(self.config, subgraphs=True)
         await self._check_call_ids(state)
         names = askers(state)

@@ -1,6 +1,6 @@
 -- Say that the run went on with these decisions. Final.
 --
--- KEYS  1 req  2 card  3 undrawn  4 wake  5 audit
+-- KEYS  1 req  2 card  3 undrawn  4 wake  5 audit  6 unresumed
 -- ARGV  1 id  2 owner of the claim  3 prefix
 -- Returns 'finished' | 'repeat' | 'consumed': somebody else finished | 'lost': the claim is somebody else's | 'unknown'
 
@@ -16,6 +16,9 @@ if redis.call('HGET', KEYS[1], 'claim_by') ~= ARGV[2] then
 end
 local at = now()
 redis.call('HSET', KEYS[1], 'resumed', text(at), 'resumed_by', ARGV[2])
+redis.call('ZREM', KEYS[6], ARGV[1])
+-- Nobody goes on from there any more, and states hold what the agent has seen.
+redis.call('DEL', ARGV[3] .. 'run:' .. ARGV[1])
 retire(KEYS[1], KEYS[2], ARGV[3], TAKEN)
 owe(KEYS[3], KEYS[4], ARGV[1], at)
 audit(KEYS[5], at, 'resumed', ARGV[1])

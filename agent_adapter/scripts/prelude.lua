@@ -32,11 +32,58 @@ end
 
 -- Let a record's keys end after this time.
 local function retire(req, card, prefix, milliseconds)
+  local id = string.sub(req, #prefix + #'req:' + 1)
   for digest in string.gmatch(redis.call('HGET', req, 'pauses') or '', '%S+') do
-    redis.call('PEXPIRE', prefix .. 'pause:' .. digest, milliseconds)
+    -- A pause that is asked anew leads to its newer record.
+    if redis.call('GET', prefix .. 'pause:' .. digest) == id then
+      redis.call('PEXPIRE', prefix .. 'pause:' .. digest, milliseconds)
+    end
   end
   redis.call('PEXPIRE', req, milliseconds)
   redis.call('PEXPIRE', card, milliseconds)
+  redis.call('PEXPIRE', prefix .. 'run:' .. id, milliseconds)
+end
+
+-- Let a record's keys stay until they are retired again.
+local function persist(req, card, prefix)
+  local id = string.sub(req, #prefix + #'req:' + 1)
+  for digest in string.gmatch(redis.call('HGET', req, 'pauses') or '', '%S+') do
+    redis.call('PERSIST', prefix .. 'pause:' .. digest)
+  end
+  redis.call('PERSIST', req)
+  redis.call('PERSIST', card)
+  redis.call('PERSIST', prefix .. 'run:' .. id)
+end
+
+-- Note what a worker needs to go on with the run of a record.
+local function entrust(req, run, continuation, needs, head_start)
+  redis.call('HSET', run, 'continuation', continuation)
+  redis.call('HSET', req, 'needs', needs, 'head_start', head_start)
+end
+
+-- Owe the run of an ended record to a worker: at once, or after a head start for whoever waits and still lives.
+-- Answers whether it is owed: a run with a continuation that nobody has resumed.
+local function owe_run(unresumed, req, prefix, id, at)
+  local head_start, resumed = unpack(redis.call('HMGET', req, 'head_start', 'resumed'))
+  if not head_start or resumed then
+    return false
+  end
+  local due = at
+  for _, field in ipairs(redis.call('HKEYS', req)) do
+    if string.sub(field, 1, 2) == 'w:' and redis.call('EXISTS', prefix .. 'replies:' .. string.sub(field, 3)) == 1 then
+      due = at + head_start
+      break
+    end
+  end
+  redis.call('ZADD', unresumed, text(due), id)
+  return true
+end
+
+-- Keep an ended record for whoever may still take its answer; one that is owed to a worker stays until it is taken.
+local function keep_for_taker(unresumed, req, card, prefix, id, at)
+  if not owe_run(unresumed, req, prefix, id, at) then
+    retire(req, card, prefix, redis.call('HEXISTS', req, 'resumed') == 1 and TAKEN or UNTAKEN)
+  end
 end
 
 local function audit(stream, at, event, id, ...)

@@ -231,6 +231,8 @@ def _headline(state: ApprovalState, place: Place) -> str:
     }.get(state.status, "Time is up")
     if state.resumed_at is not None:
         return f"{ended} — the agent has resumed"
+    if state.stalled:
+        return f"{ended} — the agent could not go on"
     return f"{ended} — waiting for the agent" if state.status == "decided" else ended
 
 
@@ -295,9 +297,10 @@ def _agent_blocks(interrupt: Interrupt) -> list[Block]:
 
 
 def _reason_blocks(state: ApprovalState) -> list[Block]:
-    if not state.reason or state.status not in {"withdrawn", "refused"}:
+    reason = state.reason if state.status in {"withdrawn", "refused"} else state.stalled
+    if not reason:
         return []
-    return [context("because", "Reason:"), literal_within("reason", visible(state.reason), _REASON)]
+    return [context("because", "Reason:"), literal_within("reason", visible(reason), _REASON)]
 
 
 def _summary_block(state: ApprovalState, place: Place) -> Block:

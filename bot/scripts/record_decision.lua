@@ -1,6 +1,6 @@
 -- Record one person's decision on some actions. First one wins, until the deadline.
 --
--- KEYS  1 req  2 card  3 undrawn  4 wake  5 due  6 audit
+-- KEYS  1 req  2 card  3 undrawn  4 wake  5 due  6 audit  7 unresumed
 -- ARGV  1 id  2 token of the click  3 person  4 prefix  5.. index, decision, index, decision, …
 -- Returns one outcome per action: 'recorded' | 'repeat': by this very click | 'taken' | 'closed'
 
@@ -29,7 +29,7 @@ if recorded > 0 then
   if redis.call('HINCRBY', KEYS[2], 'open', -recorded) == 0 then
     redis.call('HSET', KEYS[2], 'status', 'decided', 'settled', text(at))
     redis.call('ZREM', KEYS[5], ARGV[1])
-    retire(KEYS[1], KEYS[2], ARGV[4], UNTAKEN)
+    keep_for_taker(KEYS[7], KEYS[1], KEYS[2], ARGV[4], ARGV[1], at)
     who = 'w:'
   end
   notify(KEYS[1], ARGV[4], ARGV[1], who)

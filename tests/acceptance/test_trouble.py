@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 
 from agent_adapter import HITLRequest
+from agent_adapter.errors import DecisionNotAllowedError
 from bot.app import running
 from bot.playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
@@ -145,6 +146,29 @@ async def test_a_refusal_names_the_channel_and_the_cure(start_bot, client):
         Exception, match=r"C0NOWHERE: check the id; into a private channel the bot must be invited"
     ):
         await review(client, channel="C0NOWHERE")
+
+
+async def test_a_card_says_why_the_agent_could_not_go_on(start_bot, slack, client):
+    """An answer that the agent cannot use stays decided; the card tells it until the run goes on after all."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+    first, config = an_action("a")
+    interrupt = client.interrupt(HITLRequest(action_requests=(first,), review_configs=(config,)), run="run-1")
+
+    async def go_on(error: Exception | None) -> None:
+        async with client.reviewing(interrupt):
+            if error:
+                raise error
+
+    going = asyncio.create_task(go_on(DecisionNotAllowedError("args.to: *no* <!channel> address")))
+    await dana.press(await dana.card(), "approve:0")
+    with pytest.raises(DecisionNotAllowedError):
+        await going
+    card = await dana.card("the agent could not go on")
+    assert "args.to: *no* <!channel> address" in words(card["blocks"])
+
+    await go_on(None)
+    assert "could not go on" not in words((await dana.card("the agent has resumed"))["blocks"])
 
 
 async def test_a_late_edit_of_a_stalled_replica_is_drawn_over(start_bot, slack, client, caplog):

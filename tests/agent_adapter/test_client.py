@@ -365,7 +365,7 @@ async def test_what_is_over_a_limit_is_refused_before_it_is_stored(
         InvalidRequestError, match=r"action_requests\[0\]\.args\.amounts\[1\]: nan is not a JSON number"
     ):
         await client.review(bad)
-    assert await store.owed() == {"undrawn": 0, "due": 0}
+    assert await store.owed() == {"undrawn": 0, "due": 0, "unresumed": 0}
 
 
 async def test_a_wait_survives_a_restart_of_redis(tmp_path):

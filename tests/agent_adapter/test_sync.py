@@ -118,6 +118,7 @@ def test_publish_wait_and_resume_apart(approvals: SyncApprovalClient, desk: Desk
     assert approvals.wait(interrupt_id).decisions == (ApproveDecision(),)
     with approvals.resuming(interrupt_id) as resume:
         assert resume.decisions == (ApproveDecision(),)
+    assert approvals.record(interrupt_id).is_resumed
 
 
 def test_several_threads_wait_at_once(

@@ -274,6 +274,20 @@ async def test_withdrawn_question_is_not_asked():
     assert approvals.reviewer.asked == []
 
 
+async def test_record_tells_what_has_become_of_it():
+    """As of the real one."""
+    approvals = client()
+    interrupt_id = await approvals.publish(approvals.interrupt(request(), run="thread"))
+    before = await approvals.record(interrupt_id)
+    async with approvals.resuming(interrupt_id):
+        pass
+    after = await approvals.record(interrupt_id)
+
+    assert (before.resume(), before.is_resumed) == (None, False)
+    assert after.is_resumed
+    assert [decision.type for decision in after.resume().decisions] == ["approve", "reject"]
+
+
 async def test_unknown_ids_are_named():
     """No verb invents a record."""
     approvals = client()

@@ -118,7 +118,7 @@ async def test_the_last_decision_settles_the_record(client: ApprovalClient, stor
     newest = await store.load(state.id)
     assert newest.status == "decided"
     assert newest.settled_at == newest.recorded[0].decided_at
-    assert await store.owed() == {"undrawn": 1, "due": 0}
+    assert await store.owed() == {"undrawn": 1, "due": 0, "unresumed": 0}
 
 
 async def test_several_actions_have_an_outcome_each(client: ApprovalClient, store: ApprovalStore):
@@ -293,7 +293,7 @@ async def test_the_earlier_deadline_holds(
     state = await admitted(client, store, life=life)
 
     assert state.deadline - state.created_at == lasts
-    assert await store.owed() == {"undrawn": 1, "due": 1}
+    assert await store.owed() == {"undrawn": 1, "due": 1, "unresumed": 0}
 
 
 async def test_a_record_expires_at_its_deadline_and_not_before(client: ApprovalClient, store: ApprovalStore):
@@ -529,7 +529,7 @@ async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStor
 
     await store.finish_work(work)
 
-    assert await store.owed() == {"undrawn": 0, "due": 0}
+    assert await store.owed() == {"undrawn": 0, "due": 0, "unresumed": 0}
 
 
 async def test_work_that_fails_comes_back_later(client: ApprovalClient, store: ApprovalStore, lane: Lane):

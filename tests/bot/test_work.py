@@ -248,7 +248,7 @@ async def test_draining_finishes_what_runs(store, owe):
     await draining
 
     assert done == ["a"]
-    assert await store.owed() == {"undrawn": 1, "due": 0}
+    assert await store.owed() == {"undrawn": 1, "due": 0, "unresumed": 0}
 
 
 async def test_a_worker_outlives_its_redis(tmp_path: Path, caplog: pytest.LogCaptureFixture):

@@ -174,11 +174,11 @@ async def nothing_owed(store: ApprovalStore, *, within: float = 20.0) -> None:
 class Process:
     """A module that runs as a process of its own. It ends with us, whatever becomes of us."""
 
-    def __init__(self, module: str, environment: dict[str, str], log: Path) -> None:
+    def __init__(self, module: str, environment: dict[str, str], log: Path, *arguments: str) -> None:
         self.log = log
         with log.open("ab") as output:
             self._popen = subprocess.Popen(
-                [sys.executable, "-m", module],
+                [sys.executable, "-m", module, *arguments],
                 cwd=Path(__file__).parents[2],
                 env={**os.environ, **environment},
                 # The module ends when this pipe does.

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, 
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import Any, Unpack
 
+from agent_adapter.calls import finding
 from agent_adapter.client import ApprovalClient, Asking
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.wire import MAX_ACTIONS
@@ -84,7 +85,7 @@ async def run(
         paused = PausedRun.of(agent, result, allow_always=allow_always)
     while paused:
         async with asker.answered(paused) as state:
-            with editing(paused.edits):
+            with editing(paused.edits), finding(paused.key):
                 result = await Runner.run(agent, state, **settings)
         paused = paused.then(result)
     return result
@@ -121,7 +122,7 @@ async def stream(
         paused = PausedRun.of(agent, result, allow_always=allow_always)
     while paused:
         async with asker.answered(paused) as state:
-            with editing(paused.edits):
+            with editing(paused.edits), finding(paused.key):
                 result = Runner.run_streamed(agent, state, **settings)
             async with aclosing(_events(result)) as events:
                 async for event in events:

@@ -4,7 +4,7 @@ import secrets
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias, Unpack
+from typing import Any, Self, TypeAlias, Unpack, cast
 
 from agents import (
     Agent,
@@ -19,6 +19,7 @@ from agents import (
     __version__,
 )
 
+from agent_adapter.calls import finding
 from agent_adapter.client import ApprovalClient, Asking
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
@@ -29,7 +30,7 @@ from agent_adapter.integrations.openai_agents.calls import (
     refuse_removed_tool,
     to_request,
 )
-from agent_adapter.integrations.openai_agents.tools import Edit, Edits, editing
+from agent_adapter.integrations.openai_agents.tools import CallKey, Edit, Edits, call_key, editing
 
 Result: TypeAlias = RunResult | RunResultStreaming
 
@@ -50,6 +51,8 @@ class PausedRun:
     allow_always: tuple[str, ...] = ()
     edits: Edits = field(default_factory=dict)
     """Edited calls that go on after this pause: agents as tools with a pause inside."""
+    keys: dict[CallKey, str] = field(default_factory=dict)
+    """Of the calls that were decided, for `approval_key`."""
     reused: str = ""
     """A call id that a call waiting inside an agent as a tool shares with one outside: such a state cannot be stored."""
 
@@ -88,7 +91,7 @@ class PausedRun:
     def then(self, result: Result) -> Self | None:
         """Take the same run at its next pause, `None` when it has finished."""
         following = self.of(self.agent, result, id=self.id, allow_always=self.allow_always)
-        return replace(following, edits=self.edits) if following else None
+        return replace(following, edits=self.edits, keys=self.keys) if following else None
 
     def interrupt(
         self,
@@ -127,7 +130,15 @@ class PausedRun:
             answer for resume, items in resumes for answer in answers_to(resume, items, self.allow_always)
         ]
         decide(self.state, answers, self.edits)
+        for resume, items in resumes:
+            self.keys.update({call_key(item): resume.key(position) for position, item in enumerate(items)})
         return self.state
+
+    def key(self, context: Any) -> str | None:
+        """Name the decided call that runs in this context of a tool, `None` where it is none."""
+        named = (getattr(context, name, None) for name in ("tool_name", "tool_call_id", "tool_arguments"))
+        agent = getattr(getattr(context, "agent", None), "name", "")
+        return self.keys.get(cast("CallKey", (agent, *named)))
 
     async def resumed(
         self, resume: Resume, *, session: Session | None = None, options: Mapping[str, Any] | None = None
@@ -144,7 +155,7 @@ class PausedRun:
                 run itself, whose tools may have run: do not resume the same pause again.
         """
         state = self.decided((resume, self.state.get_interruptions()))
-        with editing(self.edits):
+        with editing(self.edits), finding(self.key):
             result = await Runner.run(self.agent, state, **{**(options or {}), "session": session})
         return result, self.then(result)
 

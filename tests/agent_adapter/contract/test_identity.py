@@ -15,7 +15,7 @@ from agent_adapter.contract.identity import (
     pause_digest,
     slots,
 )
-from agent_adapter.contract.interrupt import Context, Interrupt, Route
+from agent_adapter.contract.interrupt import Context, Continuation, Interrupt, Route
 from tests.support.builders import an_action, an_interrupt
 
 
@@ -102,7 +102,7 @@ def test_the_fingerprint_of_an_interrupt_leaves_out_what_is_not_asked():
         on_expiry="raise",
         route=Route(channel="C2"),
         context=Context(title="Another"),
-        continuation={"a": 1},
+        continuation=Continuation(framework="f", name="n", version="1", state="{}"),
     )
 
     assert interrupt_fingerprint(again) == interrupt_fingerprint(an_interrupt())

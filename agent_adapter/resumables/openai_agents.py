@@ -1,0 +1,241 @@
+"""Runs of the OpenAI Agents SDK that any process can go on with, from the stored state of their pause.
+
+The SDK has no store that tells how far a run came after its pause. So what became of each approved call is noted as it
+ends, and how the run went on right after that: whoever takes over gives the noted outputs back to the model instead of
+running those calls again.
+"""
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Unpack
+
+from pydantic_core import to_jsonable_python
+
+try:
+    from agents import Agent, RunHooks, Runner, Tool, ToolApprovalItem, __version__
+    from agents.run_state import SUPPORTED_SCHEMA_VERSIONS
+except ImportError as error:
+    raise ImportError('OpenAI Agents support needs: pip install "assent[openai-agents]"') from error
+
+from agent_adapter.calls import finding
+from agent_adapter.claims import patiently
+from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.continuation import Seal
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.hitl import Decision, RespondDecision
+from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
+from agent_adapter.contract.record import in_order, matching_actions
+from agent_adapter.contract.wire import MAX_ACTIONS
+from agent_adapter.errors import ConsumedError, CutOffError
+from agent_adapter.integrations.openai_agents import PausedRun, editing
+from agent_adapter.resumables import Finished, GoneOn, Paused, Tell, Turn
+
+logger = logging.getLogger(__name__)
+
+FRAMEWORK = "openai-agents"
+
+
+class ResumableAgent:
+    """An agent under the name that workers know it by.
+
+    Args:
+        name: The same in the process that asks and in the worker.
+        agent: The agent that runs begin with.
+        version: Of the agent's definition, as you count: runs go on with the version that they started with.
+        options: Handed to every call of `Runner.run`.
+        allow_always: As for `integrations.openai_agents.run`.
+        storing: Handed to `RunState.to_json`: `context_serializer`, `strict_context`.
+        restoring: Handed to `RunState.from_json`: `context_override`, `context_deserializer`, `strict_context`.
+        over: Told when a run is over; the result is the final output as JSON values.
+        seal: Encrypts what travels; by default with the keys in `ASSENT_STATE_KEY`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        agent: Agent[Any],
+        *,
+        version: str,
+        options: Mapping[str, Any] | None = None,
+        allow_always: Collection[str] = (),
+        storing: Mapping[str, Any] | None = None,
+        restoring: Mapping[str, Any] | None = None,
+        over: Tell | None = None,
+        seal: Seal | None = None,
+    ) -> None:
+        self.name = name
+        self.agent = agent
+        self.version = version
+        self.over = over
+        self._options = dict(options or {})
+        self._allow_always = allow_always
+        self._storing = dict(storing or {})
+        self._restoring = dict(restoring or {})
+        self._seal = seal or Seal.from_environment()
+
+    async def start(
+        self, input: Any, *, approvals: ApprovalClient, **asking: Unpack[Asking]
+    ) -> Paused | Finished:
+        """Run the agent until it pauses, ask, and leave the rest to a worker.
+
+        Args:
+            input: As for `Runner.run`.
+            approvals: Whom to ask.
+            asking: Where, for whom and how long to ask, now and at later pauses.
+
+        Raises:
+            InvalidRequestError: when a pause cannot be reviewed, or its state is too large to travel.
+            AgentAdapterError: as in `ApprovalClient.publish`.
+        """
+        result = await Runner.run(self.agent, input, **self._options)
+        paused = PausedRun.of(self.agent, result, allow_always=self._allow_always)
+        if paused is None:
+            return Finished(result.final_output)
+        return await self._ask(paused, paused.dump(**self._storing), approvals, asking)
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """What it takes: states of every form that this SDK reads."""
+        return [
+            needs_of(FRAMEWORK, self.name, self.version, form) for form in sorted(SUPPORTED_SCHEMA_VERSIONS)
+        ]
+
+    def check(self, continuation: Continuation) -> None:
+        """Raise UnreadableContinuationError when the state is encrypted with another key."""
+        self._seal.open(continuation.state)
+
+    async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
+        """Run what was decided until the end or the next pause, once, and ask what comes next."""
+        if "outcome" not in turn.journal:
+            outcome = await self._run(turn)
+            await _keep(turn, "outcome", self._seal.close(encode(outcome)))
+        outcome = decode(self._seal.open(turn.journal["outcome"]))
+        if "paused" not in outcome:
+            return Finished(outcome["result"])
+        following = await self._load(outcome["paused"])
+        try:
+            return await self._ask(following, outcome["paused"], turn.approvals, turn.asking)
+        except ConsumedError:
+            return GoneOn()
+
+    async def _run(self, turn: Turn) -> dict[str, Any]:
+        text = self._seal.open(turn.continuation.state)
+        paused = await self._load(text)
+        items, resume = _decided(paused, turn)
+        outputs = self._outputs(turn, resume)
+        if "began" in turn.journal:
+            _look_back(turn, items, resume, outputs, top=decode(text)["state"]["current_agent"]["name"])
+        await turn.journal.keep("began", "1")
+        for position in outputs:
+            if getattr(resume.decisions[position], "always", False):
+                paused.state.approve(items[position], always_approve=True)
+        state = paused.decided((_with_outputs(resume, outputs), items))
+        hooks = _Notes(turn, self._seal, paused, self._options.get("hooks"))
+        with editing(paused.edits), finding(paused.key):
+            result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
+        if following := paused.then(result):
+            return {"paused": following.dump(**self._storing)}
+        return {"result": to_jsonable_python(result.final_output, fallback=str)}
+
+    def _outputs(self, turn: Turn, resume: Resume) -> dict[int, str]:
+        """Give what decided calls gave to a worker that died, by their position."""
+        notes = {position: f"output:{index}" for position, index in enumerate(resume.indices)}
+        return {
+            position: str(decode(self._seal.open(turn.journal[note])))
+            for position, note in notes.items()
+            if note in turn.journal
+        }
+
+    async def _ask(self, paused: PausedRun, text: str, approvals: ApprovalClient, asking: Asking) -> Paused:
+        continuation = Continuation(
+            framework=FRAMEWORK,
+            name=self.name,
+            version=self.version,
+            state_schema=decode(text)["schema"],
+            sdk=f"openai-agents {__version__}",
+            state=self._seal.close(text),
+        )
+        items = paused.state.get_interruptions()[:MAX_ACTIONS]
+        with_continuation: Asking = {**asking, "continuation": continuation}
+        interrupt = paused.interrupt(approvals, interruptions=items, **with_continuation)
+        return Paused(await approvals.publish(interrupt))
+
+    async def _load(self, text: str) -> PausedRun:
+        return await PausedRun.load(self.agent, text, **self._restoring)
+
+
+async def _keep(turn: Turn, name: str, text: str) -> None:
+    """Note what has happened, however long Redis takes: nobody else would know."""
+    await patiently(lambda: turn.journal.keep(name, text))
+
+
+def _decided(paused: PausedRun, turn: Turn) -> tuple[list[ToolApprovalItem], Resume]:
+    """Give the calls that were asked about, and the decisions in their order."""
+
+    def asked(item: ToolApprovalItem) -> bool:
+        return paused.interrupt(turn.approvals, interruptions=[item]).pauses[0] in turn.interrupt.pauses
+
+    items = [item for item in paused.state.get_interruptions() if asked(item)]
+    own = paused.interrupt(turn.approvals, interruptions=items)
+    return items, in_order(turn.resume, matching_actions(turn.interrupt, own))
+
+
+def _look_back(
+    turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, outputs: Collection[int], *, top: str
+) -> None:
+    """Tell which calls run again after a death, and refuse to run what would not have been noted if it ran.
+
+    Hooks hear of function tools of the run's own agents: of no other kind of tool, and of no agent that is a tool.
+    """
+    doubtful = []
+    for position, item in enumerate(items):
+        if position in outputs or getattr(resume.decisions[position], "type", "") not in {"approve", "edit"}:
+            continue
+        if item.agent.name != top or _kind(item) != "function_call":
+            doubtful.append(item.name or "a tool")
+        elif f"call:{resume.indices[position]}" in turn.journal:
+            logger.warning("%s was cut off and runs again, under the key %s", item.name, resume.key(position))
+    if doubtful and "again" not in turn.journal:
+        raise CutOffError(
+            f"a worker died while {', '.join(doubtful)} may have run: look whether it had its effect, then let it run "
+            f"again with --again {resume.interrupt_id}"
+        )
+
+
+def _with_outputs(resume: Resume, outputs: Mapping[int, str]) -> Resume:
+    """Answer calls that have run with what they gave."""
+    decisions: list[Decision | None] = [
+        RespondDecision(message=outputs[position]) if position in outputs else decision
+        for position, decision in enumerate(resume.decisions)
+    ]
+    return resume.model_copy(update={"decisions": tuple(decisions)})
+
+
+def _kind(item: ToolApprovalItem) -> str:
+    raw = item.raw_item
+    return str(raw.get("type") if isinstance(raw, Mapping) else raw.type)
+
+
+class _Notes(RunHooks[Any]):
+    """Notes the start and the output of each decided call, besides what the owner's own hooks do."""
+
+    def __init__(self, turn: Turn, seal: Seal, paused: PausedRun, own: RunHooks[Any] | None) -> None:
+        self._turn = turn
+        self._seal = seal
+        self._paused = paused
+        self._own = own or RunHooks[Any]()
+        for name in ("on_llm_start", "on_llm_end", "on_agent_start", "on_agent_end", "on_handoff"):
+            setattr(self, name, getattr(self._own, name))
+
+    async def on_tool_start(self, context: Any, agent: Any, tool: Tool) -> None:
+        await self._note("call", context, "began")
+        await self._own.on_tool_start(context, agent, tool)
+
+    async def on_tool_end(self, context: Any, agent: Any, tool: Tool, result: Any) -> None:
+        await self._note("output", context, self._seal.close(encode(str(result))))
+        await self._own.on_tool_end(context, agent, tool, result)
+
+    async def _note(self, kind: str, context: Any, text: str) -> None:
+        interrupt_id, _, index = (self._paused.key(context) or "").rpartition(":")
+        if interrupt_id == self._turn.interrupt.id:
+            await _keep(self._turn, f"{kind}:{index}", text)

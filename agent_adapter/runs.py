@@ -1,0 +1,150 @@
+"""Runs that are owed to workers, in Redis: typed verbs over the scripts."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from agent_adapter.connection import Scripts, read_hashes, unreachable
+from agent_adapter.contract.interrupt import Continuation
+from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.record import Fields
+from agent_adapter.contract.wire import load_continuation
+from agent_adapter.errors import ConsumedError
+
+LOOKED_AT = 500
+"""Due runs that one script looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwedRun:
+    """A run that this worker is to go on with."""
+
+    interrupt_id: str
+    lease: str
+    """Names this claim when the run is given back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What was noted about one run that is being resumed, for whoever goes on with it after a crash."""
+
+    interrupt_id: str
+    notes: dict[str, str]
+    _runs: "Runs" = field(repr=False)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.notes
+
+    def __getitem__(self, name: str) -> str:
+        return self.notes[name]
+
+    @property
+    def continuation(self) -> Continuation:
+        """What the run goes on from.
+
+        Raises:
+            ConsumedError: when the run has gone on meanwhile.
+            InvalidRequestError: when this version does not read it.
+        """
+        if "continuation" not in self.notes:
+            raise ConsumedError(f"{self.interrupt_id}: its run has gone on")
+        return load_continuation(self.notes["continuation"])
+
+    async def keep(self, name: str, text: str) -> str:
+        """Note something once; give what stands, which may be an earlier note.
+
+        Raises:
+            ConsumedError: when another process has taken the run further meanwhile.
+            ServerUnreachableError: when Redis does not answer.
+        """
+        stands = await self._runs.note(self.interrupt_id, name, text)
+        if not stands:
+            raise ConsumedError(f"{self.interrupt_id}: its run was resumed by another process meanwhile")
+        self.notes[name] = stands
+        return stands
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A run that is owed to workers, as an operator sees it. Times are the store's milliseconds."""
+
+    interrupt_id: str
+    req: Fields
+    card: Fields
+    notes: Fields
+    due: int
+    now: int
+
+
+class Runs:
+    """Reads and writes what workers owe. Every verb raises ServerUnreachableError, and may then be repeated."""
+
+    def __init__(self, redis: Redis, scripts: Scripts, lane: Lane) -> None:
+        self._redis = redis
+        self._scripts = scripts
+        self._lane = lane
+
+    async def claim(self, needs: Sequence[str], *, limit: int, lease: int) -> tuple[list[OwedRun], set[str]]:
+        """Take up to `limit` due runs that need one of these, for `lease` milliseconds; tell what others need."""
+        taken: list[OwedRun] = []
+        missing: set[str] = set()
+        passed, looked = 0, LOOKED_AT
+        while looked == LOOKED_AT and len(taken) < limit:
+            looked, others, *found = await self._scripts(
+                "claim_runs",
+                [self._lane.unresumed],
+                [limit - len(taken), lease, self._lane.prefix, passed, LOOKED_AT, *needs],
+            )
+            taken += [OwedRun(found[i], found[i + 1]) for i in range(0, len(found), 2)]
+            passed += looked - len(found) // 2
+            missing.update(others)
+        return taken, missing
+
+    async def give_back(self, run: OwedRun, *, again_in: int) -> None:
+        """Let a run be due again in so many milliseconds."""
+        await self._scripts("finish_work", [self._lane.unresumed], [run.interrupt_id, run.lease, again_in])
+
+    async def let_go(self, interrupt_id: str) -> None:
+        """Owe a run to nobody any more, without resuming it."""
+        lane = self._lane
+        await self._scripts(
+            "let_go",
+            [lane.req(interrupt_id), lane.card(interrupt_id), lane.unresumed, lane.audit],
+            [interrupt_id, lane.prefix],
+        )
+
+    async def journal(self, interrupt_id: str) -> Journal:
+        """Read what was noted about a run."""
+        return Journal(interrupt_id, await self._hash(self._lane.run(interrupt_id)), self)
+
+    async def note(self, interrupt_id: str, name: str, text: str) -> str:
+        """Note something about a run once; give what stands, nothing when nobody is to go on with the run any more."""
+        lane = self._lane
+        keys = [lane.req(interrupt_id), lane.run(interrupt_id)]
+        return str(await self._scripts("note_run", keys, [name, text]))
+
+    async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
+        """Count a failed attempt and note why; give how many have failed."""
+        lane = self._lane
+        keys = [lane.req(interrupt_id), lane.run(interrupt_id)]
+        return int(await self._scripts("fail_run", keys, [attempt, reason]))
+
+    async def owed(self) -> AsyncIterator["Owed"]:
+        """Give every run that is owed, the longest due first."""
+        try:
+            listed: Any = await self._redis.zrange(self._lane.unresumed, 0, -1, withscores=True)
+        except (RedisError, OSError) as error:
+            raise unreachable(self._scripts.address, error) from error
+        for interrupt_id, due in listed:
+            req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
+            notes = await self._hash(self._lane.run(interrupt_id))
+            yield Owed(interrupt_id, req, card, notes, int(due), now)
+
+    async def _hash(self, key: str) -> dict[str, str]:
+        try:
+            return cast("dict[str, str]", await self._redis.hgetall(key))
+        except (RedisError, OSError) as error:
+            raise unreachable(self._scripts.address, error) from error

@@ -1,0 +1,115 @@
+"""`python -m agent_adapter.worker module:registry` runs a worker; with `--list` it tells what is owed, and ends."""
+
+import argparse
+import asyncio
+import importlib
+import inspect
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from agent_adapter.client import ApprovalClient
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError, UnknownInterruptError
+from agent_adapter.resumables import Resumable
+from agent_adapter.worker.listing import allow_again, lines
+from agent_adapter.worker.loop import ResumeWorker
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m agent_adapter.worker", description=__doc__)
+    parser.add_argument("registry", nargs="?", help="module:name of a list of agents, or of what opens one")
+    parser.add_argument(
+        "--agent", default=os.environ.get("ASSENT_AGENT"), help="as on the cards [ASSENT_AGENT]"
+    )
+    parser.add_argument("--namespace", default=os.environ.get("ASSENT_NAMESPACE", "assent"))
+    parser.add_argument("--at-once", type=int, default=8, help="runs at the same time")
+    parser.add_argument(
+        "--lease", type=float, default=30.0, help="seconds until others go on with what a dead worker held"
+    )
+    parser.add_argument("--list", action="store_true", help="tell what is owed to workers, and end")
+    parser.add_argument(
+        "--again", metavar="ID", help="let a run that was cut off go on, at the risk of running a call twice"
+    )
+    given = parser.parse_args()
+    url = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines("%(levelname)s %(message)s"))
+    logging.basicConfig(level=os.environ.get("ASSENT_LOG_LEVEL", "INFO").upper(), handlers=[handler])
+    try:
+        if given.list:
+            asyncio.run(_list(url, given.namespace))
+        elif given.again:
+            asyncio.run(_again(url, given.namespace, given.again))
+        elif given.registry and given.agent:
+            asyncio.run(_work(given, url))
+        else:
+            parser.error("say which registry (module:name) and which agent (--agent or ASSENT_AGENT)")
+    except AgentAdapterError as error:
+        sys.exit(str(error))
+
+
+class Lines(logging.Formatter):
+    """One line for each event, with its fields behind it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
+        fields = ((name, getattr(record, name, None)) for name in ("interrupt_id", "next", "reason"))
+        return " ".join([super().formatMessage(record), *(f"{name}={told}" for name, told in fields if told)])
+
+
+async def _list(url: str, namespace: str) -> None:
+    async for line in lines(url, namespace):
+        print(line)  # noqa: T201  # this is what the command is for
+
+
+async def _again(url: str, namespace: str, interrupt_id: str) -> None:
+    if not await allow_again(url, namespace, interrupt_id):
+        raise UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {namespace!r}")
+
+
+async def _work(given: argparse.Namespace, url: str) -> None:
+    lease = timedelta(seconds=given.lease)
+    async with (
+        _opened(given.registry) as registry,
+        ApprovalClient.from_url(
+            url, agent=given.agent, namespace=given.namespace, claim_lease=lease
+        ) as approvals,
+    ):
+        worker = ResumeWorker(approvals, registry, at_once=given.at_once, lease=lease)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, worker.stop)
+        await worker.run()
+
+
+@asynccontextmanager
+async def _opened(name: str) -> AsyncIterator[Iterable[Resumable]]:
+    """Find a registry: a list, or a function that gives one or opens one as an asynchronous context."""
+    found = _found(name)
+    if callable(found):
+        found = found()
+    if inspect.isawaitable(found):
+        found = await found
+    if isinstance(found, AbstractAsyncContextManager):
+        async with found as registry:
+            yield registry
+    else:
+        yield found
+
+
+def _found(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidRequestError(f"{name!r} is no registry: write module:name ({error})") from error
+
+
+if __name__ == "__main__":
+    main()

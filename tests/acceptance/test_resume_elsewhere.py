@@ -1,0 +1,112 @@
+"""The page about resuming in another process, as a reader would follow it, with a bot and people in Slack."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.people import Someone
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/how-to/resume-in-another-process.md").read_text(encoding="utf-8")
+MODEL = """ScriptedModel(
+                turns=[
+                    says(("send_email", {"to": "dana@example.com", "subject": "Invoice"})),
+                    says(("send_email", {"to": "bo@example.com", "subject": "Copy"}), first_call=2),
+                    says(text="done"),
+                ]
+            )"""
+
+
+def written(folder, redis_url):
+    """Put the page's modules into a folder, with a model that needs no network."""
+    office, ask, *_ = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    office = office.replace('init_chat_model("openai:gpt-5")', MODEL).replace(
+        "from langchain.chat_models import init_chat_model",
+        "from tests.support.scripted_model import ScriptedModel, says",
+    )
+    (folder / "office.py").write_text(office)
+    (folder / "ask.py").write_text(ask.replace("redis://localhost:6379/0", redis_url))
+
+
+async def python(folder, redis_url, *arguments):
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *arguments,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "REDIS_URL": redis_url},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def said(process):
+    output, errors = await process.communicate()
+    return output.decode(), errors.decode()
+
+
+@pytest.mark.timeout(120)
+async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, slack, redis_url, tmp_path):
+    """Given a question whose process has ended, when it is approved, then a worker sends, asks again, and sends again."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+    written(tmp_path, redis_url)
+
+    printed, _ = await said(await python(tmp_path, redis_url, "ask.py"))
+    (first,) = re.findall(r"Paused\(interrupt_id='(billing\..*)'\)", printed)
+    await dana.press(await dana.card("dana@example.com"), "approve:0")
+    await dana.card("waiting for the agent")
+    listed, _ = await said(await python(tmp_path, redis_url, "-m", "agent_adapter.worker", "--list"))
+    worker = await python(
+        tmp_path, redis_url, "-m", "agent_adapter.worker", "office:registry", "--agent", "billing"
+    )
+    try:
+        await dana.press(await dana.card("bo@example.com", within=30), "approve:0")
+        sent = [(await asyncio.wait_for(worker.stdout.readline(), 30)).decode() for _ in range(3)]
+        worker.send_signal(signal.SIGTERM)
+        _, log = await said(worker)
+    finally:
+        if worker.returncode is None:
+            worker.kill()
+
+    assert listed.startswith(f"{first}\t0 min\tbilling: langgraph/invoices@1\t")
+    assert sent[0] == f"sent to dana@example.com under {first}:0\n"
+    assert re.fullmatch(r"sent to bo@example\.com under billing\.\w+:0\n", sent[1])
+    assert sent[2] == "invoice-17: finished\n"
+    assert worker.returncode == 0
+    assert f"INFO run.paused interrupt_id={first} next=billing." in log
+    assert "Traceback" not in log
+
+
+def test_the_registries_of_the_page_are_such():
+    """Given what the page says about the OpenAI Agents SDK, when it is run, then it names two versions of one agent."""
+    namespace = {}
+    for source in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[2:]:
+        exec(source, namespace)
+
+    assert [agent.needs[-1].partition(" ")[0] for agent in namespace["registry"]] == [
+        "openai-agents/support@1",
+        "openai-agents/support@2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere:registry", "--agent", "billing"], "'nowhere:registry' is no registry: write module:name"),
+        (["office:registry"], "say which registry (module:name) and which agent"),
+        (["--again", "billing.unknown"], "billing.unknown: no such interrupt in namespace 'assent'"),
+    ],
+)
+async def test_what_is_missing_is_said_in_one_sentence(redis_url, tmp_path, arguments, words):
+    """Given a command that cannot do anything, when it is run, then it ends and says what to write."""
+    process = await python(tmp_path, redis_url, "-m", "agent_adapter.worker", *arguments)
+    _, errors = await said(process)
+
+    assert words in errors
+    assert "Traceback" not in errors
+    assert process.returncode != 0

@@ -1,0 +1,141 @@
+"""What a tool is told about the decided call that it runs for."""
+
+import asyncio
+
+import pytest
+from deepagents import create_deep_agent
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent_adapter import Resume, approval_key
+from agent_adapter.contract.hitl import RejectDecision
+from agent_adapter.contract.record import in_order
+from agent_adapter.integrations.langgraph import run
+from agent_adapter.integrations.openai_agents import run as run_agent
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
+from tests.support.scripted_model import ScriptedModel, says
+from tests.support.workers import Notes, an_openai_agent
+
+GO = {"messages": [("user", "go")]}
+CONFIG = {"configurable": {"thread_id": "t"}}
+
+
+class Keys:
+    """Tools that write down their keys."""
+
+    def __init__(self):
+        self.seen = []
+
+    @property
+    def tools(self):
+        def pay(to: str) -> str:
+            """Pay."""
+            self.seen.append((to, approval_key()))
+            return "paid"
+
+        async def send(to: str) -> str:
+            """Send."""
+            await asyncio.sleep(0)
+            self.seen.append((to, approval_key()))
+            return "sent"
+
+        def look(to: str) -> str:
+            """Look."""
+            self.seen.append((to, approval_key()))
+            return "seen"
+
+        return [pay, send, look]
+
+    def positions(self):
+        return {to: key and key.rpartition(":")[2] for to, key in self.seen}
+
+
+TURN = says(
+    ("look", {"to": "x"}),
+    ("pay", {"to": "al"}),
+    ("send", {"to": "bo"}),
+    ("pay", {"to": "cy"}),
+    ("pay", {"to": "di"}),
+)
+
+
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+async def test_each_tool_of_a_graph_knows_its_call(mode):
+    """Synchronous and asynchronous tools, edited calls too; what nobody was asked about has no key, nor has anything after."""
+    keys = Keys()
+    review = HumanInTheLoopMiddleware({"pay": True, "send": True}, interrupt_mode=mode)
+    turns = [TURN, says(("look", {"to": "y"})), says(text="done")]
+    agent = create_agent(
+        ScriptedModel(turns=turns), keys.tools, middleware=[review], checkpointer=InMemorySaver()
+    )
+    reviewer = ScriptedReviewer([approve(), edit({"to": "bob"}), reject("no"), approve()])
+
+    await run(agent, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+
+    assert keys.positions() == {"x": None, "al": "0", "bob": "1", "di": "3", "y": None}
+    assert len({key.rpartition(":")[0] for _, key in keys.seen if key}) == 1
+    assert approval_key() is None
+
+
+async def test_equal_calls_of_one_turn_have_keys_of_their_own():
+    """The same tool with the same arguments, twice: two keys, in the order of the calls."""
+    keys = Keys()
+    turns = [says(("pay", {"to": "al"}), ("pay", {"to": "al"})), says(text="done")]
+    agent = create_agent(
+        ScriptedModel(turns=turns), keys.tools, middleware=[HumanInTheLoopMiddleware({"pay": True})],
+        checkpointer=InMemorySaver(),
+    )  # fmt: skip
+
+    await run(
+        agent, GO, approvals=InMemoryApprovalClient(ScriptedReviewer({"pay": approve()})), config=CONFIG
+    )
+
+    assert sorted(key.rpartition(":")[2] for _, key in keys.seen) == ["0", "1"]
+
+
+async def test_parallel_subagents_that_use_the_same_call_ids_have_keys_of_their_own():
+    """Two subagents call the same tool with the same arguments under the same id at the same time."""
+    keys = Keys()
+    clerk = {
+        "name": "clerk", "description": "Pays.", "system_prompt": "Pay.", "tools": keys.tools,
+        "interrupt_on": {"pay": True},
+        "model": ScriptedModel(turns=[says(("pay", {"to": "al"})), says(text="paid")]),
+    }  # fmt: skip
+    task = {"description": "pay", "subagent_type": "clerk"}
+    agent = create_deep_agent(
+        ScriptedModel(turns=[says(("task", task), ("task", task)), says(text="done")]),
+        subagents=[clerk],
+        checkpointer=InMemorySaver(),
+    )
+
+    await run(
+        agent, GO, approvals=InMemoryApprovalClient(ScriptedReviewer({"pay": approve()})), config=CONFIG
+    )
+
+    assert sorted(key.rpartition(":")[2] for _, key in keys.seen) == ["0", "1"]
+
+
+async def test_each_tool_of_an_openai_agent_knows_its_call():
+    """By the context that it takes; in a run that waits as in one that a worker goes on with."""
+    notes = Notes()
+    reviewer = ScriptedReviewer([edit({"to": "cy"}), reject("keep it"), approve()])
+
+    await run_agent(an_openai_agent(notes).agent, "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert [(call, key.rpartition(":")[2]) for call, key in notes.keys] == [
+        ("send_email cy", "0"),
+        ("send_email bo", "0"),
+    ]
+    assert len({key for _, key in notes.keys}) == 2
+
+
+def test_key_of_a_call_is_its_place_in_the_record_however_it_is_asked():
+    """After a restart only some calls may be left, in another order: their keys stay."""
+    words = [RejectDecision(message=str(index)) for index in range(3)]
+    whole = Resume(interrupt_id="billing.1", status="decided", decisions=words, records=[None] * 3)
+
+    rest = in_order(whole, [2, 1])
+
+    assert [rest.key(position) for position in range(2)] == ["billing.1:2", "billing.1:1"]
+    assert whole.key(1) == "billing.1:1"

@@ -1,0 +1,568 @@
+"""Runs that outlive their process: asked by one, resumed by another."""
+
+import asyncio
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from agents import Agent, RunHooks, ShellTool
+from agents.testing import ModelStep, ScriptedModel, assistant_message
+from cryptography.fernet import Fernet
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from openai.types.responses.response_function_shell_tool_call import Action, ResponseFunctionShellToolCall
+
+from agent_adapter.connection import end_task, freeze_meta, open_redis
+from agent_adapter.continuation import Seal
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
+from agent_adapter.errors import ConsumedError, InvalidRequestError
+from agent_adapter.resumables import Finished, Paused
+from agent_adapter.resumables.openai_agents import ResumableAgent
+from agent_adapter.worker import ResumeWorker
+from agent_adapter.worker.listing import allow_again, lines
+from bot.store import ApprovalStore
+from tests.support.workers import (
+    GO,
+    RAN,
+    Notes,
+    a_client,
+    a_graph,
+    an_openai_agent,
+    decide,
+    eventually,
+    ids,
+    owed,
+    resumed,
+    thread,
+    working,
+)
+
+
+@pytest.fixture
+async def store(redis_url):
+    redis = open_redis(redis_url)
+    yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
+    await redis.aclose()
+
+
+@pytest.fixture
+async def approvals(redis_url):
+    async with a_client(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def notes():
+    return Notes()
+
+
+async def listed(redis_url):
+    return [line.split("\t") async for line in lines(redis_url, "assent")]
+
+
+async def next_question(store, *, after):
+    async def found():
+        return next((id for id in reversed(await ids(store)) if id not in after), None)
+
+    return await eventually(found)
+
+
+async def is_over(notes, store):
+    """Wait until the owner was told and nothing is owed any more."""
+
+    async def told():
+        return notes.over and await owed(store) == 0
+
+    await eventually(told)
+    return notes.over[-1]
+
+
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+async def test_another_process_resumes_a_graph_by_its_thread(redis_url, store, notes, tmp_path, mode):
+    """One asks and ends; a worker with the same database goes on through the next question to the end."""
+    path = str(tmp_path / "threads.db")
+    async with AsyncSqliteSaver.from_conn_string(path) as saver, a_client(redis_url) as client:
+        asked = await a_graph(notes, saver, mode=mode).start(GO, approvals=client, config=thread("t"))
+    assert isinstance(asked, Paused)
+    edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
+    await decide(store, asked.interrupt_id, edited, RejectDecision(message="keep it"))
+
+    async with (
+        AsyncSqliteSaver.from_conn_string(path) as saver,
+        a_client(redis_url) as client,
+        working(client, a_graph(notes, saver, mode=mode)),
+    ):
+        second = await next_question(store, after=[asked.interrupt_id])
+        await decide(store, second)
+        over = await is_over(notes, store)
+
+    assert notes.calls == ["send_email cy", "send_email bo"]
+    assert (over.status, over.result["messages"][-1].content) == ("finished", "done")
+    assert [await resumed(store, id) for id in (asked.interrupt_id, second)] == [True, True]
+    assert await owed(store) == 0
+
+
+async def test_another_process_resumes_an_openai_agent_from_its_stored_state(redis_url, store, notes):
+    """With its edit and its rejection, through the next question to the end."""
+    async with a_client(redis_url) as client:
+        asked = await an_openai_agent(notes).start("go", approvals=client)
+    edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
+    await decide(store, asked.interrupt_id, edited, RejectDecision(message="keep it"))
+
+    async with a_client(redis_url) as client, working(client, an_openai_agent(notes)):
+        second = await next_question(store, after=[asked.interrupt_id])
+        await decide(store, second)
+        over = await is_over(notes, store)
+
+    assert notes.keys == [("send_email cy", f"{asked.interrupt_id}:0"), ("send_email bo", f"{second}:0")]
+    assert (over.status, over.result) == ("finished", "done")
+    assert [await resumed(store, id) for id in (asked.interrupt_id, second)] == [True, True]
+    assert await owed(store) == 0
+
+
+def one_of(kind, notes, saver, **given):
+    return a_graph(notes, saver, **given) if kind == "graph" else an_openai_agent(notes, **given)
+
+
+def started(agent, client, kind, id="t", **asking):
+    if kind == "graph":
+        return agent.start(GO, approvals=client, config=thread(id), **asking)
+    return agent.start("go", approvals=client, **asking)
+
+
+@pytest.mark.parametrize("kind", ["graph", "openai"])
+async def test_two_workers_resume_a_run_once(redis_url, store, notes, kind):
+    """Both look for work all the time; each tool runs once."""
+    saver = InMemorySaver()
+    async with a_client(redis_url) as one, a_client(redis_url) as other:
+        agents = [one_of(kind, notes, saver) for _ in range(2)]
+        asked = await started(agents[0], one, kind)
+        async with working(one, agents[0]), working(other, agents[1]):
+            await decide(store, asked.interrupt_id)
+            await decide(store, await next_question(store, after=[asked.interrupt_id]))
+            await is_over(notes, store)
+
+    assert sorted(notes.calls) == RAN
+    assert len(notes.over) == 1
+
+
+@pytest.mark.parametrize("slowness", [0.0, 1.0], ids=["quick", "longer than its head start"])
+async def test_worker_leaves_the_run_to_whoever_waits_for_it(redis_url, approvals, store, notes, slowness):
+    """The process that asked is there, so it resumes; the worker finds nothing to do, however long that takes."""
+    saver, watched = InMemorySaver(), Notes()
+    notes.inside = partial(asyncio.sleep, slowness)
+    async with a_client(redis_url) as other, working(other, a_graph(watched, saver)):
+        run = asyncio.create_task(
+            a_graph(notes, saver).run(
+                GO, approvals=approvals, config=thread("t"), expires_in=timedelta(hours=2)
+            )
+        )
+        first = await next_question(store, after=[])
+        await decide(store, first)
+        await decide(store, await next_question(store, after=[first]))
+        result = await run
+
+    assert result["messages"][-1].content == "done"
+    assert sorted(notes.calls) == RAN
+    assert (watched.calls, watched.over) == ([], [])
+    assert await owed(store) == 0
+
+
+async def test_worker_takes_the_run_when_whoever_waits_does_not_take_it(redis_url, store, notes):
+    """A process that still counts as alive dies while people decide: a head start later the run is the worker's."""
+    saver = InMemorySaver()
+    async with a_client(redis_url) as doomed, a_client(redis_url) as client:
+        run = asyncio.create_task(a_graph(Notes(), saver).run(GO, approvals=doomed, config=thread("t")))
+        first = await next_question(store, after=[])
+        await eventually(lambda: waits(store, first))
+        await end_task(run)
+        async with working(client, a_graph(notes, saver)):
+            await decide(store, first)
+            assert notes.calls == []
+            await decide(store, await next_question(store, after=[first]))
+            await is_over(notes, store)
+
+    assert sorted(notes.calls) == RAN
+
+
+async def waits(store, interrupt_id):
+    fields = await store._redis.hkeys(store.keys.lane(0).req(interrupt_id))
+    return any(name.startswith("w:") for name in fields)
+
+
+async def test_decided_run_waits_for_a_worker_however_long(approvals, store, notes):
+    """No key of it expires until it was resumed; then its retention begins."""
+    agent = a_graph(notes, InMemorySaver())
+    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
+    await decide(store, asked.interrupt_id)
+    before = await lifetimes(store)
+    async with working(approvals, agent):
+        await next_question(store, after=[asked.interrupt_id])
+        await eventually(lambda: resumed(store, asked.interrupt_id))
+
+    assert set(before.values()) == {-1}
+    after = await lifetimes(store)
+    retired = {key for key, left in after.items() if left > 0}
+    assert {key.split(":")[2] for key in retired if asked.interrupt_id in key} == {"req", "card"}
+    assert all(6 < after[key] / 86_400 <= 7 for key in retired)
+
+
+async def lifetimes(store):
+    keys = [key async for key in store._redis.scan_iter("assent:{00}:*:billing.*")]
+    return {key: await store._redis.ttl(key) for key in keys if ":replies:" not in key}
+
+
+async def test_run_waits_for_a_worker_of_its_version(redis_url, approvals, store, notes, caplog):
+    """One that has another version says once what is missing, and leaves it; an operator sees it meanwhile."""
+    saver, wrong = InMemorySaver(), Notes()
+    asked = await a_graph(notes, saver, version="2").start(GO, approvals=approvals, config=thread("t"))
+    await decide(store, asked.interrupt_id)
+    async with a_client(redis_url) as other, working(other, a_graph(wrong, saver, version="3")):
+        await eventually(lambda: told(caplog, "billing: langgraph/office@2"))
+        await asyncio.sleep(0.2)
+        assert await listed(redis_url) == [
+            [asked.interrupt_id, "0 min", "billing: langgraph/office@2", "no worker takes it"]
+        ]
+        async with working(approvals, a_graph(notes, saver, version="2")):
+            await next_question(store, after=[asked.interrupt_id])
+
+    assert sorted(notes.calls) == RAN[:2]
+    assert wrong.calls == []
+    assert len([r for r in caplog.records if "no agent in this worker's registry" in r.getMessage()]) == 1
+
+
+async def told(caplog, words):
+    return any(words in record.getMessage() for record in caplog.records)
+
+
+async def test_runs_that_nobody_takes_hold_up_no_other(redis_url, approvals, store, notes):
+    """However many stand before it."""
+    lane = store.keys.lane(0)
+    for number in range(1_100):
+        await store._redis.hset(lane.req(f"billing.{number}"), "needs", "billing: langgraph/gone@1")
+        await store._redis.zadd(lane.unresumed, {f"billing.{number}": number})
+    asked = await a_graph(notes, InMemorySaver()).start(GO, approvals=approvals, config=thread("t"))
+    nothing = await approvals.runs.claim(["billing: langgraph/office@1"], limit=5, lease=50)
+    assert nothing == ([], {"billing: langgraph/gone@1"})
+    await decide(store, asked.interrupt_id)
+
+    taken, _ = await approvals.runs.claim(["billing: langgraph/office@1"], limit=5, lease=50)
+
+    assert [run.interrupt_id for run in taken] == [asked.interrupt_id]
+
+
+async def test_worker_that_was_overtaken_notes_nothing(approvals, store, notes):
+    """It slept while another went on to the end: what it would write down is refused, so nothing is left behind."""
+    agent = a_graph(notes, InMemorySaver())
+    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
+    await decide(store, asked.interrupt_id)
+    journal = await approvals.runs.journal(asked.interrupt_id)
+    async with working(approvals, agent):
+        await eventually(lambda: resumed(store, asked.interrupt_id))
+
+    with pytest.raises(ConsumedError, match="resumed by another process meanwhile"):
+        await journal.keep("began", "{}")
+    with pytest.raises(ConsumedError, match="its run has gone on"):
+        _ = (await approvals.runs.journal(asked.interrupt_id)).continuation
+    assert not await store._redis.exists(store.keys.lane(0).run(asked.interrupt_id))
+
+
+async def test_run_of_another_agent_is_left_alone(redis_url, store, notes, caplog):
+    """Two agents of one name in two teams share a Redis, and neither touches nor talks about the other's runs."""
+    saver = InMemorySaver()
+    async with a_client(redis_url, agent="support") as support, a_client(redis_url) as billing:
+        asked = await a_graph(notes, saver).start(GO, approvals=support, config=thread("t"))
+        await decide(store, asked.interrupt_id)
+        async with working(billing, a_graph(notes, saver)):
+            await asyncio.sleep(0.2)
+
+    assert notes.calls == []
+    assert "support" not in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["graph", "openai"])
+async def test_state_is_encrypted_where_a_key_is_given(redis_url, approvals, store, notes, kind, caplog):
+    """Nobody reads it in Redis, an older key still opens it, and a worker without the key says so and leaves it."""
+    old, new = (Fernet.generate_key().decode() for _ in range(2))
+    saver = InMemorySaver()
+    asked = await started(one_of(kind, notes, saver, seal=Seal([old])), approvals, kind, "thread-of-dana")
+    await decide(store, asked.interrupt_id)
+    stored = await store._redis.hget(store.keys.lane(0).run(asked.interrupt_id), "continuation")
+    async with a_client(redis_url) as other, working(other, one_of(kind, notes, saver, seal=Seal([new]))):
+        await eventually(lambda: told(caplog, "is left to others"))
+        left = await listed(redis_url)
+    async with working(approvals, one_of(kind, notes, saver, seal=Seal([new, old]))):
+        await next_question(store, after=[asked.interrupt_id])
+
+    assert "thread-of-dana" not in stored
+    assert "report.txt" not in stored
+    assert "left: the state is encrypted with a key that is not in ASSENT_STATE_KEY" in left[0][3]
+    assert sorted(notes.calls) == RAN[:2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [("graph", "withdrawn"), ("graph", "refused"), ("graph", "expired"), ("openai", "withdrawn")],
+)
+async def test_question_that_ended_without_an_answer_resumes_nothing(
+    approvals, store, notes, caplog, kind, status
+):
+    """The owner is told, the run is owed no more and stays paused, and its record is kept for thirty days."""
+    agent = one_of(kind, notes, InMemorySaver())
+    asked = await started(agent, approvals, kind, expires_in=timedelta(seconds=1), on_expiry="raise")
+
+    async def settled():
+        return await store.settle(asked.interrupt_id, status, reason="not needed") == "settled"
+
+    await eventually(settled)
+    async with working(approvals, agent):
+        over = await is_over(notes, store)
+
+    assert notes.calls == []
+    assert (over.status, over.reason, over.interrupt.id) == (status, "not needed", asked.interrupt_id)
+    assert f"{asked.interrupt_id} was {status}, so its run stays paused" in caplog.text
+    assert 29 < await store._redis.ttl(store.keys.lane(0).run(asked.interrupt_id)) / 86_400 <= 30
+
+
+async def test_question_that_nobody_answered_can_be_asked_again(approvals, store, notes):
+    """After a withdrawal the thread still stands at its pause: asking anew leads to the same end."""
+    agent = a_graph(notes, InMemorySaver())
+    first = await agent.start(GO, approvals=approvals, config=thread("t"))
+    await store.settle(first.interrupt_id, "withdrawn", reason="too early")
+    again = await agent.start(None, approvals=approvals, config=thread("t"))
+    async with working(approvals, agent):
+        await decide(store, again.interrupt_id)
+        await next_question(store, after=[first.interrupt_id, again.interrupt_id])
+
+    assert again.interrupt_id != first.interrupt_id
+    assert sorted(notes.calls) == RAN[:2]
+
+
+@pytest.mark.parametrize("kind", ["graph", "openai"])
+async def test_run_that_expired_goes_on_with_rejections(approvals, store, notes, kind):
+    """Silence is no approval, and no reason to leave the run standing either."""
+    agent = one_of(kind, notes, InMemorySaver())
+    asked = await started(agent, approvals, kind, expires_in=timedelta(seconds=1))
+
+    async def expired():
+        return await store.settle(asked.interrupt_id, "expired") == "settled"
+
+    await eventually(expired)
+    async with working(approvals, agent):
+        await next_question(store, after=[asked.interrupt_id])
+
+    assert notes.calls == []
+
+
+async def test_failed_resume_is_tried_again_later_and_told(redis_url, approvals, store, notes, caplog):
+    """The tool ran, the model's server was away: the run goes on from there once it is back, and the tool does not run again."""
+    agent = a_graph(notes, InMemorySaver())
+    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
+    await decide(store, asked.interrupt_id)
+    invoke, away = agent.graph.ainvoke, [True]
+
+    async def unreachable(*args, **kwargs):
+        result = await invoke(*args, **{**kwargs, "interrupt_before": ["model"]} if away else kwargs)
+        if away:
+            raise ConnectionError("the model's server is away")
+        return result
+
+    agent.graph.ainvoke = unreachable
+    async with working(approvals, agent, retry_at_most=timedelta(milliseconds=300)):
+        await eventually(lambda: told_why(redis_url, "failed 2 times"))
+        away.clear()
+        await next_question(store, after=[asked.interrupt_id])
+
+    assert sorted(notes.calls) == RAN[:2]
+    assert "run.failed" in caplog.text
+
+
+async def told_why(redis_url, words):
+    return any(
+        words in line[3] and "the model's server is away" in line[3] for line in await listed(redis_url)
+    )
+
+
+async def test_run_that_somebody_else_took_further_is_left_to_them(approvals, store, notes, caplog):
+    """The thread is no longer at the pause that was asked about, and no worker has touched it: nothing is resumed."""
+    agent = a_graph(notes, InMemorySaver())
+    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
+    await agent.graph.ainvoke({"messages": [("user", "never mind")]}, thread("t"))
+    await decide(store, asked.interrupt_id)
+    async with working(approvals, agent):
+        await eventually(lambda: resumed(store, asked.interrupt_id))
+
+    assert notes.calls == []
+    assert "somebody else has gone on with this run" in caplog.text
+
+
+async def test_question_asked_without_a_worker_in_mind_can_be_handed_over(redis_url, store, notes):
+    """A run that waited in its process is left to workers later, also when it is decided by then."""
+    saver = InMemorySaver()
+    async with a_client(redis_url) as doomed, a_client(redis_url) as client:
+        agent = a_graph(notes, saver)
+        await agent.graph.ainvoke(GO, thread("t"))
+        plain = a_graph(notes, saver)._thread(doomed, thread("t"), {})
+        del plain.asking["continuation"]
+        first = await plain.ask()
+        await decide(store, first)
+        assert await owed(store) == 0
+        assert await agent.start(None, approvals=client, config=thread("t")) == Paused(first)
+        assert set((await lifetimes(store)).values()) == {-1}
+        async with working(client, agent):
+            await next_question(store, after=[first])
+
+    assert sorted(notes.calls) == RAN[:2]
+
+
+async def test_graph_without_a_pause_needs_no_worker(approvals, store, notes):
+    """It has finished, and its result is given."""
+    agent = a_graph(notes, InMemorySaver())
+    talk = {"messages": [("user", "go"), ("ai", "first"), ("ai", "second")]}
+
+    done = await agent.start(talk, approvals=approvals, config=thread("t"))
+
+    assert isinstance(done, Finished)
+    assert done.result["messages"][-1].content == "done"
+    assert await ids(store) == []
+
+
+async def test_openai_agent_without_a_pause_needs_no_worker(approvals, store):
+    """Likewise."""
+    plain = Agent(name="plain", model=ScriptedModel([[assistant_message("done")]]))
+
+    done = await ResumableAgent("plain", plain, version="1").start("go", approvals=approvals)
+
+    assert done == Finished("done")
+    assert await ids(store) == []
+
+
+async def test_state_that_is_too_large_to_travel_is_refused(approvals, store, notes):
+    """Before anybody is asked, with what to do instead."""
+    with pytest.raises(InvalidRequestError, match="the history of this run is too long to travel"):
+        await an_openai_agent(notes).start("x" * 300_000, approvals=approvals)
+
+    assert await ids(store) == []
+
+
+class Killed:
+    """A worker that dies once its agent has run, before anybody knows."""
+
+    def __init__(self, agent):
+        self.came, self._run = asyncio.Event(), agent._run
+        agent._run = self._die
+
+    async def _die(self, turn):
+        await self._run(turn)
+        self.came.set()
+        await asyncio.Event().wait()
+
+
+async def test_model_hears_what_calls_gave_before_the_worker_died(redis_url, approvals, store, notes):
+    """The next worker gives it what was noted, the word about an edit included, and runs neither call again."""
+    asked = await an_openai_agent(notes).start("go", approvals=approvals)
+    edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
+    await decide(store, asked.interrupt_id, edited)
+    doomed, heir = an_openai_agent(notes), an_openai_agent(notes)
+    killed = Killed(doomed)
+    async with a_client(redis_url) as client, working(client, doomed):
+        await killed.came.wait()
+    async with working(approvals, heir):
+        await next_question(store, after=[asked.interrupt_id])
+
+    assert sorted(notes.calls) == ["delete_file report.txt", "send_email cy"]
+    heard = {i["call_id"]: i["output"] for i in heir.agent.model.calls[0].input if "output" in i}
+    assert heard["call_1"].startswith("[A person changed the arguments of this call before it ran.")
+    assert heard["call_1"].endswith("sent to cy")
+    assert heard["call_2"] == "deleted report.txt"
+
+
+async def test_approval_for_the_rest_of_a_run_holds_after_a_death(redis_url, approvals, store, notes):
+    """The call that was decided does not run again, and the later one is not asked about."""
+    asked = await an_openai_agent(notes, allow_always=["send_email"]).start("go", approvals=approvals)
+    await decide(store, asked.interrupt_id, ApproveDecision(always=True))
+    doomed, heir = (an_openai_agent(notes, allow_always=["send_email"]) for _ in range(2))
+    killed = Killed(doomed)
+    async with a_client(redis_url) as client, working(client, doomed):
+        await killed.came.wait()
+    async with working(approvals, heir):
+        over = await is_over(notes, store)
+
+    assert over.result == "done"
+    assert await ids(store) == [asked.interrupt_id]
+    # What nobody was asked about is not noted.
+    assert sorted(notes.calls) == [*RAN, "send_email bo"]
+
+
+async def test_hooks_of_an_agents_owner_are_called_too(approvals, store, notes):
+    """Those about tools, and the others."""
+    heard = []
+
+    class Own(RunHooks):
+        async def on_agent_start(self, context, agent):
+            heard.append(f"start {agent.name}")
+
+        async def on_tool_end(self, context, agent, tool, result):
+            heard.append(f"{tool.name}: {result}")
+
+    agent = an_openai_agent(notes, options={"hooks": Own()})
+    asked = await agent.start("go", approvals=approvals)
+    await decide(store, asked.interrupt_id, RejectDecision())
+    heard.clear()
+    async with working(approvals, agent):
+        await next_question(store, after=[asked.interrupt_id])
+
+    assert "delete_file: deleted report.txt" in heard
+    assert "start office" in heard
+
+
+async def test_cut_off_shell_command_is_left_to_an_operator(redis_url, approvals, store, caplog):
+    """What a shell did is not noted anywhere, so it does not run twice by itself: somebody looks, and lets it run again."""
+    ran = []
+    agent = a_shell_agent(ran)
+    asked = await agent.start("go", approvals=approvals)
+    await decide(store, asked.interrupt_id)
+    doomed = a_shell_agent(ran)
+    killed = Killed(doomed)
+    async with a_client(redis_url) as client, working(client, doomed):
+        await killed.came.wait()
+    async with working(approvals, agent):
+        await eventually(lambda: told(caplog, "a worker died while shell may have run"))
+        assert len(ran) == 1
+        assert "--again" in (await listed(redis_url))[0][3]
+        assert await allow_again(redis_url, "assent", asked.interrupt_id)
+        await eventually(lambda: resumed(store, asked.interrupt_id))
+
+    assert len(ran) == 2
+    assert not await allow_again(redis_url, "assent", "billing.unknown")
+
+
+def a_shell_agent(ran):
+    async def execute(request):
+        ran.append(request.data.action.commands)
+        return "done"
+
+    call = ResponseFunctionShellToolCall(
+        id="s1",
+        call_id="call_1",
+        type="shell_call",
+        status="completed",
+        action=Action(commands=["rm report.txt"]),
+    )
+
+    def answer(asked):
+        items = asked.input if isinstance(asked.input, list) else []
+        return [assistant_message("done")] if any("output" in item for item in items) else [call]
+
+    model = ScriptedModel([ModelStep.respond(answer) for _ in range(5)])
+    return ResumableAgent(
+        "cleaner",
+        Agent(name="cleaner", model=model, tools=[ShellTool(executor=execute, needs_approval=True)]),
+        version="1",
+    )
+
+
+def test_empty_registry_is_refused(notes):
+    """A worker that could take nothing would be running for nothing."""
+    with pytest.raises(InvalidRequestError, match="the registry is empty"):
+        ResumeWorker(a_client("redis://localhost"), [])

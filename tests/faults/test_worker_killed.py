@@ -1,0 +1,282 @@
+"""A worker dies between any two of its steps: another goes on, the run is resumed once, and each tool runs once."""
+
+import asyncio
+import itertools
+import random
+from collections import Counter
+from functools import partial
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from agent_adapter.errors import ServerUnreachableError
+from tests.support.faults import Process, rounds
+from tests.support.workers import (
+    GO,
+    RAN,
+    Notes,
+    a_client,
+    a_graph,
+    an_openai_agent,
+    decide,
+    eventually,
+    ids,
+    owed,
+    resumed,
+    thread,
+    working,
+)
+
+
+class Death:
+    """The end of one process: whoever reaches it does nothing any more, and cleans nothing up either."""
+
+    def __init__(self, approvals):
+        self.came = asyncio.Event()
+        self._scripts = approvals._records._scripts
+        for part in (approvals._records, approvals.runs, approvals._replies):
+            part._scripts = self
+
+    async def __call__(self, *given):
+        if self.came.is_set():
+            raise ServerUnreachableError("the dead write nothing")
+        return await self._scripts(*given)
+
+    @property
+    def address(self):
+        return self._scripts.address
+
+    async def die(self, *_args, **_kwargs):
+        self.came.set()
+        await asyncio.Event().wait()
+
+    def after(self, step):
+        async def last_step(*args, **kwargs):
+            await step(*args, **kwargs)
+            await self.die()
+
+        return last_step
+
+
+def after_claim(agent, approvals, death):
+    agent.go_on = death.die
+
+
+def before_the_graph(agent, approvals, death):
+    agent.graph.ainvoke = death.die
+
+
+def after_the_graph(agent, approvals, death):
+    agent.graph.ainvoke = death.after(agent.graph.ainvoke)
+
+
+def in_the_middle_of_the_graph(agent, approvals, death):
+    invoke = agent.graph.ainvoke
+
+    async def cut_off(*args, **kwargs):
+        await invoke(*args, **{**kwargs, "interrupt_before": ["model"]})
+        await death.die()
+
+    agent.graph.ainvoke = cut_off
+
+
+def before_asking(agent, approvals, death):
+    agent._ask = death.die
+
+
+def after_asking(agent, approvals, death):
+    agent._ask = death.after(agent._ask)
+
+
+def before_the_agent(agent, approvals, death):
+    agent._run = death.die
+
+
+def after_the_agent(agent, approvals, death):
+    agent._run = death.after(agent._run)
+
+
+def after_finish(agent, approvals, death):
+    approvals._claims._finish = death.after(approvals._claims._finish)
+
+
+def before_giving_back(agent, approvals, death):
+    # Somebody else holds the claim, so the run that was taken is given back.
+    approvals.runs.give_back = death.die
+
+
+GRAPH = [after_claim, before_the_graph, in_the_middle_of_the_graph, after_the_graph, before_asking, after_asking,
+         after_finish, before_giving_back]  # fmt: skip
+AGENT = [
+    after_claim,
+    before_the_agent,
+    after_the_agent,
+    before_asking,
+    after_asking,
+    after_finish,
+    before_giving_back,
+]
+CASES = [*(("graph", boundary) for boundary in GRAPH), *(("openai", boundary) for boundary in AGENT)]
+
+
+@pytest.fixture
+async def make(redis_url):
+    """The same agent for each process: its threads are in a database that all of them share."""
+    saver = InMemorySaver()
+
+    def make(kind, notes):
+        return a_graph(notes, saver) if kind == "graph" else an_openai_agent(notes)
+
+    return make
+
+
+@pytest.mark.parametrize(("kind", "boundary"), CASES, ids=[f"{kind}-{b.__name__}" for kind, b in CASES])
+@pytest.mark.timeout(600)
+async def test_worker_that_dies_leaves_a_run_that_is_resumed_once(redis_url, store, make, kind, boundary):
+    """Wherever it dies, the next worker brings the run to its end: the same tools, each once, and nothing stays owed."""
+    async with a_client(redis_url) as approvals:
+        for number in range(rounds(1, 50)):
+            async with asyncio.timeout(20):
+                notes = Notes()
+                first = await ask(make(kind, notes), approvals, kind, f"{boundary.__name__}-{number}")
+                await decide(store, first)
+                await die_at(boundary, make(kind, notes), redis_url, store, first)
+                async with working(approvals, make(kind, notes)):
+                    second = await eventually(partial(following, store, first))
+                    await decide(store, second)
+                    await eventually(lambda: nothing_owed(store))
+
+                assert sorted(notes.calls) == RAN
+                assert notes.over[-1].status == "finished"
+                assert await resumed(store, first)
+                assert await resumed(store, second)
+                assert await following(store, first, second) is None
+
+
+@pytest.mark.parametrize("kind", ["graph", "openai"])
+@pytest.mark.timeout(600)
+async def test_tool_that_was_cut_off_runs_again_under_its_key(redis_url, store, make, kind):
+    """Nobody can tell whether it had its effect. What had ended beside it does not run again."""
+    async with a_client(redis_url) as approvals:
+        for number in range(rounds(1, 50)):
+            async with asyncio.timeout(20):
+                notes = Notes()
+                first = await ask(make(kind, notes), approvals, kind, f"inside-{number}")
+                await decide(store, first)
+                await die_at(inside_a_tool(notes), make(kind, notes), redis_url, store, first)
+                async with working(approvals, make(kind, notes)):
+                    await eventually(partial(following, store, first))
+
+                assert Counter(notes.keys) == {
+                    ("send_email al", f"{first}:0"): 1,
+                    ("delete_file report.txt", f"{first}:1"): 2,
+                }
+
+
+def inside_a_tool(notes):
+    def boundary(agent, approvals, death):
+        async def inside():
+            if not death.came.is_set():
+                # Let the other tool end.
+                await asyncio.sleep(0.1)
+                notes.inside = Notes().inside
+                await death.die()
+
+        notes.inside = inside
+
+    return boundary
+
+
+async def ask(agent, approvals, kind, name):
+    given = {"config": thread(name)} if kind == "graph" else {}
+    asked = await agent.start(GO if kind == "graph" else "go", approvals=approvals, **given)
+    return asked.interrupt_id
+
+
+async def die_at(boundary, agent, redis_url, store, interrupt_id):
+    async with a_client(redis_url) as doomed:
+        death = Death(doomed)
+        boundary(agent, doomed, death)
+        if boundary is before_giving_back:
+            await doomed._records.claim(interrupt_id, "somebody else", 100)
+        async with working(doomed, agent):
+            await death.came.wait()
+
+
+async def following(store, *known):
+    """Give the question of the same run that is none of these."""
+    run = (await store.load(known[0])).interrupt.run
+    states = [await store.load(id) for id in await ids(store)]
+    return next((s.id for s in states if s.interrupt.run == run and s.id not in known), None)
+
+
+async def nothing_owed(store):
+    return await owed(store) == 0
+
+
+@pytest.mark.parametrize("kind", ["graph", "openai"])
+@pytest.mark.timeout(600)
+async def test_workers_that_are_killed_lose_nothing(redis_url, store, tmp_path, kind, worker_process):
+    """Real processes, killed at any moment: what was cut off inside a tool runs again under the same key, nothing else does."""
+    async with (
+        AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver,
+        a_client(redis_url) as approvals,
+    ):
+        for number in range(rounds(1, 25)):
+            async with asyncio.timeout(60):
+                agent = a_graph(Notes(), saver) if kind == "graph" else an_openai_agent(Notes())
+                first = await ask(agent, approvals, kind, f"thread-{number}")
+                await decide(store, first)
+                worker_process.start()
+                await asyncio.sleep(random.uniform(1.5, 4.0))
+                worker_process.kill()
+                worker_process.start()
+                second = await eventually(partial(following, store, first), within=30)
+                await decide(store, second)
+                await eventually(lambda: nothing_owed(store), within=30)
+                worker_process.kill()
+
+                keys = Counter(
+                    line.rpartition(" ")[2] for line in worker_process.notes() if "over" not in line
+                )
+                assert {f"{first}:0", f"{first}:1", f"{second}:0"} == set(keys)
+                assert all(count <= 2 for count in keys.values())
+
+
+class WorkerProcess:
+    """`python -m agent_adapter.worker`, as an operator runs it."""
+
+    def __init__(self, folder, redis_url):
+        self._folder, self._numbers, self._running = folder, itertools.count(), None
+        self._environment = {
+            "REDIS_URL": redis_url,
+            "ASSENT_AGENT": "billing",
+            "AGENT_THREADS": str(folder / "threads.db"),
+            "AGENT_NOTES": str(folder / "notes"),
+            "AGENT_SLOWNESS": "0.1",
+        }
+
+    def start(self):
+        log = self._folder / f"worker-{next(self._numbers)}.log"
+        registry = "tests.support.faults_worker:registry"
+        self._running = Process("agent_adapter.worker", self._environment, log, registry, "--lease", "1")
+
+    def kill(self):
+        if self._running:
+            self._running.kill()
+            self._running = None
+
+    def notes(self):
+        """What the tools and the owners of runs have noted since the last time."""
+        path = self._folder / "notes"
+        lines = path.read_text().splitlines()
+        path.unlink()
+        return lines
+
+
+@pytest.fixture
+def worker_process(tmp_path, redis_url):
+    process = WorkerProcess(tmp_path, redis_url)
+    yield process
+    process.kill()

@@ -1,0 +1,180 @@
+"""Runs that outlive their process: an agent in LangGraph and one of the OpenAI Agents SDK, people who decide, and workers."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+from agents import Agent, function_tool, set_tracing_disabled
+from agents.testing import ModelStep, assistant_message, function_call
+from agents.testing import ScriptedModel as ScriptedAnswers
+from agents.tool_context import ToolContext
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+
+from agent_adapter import ApprovalClient, approval_key
+from agent_adapter.connection import end_task
+from agent_adapter.contract.hitl import ApproveDecision, Decision
+from agent_adapter.contract.record import dump_recorded
+from agent_adapter.integrations.openai_agents import editable
+from agent_adapter.resumables import Over
+from agent_adapter.resumables.langgraph import ResumableGraph
+from agent_adapter.resumables.openai_agents import ResumableAgent
+from agent_adapter.worker import ResumeWorker
+from bot.state import Admission, Place
+from bot.store import ApprovalStore
+from tests.support.scripted_model import ScriptedModel, says
+
+# The SDK would send what it traces to its maker.
+set_tracing_disabled(True)
+
+SHORT = timedelta(milliseconds=300)
+TURNS = (
+    says(("send_email", {"to": "al"}), ("delete_file", {"path": "report.txt"})),
+    says(("send_email", {"to": "bo"}), first_call=3),
+    says(text="done"),
+)
+GO = {"messages": [("user", "go")]}
+RAN = ["delete_file report.txt", "send_email al", "send_email bo"]
+"""What runs, in alphabetical order, when everything is approved."""
+
+
+def thread(id: str) -> dict[str, Any]:
+    return {"configurable": {"thread_id": id}}
+
+
+class Notes:
+    """What tools did, under which keys, and what the owners of runs were told."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.keys: list[tuple[str, str | None]] = []
+        self.over: list[Over] = []
+
+    def ran(self, call: str, key: str | None) -> None:
+        self.calls.append(call)
+        self.keys.append((call, key))
+
+    async def inside(self) -> None:
+        """Stand still inside a tool, after its effect, where a test wants it to."""
+
+    async def tell(self, over: Over) -> None:
+        self.over.append(over)
+
+
+def a_graph(
+    notes: Notes, saver: Any, *, version: str = "1", mode: str = "batched", **given: Any
+) -> ResumableGraph:
+    """An agent in LangGraph that sends two emails and deletes a file between, all of it gated."""
+
+    def send_email(to: str) -> str:
+        """Send an email."""
+        notes.ran(f"send_email {to}", approval_key())
+        return "sent"
+
+    async def delete_file(path: str) -> str:
+        """Delete a file."""
+        notes.ran(f"delete_file {path}", approval_key())
+        await notes.inside()
+        return "deleted"
+
+    review = HumanInTheLoopMiddleware({"send_email": True, "delete_file": True}, interrupt_mode=mode)
+    graph = create_agent(
+        ScriptedModel(turns=TURNS), [send_email, delete_file], middleware=[review], checkpointer=saver
+    )
+    return ResumableGraph("office", graph, version=version, over=notes.tell, **given)
+
+
+def an_openai_agent(notes: Notes, *, version: str = "1", **given: Any) -> ResumableAgent:
+    """The same agent with the OpenAI Agents SDK. Its model tells its turn by what it has seen."""
+
+    @editable
+    @function_tool(needs_approval=True)
+    def send_email(context: ToolContext[Any], to: str) -> str:
+        """Send an email."""
+        notes.ran(f"send_email {to}", approval_key(context))
+        return f"sent to {to}"
+
+    @function_tool(needs_approval=True)
+    async def delete_file(context: ToolContext[Any], path: str) -> str:
+        """Delete a file."""
+        notes.ran(f"delete_file {path}", approval_key(context))
+        await notes.inside()
+        return f"deleted {path}"
+
+    turns = [
+        [
+            function_call("send_email", {"to": "al"}, call_id="call_1"),
+            function_call("delete_file", {"path": "report.txt"}, call_id="call_2"),
+        ],
+        [function_call("send_email", {"to": "bo"}, call_id="call_3")],
+        [assistant_message("done")],
+    ]
+
+    def answer(call: Any) -> list[Any]:
+        """Choose the turn by what the model is told, so that asking again says the same."""
+        items = call.input if isinstance(call.input, list) else []
+        answered = {item["call_id"] for item in items if item.get("type") == "function_call_output"}
+        return turns[len(answered & {"call_1", "call_3"})]
+
+    model = ScriptedAnswers([ModelStep.respond(answer) for _ in range(10)])
+    agent = Agent(name="office", model=model, tools=[send_email, delete_file])
+    return ResumableAgent("office", agent, version=version, over=notes.tell, **given)
+
+
+def a_client(redis_url: str, *, agent: str = "billing") -> ApprovalClient:
+    """A client whose leases are short."""
+    return ApprovalClient.from_url(
+        redis_url, agent=agent, grace=SHORT, claim_lease=SHORT, reconcile_every=timedelta(seconds=1)
+    )
+
+
+async def decide(store: ApprovalStore, interrupt_id: str, *decisions: Decision) -> None:
+    """Decide each action in turn, those that are left with an approval, as the bot would."""
+    state = await store.load(interrupt_id)
+    assert state
+    places = (Place(channel="C1", actions=tuple(range(len(state.recorded)))),)
+    await store.admit(state, Admission(policy_version="t", approvers=("U1",), places=places))
+    for action in state.actions:
+        decision = decisions[action.index] if action.index < len(decisions) else ApproveDecision()
+        text = dump_recorded(decision, fingerprint=action.fingerprint, decided_by="U1")
+        token = f"{interrupt_id}{action.index}"
+        await store.record_decision(interrupt_id, {action.index: text}, token=token, person="U1", deadline=5)
+
+
+@asynccontextmanager
+async def working(approvals: ApprovalClient, *registry: Any, **given: Any) -> AsyncIterator[ResumeWorker]:
+    """Let a worker work while the body runs."""
+    settings = {"sweep": timedelta(milliseconds=20), "lease": SHORT, **given}
+    worker = ResumeWorker(approvals, registry, **settings)
+    task = asyncio.create_task(worker.run())
+    try:
+        yield worker
+    finally:
+        await end_task(task)
+
+
+async def ids(store: ApprovalStore, kind: str = "req") -> list[str]:
+    """Give the ids of every record, oldest first."""
+    prefix = store.keys.lane(0).prefix + f"{kind}:"
+    found = [key.removeprefix(prefix) async for key in store._redis.scan_iter(f"{prefix}*")]
+    created = {id: int(await store._redis.hget(prefix + id, "created")) for id in found}
+    return sorted(found, key=created.__getitem__)
+
+
+async def owed(store: ApprovalStore) -> int:
+    return int(await store._redis.zcard(store.keys.lane(0).unresumed))
+
+
+async def resumed(store: ApprovalStore, interrupt_id: str) -> bool:
+    state = await store.load(interrupt_id)
+    return bool(state and state.resumed_at)
+
+
+async def eventually(probe: Callable[[], Awaitable[Any]], *, within: float = 10.0) -> Any:
+    """Look until something is found, and give it."""
+    async with asyncio.timeout(within):
+        while not (found := await probe()):
+            await asyncio.sleep(0.01)
+        return found
