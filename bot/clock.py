@@ -105,14 +105,13 @@ def _remark(state: ApprovalState, number: int, step: Step) -> Remark | None:
 
 
 def who_is_left(state: ApprovalState, actions: tuple[int, ...]) -> tuple[str, ...]:
-    """Give the approvers who can still decide something of this: a person for whom the agent acts often cannot."""
+    """Give the approvers who can still decide something of this: not who has voted, and seldom who it is done for."""
     assert state.admission is not None
     requester = state.interrupt.context.requested_by
-    return tuple(
-        dict.fromkeys(
-            approver
-            for terms in (state.admission.terms(index) for index in actions)
-            for approver in terms.approvers
-            if approver != "channel" and (approver != requester or terms.requester_may_decide)
-        )
-    )
+    found = []
+    for index in actions:
+        terms = state.admission.terms(index)
+        done = {"channel", *(vote.user for vote in state.votes.get(index, ()))}
+        done |= set() if terms.requester_may_decide else {requester or ""}
+        found += [approver for approver in terms.approvers if approver not in done]
+    return tuple(dict.fromkeys(found))

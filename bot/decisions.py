@@ -16,9 +16,9 @@ from bot.people import Directory, Person
 from bot.policy import Verdict, may_decide
 from bot.rendering.message import bulk_actions, numbers
 from bot.rendering.modals import page_count
-from bot.rendering.notices import told
+from bot.rendering.notices import counted, told
 from bot.rendering.rows import needs_reading, place_of
-from bot.state import Action, ApprovalState, Place, Terms
+from bot.state import Action, ApprovalState, Place, Terms, position_of
 from bot.store import ApprovalStore, Outcome
 
 logger = logging.getLogger(__name__)
@@ -78,8 +78,16 @@ class Decisions:
             decision=decision,
         )
 
-    async def decide(self, state: ApprovalState, user: str, decisions: Mapping[int, Decision]) -> Answer:
+    async def decide(
+        self, state: ApprovalState, user: str, decisions: Mapping[int, Decision], *, code: str = ""
+    ) -> Answer:
         """Record one person's decision on some actions of a record: on those about which they may decide.
+
+        Args:
+            state: The record.
+            user: Who decides.
+            decisions: By the index of an action.
+            code: What they typed of the code that approves an action of high risk.
 
         Raises:
             PersonUnknownError: when Slack does not say who they are.
@@ -94,7 +102,7 @@ class Decisions:
             if len(refused) == len(decisions):
                 return Answer(False, reasons)
             decisions = {index: decision for index, decision in decisions.items() if index not in refused}
-        if sentence := first_objection(state, user, decisions):
+        if sentence := first_objection(state, user, decisions, code=code):
             return Answer(False, sentence)
         outcomes = await self.store.record_decision(
             state.id,
@@ -108,6 +116,7 @@ class Decisions:
                 for index, decision in decisions.items()
             },
             token=token_of(user, state.id, decisions),
+            positions={index: position_of(decision) for index, decision in decisions.items()},
             person=user,
             deadline=WRITE_WITHIN,
         )
@@ -123,10 +132,11 @@ class Decisions:
             },
         )
         lost = [index for index, outcome in outcomes.items() if outcome in {Outcome.TAKEN, Outcome.CLOSED}]
-        if not lost:
+        if not lost and not any(state.actions[index].care.needs_votes for index in outcomes):
             return Answer(True, _left_out(refused))
         newest = await self.store.load(state.id) or state
-        return Answer(len(lost) < len(outcomes), f"{told(newest, lost)} {_left_out(refused)}".strip())
+        said = [told(newest, lost), _votes_told(newest, user, outcomes), _left_out(refused)]
+        return Answer(len(lost) < len(outcomes), " ".join(filter(None, said)))
 
     async def decide_all(
         self, state: ApprovalState, user: str, verb: str, place: int, *, message: str | None = None
@@ -151,6 +161,19 @@ class Decisions:
         return Answer(False, f"Nothing here is open that you could {decision.type}.")
 
 
+def _votes_told(state: ApprovalState, user: str, outcomes: Mapping[int, Outcome]) -> str:
+    """Say what is missing for decisions that take more people; those that are final by now say so on the card."""
+    voted = {
+        index: outcome
+        for index, outcome in outcomes.items()
+        if outcome in {Outcome.COUNTED, Outcome.REPEAT}
+        and state.is_open_at(index)
+        and any(vote.user == user for vote in state.actions[index].votes)
+    }
+    new, old = ([i for i, found in voted.items() if found is o] for o in (Outcome.COUNTED, Outcome.REPEAT))
+    return " ".join(filter(None, (counted(state, new, user), counted(state, old, user, again=True))))
+
+
 def _left_out(refused: Mapping[int, str]) -> str:
     """Say which of several actions a person may not decide, and why."""
     by_sentence: dict[str, list[int]] = {}
@@ -173,7 +196,9 @@ def channel_of(state: ApprovalState, index: int) -> str:
     return place.channel if place else ""
 
 
-def first_objection(state: ApprovalState, user: str, decisions: Mapping[int, Decision]) -> str:
+def first_objection(
+    state: ApprovalState, user: str, decisions: Mapping[int, Decision], *, code: str = ""
+) -> str:
     """Say why one of these decisions cannot be recorded now; empty when all can be."""
     for index, decision in decisions.items():
         action = state.actions[index]
@@ -183,14 +208,18 @@ def first_objection(state: ApprovalState, user: str, decisions: Mapping[int, Dec
             return f"The agent does not accept {decision.type} for action {action.number}."
         if getattr(decision, "always", False) and not action.config.allow_always:
             return f"The agent asks about this one call of action {action.number} only, not about later ones."
-        if decision.type in {"approve", "edit"} and not was_read(state, index, user):
-            return f"Action {action.number} is longer than its card: read all of it first, then decide at its end."
+        if decision.type not in {"approve", "edit"}:
+            continue
+        if not was_read(state, index, user):
+            return f"Action {action.number} is not all on its card: read all of it first, then decide at its end."
+        if action.has_code and code != action.code:
+            return f"The risk of action {action.number} is high: press Approve…, and type the code from its card."
     return ""
 
 
 def was_read(state: ApprovalState, index: int, user: str) -> bool:
     """Whether this person could read all of an action: on the card, or to the end of its pages."""
-    unread = needs_reading(state.actions[index].request)
+    unread = needs_reading(state.actions[index])
     return not unread or state.pages_read(index, user) >= page_count(state, index)
 
 
@@ -211,4 +240,6 @@ def token_of(user: str, interrupt_id: str, decisions: Mapping[int, Decision]) ->
 
 def _same(action: Action, user: str, decision: Decision) -> bool:
     recorded = action.recorded
-    return bool(recorded and recorded.decided_by == user and recorded.decision == decision)
+    if recorded is None or recorded.decision != decision:
+        return False
+    return user in (recorded.agreed_by or (recorded.decided_by,))

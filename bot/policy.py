@@ -12,7 +12,7 @@ from agent_adapter.contract.hitl import KNOWN_DECISIONS, ActionRequest
 from agent_adapter.contract.interrupt import Interrupt, Route
 from bot.people import Person
 from bot.schedule import Escalation, Extension, QuietHours, Step
-from bot.state import Admission, Place, Terms
+from bot.state import Admission, Care, Place, Terms
 
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 
@@ -89,8 +89,15 @@ class Rule:
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""
     time_limit: timedelta | None = None
-    on_timeout: Literal["reject", "raise", "extend"] | None = None
+    on_timeout: Literal["reject", "raise", "approve", "extend"] | None = None
     """What an open action becomes then; as the agent says when `None`. `extend`: after as much time again, rejected."""
+    quorum: int = 1
+    """How many people have to agree."""
+    reject_quorum: int = 1
+    risk: Literal["low", "normal", "high"] = "normal"
+    mask: tuple[str, ...] = ()
+    """Names of arguments that nobody is shown."""
+    modal_only: tuple[str, ...] = ()
     reminders: tuple[timedelta, ...] = ()
     """After publication."""
     escalation: Escalation | None = None
@@ -101,6 +108,11 @@ class Rule:
     """How long somebody may say that they are looking at it."""
     line: int = 0
     """Where it stands in the policy file."""
+
+    @property
+    def approves_silently(self) -> bool:
+        """Whether the deadline approves: only where little is at stake, and one person could have stopped it."""
+        return self.on_timeout == "approve" and self.risk == "low" and self.quorum == self.reject_quorum == 1
 
     @property
     def time(self) -> timedelta | None:
@@ -141,6 +153,7 @@ class PlanParts(Protocol):
         actions: Sequence[int] | None = None,
         *,
         mixed: bool = False,
+        cares: Sequence[Care] = (),
         timed: bool = False,
     ) -> tuple[tuple[int, ...], ...]: ...
 
@@ -182,12 +195,12 @@ class Policy:
 
     def admit(self, interrupt: Interrupt, plan_parts: PlanParts) -> Admission | Refusal:
         """Say where an interrupt is asked, who may answer and until when, or why it cannot be asked."""
-        if refusal := _fault(interrupt):
-            return refusal
         met = [
             (action, self.rule_for(interrupt.agent, action.name, action.args))
             for action in interrupt.request.action_requests
         ]
+        if refusal := _fault(interrupt, [rule for _, rule in met]):
+            return refusal
         asked: dict[tuple[str, str | None], list[int]] = {}
         terms = []
         for index, (action, rule) in enumerate(met):
@@ -206,7 +219,7 @@ class Policy:
             policy_version=self.version,
             on_timeout=_on_timeout(interrupt, rules),
             time_limit=min((rule.time for rule in rules if rule.time), default=None),
-            places=tuple(_places(asked, rules, steps, interrupt, plan_parts)),
+            places=tuple(_places(asked, rules, terms, steps, interrupt, plan_parts)),
             steps=steps,
             extension=_extension(rules),
         )
@@ -218,19 +231,28 @@ class Policy:
             decisions=rule.decisions,
             # Later calls of the same tool would go ahead with arguments that another rule is about.
             allow_always=not self.decides_by_arguments(agent, action.name, rule),
+            quorum=rule.quorum,
+            reject_quorum=rule.reject_quorum,
+            risk=rule.risk,
+            by_silence=rule.approves_silently,
+            mask=rule.mask,
+            modal_only=rule.modal_only,
         )
 
 
 _NO_CHANNEL = "the agent named no channel and neither does the policy: set ASSENT_CHANNEL, or a channel in the policy file"
 
 
-def _fault(interrupt: Interrupt) -> Refusal | None:
+def _fault(interrupt: Interrupt, rules: Sequence[Rule]) -> Refusal | None:
     requester = interrupt.context.requested_by
     if requester and not _PERSON.fullmatch(requester):
         reason = f"context.requested_by is {requester!r}, which is no Slack user id: nobody could be kept from approving their own request"
         return Refusal("requested_by", reason)
-    if interrupt.on_expiry == "approve":
-        return Refusal("policy", "on_expiry=approve is allowed by no rule: nothing is approved by silence")
+    if interrupt.on_expiry == "approve" and not all(rule.approves_silently for rule in rules):
+        reason = (
+            "on_expiry=approve is not what the rules say: they approve nothing by silence, or not all of it"
+        )
+        return Refusal("policy", reason)
     return None
 
 
@@ -247,7 +269,10 @@ def _nothing_left(interrupt: Interrupt, index: int, rule: Rule) -> Refusal | Non
 
 
 def _on_timeout(interrupt: Interrupt, rules: Sequence[Rule]) -> Literal["reject", "raise"] | None:
-    """Give what the rules say about all actions together: one `raise` resumes nothing, so it goes before."""
+    """Give what the rules say about all actions together: one `raise` resumes nothing, so it goes before.
+
+    What is approved by silence is said by the terms of each action; what cannot be is rejected.
+    """
     if not any(rule.on_timeout for rule in rules):
         return None
     wanted = {rule.on_timeout or interrupt.on_expiry for rule in rules}
@@ -257,6 +282,7 @@ def _on_timeout(interrupt: Interrupt, rules: Sequence[Rule]) -> Literal["reject"
 def _places(
     asked: dict[tuple[str, str | None], list[int]],
     rules: Sequence[Rule],
+    terms: Sequence[Terms],
     steps: Sequence[Step],
     interrupt: Interrupt,
     plan_parts: PlanParts,
@@ -277,7 +303,11 @@ def _places(
             thread_ts=thread_ts,
             actions=tuple(indices),
             parts=plan_parts(
-                interrupt, indices, mixed=mixed, timed=any(rules[index].is_timed for index in indices)
+                interrupt,
+                indices,
+                mixed=mixed,
+                cares=terms,
+                timed=any(rules[index].is_timed for index in indices),
             ),
             opened_by=opened_by,
             claim=min((claim for index in indices if (claim := rules[index].claim)), default=None),

@@ -113,12 +113,24 @@ def _consequences(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator
     yield "time limit", _duration(rule.time_limit) if rule.time_limit else "as the agent says"
     yield "on timeout", _ON_TIMEOUT.get(rule.on_timeout or "", rule.on_timeout or "as the agent says")
     yield from _meanwhile(rule)
-    once = policy.decides_by_arguments(agent, tool, rule)
-    yield (
-        "for the whole run",
-        "not offered: other arguments may meet another rule" if once else "if the agent offers it",
-    )
+    yield "risk", rule.risk
+    yield "people who have to agree", f"{rule.quorum}, to reject {rule.reject_quorum}"
+    if rule.mask:
+        yield "masked", ", ".join(rule.mask)
+    if rule.modal_only:
+        yield "in a modal only", ", ".join(rule.modal_only)
+    yield "for the whole run", _for_the_run(policy, rule, agent, tool)
     yield "policy version", policy.version
+
+
+def _for_the_run(policy: Policy, rule: Rule, agent: str, tool: str) -> str:
+    if rule.risk == "high":
+        return "not offered: the risk is high"
+    if max(rule.quorum, rule.reject_quorum) > 1:
+        return "not offered: it takes several people"
+    if policy.decides_by_arguments(agent, tool, rule):
+        return "not offered: other arguments may meet another rule"
+    return "if the agent offers it"
 
 
 _ON_TIMEOUT = {"extend": "as much time again after a reminder, then reject"}

@@ -20,6 +20,8 @@ _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,20}")
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,20}|channel")
 _AGENT_GLOB = re.compile(r"[a-z0-9*?-]+")
+_RISKS = ("low", "normal", "high")
+_MOST_PEOPLE = 20
 
 
 class PolicyFileError(SettingsError):
@@ -77,6 +79,11 @@ class _Reader:
             "decisions": self._decisions,
             "time_limit": partial(read_duration, self.document),
             "on_timeout": self._on_timeout,
+            "quorum": self._people,
+            "reject_quorum": self._people,
+            "risk": self._risk,
+            "mask": self._names,
+            "modal_only": self._names,
             "reminders": partial(read_reminders, self.document),
             "escalation": self._escalation,
             "quiet_hours": partial(read_quiet_hours, self.document),
@@ -139,9 +146,37 @@ class _Reader:
             self._problem(
                 rule.line, f"{rule.name!r} asks in a direct message, which has no members: name the approvers"
             )
+        self._check_quorum(rule)
+        if rule.on_timeout == "approve" and rule.risk != "low":
+            self._problem(
+                rule.line,
+                f"{rule.name!r} approves by silence, which only risk: low allows: write reject or raise",
+            )
+        elif rule.on_timeout == "approve" and not rule.approves_silently:
+            self._problem(
+                rule.line,
+                f"{rule.name!r} approves by silence what takes several people: write reject or raise",
+            )
+        if twice := sorted({*rule.mask} & {*rule.modal_only}):
+            self._problem(
+                rule.line,
+                f"{rule.name!r} masks {', '.join(twice)} and shows it in a modal, too: keep it in one of the lists",
+            )
 
         for sentence in time_problems(rule, default):
             self._problem(rule.line, f"{rule.name!r} {sentence}")
+
+    def _check_quorum(self, rule: Rule) -> None:
+        people = len(rule.approvers)
+        if not all(_PERSON.fullmatch(approver) for approver in rule.approvers):
+            # How many are in a group or a channel is known only when they are asked.
+            return
+        for name, needed in (("quorum", rule.quorum), ("reject_quorum", rule.reject_quorum)):
+            if people and needed > people:
+                self._problem(
+                    rule.line,
+                    f"{rule.name!r} has {name} {needed}, and only {people} may decide: name more, or lower it",
+                )
 
     def _problem(self, line: int, sentence: str) -> None:
         self.document.problems.append(Problem(line, sentence))
@@ -239,13 +274,39 @@ class _Reader:
 
     def _on_timeout(self, node: Node) -> str | None:
         text = self._text(node, "on_timeout")
-        if text == "approve":
-            self.document.wrong(node, "nothing is approved by silence: write reject or raise")
-        elif text is not None and text not in {"reject", "raise", "extend"}:
-            self.document.wrong(node, f"{text!r} is neither reject nor raise nor extend")
-        else:
-            return text
-        return None
+        if text is not None and text not in {"reject", "raise", "approve", "extend"}:
+            self.document.wrong(
+                node, f"{text!r} is none of reject, raise, extend, and approve with risk: low"
+            )
+            return None
+        return text
+
+    def _people(self, node: Node) -> int | None:
+        value = self.document.value(node)
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PEOPLE:
+            self.document.wrong(node, f"{value!r} is no number of people: write 1 to {_MOST_PEOPLE}")
+            return None
+        return value
+
+    def _risk(self, node: Node) -> str | None:
+        text = self._text(node, "risk")
+        if text is not None and text not in _RISKS:
+            self.document.wrong(node, f"{text!r} is no risk: {suggestion(text, _RISKS)}")
+            return None
+        return text
+
+    def _names(self, node: Node) -> tuple[str, ...]:
+        named = []
+        for entry, text in self._texts(node, "mask and modal_only take a list of argument names"):
+            if not text or text != text.strip():
+                self.document.wrong(entry, f"{text!r} is no name of an argument: take the spaces off")
+            elif not set(text).isdisjoint("*?."):
+                self.document.wrong(
+                    entry, f"{text!r}: write the name alone: it is meant at any depth, and has no wildcards"
+                )
+            else:
+                named.append(text)
+        return tuple(dict.fromkeys(named))
 
     def _escalation(self, node: Node) -> Escalation | None:
         known = len(self.document.problems)

@@ -4,15 +4,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from agent_adapter.contract.hitl import ActionRequest, ReviewConfig, WireModel
-from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import (
+    ActionRequest,
+    Decision,
+    EditDecision,
+    RespondDecision,
+    ReviewConfig,
+    WireModel,
+)
+from agent_adapter.contract.identity import action_fingerprints, digest
 from agent_adapter.contract.interrupt import Interrupt, OnExpiry
 from agent_adapter.contract.record import Recorded
 from bot.ids import PartId
+from bot.masks import code_of, hide, holds, plain, scrub, secrets_of
 from bot.schedule import Extension, Remark, Step
 
 Stage = Literal["open", "ended", "resumed"]
@@ -35,7 +44,36 @@ class Place(WireModel):
     """How long somebody may say that they are looking at it; nobody when `None`."""
 
 
-class Terms(WireModel):
+class Care(WireModel):
+    """With how much care an action is decided, and what of it is shown."""
+
+    quorum: int = Field(1, ge=1)
+    """How many people have to agree on the same decision."""
+    reject_quorum: int = Field(1, ge=1)
+    """How many have to reject."""
+    risk: Literal["low", "normal", "high"] = "normal"
+    """High: nothing in bulk, nothing for later calls, and whoever approves types a code from the card."""
+    by_silence: bool = False
+    """Whether the deadline approves what nobody decided."""
+    mask: tuple[str, ...] = ()
+    """Names of arguments, at any depth, whose values nobody is shown."""
+    modal_only: tuple[str, ...] = ()
+    """Names of arguments, at any depth, that are shown in a modal only, which has to be read before approving."""
+
+    def needed(self, decision: str) -> int:
+        """Tell how many people a decision takes."""
+        return self.reject_quorum if decision == "reject" else self.quorum
+
+    @property
+    def needs_votes(self) -> bool:
+        """Whether one person is not enough for everything."""
+        return max(self.quorum, self.reject_quorum) > 1
+
+
+ORDINARY = Care()
+
+
+class Terms(Care):
     """On what terms an action is decided."""
 
     approvers: tuple[str, ...] = Field(min_length=1)
@@ -48,11 +86,12 @@ class Terms(WireModel):
 
     def narrow(self, config: ReviewConfig) -> ReviewConfig:
         """Give what is offered of what the agent allows."""
-        if self.decisions is None and (self.allow_always or not config.allow_always):
+        may_hold = self.allow_always and not self.needs_votes and self.risk != "high"
+        if self.decisions is None and (may_hold or not config.allow_always):
             return config
         allowed = config.allowed_decisions
         offered = tuple(d for d in allowed if self.decisions is None or d in self.decisions)
-        allow_always = config.allow_always and self.allow_always
+        allow_always = config.allow_always and may_hold
         return config.model_copy(update={"allowed_decisions": offered, "allow_always": allow_always})
 
 
@@ -110,6 +149,33 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Vote:
+    """What one person said about an action that takes several; their last word."""
+
+    user: str
+    position: str
+    """What it agrees with: see `position_of`."""
+    decision: Decision
+    at: str = ""
+
+    @property
+    def name(self) -> str:
+        """Tell it from every other one, also of this person, without saying anything of its content."""
+        return f"{self.user} {self.at}"
+
+
+def position_of(decision: Decision) -> str:
+    """Name what a decision says, so that equal names agree: edits by the bytes of their arguments, answers by their words."""
+    match decision:
+        case EditDecision(edited_action=edited):
+            return f"edit:{digest('vote', edited.name, encode(edited.args))}"
+        case RespondDecision(message=message):
+            return f"respond:{digest('vote', message)}"
+        case _:
+            return f"{decision.type}:always" if getattr(decision, "always", False) else decision.type
+
+
+@dataclass(frozen=True, slots=True)
 class Action:
     """One action with everything known about it."""
 
@@ -119,6 +185,30 @@ class Action:
     """As it is offered: what the agent allows, narrowed by the policy."""
     fingerprint: str
     recorded: Recorded | None
+    care: Care = ORDINARY
+    secrets: tuple[str, ...] = ()
+    """Texts of masked values, of any action of the batch: nothing that the agent says may show them."""
+    votes: tuple[Vote, ...] = ()
+    """While it is open, oldest first."""
+
+    def shown(self, *, on_card: bool = False) -> Any:
+        """Give the arguments as people may see them."""
+        return hide(self.request.args, self.care.mask, self.care.modal_only if on_card else ())
+
+    @property
+    def description(self) -> str:
+        """What the agent says about it, as people may see it."""
+        return scrub(self.request.description or "", self.secrets)
+
+    def voters(self, position: str) -> tuple[str, ...]:
+        """Name the people who say the same."""
+        return tuple(vote.user for vote in self.votes if vote.position == position)
+
+    @property
+    def proposal(self) -> Vote | None:
+        """What somebody wrote and others can agree with: of edits and answers the one with most people, then the oldest."""
+        written = [vote for vote in self.votes if isinstance(vote.decision, EditDecision | RespondDecision)]
+        return max(written, key=lambda vote: len(self.voters(vote.position)), default=None)
 
     @property
     def number(self) -> int:
@@ -127,6 +217,19 @@ class Action:
 
     def allows(self, decision: str) -> bool:
         return decision in self.config.allowed_decisions
+
+    @property
+    def code(self) -> str:
+        """What is typed to approve it. Nothing of what is masked can be learned from it."""
+        args = self.request.args
+        if not holds(args, self.care.mask):
+            return code_of(self.fingerprint)
+        return code_of(digest("masked", self.request.name, encode(plain(hide(args, self.care.mask)))))
+
+    @property
+    def has_code(self) -> bool:
+        """Whether approving it takes the code on its card."""
+        return self.care.risk == "high"
 
 
 @dataclass(frozen=True)
@@ -160,6 +263,8 @@ class ApprovalState:
     """Messages about which a call to Slack was begun and its end not noted."""
     read: Mapping[tuple[int, str], str] = field(default_factory=dict)
     """(index, user) -> `<fingerprint>:<pages read in order>`."""
+    votes: Mapping[int, tuple[Vote, ...]] = field(default_factory=dict)
+    """By the index of an action that takes several people."""
     reached: Mapping[int, bool] = field(default_factory=dict)
     """Steps whose time has come, and whether they did anything: nobody is reminded of what is decided."""
     remarks: Mapping[int, Remark] = field(default_factory=dict)
@@ -176,6 +281,12 @@ class ApprovalState:
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         request = self.interrupt.request
+        cares = [
+            self.admission.terms(index) if self.admission else ORDINARY for index in range(len(self.recorded))
+        ]
+        secrets = secrets_of(
+            (action.args, care.mask) for action, care in zip(request.action_requests, cares, strict=True)
+        )
         return tuple(
             Action(
                 index,
@@ -183,6 +294,9 @@ class ApprovalState:
                 self.admission.terms(index).narrow(config) if self.admission else config,
                 fingerprint,
                 recorded,
+                cares[index],
+                secrets,
+                self.votes.get(index, ()),
             )
             for index, (action, config, fingerprint, recorded) in enumerate(
                 zip(
@@ -199,6 +313,11 @@ class ApprovalState:
     def on_expiry(self) -> OnExpiry:
         """What an open action becomes at the deadline: the policy's word goes before the agent's."""
         return (self.admission and self.admission.on_timeout) or self.interrupt.on_expiry
+
+    def is_approved_by_silence(self, index: int) -> bool:
+        """Whether the deadline approves this action when nobody decides it."""
+        action = self.actions[index]
+        return action.care.by_silence and action.allows("approve") and self.on_expiry != "raise"
 
     @property
     def places(self) -> Mapping[int, Place]:
@@ -224,10 +343,13 @@ class ApprovalState:
         return None
 
     def _holds(self, place: int, claim: Claim) -> bool:
-        """Whether a claim still stands: it ends with its time, and with its holder's decision."""
-        decided = (self.recorded[index] for index in self.places[place].actions)
+        """Whether a claim still stands: it ends with its time, and with its holder's decision or vote."""
+        since = claim.since.timestamp() * 1000
         is_done = any(
-            found and found.decided_by == claim.user and found.decided_at >= claim.since for found in decided
+            (found and found.decided_by == claim.user and found.decided_at >= claim.since)
+            or any(vote.user == claim.user and int(vote.at) >= since for vote in self.votes.get(index, ()))
+            for index in self.places[place].actions
+            for found in (self.recorded[index],)
         )
         return self.is_open and self.now < claim.until and not is_done
 

@@ -13,17 +13,17 @@ from redis.exceptions import RedisError
 
 from agent_adapter.connection import Scripts, read_hashes, unreachable
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.hitl import WireModel
-from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.hitl import ApproveDecision, WireModel
+from agent_adapter.contract.identity import action_fingerprints, digest
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys, Lane
-from agent_adapter.contract.record import Fields, load_recorded, moment
-from agent_adapter.contract.wire import load_interrupt
+from agent_adapter.contract.record import EXPIRED, Fields, dump_recorded, load_recorded, moment
+from agent_adapter.contract.wire import load_decision, load_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from bot.errors import StoreUnavailableError
 from bot.ids import PartId
 from bot.schedule import Extension, Remark, Step
-from bot.state import Admission, ApprovalState, Claim, Place, Shown, Terms
+from bot.state import Admission, ApprovalState, Care, Claim, Place, Shown, Terms, Vote
 
 WorkSet = Literal["undrawn", "due"]
 
@@ -37,8 +37,10 @@ class Outcome(StrEnum):
     """What became of one action's decision."""
 
     RECORDED = "recorded"
+    COUNTED = "counted"
+    """It takes more people to agree."""
     REPEAT = "repeat"
-    """Recorded already, by this very click."""
+    """Recorded or counted already, by this very click."""
     TAKEN = "taken"
     """Somebody else decided first."""
     CLOSED = "closed"
@@ -123,16 +125,36 @@ class ApprovalStore:
         )
 
     async def record_decision(
-        self, interrupt_id: str, decisions: Mapping[int, str], *, token: str, person: str, deadline: float
+        self,
+        interrupt_id: str,
+        decisions: Mapping[int, str],
+        *,
+        token: str,
+        person: str,
+        deadline: float,
+        positions: Mapping[int, str] | None = None,
     ) -> dict[int, Outcome]:
         """Record decisions, by action index; the answer tells what became of each.
+
+        Args:
+            interrupt_id: The record.
+            decisions: What is kept of each decision.
+            token: Names the click.
+            person: Who clicked.
+            deadline: Seconds that it may take.
+            positions: What each decision says, where several people have to say the same; without, nobody agrees with it.
 
         Raises:
             StoreUnavailableError: when Redis has not answered within `deadline` seconds. It may have been recorded
                 all the same: pressing again with the same token then says so.
         """
         lane = self.keys.lane_for(interrupt_id)
-        slots = [part for index, text in decisions.items() for part in (str(index), text)]
+        named = positions or {}
+        slots = [
+            part
+            for index, text in decisions.items()
+            for part in (str(index), named.get(index) or digest("vote", text), text)
+        ]
         try:
             async with asyncio.timeout(deadline):
                 outcomes = await self.scripts(
@@ -162,6 +184,7 @@ class ApprovalStore:
     ) -> str:
         """End a record; the answer is `settled`, or why not."""
         lane = self.keys.lane_for(interrupt_id)
+        approved = await self._by_silence(interrupt_id) if status == "expired" else {}
         return str(
             await self.scripts(
                 "settle",
@@ -174,9 +197,35 @@ class ApprovalStore:
                     lane.audit,
                     lane.unresumed,
                 ],
-                [interrupt_id, status, reason, code, lane.prefix],
+                [
+                    interrupt_id,
+                    status,
+                    reason,
+                    code,
+                    lane.prefix,
+                    *[part for index, text in approved.items() for part in (str(index), text)],
+                ],
             )
         )
+
+    async def _by_silence(self, interrupt_id: str) -> dict[int, str]:
+        """Give what the deadline approves: what people were shown all the same, and may have stopped."""
+        try:
+            state = await self.load(interrupt_id)
+        except InvalidRequestError:
+            return {}
+        if state is None or state.admission is None or not state.is_shown:
+            return {}
+        return {
+            action.index: dump_recorded(
+                ApproveDecision(),
+                fingerprint=action.fingerprint,
+                decided_by=EXPIRED,
+                policy=state.admission.policy_version,
+            )
+            for action in state.actions
+            if state.is_approved_by_silence(action.index) and not action.recorded
+        }
 
     async def reach(self, interrupt_id: str, steps: Mapping[int, Remark | None]) -> int:
         """Note steps whose time has come, each with what is said about it, and have the card drawn.
@@ -349,6 +398,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         shown={PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         begun=frozenset(PartId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
+        votes={int(index): _votes(text) for index, text in _prefixed(card, "votes:")},
         reached=_reached(card),
         remarks={
             int(number): Remark.model_validate(decode(text)) for number, text in _prefixed(card, "remark:")
@@ -391,7 +441,19 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         fields[f"decisions{of}"] = " ".join(terms.decisions)
     if not terms.allow_always:
         fields[f"once{of}"] = "1"
-    return fields
+    return fields | _care_fields(terms, of)
+
+
+def _care_fields(care: Care, of: str) -> dict[str, str]:
+    numbers = {"quorum": care.quorum, "reject_quorum": care.reject_quorum}
+    # An action's own number always stands there, since the one for all holds where it does not.
+    fields = {f"{name}{of}": str(number) for name, number in numbers.items() if of or number > 1}
+    if care.risk != "normal":
+        fields[f"risk{of}"] = care.risk
+    if care.by_silence:
+        fields[f"silence{of}"] = "1"
+    names = {"mask": care.mask, "modal_only": care.modal_only}
+    return fields | {f"{name}{of}": encode(found) for name, found in names.items() if found}
 
 
 def _later(place: Place) -> list[dict[str, Any]]:
@@ -455,7 +517,22 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "requester_may_decide": f"requester{of}" in card,
         "decisions": None if decisions is None else tuple(decisions.split()),
         "allow_always": f"once{of}" not in card,
+        "quorum": int(card.get(f"quorum{of}") or card.get("quorum", "1")),
+        "reject_quorum": int(card.get(f"reject_quorum{of}") or card.get("reject_quorum", "1")),
+        "risk": card.get(f"risk{of}", "normal"),
+        "by_silence": f"silence{of}" in card,
+        "mask": tuple(decode(card.get(f"mask{of}", "[]"))),
+        "modal_only": tuple(decode(card.get(f"modal_only{of}", "[]"))),
     }
+
+
+def _votes(text: str) -> tuple[Vote, ...]:
+    return tuple(_vote(line) for line in text.split("\n"))
+
+
+def _vote(line: str) -> Vote:
+    user, position, _token, at, text = line.split(" ", 4)
+    return Vote(user, position, load_decision(decode(text)["decision"]), at)
 
 
 def _shown(text: str) -> Shown:

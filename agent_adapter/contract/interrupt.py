@@ -112,6 +112,8 @@ class DecisionRecord(WireModel):
     """Slack user id, or `expired` where the deadline decided."""
     decided_at: datetime
     note: str | None = None
+    agreed_by: tuple[str, ...] = ()
+    """Everybody who agreed, `decided_by` as the last; empty where one person was enough."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,13 @@ class Keys:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
                                                     and its terms
-                                                    `approvers` `requester` `decisions` `once`, or `<term>:<i>`
-                                                    of an action that has its own,
-                                                    `d:<i>` decision, `t:<i>` token, `at:<i>` when,
+                                                    `approvers` `requester` `decisions` `once` `quorum`
+                                                    `reject_quorum` `risk` `silence` `mask` `modal_only`, or
+                                                    `<term>:<i>` of an action that has its own,
+                                                    `votes:<i>` one line for each person: who, position, token,
+                                                    when, decision,
+                                                    `d:<i>` decision, `t:<i>` tokens of the clicks that made it,
+                                                    `by:<i>` who agreed where it took several, `at:<i>` when,
                                                     `seen:<i>:<user>` pages read,
                                                     `reached:<n>` steps, `remark:<n>` `remarks` what is said of them,
                                                     `extended` how often, `claim:<place>` who is looking,

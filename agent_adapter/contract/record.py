@@ -43,6 +43,15 @@ class Recorded(WireModel):
     note: str | None = None
     policy: str | None = None
     """Version of the rules by which the person was judged."""
+    agreed_by: tuple[str, ...] = ()
+    """Everybody who agreed, the last one included; empty where one person was enough."""
+
+    @property
+    def told(self) -> DecisionRecord:
+        """What the agent is told beside the decision."""
+        return DecisionRecord(
+            decided_by=self.decided_by, decided_at=self.decided_at, note=self.note, agreed_by=self.agreed_by
+        )
 
 
 def dump_recorded(
@@ -79,7 +88,11 @@ def load_recorded(card: Fields, index: int) -> Recorded | None:
         raise InvalidRequestError(f"d:{index}: what is stored is no decision")
     return to_model(
         Recorded.model_validate,
-        {**value, "decided_at": moment(card[f"at:{index}"])},
+        {
+            **value,
+            "decided_at": moment(card[f"at:{index}"]),
+            "agreed_by": card.get(f"by:{index}", "").split(),
+        },
         where=f"d:{index}",
     )
 
@@ -103,8 +116,7 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
         return None
     recorded = [load_recorded(card, index) for index in range(len(interrupt.request.action_requests))]
     _check(interrupt, recorded)
-    answers = [(r.decision, DecisionRecord(decided_by=r.decided_by, decided_at=r.decided_at, note=r.note)) if r else None
-               for r in recorded]  # fmt: skip
+    answers = [(r.decision, r.told) if r else None for r in recorded]
     if status == "expired" and card.get("on_timeout", interrupt.on_expiry) != "raise":
         ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)))
         silent = [_by_silence(config) for config in interrupt.request.review_configs]

@@ -39,12 +39,7 @@ def _so_far(record: Record) -> tuple[tuple[Decision | None, ...], tuple[Decision
     ]
     return (
         tuple(each.decision if each else None for each in found),
-        tuple(
-            DecisionRecord(decided_by=each.decided_by, decided_at=each.decided_at, note=each.note)
-            if each
-            else None
-            for each in found
-        ),
+        tuple(each.told if each else None for each in found),
     )
 
 

@@ -15,6 +15,8 @@ from bot.errors import PersonUnknownError, SlackError, StoreUnavailableError
 from bot.ids import BULK_VERBS, EXTEND, PAGE, PLACE_VERBS, PartId
 from bot.listeners.payloads import Click, parse_click
 from bot.rendering.modals import (
+    render_agree_view,
+    render_confirm_view,
     render_edit_view,
     render_hand_over_view,
     render_notice_view,
@@ -126,7 +128,7 @@ class Buttons:
             return ""
         if click.verb == "hand_over":
             return self.attention.why_not_handed_over(state, click.user, click.number)
-        decision = click.verb.removesuffix("_all")
+        decision = _decision_of(state, click)
         is_bulk = click.verb in BULK_VERBS
         meant = places(state)[click.number].actions if is_bulk else (click.number,)
         verdicts = await self.decisions.judge(state, click.user, meant, decision)
@@ -183,6 +185,18 @@ def _is_on_card(state: ApprovalState, click: Click) -> bool:
     )
 
 
+def _decision_of(state: ApprovalState, click: Click) -> str:
+    """Name the decision at the end of a button's form."""
+    match click.verb:
+        case "confirm":
+            return "approve"
+        case "agree":
+            proposal = state.actions[click.number].proposal
+            return proposal.decision.type if proposal else "edit"
+        case verb:
+            return verb.removesuffix("_all")
+
+
 def _form(state: ApprovalState, click: Click) -> dict[str, Any]:
     match click.verb:
         case "edit":
@@ -191,6 +205,10 @@ def _form(state: ApprovalState, click: Click) -> dict[str, Any]:
             return render_reject_view(state, click.number, channel=click.channel, ts=click.ts)
         case "respond":
             return render_respond_view(state, click.number, channel=click.channel, ts=click.ts)
+        case "confirm":
+            return render_confirm_view(state, click.number, channel=click.channel, ts=click.ts)
+        case "agree":
+            return render_agree_view(state, click.number, channel=click.channel, ts=click.ts)
         case "reject_all":
             return render_reject_all_view(state, click.number, channel=click.channel, ts=click.ts)
         case "hand_over":

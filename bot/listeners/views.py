@@ -20,8 +20,17 @@ from bot.decisions import Answer, Decisions
 from bot.errors import PersonUnknownError, StoreUnavailableError
 from bot.listeners.payloads import Submission, parse_submission
 from bot.rendering.forms import Errors, Unchanged, parse_form
-from bot.rendering.modals import parse_always, parse_person, parse_words, render_notice_view
-from bot.rendering.notices import NOT_RECORDED, NOT_SAVED, NOTHING_CHANGED, OUTDATED, WHO_ARE_YOU
+from bot.rendering.modals import CODE, parse_always, parse_code, parse_person, parse_words, render_notice_view
+from bot.rendering.notices import (
+    GONE,
+    NOT_RECORDED,
+    NOT_SAVED,
+    NOTHING_CHANGED,
+    OUTDATED,
+    WHO_ARE_YOU,
+    WRONG_CODE,
+    told,
+)
 from bot.state import ApprovalState
 
 
@@ -63,7 +72,10 @@ class Forms:
             return _closing(await self.attention.hand_over(state, submission.user, submission.meta.index, to))
         decision = _decision(state, submission)
         if not isinstance(decision, dict):
-            answer = await self.decisions.decide(state, submission.user, {submission.meta.index: decision})
+            code = parse_code(dict(submission.view))
+            answer = await self.decisions.decide(
+                state, submission.user, {submission.meta.index: decision}, code=code
+            )
             return _closing(answer)
         return decision
 
@@ -71,16 +83,26 @@ class Forms:
 def _decision(state: ApprovalState, submission: Submission) -> Decision | dict[str, Any]:
     """Read the decision that a form means, or the answer that keeps it open."""
     action = state.actions[submission.meta.index]
+    if _asks_for_code(submission) and parse_code(dict(submission.view)) != action.code:
+        return {"response_action": "errors", "errors": {CODE: WRONG_CODE}}
     match submission.form:
-        case "read":
+        case "read" | "confirm":
             return ApproveDecision()
+        case "agree" if not state.is_open_at(action.index):
+            return _notice(told(state, [action.index]))
+        case "agree":
+            meant = submission.meta.vote
+            found = next((vote.decision for vote in action.votes if vote.name == meant), None)
+            return found or _notice(GONE)
         case "reject":
             view = dict(submission.view)
             return RejectDecision(message=parse_words(view), always=parse_always(view))
         case "respond":
             return RespondDecision(message=parse_words(dict(submission.view)) or "")
         case _:
-            parsed = parse_form(dict(submission.view), action.request.args, action.config.args_schema)
+            parsed = parse_form(
+                dict(submission.view), action.request.args, action.config.args_schema, action.care.mask
+            )
     match parsed:
         case Errors(by_block):
             return {"response_action": "errors", "errors": by_block}
@@ -91,15 +113,19 @@ def _decision(state: ApprovalState, submission: Submission) -> Decision | dict[s
             return EditDecision(edited_action=edited)
 
 
+def _asks_for_code(submission: Submission) -> bool:
+    return any(block["block_id"] == CODE for block in submission.view["blocks"])
+
+
 def _closing(answer: Answer) -> dict[str, Any]:
     if answer.recorded and not answer.sentence:
         # The whole stack: an edit may stand on top of a reading.
         return {"response_action": "clear"}
-    return _notice(answer.sentence)
+    return _notice(answer.sentence, title="Recorded" if answer.recorded else "Not done")
 
 
-def _notice(sentence: str) -> dict[str, Any]:
-    return {"response_action": "update", "view": render_notice_view("Not done", sentence)}
+def _notice(sentence: str, *, title: str = "Not done") -> dict[str, Any]:
+    return {"response_action": "update", "view": render_notice_view(title, sentence)}
 
 
 def _beside_first(submission: Submission, sentence: str) -> dict[str, Any] | None:

@@ -5,10 +5,11 @@ A line that begins with the wrap mark goes on from the line above; no line of an
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
+from bot.masks import Unshown, hide
 from bot.rendering.text import one_line, visible
 
 WIDTH = 100
@@ -40,9 +41,14 @@ def text_lines(text: str) -> list[str]:
     return _wrapped(_text(text, ""))
 
 
-def change_lines(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """Write what differs, by path: `-` was asked, `+` was decided."""
-    lines = list(_changes(before, after, ""))
+def change_lines(
+    before: dict[str, Any],
+    after: dict[str, Any],
+    mask: Collection[str] = (),
+    modal_only: Collection[str] = (),
+) -> list[str]:
+    """Write what differs, by path: `-` was asked, `+` was decided. Values with these names are not shown."""
+    lines = list(_changes(before, after, "", lambda value: hide(value, mask, modal_only)))
     return lines or ["(only the order of the arguments changed)"]
 
 
@@ -92,6 +98,8 @@ def _is_inline(value: Any) -> bool:
 
 
 def _inline(value: Any) -> str:
+    if isinstance(value, Unshown):
+        return value.says
     return f'"{visible(value)}"' if isinstance(value, str) else encode(value)
 
 
@@ -112,33 +120,41 @@ def _wrap(indent: str, text: str) -> Iterator[str]:
     yield lead + line
 
 
-def _changes(before: Any, after: Any, path: str) -> Iterator[str]:
+def _changes(before: Any, after: Any, path: str, hidden: Callable[[Any], Any]) -> Iterator[str]:
     if encode(before) == encode(after):
         return
     pairs = _common(before, after, path)
     if pairs is None:
         yield f"{path}:"
-        yield from _marked("- ", before)
-        yield from _marked("+ ", after)
+        yield from _marked("- ", hidden(before))
+        yield from _marked("+ ", hidden(after))
         return
-    for child_path, old, new in pairs:
+    for name, child_path, old, new in pairs:
         if old is not _ABSENT and new is not _ABSENT:
-            yield from _changes(old, new, child_path)
+            if name is None or not isinstance(hidden({name: old})[name], Unshown):
+                yield from _changes(old, new, child_path, hidden)
+            elif encode(old) != encode(new):
+                yield f"{child_path}:"
+                yield from _marked("- ", hidden({name: old})[name])
+                yield from _marked("+ ", hidden({name: new})[name])
         else:
             yield f"{child_path}: " + ("added" if old is _ABSENT else "removed")
-            yield from _marked("+ ", new) if old is _ABSENT else _marked("- ", old)
+            kept = new if old is _ABSENT else old
+            yield from _marked("+ " if old is _ABSENT else "- ", hidden({name: kept})[name])
 
 
 _ABSENT = object()
 
 
-def _common(before: Any, after: Any, path: str) -> list[tuple[str, Any, Any]] | None:
+def _common(before: Any, after: Any, path: str) -> list[tuple[str | None, str, Any, Any]] | None:
+    """Pair what two values have at each place: its name in an object, its path, before and after."""
     if isinstance(before, dict) and isinstance(after, dict) and ((before and after) or not path):
         names = [*before, *(key for key in after if key not in before)]
         dot = "." if path else ""
-        return [(f"{path}{dot}{_key(n)}", before.get(n, _ABSENT), after.get(n, _ABSENT)) for n in names]
+        return [(n, f"{path}{dot}{_key(n)}", before.get(n, _ABSENT), after.get(n, _ABSENT)) for n in names]
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        return [(f"{path}[{i}]", old, new) for i, (old, new) in enumerate(zip(before, after, strict=True))]
+        pairs = enumerate(zip(before, after, strict=True))
+        return [(None, f"{path}[{i}]", old, new) for i, (old, new) in pairs]
     return None
 
 

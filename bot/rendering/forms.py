@@ -6,12 +6,13 @@ input can hold exactly is entered as JSON; what is too long for an input is show
 
 import copy
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_adapter.contract.arguments import check_arguments, encode
 from agent_adapter.errors import InvalidRequestError
+from bot.masks import Unshown, hide, holds
 from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, context, literal, plain
 from bot.rendering.inputs import answer, element, fits, raw_of
@@ -69,14 +70,22 @@ class Errors:
     """A sentence for each input, by its `block_id`."""
 
 
-def form_of(args: dict[str, Any], schema: Schema | None) -> tuple[Field, ...]:
-    """Choose the inputs for these arguments: always the same ones for the same arguments and schema."""
+def form_of(args: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()) -> tuple[Field, ...]:
+    """Choose the inputs for these arguments: always the same ones for the same arguments and schema.
+
+    What is masked has none, and what holds something masked is shown without it and kept.
+    """
     flat = _usable(schema)
-    for fields in (_fields(args, flat, (), deep=True), _fields(args, flat, (), deep=False), [_whole(args)]):
+    whole = [] if holds(args, mask) else [_whole(args)]
+    for fields in (
+        _fields(args, flat, (), mask, deep=True),
+        _fields(args, flat, (), mask, deep=False),
+        whole,
+    ):
         numbered = _numbered(fields)
         if any(field.is_input for field in numbered) and _is_drawable(numbered):
             return numbered
-    return _numbered(_fewer(_fields(args, flat, (), deep=False)))
+    return _numbered(_fewer(_fields(args, flat, (), mask, deep=False)))
 
 
 def schema_problem(schema: Schema | None) -> str | None:
@@ -102,14 +111,14 @@ def form_blocks(fields: tuple[Field, ...]) -> list[Block]:
 
 
 def parse_form(
-    view: dict[str, Any], args: dict[str, Any], schema: Schema | None
+    view: dict[str, Any], args: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()
 ) -> Edited | Unchanged | Errors:
     """Read the arguments out of a submitted view.
 
     An input that nobody touched gives exactly the value that was asked, whatever Slack did to its text, and keys keep
     their order. The whole is then held against the schema.
     """
-    fields = [field for field in form_of(args, schema) if field.is_input]
+    fields = [field for field in form_of(args, schema, mask) if field.is_input]
     found, errors = copy.deepcopy(args), {}
     for field in fields:
         state = view["state"]["values"].get(field.block_id, {}).get(field.block_id, {})
@@ -137,7 +146,9 @@ def _usable(schema: Schema | None) -> Schema | None:
         return None
 
 
-def _fields(value: dict[str, Any], node: Schema | None, path: Path, *, deep: bool) -> Iterator[Field]:
+def _fields(
+    value: dict[str, Any], node: Schema | None, path: Path, mask: Collection[str], *, deep: bool
+) -> Iterator[Field]:
     properties = _properties(node)
     # A schema that names no property says nothing about the form.
     node = node if properties else None
@@ -146,8 +157,11 @@ def _fields(value: dict[str, Any], node: Schema | None, path: Path, *, deep: boo
         child = value.get(name, ABSENT)
         spec = Spec.of(properties[name]) if name in properties else UNKNOWN if node else ANYTHING
         inner = spec.node if node and name in properties else None
-        if deep and _is_group(child, inner, known=node is None):
-            yield from _fields(child, inner, (*path, name), deep=True)
+        if deep and name not in mask and _is_group(child, inner, known=node is None):
+            yield from _fields(child, inner, (*path, name), mask, deep=True)
+        elif holds({name: child}, mask):
+            if child is not ABSENT:
+                yield Field((*path, name), _KEPT, Question(hide({name: child}, mask)[name]))
         else:
             yield _field((*path, name), child, spec, required=name in required)
 
@@ -231,9 +245,20 @@ def _kept_blocks(field: Field) -> list[Block]:
     text = visible(value) if isinstance(value, str) else "\n".join(value_lines(value))
     return [
         literal(f"{field.block_id}:name", _label(field.path)),
-        context(f"{field.block_id}:kept", "Too long to edit here; it stays exactly as it is:"),
+        context(f"{field.block_id}:kept", _why_kept(value)),
         literal(f"{field.block_id}:value", clip(text, _EXCERPT)),
     ]
+
+
+def _why_kept(value: Any) -> str:
+    why = "Masked, at least in part" if _is_masked(value) else "Too long to edit here"
+    return f"{why}; it stays exactly as it is:"
+
+
+def _is_masked(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_is_masked, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Unshown)
 
 
 # What came back

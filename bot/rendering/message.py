@@ -7,7 +7,9 @@ from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.record import EXPIRED
 from bot.ids import REMARK, PartId, action_id
+from bot.masks import scrub
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import (
     Block,
@@ -39,7 +41,7 @@ from bot.rendering.rows import (
     status_of,
 )
 from bot.rendering.text import clip, visible
-from bot.state import Action, ApprovalState, Place
+from bot.state import Action, ApprovalState, Care, Place
 
 BUDGET = 9_000
 """JSON characters of blocks in one message: Slack stops somewhere above 11,000 (`msg_blocks_too_long`)."""
@@ -57,6 +59,8 @@ _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
 # The line that tells who decides an action, on a card where that differs.
 _WHO_DECIDES = 350
+# The lines that count votes, with the button to agree, and the line about silence.
+_VOTES, _SILENCE = 950, 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,12 @@ class Part:
 
 
 def plan_parts(
-    interrupt: Interrupt, actions: Sequence[int] | None = None, *, mixed: bool = False, timed: bool = False
+    interrupt: Interrupt,
+    actions: Sequence[int] | None = None,
+    *,
+    mixed: bool = False,
+    cares: Sequence[Care] = (),
+    timed: bool = False,
 ) -> tuple[tuple[int, ...], ...]:
     """Divide the actions of a place into the messages that they take, whatever is decided later.
 
@@ -88,17 +97,19 @@ def plan_parts(
         interrupt: what is asked.
         actions: the indices asked in this place; all of them by default.
         mixed: whether different people decide them, which each action then says.
+        cares: with how much care each action of the interrupt is decided.
         timed: whether people may claim it, get more time, or be asked elsewhere as well.
 
     Returns:
         Nothing when one message holds all; else the actions of each numbered part.
     """
     costs = {
-        action.index: _cost(action, interrupt.id, _WHO_DECIDES if mixed else 0)
-        for action in asked(interrupt)
+        action.index: _cost(action, interrupt.id, _WHO_DECIDES * mixed + _votes_cost(action.care))
+        for action in asked(interrupt, cares)
         if actions is None or action.index in actions
     }
-    frame = _FRAME + json_size(_agent_blocks(interrupt)) + (_CLOCK if timed else 0)
+    secrets = asked(interrupt, cares)[0].secrets
+    frame = _FRAME + json_size(_agent_blocks(interrupt, secrets)) + (_CLOCK if timed else 0)
     if _fits(costs.values(), frame, _FRAME_BLOCKS + (_CLOCK_BLOCKS if timed else 0)):
         return ()
     parts: list[list[int]] = [[]]
@@ -138,21 +149,22 @@ def _render_remarks(state: ApprovalState) -> Iterator[Part]:
 def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int, ...]:
     """Give the open actions of a place on which its bulk button acts.
 
-    What has to be read first is not approved in bulk.
+    What has to be read first is not approved in bulk, and what is of high risk is decided one by one.
     """
     return tuple(
         index
         for index in place.actions
         if state.is_open_at(index)
         and state.actions[index].allows(decision)
-        and not (decision == "approve" and needs_reading(state.actions[index].request))
+        and not state.actions[index].has_code
+        and not (decision == "approve" and needs_reading(state.actions[index]))
     )
 
 
 def _render_place(state: ApprovalState, number: int, place: Place) -> list[Part]:
     text = f"{_headline(state, place)}: {_names(state, place)} (agent {state.interrupt.agent})"
     top = [*_top_blocks(state, place), *claim_blocks(state, number)]
-    frame = [*top, *_agent_blocks(state.interrupt), *_reason_blocks(state)]
+    frame = [*top, *_agent_blocks(state.interrupt, _secrets(state)), *_reason_blocks(state)]
     bulk = [*_bulk_blocks(state, number, place), *clock_blocks(state, number)]
     if not place.parts:
         blocks = [*frame, *_filled(state, place.actions, [*frame, *bulk]), *bulk]
@@ -206,6 +218,10 @@ def _cost(action: Action, value: str, who_decides: int) -> tuple[int, int]:
     return json_size(call) + foot, len(call) + 3 + bool(who_decides)
 
 
+def _votes_cost(care: Care) -> int:
+    return _VOTES * care.needs_votes + _SILENCE * care.by_silence
+
+
 def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _FRAME_BLOCKS) -> bool:
     size = frame + sum(size for size, _ in costs)
     return size <= BUDGET and frame_blocks + sum(count for _, count in costs) <= MAX_BLOCKS
@@ -213,7 +229,8 @@ def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _F
 
 def _headline(state: ApprovalState, place: Place) -> str:
     if _is_standing(state, place):
-        return f"{len(place.actions)} actions need approval, in {len(place.parts)} parts"
+        parts = "1 part" if len(place.parts) == 1 else f"{len(place.parts)} parts"
+        return f"{len(place.actions)} actions need approval, in {parts}"
     if state.is_open:
         total = len(place.actions)
         still = sum(state.is_open_at(index) for index in place.actions)
@@ -223,9 +240,10 @@ def _headline(state: ApprovalState, place: Place) -> str:
         if still < total:
             which = f"{still} of {total} actions"
         return f"{which} {'needs' if still == 1 else 'need'} approval"
+    silent = any(recorded and recorded.decided_by == EXPIRED for recorded in state.recorded)
     ended = {
         "decided": "All decided",
-        "expired": "Expired: nobody decided in time",
+        "expired": "Time is up: nobody objected" if silent else "Expired: nobody decided in time",
         "withdrawn": "Withdrawn by the agent",
         "refused": "Refused: this could not be asked",
     }.get(state.status, "Time is up")
@@ -253,12 +271,24 @@ def _who_and_when(state: ApprovalState, place: Place) -> list[str]:
     asks = f" for {who(requester)}" if requester and is_person(requester) else ""
     words = [f"Agent `{state.interrupt.agent}` asks{asks}"]
     if state.is_open:
-        then = ", then rejected" if state.on_expiry == "reject" else ""
-        words += [f"open until {when(state.deadline)}{then}", f"to be decided by {_approvers(state, place)}"]
+        words += [
+            f"open until {when(state.deadline)}{_then(state, place)}",
+            f"to be decided by {_approvers(state, place)}",
+        ]
         words += _asked_also(state, place)
     elif state.settled_at is not None:
         words.append(f"closed {when(state.settled_at)}")
     return words
+
+
+def _then(state: ApprovalState, place: Place) -> str:
+    """Say what the deadline does with what is open then."""
+    approved = {state.is_approved_by_silence(index) for index in place.actions if state.is_open_at(index)}
+    if True in approved:
+        return (
+            ", then *approved*" if approved == {True} else ", then approved or rejected as each action says"
+        )
+    return ", then rejected" if state.on_expiry == "reject" else ""
 
 
 def _asked_also(state: ApprovalState, place: Place) -> list[str]:
@@ -279,7 +309,11 @@ def _approvers(state: ApprovalState, place: Place) -> str:
     return approver_names(approvers, at_most=_SHOWN_APPROVERS)
 
 
-def _agent_blocks(interrupt: Interrupt) -> list[Block]:
+def _secrets(state: ApprovalState) -> tuple[str, ...]:
+    return state.actions[0].secrets
+
+
+def _agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
     """Draw what the agent tells about the run: all of it untrusted."""
     told = interrupt.context
     requester = told.requested_by
@@ -292,15 +326,24 @@ def _agent_blocks(interrupt: Interrupt) -> list[Block]:
     facts = {name: fact for name, fact in facts.items() if fact}
     if not facts:
         return []
-    text = "\n".join(argument_lines(facts))
+    text = "\n".join(argument_lines(_scrubbed(facts, secrets)))
     return [context("says", "The agent says about this run:"), literal_within("run", text, _CONTEXT)]
+
+
+def _scrubbed(value: Any, secrets: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        return scrub(value, secrets)
+    if isinstance(value, dict):
+        return {scrub(name, secrets): _scrubbed(child, secrets) for name, child in value.items()}
+    return [_scrubbed(child, secrets) for child in value]
 
 
 def _reason_blocks(state: ApprovalState) -> list[Block]:
     reason = state.reason if state.status in {"withdrawn", "refused"} else state.stalled
     if not reason:
         return []
-    return [context("because", "Reason:"), literal_within("reason", visible(reason), _REASON)]
+    told = visible(scrub(reason, _secrets(state)))
+    return [context("because", "Reason:"), literal_within("reason", told, _REASON)]
 
 
 def _summary_block(state: ApprovalState, place: Place) -> Block:
@@ -318,7 +361,7 @@ def _summary_block(state: ApprovalState, place: Place) -> Block:
 def _standing(state: ApprovalState, place: Place, action: Action) -> list[str]:
     if not _is_standing(state, place):
         return [status_of(state, action)]
-    return ["to be read first"] if needs_reading(action.request) else []
+    return ["to be read first"] if needs_reading(action) else []
 
 
 def _bulk_blocks(state: ApprovalState, number: int, place: Place) -> list[Block]:
@@ -349,16 +392,20 @@ def _bulk_blocks(state: ApprovalState, number: int, place: Place) -> list[Block]
         buttons.append(
             button(action_id("reject_all", number), label("Reject", rejectable), state.id, style="danger")
         )
-    blocks = []
+    alone = [index for index in still if state.actions[index].has_code]
+    told = []
     if unread and len(still) > 1:
-        blocks.append(context("unread", f"To be read before approving: {numbers(unread)}."))
+        told.append(f"To be read before approving: {numbers(unread)}.")
+    if alone and len(still) > 1:
+        told.append(f"High risk, decided one by one: {numbers(alone)}.")
+    blocks = [context("unread", " ".join(told))] if told else []
     if buttons:
         blocks += [divider("bulk:divider"), actions("bulk", buttons)]
     return blocks
 
 
 def _is_long(state: ApprovalState, index: int) -> bool:
-    return needs_reading(state.actions[index].request)
+    return needs_reading(state.actions[index])
 
 
 def _confirm(which: str, unread: Sequence[int]) -> Block:

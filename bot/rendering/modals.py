@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
+from agent_adapter.contract.hitl import Decision, EditDecision, RespondDecision
 from bot.ids import PAGE, action_id
-from bot.rendering.arguments import argument_lines, text_lines
+from bot.rendering.arguments import argument_lines, change_lines, text_lines
 from bot.rendering.blocks import (
     Block,
     actions,
@@ -18,7 +19,7 @@ from bot.rendering.blocks import (
 )
 from bot.rendering.forms import form_blocks, form_of, schema_problem
 from bot.rendering.message import bulk_actions, numbers
-from bot.rendering.rows import hides_something, title_blocks
+from bot.rendering.rows import approver_names, hides_something, mask_words, title_blocks
 from bot.rendering.text import clip, pieces, units
 from bot.state import Action, ApprovalState
 
@@ -30,6 +31,15 @@ PAGE_SIZE = 20_000
 _ABOVE_ANSWER = 8_000
 _WORDS, _TEXT = "words", "text"
 _ALWAYS = "always"
+CODE = "code"
+_CODE_INPUT: Block = {
+    "type": "input",
+    "block_id": CODE,
+    "label": plain("Code"),
+    "hint": plain("The four characters that stand on the card, beside High risk."),
+    "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 20},
+    "optional": False,
+}
 _PERSON = "person"
 _LATER_TOO: Block = {
     "type": "input",
@@ -53,6 +63,8 @@ class ViewMeta:
     index: int = 0
     """Of the action; of the place, where all of a place are rejected, or it is handed over."""
     page: int = 0
+    vote: str = ""
+    """The name of the vote that somebody is asked to agree with."""
     channel: str = ""
     """Where the button was pressed."""
     ts: str = ""
@@ -71,10 +83,10 @@ def render_edit_view(state: ApprovalState, index: int, *, channel: str = "", ts:
     """Draw the form that changes an action's arguments."""
     action = state.actions[index]
     args, schema = action.request.args, action.config.args_schema
-    fields = form_of(args, schema)
+    fields = form_of(args, schema, action.care.mask)
     problem = schema_problem(schema)
-    blocks = [*title_blocks(action), context("about", _about_form(problem))]
-    if hides_something(action.request):
+    blocks = [*title_blocks(action), context("about", _about_form(problem)), *_care_blocks(action)]
+    if hides_something(action):
         blocks.append(
             context("hidden", "⚠️ *Contains hidden characters*, written in JSON as `\\u` and four digits.")
         )
@@ -85,6 +97,8 @@ def render_edit_view(state: ApprovalState, index: int, *, channel: str = "", ts:
         )
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
     submit = "Approve with changes" if any(field.is_input for field in fields) else None
+    if submit and action.has_code:
+        blocks.append(_CODE_INPUT)
     return _view("edit", f"Edit action {action.number}", blocks, meta, submit=submit)
 
 
@@ -108,6 +122,50 @@ def render_reject_all_view(state: ApprovalState, place: int, *, channel: str = "
     return _view("reject_all", "Reject all", blocks, meta, submit=f"Reject {len(rejected)}")
 
 
+def render_confirm_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
+    """Draw the question for the code that stands on the card of an action of high risk."""
+    action = state.actions[index]
+    about = section("about", "The risk of this call is high. It runs as its card shows it.")
+    meta = ViewMeta(state.id, index, channel=channel, ts=ts)
+    blocks = [*title_blocks(action), about, _CODE_INPUT]
+    return _view("confirm", f"Approve action {action.number}", blocks, meta, submit="Approve")
+
+
+def render_agree_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
+    """Draw what somebody wrote, for others to agree with: all of it, or nothing to agree with."""
+    action = state.actions[index]
+    vote = action.proposal
+    if vote is None or not state.is_open_at(index):
+        return render_notice_view("Nothing to agree with", "What was proposed here is proposed no more.")
+    told, label = _proposed(action, vote.decision)
+    blocks = [
+        *title_blocks(action),
+        section("about", f"{approver_names(action.voters(vote.position), at_most=8)} {label}"),
+    ]
+    blocks += [*_care_blocks(action), literal("proposal", clip(told, PAGE_SIZE))]
+    if units(told) > PAGE_SIZE:
+        blocks.append(context("too-long", "This is too long to be agreed with here."))
+        return _view("agree", f"Action {action.number}", blocks, None)
+    if action.has_code and vote.decision.type == "edit":
+        blocks.append(_CODE_INPUT)
+    meta = ViewMeta(state.id, index, vote=vote.name, channel=channel, ts=ts)
+    return _view("agree", f"Agree: action {action.number}", blocks, meta, submit="Agree")
+
+
+def _proposed(action: Action, decision: Decision) -> tuple[str, str]:
+    """Write a proposal so that all of it is seen, and say what agreeing with it means."""
+    match decision:
+        case EditDecision(edited_action=edited):
+            lines = change_lines(action.request.args, edited.args, action.care.mask)
+            label = "would approve the call with these changes (- was asked, + would run):"
+        case RespondDecision(message=message):
+            lines = text_lines(message)
+            label = "would give this answer in the tool's place, and the call would not run:"
+        case _:
+            lines, label = [], "decided otherwise."
+    return "\n".join(lines), label
+
+
 def render_hand_over_view(state: ApprovalState, place: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw the question who looks at a place from now on."""
     element = {"type": "users_select", "action_id": _PERSON, "placeholder": plain("Choose a person")}
@@ -122,7 +180,7 @@ def render_hand_over_view(state: ApprovalState, place: int, *, channel: str = ""
 def render_respond_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw the question, and room for an answer in the tool's place."""
     action = state.actions[index]
-    blocks = title_blocks(action)
+    blocks = [*title_blocks(action), *_care_blocks(action)]
     for name, lines in _sections(action):
         text = clip("\n".join(lines), _ABOVE_ANSWER)
         blocks += [context(f"{name}:label", _LABELS[name]), literal(name, text)]
@@ -150,8 +208,8 @@ def render_reading_view(
     action = state.actions[index]
     pages = _pages(action)
     page = min(max(page, 1), len(pages))
-    blocks = [*title_blocks(action), context("page", f"Page {page} of {len(pages)}")]
-    if hides_something(action.request):
+    blocks = [*title_blocks(action), context("page", f"Page {page} of {len(pages)}"), *_care_blocks(action)]
+    if hides_something(action):
         blocks.append(context("hidden", "⚠️ *Contains hidden characters*, written here as `\\u{…}`."))
     for name, lines in pages[page - 1]:
         blocks += [context(f"{name}:label", _LABELS[name]), literal(name, "\n".join(lines))]
@@ -163,8 +221,10 @@ def render_reading_view(
         )
     if turns := _turns(state, action, page, len(pages), may_edit=may_edit and _has_inputs(action)):
         blocks.append(actions("turns", turns))
-    meta = ViewMeta(state.id, index, page, channel, ts)
+    meta = ViewMeta(state.id, index, page, channel=channel, ts=ts)
     submit = "Approve" if done and action.allows("approve") else None
+    if submit and action.has_code:
+        blocks.append(_CODE_INPUT)
     return _view("read", f"Read action {action.number}", blocks, meta, submit=submit)
 
 
@@ -190,6 +250,12 @@ def parse_words(view: dict[str, Any]) -> str | None:
     return value if value and value.strip() else None
 
 
+def parse_code(view: dict[str, Any]) -> str:
+    """Read the code that was typed, as the card writes it."""
+    value = view["state"]["values"].get(CODE, {}).get(_TEXT, {}).get("value")
+    return str(value or "").strip().upper()
+
+
 def parse_person(view: dict[str, Any]) -> str:
     """Read the person who was chosen, empty when nobody was."""
     return view["state"]["values"].get(_PERSON, {}).get(_PERSON, {}).get("selected_user") or ""
@@ -205,9 +271,9 @@ _Page = list[tuple[str, list[str]]]
 
 
 def _sections(action: Action) -> list[tuple[str, list[str]]]:
-    sections = [("arguments", argument_lines(action.request.args))]
-    if action.request.description:
-        sections.append(("description", text_lines(action.request.description)))
+    sections = [("arguments", argument_lines(action.shown()))]
+    if action.description:
+        sections.append(("description", text_lines(action.description)))
     return sections
 
 
@@ -239,7 +305,13 @@ def _turns(state: ApprovalState, action: Action, page: int, last: int, *, may_ed
 
 
 def _has_inputs(action: Action) -> bool:
-    return any(field.is_input for field in form_of(action.request.args, action.config.args_schema))
+    fields = form_of(action.request.args, action.config.args_schema, action.care.mask)
+    return any(field.is_input for field in fields)
+
+
+def _care_blocks(action: Action) -> list[Block]:
+    told = mask_words(action)
+    return [context("masked", told[0])] if told else []
 
 
 def _about_form(problem: str | None) -> str:

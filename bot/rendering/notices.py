@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from bot.rendering.blocks import when, who
+from bot.rendering.message import numbers
+from bot.rendering.rows import tally
 from bot.state import Action, ApprovalState
 
 NOT_RECORDED = "The store did not answer in time, so your decision may *not* be recorded. Please press the same button again."
@@ -12,6 +14,9 @@ NOT_OPENED = "This could not be opened, and nothing was decided. Please press ag
 NOTHING_CHANGED = "Nothing was changed, so nothing was recorded. Change something, or close this form."
 OVER = "This is decided or over already."
 NOT_SAVED = "Not saved: the store did not answer in time. Your text is still here, please try again."
+
+WRONG_CODE = "These are not the characters on the card of this action. Nothing was recorded."
+GONE = "What was proposed here is proposed no more, so nothing was recorded. Look at the card."
 
 _DID = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}
 _ENDED = {
@@ -27,12 +32,30 @@ def told(state: ApprovalState, indices: Sequence[int]) -> str:
     return " ".join(_told(state, state.actions[index]) for index in indices)
 
 
+def counted(state: ApprovalState, indices: Sequence[int], user: str, *, again: bool = False) -> str:
+    """Tell a voter how their votes stand and what is missing; actions that stand alike in one sentence."""
+    alike: dict[str, list[int]] = {}
+    for index in indices:
+        alike.setdefault(_standing(state.actions[index], user), []).append(index)
+    before = "Counted once, as before" if again else "Counted"
+    return " ".join(
+        f"{before}: {'action' if len(found) == 1 else 'actions'} {numbers(found)}, {standing}"
+        for standing, found in alike.items()
+    )
+
+
+def _standing(action: Action, user: str) -> str:
+    position = next((vote.position for vote in action.votes if vote.user == user), "")
+    missing = action.care.needed(position.partition(":")[0]) - len(action.voters(position))
+    people = "1 more person has" if missing == 1 else f"{missing} more people have"
+    return f"{tally(action, position)}. {people} to say the same before it is decided."
+
+
 def _told(state: ApprovalState, action: Action) -> str:
     recorded = action.recorded
     if recorded is None:
         ended = "expired before your decision" if state.is_past else _ENDED.get(state.status, "is not open")
         return f"Action {action.number} {ended}; nothing was recorded."
     did = _DID.get(recorded.decision.type, "decided")
-    return (
-        f"Action {action.number} was already {did} by {who(recorded.decided_by)} {when(recorded.decided_at)}."
-    )
+    people = ", ".join(who(person) for person in recorded.agreed_by or (recorded.decided_by,))
+    return f"Action {action.number} was already {did} by {people} {when(recorded.decided_at)}."

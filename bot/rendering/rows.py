@@ -9,6 +9,7 @@ from agent_adapter.contract.hitl import ActionRequest, EditDecision, RejectDecis
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.ids import action_id
+from bot.masks import hide, holds, secrets_of
 from bot.rendering.arguments import argument_lines, change_lines
 from bot.rendering.blocks import (
     Block,
@@ -23,8 +24,8 @@ from bot.rendering.blocks import (
     when,
     who,
 )
-from bot.rendering.text import has_hidden, one_line, visible
-from bot.state import Action, Admission, ApprovalState, Place
+from bot.rendering.text import clip, has_hidden, mrkdwn, one_line, visible
+from bot.state import ORDINARY, Action, Admission, ApprovalState, Care, Place
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -32,6 +33,7 @@ CARD_DESCRIPTION = 900
 """JSON characters of a description that a card shows whole."""
 
 _HEAD = 1_200
+_SHOWN_NAMES = 6
 # Two slashes would be an address, two colons a picture (`:name:`).
 _NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
 _BUTTONS = (
@@ -42,6 +44,10 @@ _BUTTONS = (
 )
 # One more than `_BUTTONS`, beside Approve: for every later call of this tool in the run.
 ALWAYS = "approve_always"
+# Opens the question for the code, in the place of Approve where the risk is high.
+CONFIRM = "confirm"
+# Opens what somebody wrote, for others to agree with.
+AGREE = "agree"
 _DONE = {
     "approve": "Approved",
     "edit": "Approved with changes",
@@ -62,6 +68,13 @@ _EFFECTS = {
     "reject_drops_batch": "Reject: this agent's framework then runs no other call of this batch either, "
     "not even an approved one.",
 }
+_VOTED = {
+    "approve": "approved",
+    "edit": "approved with the same changes",
+    "reject": "rejected",
+    "respond": "gave the same answer",
+}
+_SHOWN_POSITIONS = 3
 _FOLLOWS = {"edit": ". Asked (-) and decided (+):", "reject": ", because:", "respond": ":"}
 
 _ASKS_ALWAYS = confirm(
@@ -72,27 +85,40 @@ _ASKS_ALWAYS = confirm(
 )
 
 
-def asked(interrupt: Interrupt) -> tuple[Action, ...]:
+def asked(interrupt: Interrupt, cares: Sequence[Care] = ()) -> tuple[Action, ...]:
     """Give the actions as they were asked, with nothing decided."""
     request = interrupt.request
-    pairs = zip(request.action_requests, request.review_configs, strict=True)
-    return tuple(Action(index, action, config, "", None) for index, (action, config) in enumerate(pairs))
+    kept = cares or [ORDINARY] * len(request.action_requests)
+    pairs = list(zip(request.action_requests, request.review_configs, kept, strict=True))
+    secrets = secrets_of((action.args, care.mask) for action, _, care in pairs)
+    return tuple(
+        Action(index, action, config, "", None, care, secrets)
+        for index, (action, config, care) in enumerate(pairs)
+    )
 
 
-def arguments_text(request: ActionRequest) -> str:
-    """Write the arguments of a call as a person reads them."""
-    return _drawn(encode(request.args))[0]
+def arguments_text(action: Action) -> str:
+    """Write the arguments of a call as a person reads them on its card."""
+    return _card_text(action)[0]
 
 
-def needs_reading(request: ActionRequest) -> bool:
-    """Tell whether the arguments are too long for a card, so that approving comes at the end of a reading."""
-    return _drawn(encode(request.args))[1] > CARD_ARGUMENTS
+def needs_reading(action: Action) -> bool:
+    """Tell whether the arguments are not all on the card, so that approving comes at the end of a reading."""
+    return _is_long(action) or holds(action.request.args, action.care.modal_only)
+
+
+def _is_long(action: Action) -> bool:
+    return _card_text(action)[1] > CARD_ARGUMENTS
+
+
+def _card_text(action: Action) -> tuple[str, int]:
+    return _drawn(encode(action.request.args), action.care.mask, action.care.modal_only)
 
 
 @lru_cache(maxsize=256)
-def _drawn(encoded: str) -> tuple[str, int]:
+def _drawn(encoded: str, mask: tuple[str, ...], modal_only: tuple[str, ...]) -> tuple[str, int]:
     """Give the text of some arguments and what it takes; a card asks several times at each drawing."""
-    text = "\n".join(argument_lines(decode(encoded)))
+    text = "\n".join(argument_lines(hide(decode(encoded), mask, modal_only)))
     return text, json_size(literal("a:00:arguments", text))
 
 
@@ -109,10 +135,10 @@ def action_blocks(state: ApprovalState, action: Action) -> list[Block]:
 def call_blocks(action: Action) -> list[Block]:
     """Draw what is asked: the same at every moment of an interrupt."""
     at, request = f"a:{action.index}", action.request
-    text = arguments_text(request)
+    text = arguments_text(action)
     whole = literal(f"{at}:arguments", text)
     blocks = title_blocks(action)
-    if needs_reading(request):
+    if _is_long(action):
         blocks += [
             literal_within(f"{at}:arguments", text, _HEAD),
             context(
@@ -123,14 +149,50 @@ def call_blocks(action: Action) -> list[Block]:
         ]
     else:
         blocks.append(whole)
-    if hides_something(request):
+    if told := [*_unshown(action), *mask_words(action), *_care_words(action)]:
+        blocks.append(context(f"{at}:care", "\n".join(told)))
+    if hides_something(action):
         blocks.append(context(f"{at}:hidden", "⚠️ *Contains hidden characters*, written here as `\\u{…}`."))
     if request.description:
         blocks += [
             context(f"{at}:says", "The agent says:"),
-            literal_within(f"{at}:description", visible(request.description), CARD_DESCRIPTION),
+            literal_within(f"{at}:description", visible(action.description), CARD_DESCRIPTION),
         ]
     return blocks
+
+
+def mask_words(action: Action) -> list[str]:
+    """Say which arguments nobody is shown."""
+    masked = _named(action, action.care.mask)
+    return [f"Masked: {masked}. The call runs with what the agent wrote there."] if masked else []
+
+
+def _unshown(action: Action) -> list[str]:
+    names = _named(action, action.care.modal_only)
+    reads = "" if _is_long(action) else " Whoever approves or edits reads all of it first."
+    return [f"Shown in _Read all_ only: {names}.{reads}"] if names else []
+
+
+def _care_words(action: Action) -> list[str]:
+    told = []
+    if action.has_code:
+        told.append(f"⚠️ *High risk*: whoever approves types *{action.code}*.")
+    if action.care.needs_votes:
+        told.append(_people_words(action.care))
+    return told
+
+
+def _people_words(care: Care) -> str:
+    if care.quorum == 1:
+        return f"*{care.reject_quorum} people* have to reject; to approve, one is enough."
+    rejecting = "one is enough" if care.reject_quorum == 1 else f"it takes {care.reject_quorum}"
+    return f"*{care.quorum} people* have to agree; to reject, {rejecting}."
+
+
+def _named(action: Action, names: Sequence[str]) -> str:
+    found = [f"`{mrkdwn(one_line(n)).replace('`', '')}`" for n in names if holds(action.request.args, (n,))]
+    more = f" and {len(found) - _SHOWN_NAMES} more" if len(found) > _SHOWN_NAMES else ""
+    return clip(", ".join(found[:_SHOWN_NAMES]), 300) + more
 
 
 def title_blocks(action: Action) -> list[Block]:
@@ -144,19 +206,21 @@ def title_blocks(action: Action) -> list[Block]:
     ]
 
 
-def hides_something(request: ActionRequest) -> bool:
+def hides_something(action: Action) -> bool:
     """Tell whether name, arguments or description contain characters that nobody would see."""
-    return any(map(has_hidden, _texts([request.name, request.args, request.description])))
+    return any(map(has_hidden, _texts([action.request.name, action.shown(), action.description])))
 
 
 def button_blocks(action: Action, value: str) -> list[Block]:
     """Draw the buttons that this action allows; what has to be read first is approved and edited there."""
-    unread = needs_reading(action.request)
+    unread = needs_reading(action)
     offered = [
-        (verb, label, style)
+        (CONFIRM, "Approve…", style) if verb == "approve" and action.has_code else (verb, label, style)
         for verb, label, style in _BUTTONS
         if action.allows(verb) and not (unread and verb in {"approve", "edit"})
     ]
+    if action.proposal:
+        offered.insert(0, (AGREE, "Look and agree…", None))
     if action.allows("approve") and action.config.allow_always and not unread:
         offered.insert(1, (ALWAYS, "Approve for this run", None))
     if unread or _description_is_cut(action):
@@ -227,7 +291,8 @@ def outcome_text(action: Action) -> str:
 def _told(action: Action, recorded: Recorded) -> str:
     match recorded.decision:
         case EditDecision(edited_action=edited):
-            return "\n".join(change_lines(action.request.args, edited.args))
+            care = action.care
+            return "\n".join(change_lines(action.request.args, edited.args, care.mask, care.modal_only))
         case RejectDecision(message=message) | RespondDecision(message=message):
             return visible(message or "")
         case _:
@@ -236,17 +301,47 @@ def _told(action: Action, recorded: Recorded) -> str:
 
 def _foot(state: ApprovalState, action: Action) -> list[Block]:
     if state.is_open_at(action.index):
-        return [*_approver_blocks(state, action), *button_blocks(action, state.id)]
+        return [*_standing_blocks(state, action), *button_blocks(action, state.id)]
     return [context(f"a:{action.index}:outcome", _outcome(state, action))]
 
 
-def _approver_blocks(state: ApprovalState, action: Action) -> list[Block]:
-    """Say who decides this one, where that differs within a card."""
+def _standing_blocks(state: ApprovalState, action: Action) -> list[Block]:
+    """Say who decides this one, where that differs within a card, who has voted, and what silence does."""
+    told = [*_approver_words(state, action), *_vote_words(state, action)]
+    if state.is_approved_by_silence(action.index):
+        told.append("*Approved at the deadline* unless somebody decides before.")
+    return [context(f"a:{action.index}:approvers", "\n".join(told))] if told else []
+
+
+def _approver_words(state: ApprovalState, action: Action) -> list[str]:
     place = place_of(state, action.index)
     if state.admission is None or place is None or not is_mixed(state.admission, place):
         return []
     names = approver_names(state.admission.terms(action.index).approvers, at_most=3)
-    return [context(f"a:{action.index}:approvers", f"To be decided by {names}")]
+    return [f"To be decided by {names}"]
+
+
+def _vote_words(state: ApprovalState, action: Action) -> list[str]:
+    """Count the votes for each decision, and say who may still join."""
+    if not action.votes:
+        return []
+    positions = list(dict.fromkeys(vote.position for vote in action.votes))
+    told = [
+        f"*{tally(action, position)}*: {approver_names(action.voters(position), at_most=3)}"
+        for position in positions[:_SHOWN_POSITIONS]
+    ]
+    if len(positions) > _SHOWN_POSITIONS:
+        told.append(f"and {len(positions) - _SHOWN_POSITIONS} other proposals")
+    voters = {vote.user for vote in action.votes}
+    approvers = state.admission.terms(action.index).approvers if state.admission else ()
+    left = [name for name in approvers if name not in voters]
+    return [*told, f"Not heard yet: {approver_names(left, at_most=3)}"] if left else told
+
+
+def tally(action: Action, position: str) -> str:
+    """Say how many people say the same, of how many it takes: 1 of 2 approved."""
+    kind = position.partition(":")[0]
+    return f"{len(action.voters(position))} of {action.care.needed(kind)} {_VOTED.get(kind, 'decided')}"
 
 
 def place_of(state: ApprovalState, index: int) -> Place | None:
@@ -275,12 +370,13 @@ def _outcome(state: ApprovalState, action: Action) -> str:
     if recorded.decided_by == EXPIRED:
         return f"*{status}: nobody decided in time*"
     follows = _FOLLOWS.get(recorded.decision.type, ":") if outcome_text(action) else ""
-    return f"*{status}* by {who(recorded.decided_by)} {when(recorded.decided_at)}{follows}"
+    people = approver_names(recorded.agreed_by or (recorded.decided_by,), at_most=20)
+    return f"*{status}* by {people} {when(recorded.decided_at)}{follows}"
 
 
 def _description_is_cut(action: Action) -> bool:
-    text = action.request.description
-    return bool(text) and json_size(literal("a:00:description", visible(text or ""))) > CARD_DESCRIPTION
+    text = action.description
+    return bool(text) and json_size(literal("a:00:description", visible(text))) > CARD_DESCRIPTION
 
 
 def _texts(value: object) -> list[str]:

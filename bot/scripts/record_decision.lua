@@ -1,27 +1,65 @@
--- Record one person's decision on some actions. First one wins, until the deadline.
+-- Record one person's decision on some actions. First one wins, until the deadline. Where it takes several people, a
+-- decision is a vote, one for each person, until enough of them say the same.
 --
 -- KEYS  1 req  2 card  3 undrawn  4 wake  5 due  6 audit  7 unresumed
--- ARGV  1 id  2 token of the click  3 person  4 prefix  5.. index, decision, index, decision, …
--- Returns one outcome per action: 'recorded' | 'repeat': by this very click | 'taken' | 'closed'
+-- ARGV  1 id  2 token of the click  3 person  4 prefix  5.. index, position, decision, index, position, decision, …
+-- Returns one outcome per action: 'recorded' | 'counted': it takes more people | 'repeat': by this very click | 'taken'
+-- | 'closed'
 
 local at = now()
 local status, deadline, policy = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline', 'policy'))
 local open = status == 'pending' and at < tonumber(deadline)
-local outcomes, recorded = {}, 0
-for i = 5, #ARGV, 2 do
-  local index = ARGV[i]
-  local token = redis.call('HGET', KEYS[2], 't:' .. index)
-  local outcome = 'recorded'
+local outcomes, recorded, counted = {}, 0, 0
+
+local function needed(index, position)
+  local name = position == 'reject' and 'reject_quorum' or 'quorum'
+  local own, of_all = unpack(redis.call('HMGET', KEYS[2], name .. ':' .. index, name))
+  return tonumber(own or of_all or 1)
+end
+
+local function decide(index, position, decision)
+  local token, votes = unpack(redis.call('HMGET', KEYS[2], 't:' .. index, 'votes:' .. index))
   if token then
-    outcome = token == ARGV[2] and 'repeat' or 'taken'
+    return string.find(' ' .. token .. ' ', ' ' .. ARGV[2] .. ' ', 1, true) and 'repeat' or 'taken'
   elseif not open then
-    outcome = 'closed'
-  else
-    redis.call('HSET', KEYS[2], 'd:' .. index, ARGV[i + 1], 't:' .. index, ARGV[2], 'at:' .. index, text(at))
-    audit(KEYS[6], at, 'decided', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', policy or '')
-    recorded = recorded + 1
+    return 'closed'
   end
-  outcomes[#outcomes + 1] = outcome
+  local others, people, tokens, stands = {}, {}, {}, false
+  for line in string.gmatch(votes or '', '[^\n]+') do
+    local person, its, of_click, said = string.match(line, '^(%S+) (%S+) (%S+) %d+ (.*)$')
+    if person == ARGV[3] then
+      stands = its == position and said == decision
+    else
+      others[#others + 1] = line
+      if its == position then
+        people[#people + 1] = person
+        tokens[#tokens + 1] = of_click
+      end
+    end
+  end
+  people[#people + 1] = ARGV[3]
+  tokens[#tokens + 1] = ARGV[2]
+  local by = table.concat(people, ' ')
+  if #people >= needed(index, position) then
+    redis.call('HSET', KEYS[2], 'd:' .. index, decision, 't:' .. index, table.concat(tokens, ' '), 'at:' .. index, text(at))
+    if #people > 1 then
+      redis.call('HSET', KEYS[2], 'by:' .. index, by)
+    end
+    audit(KEYS[6], at, 'decided', ARGV[1], 'index', index, 'by', by, 'policy', policy or '')
+    recorded = recorded + 1
+    return 'recorded'
+  elseif stands then
+    return 'repeat'
+  end
+  others[#others + 1] = table.concat({ARGV[3], position, ARGV[2], text(at), decision}, ' ')
+  redis.call('HSET', KEYS[2], 'votes:' .. index, table.concat(others, '\n'))
+  audit(KEYS[6], at, 'counted', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', policy or '', 'position', position)
+  counted = counted + 1
+  return 'counted'
+end
+
+for i = 5, #ARGV, 3 do
+  outcomes[#outcomes + 1] = decide(ARGV[i], ARGV[i + 1], ARGV[i + 2])
 end
 
 if recorded > 0 then
@@ -33,6 +71,8 @@ if recorded > 0 then
     who = 'w:'
   end
   notify(KEYS[1], ARGV[4], ARGV[1], who)
+end
+if recorded + counted > 0 then
   owe(KEYS[3], KEYS[4], ARGV[1], at)
 end
 return outcomes

@@ -110,6 +110,21 @@ async def test_more_people_may_decide_where_it_is_asked_already(start, slack, cl
     assert (await reviewing).records[0].decided_by == "U0NOOR"
 
 
+async def test_whoever_has_voted_is_called_no_more_and_looks_no_more(start, slack, client):
+    """Where it takes two people, a reminder is for the one who is missing."""
+    await start("quorum: 2", "reminders: [3s]", "claim: 10m")
+    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
+    reviewing = review(client)
+    await dana.press(await card_in(slack, "C0APPROVALS"), "claim:0")
+    await dana.press(await card_in(slack, "C0APPROVALS", "<@U0DANA> is looking at this"), "approve:0")
+    await card_in(slack, "C0APPROVALS", "I am looking at this")
+
+    assert await remark(slack, "Still") == "Still to be decided: action 1. <@U0ERIK>"
+    await erik.press(await card_in(slack, "C0APPROVALS"), "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+
+
 async def test_a_card_expires_in_every_place_where_it_stands(start, slack, client):
     """Nobody is left with buttons that do nothing."""
     await start("escalation: {after: 1s, channel: C0FINANCE}", "time_limit: 4s")

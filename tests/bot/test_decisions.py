@@ -2,8 +2,9 @@
 
 import pytest
 
-from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from bot.decisions import first_objection
+from bot.state import Admission, Place
 from tests.support.builders import a_state, an_action, an_interrupt
 
 
@@ -15,3 +16,32 @@ def test_a_decision_for_the_whole_run_needs_an_agent_that_can_keep_it(decision):
 
     assert "asks about this one call of action 1 only" in first_objection(once, "U0ERIK", {0: decision})
     assert not first_objection(later, "U0ERIK", {0: decision})
+
+
+@pytest.mark.parametrize("code", ["", "????"])
+@pytest.mark.parametrize(
+    "decision",
+    [ApproveDecision(), EditDecision(edited_action=EditedAction(name="send_email", args={"to": "x"}))],
+)
+def test_nothing_of_high_risk_is_approved_without_its_code(decision, code):
+    """Whatever form or button it came from; rejecting takes none."""
+    places = (Place(channel="C1", actions=(0,)),)
+    state = a_state(
+        admission=Admission(approvers=("U0ERIK",), risk="high", policy_version="1", places=places)
+    )
+
+    assert "type the code from its card" in first_objection(state, "U0ERIK", {0: decision}, code=code)
+    assert not first_objection(state, "U0ERIK", {0: decision}, code=state.actions[0].code)
+    assert not first_objection(state, "U0ERIK", {0: RejectDecision()})
+
+
+def test_what_is_shown_in_a_modal_only_is_not_approved_unread():
+    """Also where it would be short enough for the card."""
+    places = (Place(channel="C1", actions=(0,)),)
+    admission = Admission(approvers=("U0ERIK",), modal_only=("to",), policy_version="1", places=places)
+    state = a_state(admission=admission)
+    read = a_state(admission=admission, read={(0, "U0ERIK"): f"{state.actions[0].fingerprint}:1"})
+
+    assert "read all of it first" in first_objection(state, "U0ERIK", {0: ApproveDecision()})
+    assert not first_objection(read, "U0ERIK", {0: ApproveDecision()})
+    assert first_objection(read, "U0DANA", {0: ApproveDecision()})

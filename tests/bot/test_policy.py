@@ -33,22 +33,24 @@ RULES = {
     "own": Terms(approvers=("S0OPS",), requester_may_decide=True),
     "narrow": Terms(approvers=("S0OPS",), decisions=("approve", "reject")),
     "narrow_own": Terms(approvers=("channel",), decisions=("reject",), requester_may_decide=True),
+    # How many have to agree, and how they confirm it, changes nothing about who they are.
+    "two": Terms(approvers=("S0OPS",), quorum=2, risk="high"),
 }
 # One sign for each of approve, edit, reject and respond.
 TABLE = """
-              named  group  channel  own    narrow  narrow_own
-approver      ++++   ++++   ++++     ++++   +p+p    pp+p
-member        nnnn   nnnn   nnnn     nnnn   nnnn    nnnn
-ex_approver   nnnn   nnnn   nnnn     nnnn   nnnn    nnnn
-requester     ss+s   ss+s   ss+s     ++++   ss+s    pp+p
-guest         ++++   gggg   gggg     gggg   gggg    gggg
-stranger      ++++   oooo   oooo     oooo   oooo    oooo
-connect       ++++   oooo   oooo     oooo   oooo    oooo
-deactivated   dddd   dddd   dddd     dddd   dddd    dddd
-bot           ++++   bbbb   bbbb     bbbb   bbbb    bbbb
-other_team    ++++   oooo   oooo     oooo   oooo    oooo
-unknown       uuuu   uuuu   uuuu     uuuu   uuuu    uuuu
-no_answer     uuuu   uuuu   uuuu     uuuu   uuuu    uuuu
+              named  group  channel  own    narrow  narrow_own  two
+approver      ++++   ++++   ++++     ++++   +p+p    pp+p        ++++
+member        nnnn   nnnn   nnnn     nnnn   nnnn    nnnn        nnnn
+ex_approver   nnnn   nnnn   nnnn     nnnn   nnnn    nnnn        nnnn
+requester     ss+s   ss+s   ss+s     ++++   ss+s    pp+p        ss+s
+guest         ++++   gggg   gggg     gggg   gggg    gggg        gggg
+stranger      ++++   oooo   oooo     oooo   oooo    oooo        oooo
+connect       ++++   oooo   oooo     oooo   oooo    oooo        oooo
+deactivated   dddd   dddd   dddd     dddd   dddd    dddd        dddd
+bot           ++++   bbbb   bbbb     bbbb   bbbb    bbbb        bbbb
+other_team    ++++   oooo   oooo     oooo   oooo    oooo        oooo
+unknown       uuuu   uuuu   uuuu     uuuu   uuuu    uuuu        uuuu
+no_answer     uuuu   uuuu   uuuu     uuuu   uuuu    uuuu        uuuu
 """
 IDS = {
     "approver": "U0ERIK", "member": "U0MIRA", "ex_approver": "U0GONE", "requester": "U0DANA", "guest": "U0GUEST",
@@ -297,7 +299,10 @@ def test_a_rule_that_covers_another_matches_all_that_it_matches(one, other, agen
 # --- What is fixed ------------------------------------------------------------------------------------------------
 
 
-def planned(interrupt: Interrupt, actions: Any = None, *, mixed: bool = False, timed: bool = False) -> Any:
+def planned(
+    interrupt: Interrupt, actions: Any = None, *, mixed: bool = False, cares: Any = (), timed: bool = False
+) -> Any:
+    assert len(cares) == len(interrupt.request.action_requests)
     return (tuple(actions),) if mixed else ()
 
 
@@ -398,6 +403,54 @@ def test_what_happens_at_the_deadline_is_said_by_the_rules(by_rules, by_agent, e
     assert admit(Policy(DEFAULT, rules), interrupt).on_timeout == expected
 
 
+SILENT = {"on_timeout": "approve", "risk": "low"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "by_agent", "approved", "on_timeout"),
+    [
+        ((SILENT, SILENT), "reject", [True, True], "reject"),
+        ((SILENT, SILENT), "approve", [True, True], "reject"),
+        ((SILENT, {}), "reject", [True, False], "reject"),
+        ((SILENT, {"on_timeout": "raise"}), "reject", [False, False], "raise"),
+        ((SILENT, {}), "raise", [False, False], "raise"),
+        ((SILENT, SILENT | {"risk": "normal"}), "reject", [True, False], "reject"),
+        ((SILENT, SILENT | {"quorum": 2}), "reject", [True, False], "reject"),
+        (({}, {}), "reject", [False, False], None),
+    ],
+)
+def test_silence_approves_exactly_what_its_own_rule_says_with_a_low_risk(
+    rules, by_agent, approved, on_timeout
+):
+    """One action that raises leaves nothing to approve, and doubt is a no."""
+    found = tuple(a_rule(tools=(tool,), **given) for tool, given in zip("ab", rules, strict=True))
+    interrupt = an_interrupt(an_action("a"), an_action("b"), on_expiry=by_agent)
+
+    admission = admit(Policy(DEFAULT, found), interrupt)
+
+    state = a_state(interrupt, admission=admission)
+    assert [state.is_approved_by_silence(index) for index in range(2)] == approved
+    assert admission.on_timeout == on_timeout
+
+
+def test_an_agents_wish_to_approve_by_silence_needs_every_rule_to_say_so():
+    """One action of the batch that may not be approved so refuses it all."""
+    policy = Policy(DEFAULT, (a_rule(tools=("a",), **SILENT),))
+    wish = {"on_expiry": "approve"}
+
+    assert isinstance(admit(policy, an_interrupt(an_action("a"), **wish)), Admission)
+    assert admit(policy, an_interrupt(an_action("a"), an_action("b"), **wish)).code == "policy"
+
+
+@pytest.mark.parametrize("given", [{"risk": "high"}, {"quorum": 2}, {"reject_quorum": 2}])
+def test_what_takes_more_than_one_click_never_holds_for_later_calls(given):
+    """A high risk, or several people: each call is asked about."""
+    interrupt = an_interrupt(an_action(allow_always=True))
+    admission = admit(Policy(DEFAULT, (a_rule(**given),)), interrupt)
+
+    assert not a_state(interrupt, admission=admission).actions[0].config.allow_always
+
+
 @pytest.mark.parametrize(
     ("rules", "tool", "may_hold"),
     [
@@ -442,7 +495,7 @@ ONLY_REJECT = Policy(DEFAULT, (a_rule("no edits", decisions=("reject",)),))
     [
         (Policy.of_settings(["U0ERIK"]), an_interrupt(), "no_channel", "the agent named no channel"),
         (Policy(Rule(("U0ERIK",), "thread")), an_interrupt(), "no_channel", "a channel in the policy file"),
-        (POLICY, an_interrupt(on_expiry="approve"), "policy", "nothing is approved by silence"),
+        (POLICY, an_interrupt(on_expiry="approve"), "policy", "they approve nothing by silence, or not all of it"),
         (POLICY, an_interrupt(context=Context(requested_by="dana")), "requested_by", "is no Slack user id"),
         (ONLY_REJECT, an_interrupt(an_action("a", allowed=("reject",)), an_action("pay", allowed=("edit", "x"))),
          "policy", "rule 'no edits' offers only reject for action 2 (pay), and the agent allows only edit, x"),

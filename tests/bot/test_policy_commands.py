@@ -159,6 +159,8 @@ async def test_explaining_says_which_rule_decides_and_what_follows(command):
         "  offered: approve, reject, of what the agent allows",
         "  time limit: 1h30m",
         "  on timeout: raise",
+        "  risk: normal",
+        "  people who have to agree: 1, to reject 1",
         "  for the whole run: not offered: other arguments may meet another rule",
     ]
     assert lines[-1].startswith("  policy version: ")

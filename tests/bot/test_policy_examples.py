@@ -61,6 +61,25 @@ def test_an_example_decides_as_its_words_say(name, agent, tool, args, decides, c
     assert (rule.name, rule.channel) == (decides, channel)
 
 
+def test_examples_ask_several_people_or_for_a_code_where_it_matters():
+    """Large payments take two; what cannot be undone takes a typed code."""
+    found = {
+        (name, rule.name): (rule.quorum, rule.risk)
+        for name, path in EXAMPLES.items()
+        for rule in read_policy(path.read_text(encoding="utf-8"), name).policy.rules
+    }
+
+    assert {key for key, (quorum, _) in found.items() if quorum > 1} == {
+        ("payments", "all other payments"),
+        ("policy.example", "all other refunds"),
+    }
+    assert {key for key, (_, risk) in found.items() if risk == "high"} == {
+        ("database", "statements that drop or empty"),
+        ("deploys", "production"),
+        ("mails", "to many people"),
+    }
+
+
 def test_the_page_about_policies_leads_to_every_example():
     """None is left for somebody to find by chance."""
     page = (ROOT / "docs/how-to/policy.md").read_text(encoding="utf-8")

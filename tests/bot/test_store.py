@@ -240,7 +240,14 @@ async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, 
         own={
             3: Terms(approvers=("channel",)),
             11: Terms(approvers=("U0DANA",), decisions=("respond",), allow_always=False),
+            5: Terms(
+                approvers=("U0DANA",), risk="low", by_silence=True, mask=("a b", "c"), modal_only=("d",)
+            ),
         },
+        quorum=2,
+        reject_quorum=3,
+        risk="high",
+        mask=("token", 'a "quoted" name'),
         policy_version="0123456789ab",
         on_timeout="raise",
         places=tuple(Place(channel=f"C{number}", actions=(number,)) for number in range(12)),

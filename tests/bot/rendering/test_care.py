@@ -1,0 +1,437 @@
+"""What a card and its modals show of quorum, risk, silence, and of arguments that are masked or kept off the card."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+)
+from agent_adapter.contract.interrupt import Context, Link
+from agent_adapter.contract.record import EXPIRED
+from bot.masks import code_of, hide, secrets_of
+from bot.rendering.forms import Edited, Unchanged, parse_form
+from bot.rendering.message import bulk_actions, plan_parts, render_card
+from bot.rendering.modals import (
+    CODE,
+    page_count,
+    parse_code,
+    render_agree_view,
+    render_confirm_view,
+    render_edit_view,
+    render_reading_view,
+    render_reject_view,
+    render_respond_view,
+)
+from bot.rendering.text import one_line
+from bot.state import Admission, Place, Terms, Vote, position_of
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    assert_slack_takes_view,
+    bounded,
+    button_labels,
+    inputs,
+    shown,
+    submitted,
+)
+from tests.support.builders import a_decision, a_state, an_action, an_interrupt
+
+CARD = Place(channel="C0APPROVALS", actions=(0,))
+
+
+def state_of(*actions: Any, votes: Any = None, context: Context | None = None, **terms: Any) -> Any:
+    """Build a record whose actions are all decided on these terms."""
+    interrupt = an_interrupt(*actions, **({"context": context} if context else {}))
+    everywhere = tuple(range(len(interrupt.request.action_requests)))
+    approvers = terms.pop("approvers", ("U0DANA", "U0ERIK", "U0MIRA"))
+    own = terms.pop("own", {})
+    fields = {name: terms.pop(name) for name in ("decided", "status", "reason", "now") if name in terms}
+    found = Admission(approvers=approvers, policy_version="1", places=(CARD,), own=own, **terms)
+    cares = [found.terms(index) for index in everywhere]
+    place = Place(
+        channel="C0APPROVALS", actions=everywhere, parts=plan_parts(interrupt, everywhere, cares=cares)
+    )
+    return a_state(
+        interrupt,
+        admission=found.model_copy(update={"places": (place,)}),
+        votes=votes or {},
+        **fields,
+    )
+
+
+def a_vote(user: str, decision: Any) -> Vote:
+    return Vote(user, position_of(decision), decision, "1")
+
+
+def edit(**args: Any) -> EditDecision:
+    return EditDecision(edited_action=EditedAction(name="send_email", args=args))
+
+
+def text_of(state: Any) -> str:
+    return "\n".join(shown(part.blocks) for part in render_card(state))
+
+
+def buttons(state: Any) -> list[str]:
+    return [label for part in render_card(state) for label in button_labels(part.blocks)]
+
+
+# --- Quorum -------------------------------------------------------------------------------------------------------
+
+
+def test_a_card_says_how_many_people_it_takes_before_anybody_votes():
+    """Who presses first knows that they do not decide alone."""
+    assert "*2 people* have to agree; to reject, one is enough." in text_of(state_of(an_action(), quorum=2))
+    text = text_of(state_of(an_action(), reject_quorum=3))
+    assert "*3 people* have to reject; to approve, one is enough." in text
+    assert "people*" not in text_of(state_of(an_action()))
+
+
+def test_a_card_counts_the_votes_of_each_action_and_keeps_its_buttons():
+    """Who agreed, with what, of how many, and who was not heard yet."""
+    state = state_of(an_action(), votes={0: (a_vote("U0DANA", ApproveDecision()),)}, quorum=2)
+
+    text = text_of(state)
+
+    assert "*1 of 2 approved*: <@U0DANA>" in text
+    assert "Not heard yet: <@U0ERIK>, <@U0MIRA>" in text
+    assert buttons(state) == ["Approve", "Edit", "Reject", "Answer"]
+
+
+def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
+    """The modal shows all of it: changes with what was asked, or the answer."""
+    changed = edit(to="bo@example.com")
+    state = state_of(an_action(), votes={0: (a_vote("U0DANA", changed),)}, quorum=2)
+    assert buttons(state)[0] == "Look and agree…"
+    assert "*1 of 2 approved with the same changes*: <@U0DANA>" in text_of(state)
+
+    view = render_agree_view(state, 0)
+
+    assert '- "dana@example.com"\n+ "bo@example.com"' in shown(view)
+    assert view["submit"]["text"] == "Agree"
+    assert json.loads(view["private_metadata"])["vote"] == "U0DANA 1"
+    answer = state_of(
+        an_action(), votes={0: (a_vote("U0DANA", RespondDecision(message="at noon")),)}, quorum=2
+    )
+    assert "│ at noon" in shown(render_agree_view(answer, 0))
+
+
+def test_the_proposal_with_most_people_is_shown_then_the_oldest():
+    """One button leads to what is nearest to a decision."""
+    one, two = edit(to="one"), edit(to="two")
+    votes = (a_vote("U0DANA", one), a_vote("U0ERIK", two))
+    assert state_of(an_action(), votes={0: votes}, quorum=3).actions[0].proposal.decision == one
+
+    votes = (*votes, a_vote("U0MIRA", two))
+    assert state_of(an_action(), votes={0: votes}, quorum=3).actions[0].proposal.decision == two
+
+
+def test_what_is_too_long_to_be_seen_whole_cannot_be_agreed_with():
+    """Nobody agrees with an end that they were not shown."""
+    long = edit(to="x" * 30_000)
+    state = state_of(an_action(), votes={0: (a_vote("U0DANA", long),)}, quorum=2)
+
+    view = render_agree_view(state, 0)
+
+    assert "submit" not in view
+    assert "too long to be agreed with here" in shown(view)
+
+
+def test_a_proposal_that_is_gone_has_nothing_to_agree_with():
+    """Its voter changed their mind, or it was decided."""
+    assert "submit" not in render_agree_view(state_of(an_action(), quorum=2), 0)
+
+
+def test_everybody_who_agreed_is_named_on_the_decided_card():
+    """Not only the last of them."""
+    interrupt = an_interrupt()
+    recorded = a_decision(interrupt, 0, ApproveDecision(), by="U0ERIK")
+    both = recorded.model_copy(update={"agreed_by": ("U0DANA", "U0ERIK")})
+
+    assert "*Approved* by <@U0DANA>, <@U0ERIK>" in text_of(state_of(an_action(), decided={0: both}, quorum=2))
+
+
+# --- Risk ---------------------------------------------------------------------------------------------------------
+
+
+def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code():
+    """Each such action is decided by itself, by somebody who looked at it."""
+    high = {1: Terms(approvers=("U0ERIK",), risk="high")}
+    actions = [an_action(name, allow_always=True) for name in ("a", "b", "c")]
+    state = state_of(*actions, own=high)
+    code = state.actions[1].code
+
+    assert [bulk_actions(state, state.admission.places[0], d) for d in ("approve", "reject")] == [(0, 2)] * 2
+    assert text_of(state).count("High risk*") == 1
+    assert f"whoever approves types *{code}*" in text_of(state)
+    assert "High risk, decided one by one: 2." in text_of(state)
+    assert buttons(state).count("Approve for this run") == 2
+    assert buttons(state).count("Approve…") == 1
+    assert buttons(state)[-2:] == ["Approve 2 of 3", "Reject 2 of 3"]
+
+
+def test_the_code_is_on_the_card_and_in_no_form():
+    """Whoever types it has looked at what will run; every form that approves asks for it."""
+    state = state_of(an_action(), risk="high")
+    code = state.actions[0].code
+    voted = state_of(an_action(), risk="high", quorum=2, votes={0: (a_vote("U0DANA", edit(to="x")),)})
+
+    for view in (
+        render_confirm_view(state, 0),
+        render_edit_view(state, 0),
+        render_reading_view(state, 0, 1, pages_read=0),
+        render_agree_view(voted, 0),
+    ):
+        assert_slack_takes_view(view)
+        assert CODE in {block["block_id"] for block in view["blocks"]}
+        assert code not in encode(view)
+    for view in (render_reject_view(state, 0), render_respond_view(state, 0)):
+        assert CODE not in {block["block_id"] for block in view["blocks"]}
+
+
+@pytest.mark.parametrize("typed", ["{}", " {} ", "{lower}"])
+def test_a_code_is_read_as_people_type_it(typed: str):
+    """Small letters and spaces around it are the same code."""
+    view = render_confirm_view(state_of(an_action(), risk="high"), 0)
+    answered = submitted(view, Code=typed.format("K7QX", lower="k7qx"))
+
+    assert parse_code(answered) == "K7QX"
+
+
+@given(st.text("0123456789abcdef", min_size=32, max_size=32))
+def test_a_code_has_no_character_that_could_be_taken_for_another(fingerprint: str):
+    """Four of them, from the action's own fingerprint."""
+    code = code_of(fingerprint)
+
+    assert len(code) == 4
+    assert set(code) <= set("23456789ABCDEFGHJKMNPQRSTVWXYZ")
+    assert code == code_of(fingerprint)
+
+
+# --- Silence ------------------------------------------------------------------------------------------------------
+
+
+def test_a_card_says_from_the_beginning_what_silence_approves():
+    """At the top, and at the action where they differ."""
+    silent = {0: Terms(approvers=("U0ERIK",), by_silence=True)}
+    some = text_of(state_of(an_action("a"), an_action("b"), own=silent))
+    every = text_of(state_of(an_action("a"), by_silence=True))
+
+    assert ", then approved or rejected as each action says" in some
+    assert some.count("*Approved at the deadline* unless somebody decides before.") == 1
+    assert ", then *approved*" in every
+
+
+def test_what_silence_approved_names_no_person():
+    """The card says that nobody objected."""
+    interrupt = an_interrupt()
+    recorded = a_decision(interrupt, 0, ApproveDecision(), by=EXPIRED)
+    state = state_of(an_action(), decided={0: recorded}, status="expired", by_silence=True)
+
+    assert "Approved: nobody decided in time" in text_of(state)
+    assert "Time is up: nobody objected" in text_of(state)
+
+
+# --- Masks --------------------------------------------------------------------------------------------------------
+
+SECRET = "hunter2-très-secret"
+ARGS = {
+    "host": "db1",
+    "password": SECRET,
+    "auth": {"user": "root", "password": SECRET + "!"},
+    "hops": [{"password": SECRET, "port": 22}],
+    "pin": 48213,
+}
+MASK = ("password", "pin", "absent")
+
+
+def masked_state(**fields: Any) -> Any:
+    context = Context(
+        title=f"use {SECRET}", links=(Link(label=SECRET, url=f"https://x/{SECRET}"),), requested_by="U0NOOR"
+    )
+    action = an_action("connect", ARGS, description=f"log in with {SECRET} and 48213")
+    return state_of(action, context=context, mask=MASK, **fields)
+
+
+def test_a_masked_argument_is_dots_its_length_and_a_digest():
+    """Equal values look equal; a text of the agent that looks the same stands in quotes."""
+    text = text_of(masked_state())
+    first, second = hide(ARGS, MASK)["password"], hide(ARGS, MASK)["hops"][0]["password"]
+
+    assert first == second != hide(ARGS, MASK)["auth"]["password"]
+    assert f"password: •••• ({len(SECRET)} characters, digest " in text
+    assert "Masked: `password`, `pin`. The call runs with what the agent wrote there." in text
+    assert "`absent`" not in text
+    fake = text_of(state_of(an_action(args={"password": first.says})))
+    assert f'password: "{first.says}"' in fake
+
+
+def test_nothing_of_a_masked_value_is_in_any_message_or_modal():
+    """Also not where the agent repeats it: in its description, title and links, or the reason of a withdrawal."""
+    state = masked_state(quorum=2, votes={0: (a_vote("U0DANA", edit(**{**ARGS, "host": "db2"})),)})
+    drawn: list[Any] = [[part.text, part.blocks] for part in render_card(state)]
+    drawn += [part.blocks for part in render_card(masked_state(status="withdrawn", reason=f"no {SECRET}"))]
+    drawn += [
+        render_edit_view(state, 0),
+        render_reject_view(state, 0),
+        render_respond_view(state, 0),
+        render_agree_view(state, 0),
+        *(render_reading_view(state, 0, page, pages_read=0) for page in range(1, page_count(state, 0) + 1)),
+    ]
+    decided = edit(**{**ARGS, "host": "db2"})
+    drawn += [part.blocks for part in render_card(masked_state(decided={0: decided}))]
+
+    for each in drawn:
+        assert SECRET not in encode(each)
+        assert "48213" not in encode(each)
+
+
+def test_nothing_that_slack_carries_for_us_could_confirm_a_guess():
+    """Neither the code nor what a modal carries changes with a masked value whose length and digest are the same."""
+    looks = {}
+    for number in range(100_000, 300_000):
+        value = str(number)
+        says = hide({"pin": value}, ("pin",))["pin"].says
+        if says in looks:
+            break
+        looks[says] = value
+    states = [
+        state_of(
+            an_action(args={"pin": pin, "to": "al"}),
+            votes={0: (a_vote("U0DANA", edit(pin=pin, to="bo")),)},
+            mask=("pin",), risk="high", quorum=2,
+        )
+        for pin in (value, looks[says])
+    ]  # fmt: skip
+
+    cards, forms = (
+        [[part.blocks for part in render_card(s)] for s in states],
+        [render_agree_view(s, 0) for s in states],
+    )
+
+    assert states[0].actions[0].fingerprint != states[1].actions[0].fingerprint
+    assert cards[0] == cards[1]
+    assert forms[0] == forms[1]
+
+
+def test_a_masked_argument_is_never_edited_and_stays_exactly_as_it_is():
+    """It has no input, and what holds it is kept whole."""
+    view = render_edit_view(masked_state(), 0)
+    assert set(inputs(view)) == {"host", "auth → user"}
+
+    result = parse_form(submitted(view, host="db2"), ARGS, None, MASK)
+
+    assert result == Edited({**ARGS, "host": "db2"})
+    assert parse_form(submitted(view), ARGS, None, MASK) == Unchanged()
+
+
+def test_many_arguments_beside_a_masked_one_are_not_offered_as_one_text():
+    """All arguments at once would be all of them."""
+    args = {f"a{number}": number for number in range(200)} | {"password": SECRET}
+    view = render_edit_view(state_of(an_action(args=args), mask=MASK), 0)
+
+    assert_slack_takes_view(view)
+    assert "All arguments" not in shown(view)
+    assert SECRET not in encode(view)
+
+
+words = st.text(min_size=6, max_size=30)
+values = st.recursive(
+    words | st.integers(10**6, 10**9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@bounded(60)
+@given(values, st.dictionaries(st.sampled_from(["host", "to", "n"]), values, max_size=3), st.booleans())
+def test_whatever_is_masked_no_picture_has_it(value: Any, others: dict[str, Any], nested: bool):
+    """Two records that differ in a masked value only by a few characters look alike but for its digest."""
+    args = {**others, "box": {"secret": value}} if nested else {**others, "secret": value}
+    secrets = [text for text in secrets_of([({"secret": value}, ("secret",))]) if len(text) >= 6]
+    if any(secret in encode(others) for secret in secrets):
+        return
+    state = state_of(an_action(args=args, description=f"with {value}"), mask=("secret",))
+    pictures = [part.blocks for part in render_card(state)]
+    pictures += [render_edit_view(state, 0), render_respond_view(state, 0)]
+    pictures.append(render_reading_view(state, 0, 1, pages_read=0))
+
+    for picture in pictures:
+        for secret in secrets:
+            assert secret not in shown(picture)
+            assert one_line(secret) not in shown(picture)
+
+
+# --- In a modal only ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_shown_in_a_modal_only_is_read_before_it_is_approved():
+    """The card says how long it is; the pages have it; the changes of an edit do not bring it back."""
+    args = {"to": "al@example.com", "body": "Dear Al, your diagnosis is…"}
+    state = state_of(an_action(args=args), modal_only=("body",))
+
+    assert "diagnosis" not in text_of(state)
+    assert "Shown in _Read all_ only: `body`. Whoever approves or edits reads all of it first." in text_of(
+        state
+    )
+    assert buttons(state) == ["Reject", "Answer", "Read all"]
+    assert "diagnosis" in shown(render_reading_view(state, 0, 1, pages_read=0))
+    changed = edit(**{**args, "body": "Dear Al, call us"})
+    decided = text_of(state_of(an_action(args=args), modal_only=("body",), decided={0: changed}))
+    assert "call us" not in decided
+    assert "diagnosis" not in decided
+    assert "characters, see Read all)" in decided
+
+
+# --- Within Slack's limits ----------------------------------------------------------------------------------------
+
+cares = st.fixed_dictionaries(
+    {
+        "quorum": st.integers(1, 20),
+        "reject_quorum": st.integers(1, 20),
+        "risk": st.sampled_from(["low", "normal", "high"]),
+        "by_silence": st.booleans(),
+        "mask": st.lists(st.sampled_from(["to", "n" * 300, "`a`<!here>", "b", "c", "d", "e", "f"])).map(
+            tuple
+        ),
+        "modal_only": st.sampled_from([(), ("to",), ("body",)]),
+        "approvers": st.sampled_from([("U0ERIK",), tuple(f"U000000{n:04}" for n in range(30))]),
+    }
+)
+spoken = st.sampled_from(
+    [ApproveDecision(), RejectDecision(), *(edit(to=f"{n}") for n in range(5)), RespondDecision(message="x")]
+)
+
+
+@bounded(60)
+@given(
+    cares, st.integers(1, 50), st.lists(spoken, max_size=25), st.sampled_from([5, 900, 6_000]), st.booleans()
+)
+def test_a_card_with_any_care_and_any_votes_is_one_that_slack_takes(care, number, said, size, decided):
+    """Its plan has room for every vote, every name and the outcome."""
+    args = {"to": "x" * size, "n" * 300: 1, "`a`<!here>": 1, **dict.fromkeys("bcdef", 1)}
+    votes = tuple(a_vote(f"U000000{n:04}", decision) for n, decision in enumerate(said))
+    actions = [an_action(f"tool-{n}", args, description="d" * 500) for n in range(number)]
+    state = state_of(*actions, votes=dict.fromkeys(range(number), votes), **care)
+    if decided:
+        people = tuple(f"U000000{n:04}" for n in range(care["quorum"]))
+        recorded = a_decision(state.interrupt, 0, edit(to="y"), by="U0ERIK")
+        recorded = recorded.model_copy(update={"agreed_by": people})
+        same = dict.fromkeys(range(number), recorded)
+        state = state_of(*actions, decided=same, **care)
+
+    assert_slack_takes_card(render_card(state))
+    for view in (
+        render_agree_view(state, 0),
+        render_confirm_view(state, 0),
+        render_edit_view(state, 0),
+        render_reading_view(state, 0, 1, pages_read=0),
+    ):
+        assert_slack_takes_view(view)

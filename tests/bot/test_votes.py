@@ -1,0 +1,399 @@
+"""Decisions that take several people: who counted, with what, in the real scripts and against a plain model of the rules."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession, ClientTimeout
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+)
+from agent_adapter.contract.record import dump_recorded
+from bot.decisions import Decisions, token_of
+from bot.ids import PartId
+from bot.people import Directory
+from bot.playground.client import Control
+from bot.playground.server import Playground
+from bot.slack_client import SlackClient
+from bot.state import Admission, ApprovalState, Place, Shown, Terms, position_of
+from bot.store import ApprovalStore
+from tests.support.builders import an_action, an_interrupt
+
+DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
+RUNS = count()
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+async def store(redis: Redis) -> ApprovalStore:
+    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
+
+
+@pytest.fixture
+async def directory(playground: Playground, slack: Control) -> AsyncIterator[Directory]:
+    """Ask a Slack where Dana and Erik are in the group."""
+    await slack.group("S0OPS", users=[DANA, ERIK])
+    async with ClientSession(timeout=ClientTimeout(total=5)) as session:
+        client = SlackClient(playground.bot_token, playground.api_url, session)
+        await client.who_am_i()
+        yield Directory(client)
+
+
+def an_admission(count: int = 1, *, own: Mapping[int, Terms] | None = None, **terms: Any) -> Admission:
+    return Admission(
+        policy_version="1",
+        approvers=terms.pop("approvers", ("S0OPS", MIRA)),
+        own=own or {},
+        places=(Place(channel="C1", actions=tuple(range(count))),),
+        **terms,
+    )
+
+
+async def asked(
+    client: ApprovalClient, store: ApprovalStore, count: int = 1, *, life: int | None = None, **terms: Any
+) -> ApprovalState:
+    """Publish so many actions, for whom Dana is the requester, and admit them on these terms."""
+    actions = [an_action("pay", {"to": "al", "amount": index}) for index in range(count)]
+    interrupt = an_interrupt(*actions, run=f"run-{next(RUNS)}", expires_in=timedelta(hours=1))
+    interrupt_id = await client.publish(interrupt)
+    state = await store.load(interrupt_id)
+    assert state is not None
+    await store.admit(state, an_admission(count, **terms), life=life)
+    return await newest(store, state)
+
+
+async def newest(store: ApprovalStore, state: ApprovalState) -> ApprovalState:
+    found = await store.load(state.id)
+    assert found is not None
+    return found
+
+
+async def press(
+    store: ApprovalStore, state: ApprovalState, by: str, decision: Decision, *indices: int
+) -> list[str]:
+    """Record one person's decision on actions, and give the outcomes."""
+    decisions = dict.fromkeys(indices or (0,), decision)
+    texts = {
+        index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
+        for index in decisions
+    }
+    outcomes = await store.record_decision(
+        state.id,
+        texts,
+        token=token_of(by, state.id, decisions),
+        positions=dict.fromkeys(decisions, position_of(decision)),
+        person=by,
+        deadline=5,
+    )
+    return [str(outcomes[index]) for index in decisions]
+
+
+APPROVE, REJECT = ApproveDecision(), RejectDecision()
+
+
+def edit(to: str) -> EditDecision:
+    return EditDecision(edited_action=EditedAction(name="pay", args={"to": to, "amount": 0}))
+
+
+# --- The script ---------------------------------------------------------------------------------------------------
+
+
+async def test_two_people_decide_and_both_are_named(client: ApprovalClient, store: ApprovalStore):
+    """The first counts, the second makes it final, and each hears `repeat` when they press again."""
+    state = await asked(client, store, quorum=2)
+
+    assert await press(store, state, ERIK, APPROVE) == ["counted"]
+    assert await press(store, state, ERIK, APPROVE) == ["repeat"]
+    between = await newest(store, state)
+    assert between.is_open_at(0)
+    assert between.actions[0].voters("approve") == (ERIK,)
+    assert await press(store, state, MIRA, APPROVE) == ["recorded"]
+    assert await press(store, state, ERIK, APPROVE) == ["repeat"]
+    assert await press(store, state, MIRA, APPROVE) == ["repeat"]
+    assert await press(store, state, DANA, APPROVE) == ["taken"]
+
+    recorded = (await newest(store, state)).recorded[0]
+    assert (recorded.decided_by, recorded.agreed_by) == (MIRA, (ERIK, MIRA))
+    assert recorded.told.agreed_by == (ERIK, MIRA)
+
+
+async def test_a_vote_that_is_counted_is_drawn_and_wakes_no_agent(client, store, redis):
+    """The card changes; the run waits for a decision."""
+    state = await asked(client, store, quorum=2)
+    lane = store.keys.lane(0)
+    await redis.delete(lane.undrawn)
+
+    await press(store, state, ERIK, APPROVE)
+    assert await redis.zcard(lane.undrawn) == 1
+    assert (await newest(store, state)).status == "pending"
+    await redis.delete(lane.undrawn)
+    await press(store, state, ERIK, APPROVE)
+
+    assert await redis.zcard(lane.undrawn) == 0
+    events = [entry["event"] for _, entry in await redis.xrange(lane.audit)]
+    assert events[-1:] == ["counted"]
+
+
+async def test_one_rejection_ends_it_and_names_one_person(client: ApprovalClient, store: ApprovalStore):
+    """Whoever had agreed is not among those who rejected."""
+    state = await asked(client, store, quorum=2)
+    await press(store, state, ERIK, APPROVE)
+
+    assert await press(store, state, MIRA, REJECT) == ["recorded"]
+    assert await press(store, state, ERIK, APPROVE) == ["taken"]
+
+    recorded = (await newest(store, state)).recorded[0]
+    assert (recorded.decision.type, recorded.decided_by, recorded.agreed_by) == ("reject", MIRA, ())
+
+
+async def test_a_rule_may_ask_several_people_to_reject(client: ApprovalClient, store: ApprovalStore):
+    """Reasons may differ; the last one goes to the agent."""
+    state = await asked(client, store, quorum=1, reject_quorum=2)
+
+    assert await press(store, state, ERIK, RejectDecision(message="no")) == ["counted"]
+    assert await press(store, state, MIRA, RejectDecision(message="never")) == ["recorded"]
+
+    recorded = (await newest(store, state)).recorded[0]
+    assert (recorded.decision, recorded.agreed_by) == (RejectDecision(message="never"), (ERIK, MIRA))
+
+
+async def test_a_person_has_one_vote_and_may_change_it(client: ApprovalClient, store: ApprovalStore):
+    """The last word counts, so nobody agrees with themselves."""
+    state = await asked(client, store, quorum=2, reject_quorum=2)
+    for decision in (APPROVE, REJECT, edit("bo"), APPROVE):
+        assert await press(store, state, ERIK, decision) == ["counted"]
+
+    assert await press(store, state, MIRA, REJECT) == ["counted"]
+    assert await press(store, state, ERIK, REJECT) == ["recorded"]
+    assert (await newest(store, state)).recorded[0].agreed_by == (MIRA, ERIK)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        (edit("bo"), edit("bo"), True),
+        (edit("bo"), edit("cy"), False),
+        (edit("bo"), APPROVE, False),
+        (RespondDecision(message="yes"), RespondDecision(message="yes"), True),
+        (RespondDecision(message="yes"), RespondDecision(message="Yes"), False),
+    ],
+)
+async def test_what_is_written_counts_with_the_same_words_only(client, store, one, other, agree):
+    """The same bytes of arguments, the same answer."""
+    state = await asked(client, store, quorum=2)
+    await press(store, state, ERIK, one)
+
+    assert await press(store, state, MIRA, other) == (["recorded"] if agree else ["counted"])
+
+
+async def test_each_action_of_a_batch_takes_its_own_number_of_people(client, store):
+    """Also where a rule asks for fewer than the others."""
+    own = {1: Terms(approvers=(ERIK,)), 2: Terms(approvers=(ERIK,), quorum=3)}
+    state = await asked(client, store, 3, own=own, quorum=2)
+
+    assert await press(store, state, ERIK, APPROVE, 0, 1, 2) == ["counted", "recorded", "counted"]
+    assert await press(store, state, MIRA, APPROVE, 0, 1, 2) == ["recorded", "taken", "counted"]
+
+
+async def test_fifty_actions_at_once(client: ApprovalClient, store: ApprovalStore):
+    """Two presses decide all of them, and repeating either changes nothing."""
+    state = await asked(client, store, 50, quorum=2)
+
+    assert await press(store, state, ERIK, APPROVE, *range(50)) == ["counted"] * 50
+    assert await press(store, state, ERIK, APPROVE, *range(50)) == ["repeat"] * 50
+    assert await press(store, state, MIRA, APPROVE, *range(50)) == ["recorded"] * 50
+    assert await press(store, state, ERIK, APPROVE, *range(50)) == ["repeat"] * 50
+
+    found = await newest(store, state)
+    assert found.status == "decided"
+    assert {recorded.agreed_by for recorded in found.recorded} == {(ERIK, MIRA)}
+
+
+async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalClient, store: ApprovalStore):
+    """However many press together: one counts, one completes it, and all others are late."""
+    state = await asked(client, store, quorum=2)
+
+    outcomes = await asyncio.gather(*(press(store, state, f"U{n}", APPROVE) for n in range(20)))
+
+    assert sorted(word for (word,) in outcomes) == ["counted", "recorded", *["taken"] * 18]
+    recorded = (await newest(store, state)).recorded[0]
+    assert len(set(recorded.agreed_by)) == 2
+    assert recorded.agreed_by[-1] == recorded.decided_by
+
+
+async def test_votes_that_are_too_few_at_the_deadline_approve_nothing(client, store):
+    """What is open then becomes what the deadline makes of it, and the votes stay to be read."""
+    state = await asked(client, store, quorum=2, life=300)
+    await press(store, state, ERIK, APPROVE)
+    await asyncio.sleep(0.35)
+
+    assert await press(store, state, MIRA, APPROVE) == ["closed"]
+    assert await store.settle(state.id, "expired") == "settled"
+    assert (await newest(store, state)).recorded == (None,)
+
+
+# --- Silence ------------------------------------------------------------------------------------------------------
+
+
+async def is_shown(store: ApprovalStore, state: ApprovalState) -> None:
+    part = PartId(0, 0)
+    await store.lease_part(state.id, part, owner="me", lease=5_000)
+    await store.card_drawn(state.id, part, owner="me", shown=Shown("C1", "1.2", "d"))
+
+
+@pytest.mark.parametrize("shown", [True, False])
+async def test_silence_approves_what_says_so_and_was_shown(client, store, shown):
+    """A card that nobody could see asked nobody."""
+    own = {1: Terms(approvers=(ERIK,), by_silence=True)}
+    state = await asked(client, store, 3, own=own, life=200)
+    if shown:
+        await is_shown(store, state)
+    await press(store, state, ERIK, REJECT, 2)
+    await asyncio.sleep(0.25)
+
+    assert await store.settle(state.id, "expired") == "settled"
+
+    resume = await client.wait(state.id)
+    assert [decision.type for decision in resume.decisions] == [
+        "reject",
+        "approve" if shown else "reject",
+        "reject",
+    ]
+    assert [record.decided_by for record in resume.records] == ["expired", "expired", ERIK]
+
+
+async def test_silence_never_overrules_a_person(client, store):
+    """Whoever rejected before has rejected."""
+    state = await asked(client, store, by_silence=True, life=200)
+    await is_shown(store, state)
+    await press(store, state, ERIK, REJECT)
+    await asyncio.sleep(0.25)
+
+    assert await store.settle(state.id, "expired") == "decided"
+    assert (await newest(store, state)).recorded[0].decided_by == ERIK
+
+
+@pytest.mark.parametrize("status", ["withdrawn", "refused"])
+async def test_an_end_before_the_deadline_is_no_silence(client, store, status):
+    """Nobody was out of time."""
+    state = await asked(client, store, by_silence=True)
+    await is_shown(store, state)
+
+    await store.settle(state.id, status)
+
+    assert (await newest(store, state)).recorded == (None,)
+
+
+async def test_a_deadline_that_passed_without_a_bot_approves_nothing(client, store, redis):
+    """Nobody could have pressed a button of a bot that was down."""
+    state = await asked(client, store, by_silence=True)
+    await is_shown(store, state)
+    card = store.keys.lane(0).card(state.id)
+    await redis.hincrby(card, "deadline", -3_700_000)
+
+    assert await store.settle(state.id, "expired") == "settled"
+    assert (await newest(store, state)).recorded == (None,)
+
+
+# --- Against a model of the rules ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of one action, as the model has them."""
+
+    quorum: int
+    reject_quorum: int
+    requester_may_decide: bool
+    offered: tuple[str, ...]
+
+
+KINDS = ("approve", "edit", "reject", "respond")
+RULES = st.builds(
+    Rules,
+    st.integers(1, 3),
+    st.integers(1, 2),
+    st.booleans(),
+    st.lists(st.sampled_from(KINDS), min_size=1, unique=True).map(tuple) | st.just(KINDS),
+)
+CLICKS = st.lists(
+    st.tuples(st.sampled_from((DANA, ERIK, MIRA, NOOR)), st.sampled_from(KINDS), st.sampled_from("ab")),
+    max_size=12,
+)
+
+
+def meant(kind: str, words: str) -> Decision:
+    """Give the decision of a click; words are what is typed, where something is."""
+    return {
+        "approve": APPROVE,
+        "edit": edit(words),
+        "reject": RejectDecision(message=words),
+        "respond": RespondDecision(message=words),
+    }[kind]
+
+
+def outcome_of(rules: Rules, clicks: list[tuple[str, str, str]]) -> tuple[str, str, set[str]] | None:
+    """Say what is decided in the end, and by whom: Dana asks, and Noor is nobody's approver."""
+    says: dict[str, tuple[str, str]] = {}
+    for person, kind, words in clicks:
+        if person == NOOR or kind not in rules.offered:
+            continue
+        if person == DANA and kind != "reject" and not rules.requester_may_decide:
+            continue
+        says[person] = (kind, words if kind in {"edit", "respond"} else "")
+        agree = {other for other, said in says.items() if said == says[person]}
+        if len(agree) >= (rules.reject_quorum if kind == "reject" else rules.quorum):
+            return kind, words, agree
+    return None
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(RULES, CLICKS)
+async def test_no_clicks_decide_what_a_plain_model_of_the_rules_does_not(
+    client, store, directory, rules, clicks
+):
+    """Whoever presses what, in whatever order: the same decision, by the same people, who all saw what runs."""
+    state = await asked(
+        client,
+        store,
+        quorum=rules.quorum,
+        reject_quorum=rules.reject_quorum,
+        requester_may_decide=rules.requester_may_decide,
+        decisions=rules.offered,
+    )
+    decisions, wrote = Decisions(store, directory), set()
+    for person, kind, words in clicks:
+        await decisions.decide(await newest(store, state), person, {0: meant(kind, words)})
+        wrote.add((person, kind, words))
+
+    recorded = (await newest(store, state)).recorded[0]
+    expected = outcome_of(rules, clicks)
+    assert (recorded is None) == (expected is None)
+    if recorded and expected:
+        kind, words, agreed = expected
+        people = recorded.agreed_by or (recorded.decided_by,)
+        assert recorded.decision == meant(kind, words)
+        assert set(people) == agreed
+        assert len(people) == len(agreed) == (rules.reject_quorum if kind == "reject" else rules.quorum)
+        if kind == "edit":
+            assert all((person, kind, words) in wrote for person in people)
