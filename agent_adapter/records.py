@@ -37,9 +37,9 @@ class Record:
 
     def resume(self) -> Resume | None:
         """Give the answer, `None` while the interrupt is open. Raises as `contract.record.read_resume`."""
-        return read_resume(
-            self.interrupt, self.card, deadline=int(self.req["deadline"]), now=self.now, grace=self.grace
-        )
+        # The bot's deadline goes before our own: a policy may set an earlier one, people may give themselves more time.
+        deadline = int(self.card.get("deadline", self.req["deadline"]))
+        return read_resume(self.interrupt, self.card, deadline=deadline, now=self.now, grace=self.grace)
 
     @property
     def is_resumed(self) -> bool:

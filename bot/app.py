@@ -31,6 +31,7 @@ from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import AgentAdapterError
 from bot.api.agents import Agents
 from bot.api.routes import build_api
+from bot.attention import Attention
 from bot.clock import Clock
 from bot.decisions import Decisions
 from bot.health import Health
@@ -163,7 +164,13 @@ class Bot:
         tasks = Tasks()
         self.directory = Directory(self.slack)
         decisions = Decisions(store, self.directory)
-        bind(bolt, Buttons(decisions, self.slack, tasks), Forms(decisions), self.directory)
+        attention = Attention(decisions)
+        bind(
+            bolt,
+            Buttons(decisions, attention, self.slack, tasks),
+            Forms(decisions, attention),
+            self.directory,
+        )
         presenter = Presenter(
             store,
             self.slack,

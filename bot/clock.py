@@ -1,27 +1,117 @@
-"""Everything that falls due. The script decides by the server's time, so any number of replicas may sweep."""
+"""Everything that falls due. Scripts decide by the server's time, so any number of replicas may sweep.
+
+A record stands in `due` once, never later than the earliest of its times; what is due is reckoned from the record.
+"""
 
 import logging
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal
 
+from bot.schedule import Remark, Step
+from bot.state import ApprovalState
 from bot.store import ApprovalStore
 
 logger = logging.getLogger(__name__)
 
+TOO_EARLY = 50
+"""Milliseconds until a record is looked at again whose deadline somebody else has just moved."""
+
 
 class Clock:
-    """Ends interrupts at their deadline, or when their agent withdraws them."""
+    """Reminds and escalates, and ends interrupts at their deadline or when their agent withdraws them."""
 
     def __init__(self, store: ApprovalStore) -> None:
         self._store = store
 
     async def fall_due(self, interrupt_id: str) -> int | None:
-        """Do what is due for this record; when it is too early, come again soon."""
+        """Do what is due for this record, and say in how many milliseconds something else will be."""
         state = await self._store.load(interrupt_id)
         if state and state.withdraw_asked is not None:
-            outcome = await self._store.settle(interrupt_id, "withdrawn", reason=state.withdraw_asked)
-        else:
-            outcome = await self._store.settle(interrupt_id, "expired")
+            return await self._settle(interrupt_id, "withdrawn", state.withdraw_asked)
+        if state is None or not state.is_open:
+            return await self._settle(interrupt_id, "expired")
+        steps = due_steps(state)
+        # Also without a step: a claim may be over, or more time may be asked for from now on.
+        if await self._store.reach(interrupt_id, steps):
+            logger.info("interrupt.reached", extra={"interrupt_id": interrupt_id, "steps": list(steps)})
+        state = await self._store.load(interrupt_id)
+        return milliseconds_left(state) if state and state.is_open else TOO_EARLY
+
+    async def _settle(
+        self, interrupt_id: str, status: Literal["expired", "withdrawn"], reason: str = ""
+    ) -> int | None:
+        outcome = await self._store.settle(interrupt_id, status, reason=reason)
         if outcome == "early":
-            return 50
+            return TOO_EARLY
         if outcome == "settled":
             logger.info("interrupt.ended", extra={"interrupt_id": interrupt_id})
         return None
+
+
+def milliseconds_left(state: ApprovalState) -> int:
+    """Reckon in how many milliseconds something is due for an open record."""
+    return max(1, int((min(times_ahead(state)) - state.now).total_seconds() * 1000))
+
+
+def times_ahead(state: ApprovalState) -> Iterator[datetime]:
+    """Give every time at which something happens to an open record, or to what its card shows."""
+    yield state.deadline
+    for step in _steps_ahead(state).values():
+        yield step.due(state.created_at, state.now)
+    ahead = [state.extend_from, *(claim.until for claim in state.claims.values())]
+    yield from (time for time in ahead if time and time > state.now)
+
+
+def due_steps(state: ApprovalState) -> dict[int, Remark | None]:
+    """Give the steps whose time has come, in order, each with what is said about it; `None` when nothing is.
+
+    Of several reminders that were missed, the last one is for all.
+    """
+    due = [
+        (number, step)
+        for number, step in _steps_ahead(state).items()
+        if step.due(state.created_at, state.now) <= state.now
+    ]
+    last = {step.actions: number for number, step in due if step.kind == "remind"}
+    return {
+        number: _remark(state, number, step)
+        if step.kind == "escalate" or last[step.actions] == number
+        else None
+        for number, step in due
+    }
+
+
+def _steps_ahead(state: ApprovalState) -> dict[int, Step]:
+    steps = state.admission.steps if state.admission else ()
+    return {number: step for number, step in enumerate(steps) if number not in state.reached}
+
+
+def _remark(state: ApprovalState, number: int, step: Step) -> Remark | None:
+    still = tuple(index for index in step.actions if state.is_open_at(index))
+    if not still:
+        return None
+    beside = tuple(number for number, place in state.places.items() if {*place.actions} & {*still})
+    if step.kind == "remind":
+        return Remark(kind="remind", places=beside, actions=still, mentions=who_is_left(state, still))
+    assert state.admission is not None
+    opened = next((place.channel for place in state.admission.places if place.opened_by == number), None)
+    if not opened and not step.approvers:
+        # Nobody can be reached there any more.
+        return None
+    # A card of its own calls them where it is asked as well.
+    called = () if opened else step.approvers
+    return Remark(kind="escalate", places=beside, actions=still, mentions=called, also_in=opened)
+
+
+def who_is_left(state: ApprovalState, actions: tuple[int, ...]) -> tuple[str, ...]:
+    """Give the approvers who can still decide something of this: not who has voted, and seldom who it is done for."""
+    assert state.admission is not None
+    requester = state.interrupt.context.requested_by
+    found = []
+    for index in actions:
+        terms = state.admission.terms(index)
+        done = {"channel", *(vote.user for vote in state.votes.get(index, ()))}
+        done |= set() if terms.requester_may_decide else {requester or ""}
+        found += [approver for approver in terms.approvers if approver not in done]
+    return tuple(dict.fromkeys(found))

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 
 BULK_VERBS = ("approve_all", "reject_all")
 """Buttons of one place: `<verb>:<place>`."""
+PLACE_VERBS = (*BULK_VERBS, "claim", "hand_over")
+EXTEND = "extend"
+"""Gives more time: `extend:<how often it was given>`, so that a second press gives none."""
 PAGE = "page"
 """Buttons that turn the pages of a reading: `page:<number>`."""
+
+REMARK = 1_000
+"""Messages of a card's thread from this number on remark on what happened; those below are its parts."""
 
 EVENT_TYPE = "assent_card"
 """`metadata.event_type` of every card, so that a post that was not saved can be found again."""
@@ -31,6 +37,10 @@ class PartId:
 
     place: int
     number: int
+
+    @property
+    def is_remark(self) -> bool:
+        return self.number >= REMARK
 
     def __str__(self) -> str:
         return f"{self.place}:{self.number}"

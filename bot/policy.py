@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, ActionRequest
 from agent_adapter.contract.interrupt import Interrupt, Route
 from bot.people import Person
+from bot.schedule import Escalation, Extension, QuietHours, Step
 from bot.state import Admission, Care, Place, Terms
 
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
@@ -88,8 +89,8 @@ class Rule:
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""
     time_limit: timedelta | None = None
-    on_timeout: Literal["reject", "raise", "approve"] | None = None
-    """What an open action becomes then; as the agent says when `None`."""
+    on_timeout: Literal["reject", "raise", "approve", "extend"] | None = None
+    """What an open action becomes then; as the agent says when `None`. `extend`: after as much time again, rejected."""
     quorum: int = 1
     """How many people have to agree."""
     reject_quorum: int = 1
@@ -97,6 +98,14 @@ class Rule:
     mask: tuple[str, ...] = ()
     """Names of arguments that nobody is shown."""
     modal_only: tuple[str, ...] = ()
+    reminders: tuple[timedelta, ...] = ()
+    """After publication."""
+    escalation: Escalation | None = None
+    quiet_hours: QuietHours | None = None
+    """When neither of them happens."""
+    extend: Extension | None = None
+    claim: timedelta | None = None
+    """How long somebody may say that they are looking at it."""
     line: int = 0
     """Where it stands in the policy file."""
 
@@ -104,6 +113,35 @@ class Rule:
     def approves_silently(self) -> bool:
         """Whether the deadline approves: only where little is at stake, and one person could have stopped it."""
         return self.on_timeout == "approve" and self.risk == "low" and self.quorum == self.reject_quorum == 1
+
+    @property
+    def time(self) -> timedelta | None:
+        """All the time that people have."""
+        return self.time_limit * 2 if self.time_limit and self.on_timeout == "extend" else self.time_limit
+
+    def steps(self) -> Iterator[Step]:
+        """Give what happens while nobody has decided, about no action in particular."""
+        reminders = {*self.reminders, self.time_limit} if self.time != self.time_limit else {*self.reminders}
+        for after in sorted(filter(None, reminders)):
+            yield Step(kind="remind", after=after, quiet=self.quiet_hours)
+        if then := self.escalation:
+            yield Step(
+                kind="escalate",
+                after=then.after,
+                approvers=then.approvers,
+                channel=then.channel,
+                quiet=self.quiet_hours,
+            )
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a card shows something about its time besides the deadline."""
+        return bool(self.escalation or self.extend or self.claim)
+
+    @property
+    def deciders(self) -> tuple[tuple[str, ...], ...]:
+        """Name who decides, now and later."""
+        return self.approvers, self.escalation.approvers if self.escalation else ()
 
 
 class PlanParts(Protocol):
@@ -116,6 +154,7 @@ class PlanParts(Protocol):
         *,
         mixed: bool = False,
         cares: Sequence[Care] = (),
+        timed: bool = False,
     ) -> tuple[tuple[int, ...], ...]: ...
 
 
@@ -173,13 +212,16 @@ class Policy:
             asked.setdefault(place, []).append(index)
             terms.append(self._terms(interrupt.agent, action, rule))
         rules = [rule for _, rule in met]
+        steps = _steps(rules)
         return Admission(
             **dict(terms[0]),
             own={index: own for index, own in enumerate(terms) if own != terms[0]},
             policy_version=self.version,
             on_timeout=_on_timeout(interrupt, rules),
-            time_limit=min((rule.time_limit for rule in rules if rule.time_limit), default=None),
-            places=tuple(_places(asked, terms, interrupt, plan_parts)),
+            time_limit=min((rule.time for rule in rules if rule.time), default=None),
+            places=tuple(_places(asked, rules, terms, steps, interrupt, plan_parts)),
+            steps=steps,
+            extension=_extension(rules),
         )
 
     def _terms(self, agent: str, action: ActionRequest, rule: Rule) -> Terms:
@@ -239,18 +281,55 @@ def _on_timeout(interrupt: Interrupt, rules: Sequence[Rule]) -> Literal["reject"
 
 def _places(
     asked: dict[tuple[str, str | None], list[int]],
+    rules: Sequence[Rule],
     terms: Sequence[Terms],
+    steps: Sequence[Step],
     interrupt: Interrupt,
     plan_parts: PlanParts,
 ) -> Iterator[Place]:
-    for (channel, thread_ts), indices in asked.items():
-        mixed = len({terms[index].approvers for index in indices}) > 1
+    """Give the places where it is asked at once, and then those where it is asked as well after a step."""
+    places: list[tuple[tuple[str, str | None], list[int], int | None]]
+    places = [(place, indices, None) for place, indices in asked.items()]
+    for number, step in enumerate(steps):
+        if step.channel:
+            there = (step.channel, None)
+            places.append((there, [i for i in step.actions if i not in asked.get(there, ())], number))
+    for (channel, thread_ts), indices, opened_by in places:
+        if not indices:
+            continue
+        mixed = len({rules[index].deciders for index in indices}) > 1
         yield Place(
             channel=channel,
             thread_ts=thread_ts,
             actions=tuple(indices),
-            parts=plan_parts(interrupt, indices, mixed=mixed, cares=terms),
+            parts=plan_parts(
+                interrupt,
+                indices,
+                mixed=mixed,
+                cares=terms,
+                timed=any(rules[index].is_timed for index in indices),
+            ),
+            opened_by=opened_by,
+            claim=min((claim for index in indices if (claim := rules[index].claim)), default=None),
         )
+
+
+def _steps(rules: Sequence[Rule]) -> tuple[Step, ...]:
+    """Give what happens before the deadline, by time, from the rule of each action."""
+    found: dict[Step, list[int]] = {}
+    for index, rule in enumerate(rules):
+        for step in rule.steps():
+            found.setdefault(step, []).append(index)
+    steps = [step.model_copy(update={"actions": tuple(actions)}) for step, actions in found.items()]
+    return tuple(sorted(steps, key=lambda step: step.after))
+
+
+def _extension(rules: Sequence[Rule]) -> Extension | None:
+    """Give what all rules allow: one batch has one deadline."""
+    allowed = [rule.extend for rule in rules if rule.extend]
+    if len(allowed) < len(rules):
+        return None
+    return Extension(by=min(each.by for each in allowed), times=min(each.times for each in allowed))
 
 
 def _is_any_of(name: str, globs: Sequence[str]) -> bool:

@@ -111,7 +111,8 @@ def _consequences(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator
     yield "requester", "may decide" if rule.requester_may_decide else "may only reject"
     yield "offered", f"{', '.join(rule.decisions or KNOWN_DECISIONS)}, of what the agent allows"
     yield "time limit", _duration(rule.time_limit) if rule.time_limit else "as the agent says"
-    yield "on timeout", rule.on_timeout or "as the agent says"
+    yield "on timeout", _ON_TIMEOUT.get(rule.on_timeout or "", rule.on_timeout or "as the agent says")
+    yield from _meanwhile(rule)
     yield "risk", rule.risk
     yield "people who have to agree", f"{rule.quorum}, to reject {rule.reject_quorum}"
     if rule.mask:
@@ -130,6 +131,25 @@ def _for_the_run(policy: Policy, rule: Rule, agent: str, tool: str) -> str:
     if policy.decides_by_arguments(agent, tool, rule):
         return "not offered: other arguments may meet another rule"
     return "if the agent offers it"
+
+
+_ON_TIMEOUT = {"extend": "as much time again after a reminder, then reject"}
+
+
+def _meanwhile(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Say what happens while nobody decides, where anything does."""
+    if rule.reminders:
+        yield "reminders", f"after {', '.join(map(_duration, rule.reminders))}"
+    if then := rule.escalation:
+        people = f"{', '.join(then.approvers)} may decide too" if then.approvers else ""
+        where = f"asked in {then.channel} as well" if then.channel else ""
+        yield "escalation", f"after {_duration(then.after)}: {', '.join(filter(None, (people, where)))}"
+    if quiet := rule.quiet_hours:
+        yield "quiet hours", f"{quiet.start:%H:%M} to {quiet.end:%H:%M}, {quiet.zone}"
+    if rule.extend:
+        yield "more time", f"{_duration(rule.extend.by)} a press, {rule.extend.times} at most"
+    if rule.claim:
+        yield "claim", f"for {_duration(rule.claim)}"
 
 
 def _where(policy: Policy, rule: Rule) -> str:

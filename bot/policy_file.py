@@ -4,16 +4,17 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
-from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE
 from bot.errors import SettingsError
 from bot.policy import THREAD, Match, Policy, Rule
 from bot.policy_schema import read_schema
+from bot.policy_time import read_duration, read_extend, read_quiet_hours, read_reminders, time_problems
 from bot.policy_yaml import Document, MappingNode, Node, Problem, SequenceNode, suggestion
+from bot.schedule import Escalation
 
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,20}")
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
@@ -21,7 +22,6 @@ _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,20}|channel")
 _AGENT_GLOB = re.compile(r"[a-z0-9*?-]+")
 _RISKS = ("low", "normal", "high")
 _MOST_PEOPLE = 20
-_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
 
 
 class PolicyFileError(SettingsError):
@@ -77,13 +77,18 @@ class _Reader:
             "approvers": self._approvers,
             "requester_may_decide": self._yes_or_no,
             "decisions": self._decisions,
-            "time_limit": self._duration,
+            "time_limit": partial(read_duration, self.document),
             "on_timeout": self._on_timeout,
             "quorum": self._people,
             "reject_quorum": self._people,
             "risk": self._risk,
             "mask": self._names,
             "modal_only": self._names,
+            "reminders": partial(read_reminders, self.document),
+            "escalation": self._escalation,
+            "quiet_hours": partial(read_quiet_hours, self.document),
+            "extend": partial(read_extend, self.document),
+            "claim": partial(read_duration, self.document),
         }
 
     def policy(self, text: str) -> Policy | None:
@@ -100,7 +105,7 @@ class _Reader:
             self._rule(node, number, default) for number, node in enumerate(self._list(found.get("rules")), 1)
         ]
         for rule in (*rules, default):
-            self._check_rule(rule)
+            self._check_rule(rule, default)
         version = hashlib.sha256(text.encode()).hexdigest()[:12]
         return Policy(default, tuple(rules), version)
 
@@ -136,7 +141,7 @@ class _Reader:
                 "matches: put the narrower rule first, or take it out",
             )
 
-    def _check_rule(self, rule: Rule) -> None:
+    def _check_rule(self, rule: Rule, default: Rule) -> None:
         if rule.channel and _PERSON.fullmatch(rule.channel) and "channel" in rule.approvers:
             self._problem(
                 rule.line, f"{rule.name!r} asks in a direct message, which has no members: name the approvers"
@@ -157,6 +162,9 @@ class _Reader:
                 rule.line,
                 f"{rule.name!r} masks {', '.join(twice)} and shows it in a modal, too: keep it in one of the lists",
             )
+
+        for sentence in time_problems(rule, default):
+            self._problem(rule.line, f"{rule.name!r} {sentence}")
 
     def _check_quorum(self, rule: Rule) -> None:
         people = len(rule.approvers)
@@ -264,23 +272,12 @@ class _Reader:
             )
         return tuple(dict.fromkeys(offered))
 
-    def _duration(self, node: Node) -> timedelta | None:
-        text = str(self.document.value(node))
-        found = _DURATION.fullmatch(text) if text else None
-        if found is None or not text:
-            self.document.wrong(node, f"{text!r} is no duration: write 90s, 30m, 2h, 1d or 1h30m")
-            return None
-        days, hours, minutes, seconds = (int(number or 0) for number in found.groups())
-        duration = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-        if not MIN_LIFE <= duration <= MAX_LIFE:
-            self.document.wrong(node, f"{text} is out of range: from 1s to 7d")
-            return None
-        return duration
-
     def _on_timeout(self, node: Node) -> str | None:
         text = self._text(node, "on_timeout")
-        if text is not None and text not in {"reject", "raise", "approve"}:
-            self.document.wrong(node, f"{text!r} is none of reject, raise, and approve with risk: low")
+        if text is not None and text not in {"reject", "raise", "approve", "extend"}:
+            self.document.wrong(
+                node, f"{text!r} is none of reject, raise, extend, and approve with risk: low"
+            )
             return None
         return text
 
@@ -310,6 +307,34 @@ class _Reader:
             else:
                 named.append(text)
         return tuple(dict.fromkeys(named))
+
+    def _escalation(self, node: Node) -> Escalation | None:
+        known = len(self.document.problems)
+        found = self.document.keys(node, ("after", "approvers", "channel"), "escalation")
+        after = read_duration(self.document, found["after"]) if "after" in found else None
+        approvers = self._approvers(found["approvers"]) if "approvers" in found else ()
+        channel = self._channel(found["channel"]) if "channel" in found else None
+        if isinstance(node, MappingNode) and "after" not in found:
+            self.document.wrong(
+                node, "escalation has no after: write how long to wait first, as in after: 1h"
+            )
+        if isinstance(node, MappingNode) and not {"approvers", "channel"} & found.keys():
+            self.document.wrong(
+                node, "escalation names neither approvers nor channel: say who is asked then, or where"
+            )
+        if "channel" in approvers:
+            self.document.wrong(
+                found["approvers"],
+                "escalation: name people or groups, not channel: it means others in each place",
+            )
+        if channel == THREAD:
+            self.document.wrong(
+                found["channel"],
+                "escalation: name a channel or a person: the thread is where it was asked first",
+            )
+        if len(self.document.problems) > known or after is None:
+            return None
+        return Escalation(after=after, approvers=approvers, channel=channel)
 
     # --- Texts and lists ----------------------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ FIRST_RETRY = 200
 """Milliseconds until a card is looked at again while the bot is still connecting."""
 WORKSPACE_RETRY = 2_000
 """Milliseconds until a card is looked at again while no call to Slack can succeed."""
+NOWHERE = "?"
+"""Stands for the `ts` of a message that could not be posted."""
 _GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 
 
@@ -89,10 +91,11 @@ class Presenter:
             await self._refuse(state.id, admission.code, admission.reason)
             return None
         try:
-            places = tuple([await self._reachable(place) for place in admission.places])
+            found = [await self._reachable(place) for place in admission.places]
         except InterruptFaultError as error:
             await self._refuse(state.id, error.code, str(error))
             return None
+        places = tuple(filter(None, found))
         limit = admission.time_limit
         await self.store.admit(
             state,
@@ -101,11 +104,18 @@ class Presenter:
         )
         return await self.store.load(state.id)
 
-    async def _reachable(self, place: Place) -> Place:
-        """Give a place with the channel that Slack has for a direct message."""
+    async def _reachable(self, place: Place) -> Place | None:
+        """Give a place with the channel that Slack has for a direct message; `None` where it cannot be asked as well."""
         if place.channel[0] not in "UW":
             return place
-        return place.model_copy(update={"channel": await self.slack.open_direct_message(place.channel)})
+        try:
+            channel = await self.slack.open_direct_message(place.channel)
+        except InterruptFaultError as error:
+            if place.opened_by is None:
+                raise
+            logger.warning("escalation.unreachable", extra={"channel": place.channel, "reason": str(error)})
+            return None
+        return place.model_copy(update={"channel": channel})
 
     async def _not_admitted(self, interrupt_id: str, error: SlackError) -> int:
         logger.warning("slack.unavailable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
@@ -164,8 +174,15 @@ def _outdated(state: ApprovalState, only: PartId | None = None) -> Part | None:
 
 
 def _is_wanted(state: ApprovalState, part: PartId) -> bool:
-    """Whether Slack should show this: nobody needs a card that ended before it was ever shown."""
+    """Whether Slack should show this: nobody needs a card that ended before it was ever shown, or a late reminder."""
+    if _is_extra(state, part):
+        return part in state.shown or state.is_open
     return part in state.shown or state.status in {"pending", "decided"}
+
+
+def _is_extra(state: ApprovalState, part: PartId) -> bool:
+    """Whether people can decide without this message: a remark, or a card where it is asked as well."""
+    return part.is_remark or state.places[part.place].opened_by is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +276,15 @@ class _Call:
 
     async def _final(self, error: InterruptFaultError) -> int | None:
         shown = self.state.shown.get(self.part.id)
-        if shown and self.state.is_open and error.code in _GONE:
+        is_lost = shown and error.code in _GONE and shown.ts != NOWHERE and not self.part.id.is_remark
+        if is_lost and self.state.is_open:
             # Somebody deleted the card of an open question: ask it again.
             await self._save(None, forget=True)
             return 0
+        if _is_extra(self.state, self.part.id):
+            logger.warning("extra.not_shown", extra={"interrupt_id": self.state.id, "reason": str(error)})
+            await self._save(self._shown(self.part.channel, shown.ts if shown else NOWHERE))
+            return None
         if shown:
             # There is nothing left to mend on this message.
             await self._save(self._shown(shown.channel, shown.ts))
@@ -270,7 +292,7 @@ class _Call:
             await self.let_go()
         else:
             # Ended, and never to be shown.
-            await self._save(self._shown(self.part.channel, "?"))
+            await self._save(self._shown(self.part.channel, NOWHERE))
         if self.state.is_open:
             await self.presenter._refuse(self.state.id, error.code, str(error))  # noqa: SLF001  # its other half
         return None

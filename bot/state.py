@@ -22,6 +22,7 @@ from agent_adapter.contract.interrupt import Interrupt, OnExpiry
 from agent_adapter.contract.record import Recorded
 from bot.ids import PartId
 from bot.masks import code_of, hide, holds, plain, scrub, secrets_of
+from bot.schedule import Extension, Remark, Step
 
 Stage = Literal["open", "ended", "resumed"]
 """How far an interrupt has come, as people in the channel see it."""
@@ -37,6 +38,10 @@ class Place(WireModel):
     """Indices of the actions asked there."""
     parts: tuple[tuple[int, ...], ...] = ()
     """Empty while one message holds all; else the actions of each numbered part in the card's thread."""
+    opened_by: int | None = None
+    """The step that has it asked here, too; from the beginning when `None`."""
+    claim: timedelta | None = None
+    """How long somebody may say that they are looking at it; nobody when `None`."""
 
 
 class Care(WireModel):
@@ -105,9 +110,32 @@ class Admission(Terms):
     time_limit: timedelta | None = Field(None, exclude=True)
     """The policy's own; what is kept is the deadline that follows from it."""
 
+    steps: tuple[Step, ...] = ()
+    """What happens while nobody has decided, by time."""
+    extension: Extension | None = None
+
     def terms(self, index: int) -> Terms:
         """Give the terms of one action."""
         return self.own.get(index, self)
+
+    def escalated(self, step: Step) -> "Admission":
+        """Let those decide whom a step asks as well."""
+        own = {index: _with_approvers(self.terms(index), step.approvers) for index in step.actions}
+        return self.model_copy(update={"own": {**self.own, **own}}) if step.approvers else self
+
+
+def _with_approvers(terms: Terms, more: tuple[str, ...]) -> Terms:
+    approvers = tuple(dict.fromkeys([*terms.approvers, *more]))
+    return Terms(**{**{name: getattr(terms, name) for name in Terms.model_fields}, "approvers": approvers})
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Somebody said that they are looking at a card. It keeps nobody else from deciding."""
+
+    user: str
+    since: datetime
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +265,14 @@ class ApprovalState:
     """(index, user) -> `<fingerprint>:<pages read in order>`."""
     votes: Mapping[int, tuple[Vote, ...]] = field(default_factory=dict)
     """By the index of an action that takes several people."""
+    reached: Mapping[int, bool] = field(default_factory=dict)
+    """Steps whose time has come, and whether they did anything: nobody is reminded of what is decided."""
+    remarks: Mapping[int, Remark] = field(default_factory=dict)
+    """Messages in the threads of its cards, by number from 1."""
+    extended: int = 0
+    """How often people have given themselves more time."""
+    claims: Mapping[int, Claim] = field(default_factory=dict)
+    """By place; also those that are over."""
 
     @property
     def id(self) -> str:
@@ -284,10 +320,51 @@ class ApprovalState:
         return action.care.by_silence and action.allows("approve") and self.on_expiry != "raise"
 
     @property
+    def places(self) -> Mapping[int, Place]:
+        """Where it is asked now, by number: a later step may ask in more places."""
+        places = enumerate(self.admission.places if self.admission else ())
+        return {
+            n: place for n, place in places if place.opened_by is None or self.reached.get(place.opened_by)
+        }
+
+    @property
     def is_shown(self) -> bool:
-        """Whether every message of its card is there."""
-        places = self.admission.places if self.admission else ()
-        return bool(places) and len(self.shown) == sum(len(place.parts) + 1 for place in places)
+        """Whether every message of its cards is there."""
+        messages = [len(place.parts) + 1 for place in self.places.values()]
+        remarks = [len(remark.places) for remark in self.remarks.values()]
+        return bool(messages) and len(self.shown) == sum(messages) + sum(remarks)
+
+    def claim_at(self, number: int) -> Claim | None:
+        """Give who is looking at what is asked in a place, here or where some of it is asked as well."""
+        here = set(self.places[number].actions)
+        for other, claim in self.claims.items():
+            if other in self.places and here & set(self.places[other].actions) and self._holds(other, claim):
+                return claim
+        return None
+
+    def _holds(self, place: int, claim: Claim) -> bool:
+        """Whether a claim still stands: it ends with its time, and with its holder's decision or vote."""
+        since = claim.since.timestamp() * 1000
+        is_done = any(
+            (found and found.decided_by == claim.user and found.decided_at >= claim.since)
+            or any(vote.user == claim.user and int(vote.at) >= since for vote in self.votes.get(index, ()))
+            for index in self.places[place].actions
+            for found in (self.recorded[index],)
+        )
+        return self.is_open and self.now < claim.until and not is_done
+
+    @property
+    def extend_from(self) -> datetime | None:
+        """From when people may give themselves more time; `None` when they may not any more."""
+        extension = self.admission and self.admission.extension
+        if not extension or self.extended >= extension.times:
+            return None
+        return extension.offered_from(self.created_at, self.deadline)
+
+    @property
+    def may_extend(self) -> bool:
+        start = self.extend_from
+        return self.is_open and start is not None and self.now >= start
 
     @property
     def is_past(self) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from redis.exceptions import RedisError
 
 from agent_adapter.connection import Scripts, read_hashes, unreachable
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.hitl import ApproveDecision, WireModel
 from agent_adapter.contract.identity import action_fingerprints, digest
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys, Lane
@@ -21,10 +22,13 @@ from agent_adapter.contract.wire import load_decision, load_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from bot.errors import StoreUnavailableError
 from bot.ids import PartId
-from bot.state import Admission, ApprovalState, Care, Place, Shown, Terms, Vote
+from bot.schedule import Extension, Remark, Step
+from bot.state import Admission, ApprovalState, Care, Claim, Place, Shown, Terms, Vote
 
 WorkSet = Literal["undrawn", "due"]
 
+WITHIN = 1.0
+"""Seconds that Redis may take for what a person waits for."""
 REMEMBERED = 2_000
 """Records kept as they were last read: the cards that people look at now."""
 
@@ -115,6 +119,7 @@ class ApprovalStore:
                 state.id,
                 len(state.recorded),
                 "" if life is None else life,
+                int(bool(admission.steps or admission.extension)),
                 *admission_fields(admission),
             ],
         )
@@ -222,6 +227,78 @@ class ApprovalStore:
             if state.is_approved_by_silence(action.index) and not action.recorded
         }
 
+    async def reach(self, interrupt_id: str, steps: Mapping[int, Remark | None]) -> int:
+        """Note steps whose time has come, each with what is said about it, and have the card drawn.
+
+        Returns:
+            How many were noted now; none when it has ended.
+        """
+        lane = self.keys.lane_for(interrupt_id)
+        told = [
+            part for number, remark in steps.items() for part in (number, _dumped(remark) if remark else "")
+        ]
+        return int(
+            await self.scripts(
+                "reach",
+                [lane.card(interrupt_id), lane.undrawn, lane.wake, lane.audit],
+                [interrupt_id, *told],
+            )
+        )
+
+    async def extend(self, state: ApprovalState, remark: Remark, *, by: timedelta) -> str:
+        """Move the deadline; the answer is `extended`, `repeat` or `closed`.
+
+        Args:
+            state: The record as the person saw it: what was extended since then is not extended again.
+            remark: What is said about it.
+            by: How much later.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        return await self._change(
+            "extend", state.id, [state.extended, _milliseconds(by), remark.by or "", _dumped(remark)]
+        )
+
+    async def claim(
+        self, state: ApprovalState, place: int, user: str, *, holder: str = "", remark: Remark | None = None
+    ) -> str:
+        """Note who is looking at a place; the answer is `claimed`, `taken` or `closed`.
+
+        Args:
+            state: The record.
+            place: Its number.
+            user: Who is looking from now on.
+            holder: Who hands it over; nobody when it is free.
+            remark: What is said about it.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        lasts = state.places[place].claim or timedelta()
+        known = state.claims.get(place)
+        return await self._change(
+            "claim",
+            state.id,
+            [
+                place,
+                f"{_moment(known.since)} {_moment(known.until)} {known.user}" if known else "",
+                user,
+                _milliseconds(lasts),
+                holder,
+                _dumped(remark) if remark else "",
+            ],
+        )
+
+    async def _change(self, verb: str, interrupt_id: str, args: Sequence[str | int]) -> str:
+        lane = self.keys.lane_for(interrupt_id)
+        keys = [lane.card(interrupt_id), lane.undrawn, lane.wake, lane.due, lane.audit]
+        try:
+            async with asyncio.timeout(WITHIN):
+                return str(await self.scripts(verb, keys, [interrupt_id, *args]))
+        except (TimeoutError, ServerUnreachableError) as error:
+            raise StoreUnavailableError("Redis did not take the change in time") from error
+
     async def claim_work(self, kind: WorkSet, lane: Lane, *, limit: int, lease: int) -> list[Work]:
         """Take up to `limit` due ids for `lease` milliseconds."""
         taken: Sequence[str] = await self.scripts("claim_work", [_set(lane, kind)], [limit, lease])
@@ -322,6 +399,12 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         begun=frozenset(PartId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
         votes={int(index): _votes(text) for index, text in _prefixed(card, "votes:")},
+        reached=_reached(card),
+        remarks={
+            int(number): Remark.model_validate(decode(text)) for number, text in _prefixed(card, "remark:")
+        },
+        extended=int(card.get("extended", 0)),
+        claims={int(place): _claim(text) for place, text in _prefixed(card, "claim:")},
     )
 
 
@@ -341,7 +424,12 @@ def admission_fields(admission: Admission) -> list[str]:
     if admission.on_timeout:
         fields["on_timeout"] = admission.on_timeout
     for number, place in enumerate(admission.places):
-        fields[f"place:{number}"] = encode([place.channel, place.thread_ts, place.actions, place.parts])
+        fields[f"place:{number}"] = encode([place.channel, place.thread_ts, place.actions, place.parts,
+                                            *_later(place)])  # fmt: skip
+    for number, step in enumerate(admission.steps):
+        fields[f"step:{number}"] = _dumped(step)
+    if admission.extension:
+        fields["extend"] = _dumped(admission.extension)
     return [part for field in fields.items() for part in field]
 
 
@@ -368,18 +456,58 @@ def _care_fields(care: Care, of: str) -> dict[str, str]:
     return fields | {f"{name}{of}": encode(found) for name, found in names.items() if found}
 
 
+def _later(place: Place) -> list[dict[str, Any]]:
+    """Write what few places have; records of before have nothing here."""
+    given = place.model_dump(mode="json", include={"opened_by", "claim"}, exclude_none=True)
+    return [given] if given else []
+
+
 def _admission(card: Fields) -> Admission:
     places = sorted((int(number), decode(text)) for number, text in _prefixed(card, "place:"))
-    return Admission(
+    steps = sorted((int(number), text) for number, text in _prefixed(card, "step:"))
+    admission = Admission(
         **_terms(card),
         own={int(index): Terms(**_terms(card, f":{index}")) for index, _ in _prefixed(card, "approvers:")},
         policy_version=card["policy"],
         on_timeout=card.get("on_timeout"),
         places=tuple(
-            Place(channel=channel, thread_ts=thread_ts, actions=actions, parts=parts)
-            for _, (channel, thread_ts, actions, parts) in places
+            Place(
+                channel=channel,
+                thread_ts=thread_ts,
+                actions=actions,
+                parts=parts,
+                **(more[0] if more else {}),
+            )
+            for _, (channel, thread_ts, actions, parts, *more) in places
         ),
+        steps=tuple(Step.model_validate(decode(text)) for _, text in steps),
+        extension=Extension.model_validate(decode(card["extend"])) if "extend" in card else None,
     )
+    for number, happened in _reached(card).items():
+        if happened:
+            admission = admission.escalated(admission.steps[number])
+    return admission
+
+
+def _reached(card: Fields) -> dict[int, bool]:
+    return dict(sorted((int(number), text != "-") for number, text in _prefixed(card, "reached:")))
+
+
+def _claim(text: str) -> Claim:
+    since, until, user = text.split(" ")
+    return Claim(user, moment(since), moment(until))
+
+
+def _dumped(model: WireModel) -> str:
+    return encode(model.model_dump(mode="json", exclude_defaults=True))
+
+
+def _milliseconds(duration: timedelta) -> int:
+    return int(duration.total_seconds() * 1000)
+
+
+def _moment(at: datetime) -> int:
+    return round(at.timestamp() * 1000)
 
 
 def _terms(card: Fields, of: str = "") -> dict[str, Any]:

@@ -115,7 +115,8 @@ class Worker:
             logger.warning(
                 "work.not_finished", extra={"interrupt_id": work.interrupt_id, "reason": str(error)}
             )
-        if again_in is not None:
+        # What is due later than the next sweep needs no wake-up of its own.
+        if again_in is not None and again_in < self._sweep * 1000:
             self._wake_in(again_in)
 
     def _wake_in(self, milliseconds: int) -> None:

@@ -21,7 +21,8 @@ class Keys:
                                                     `needs` `head_start` of a run that workers may go on with
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
-                                                    admission: `policy` `on_timeout` `place:<n>`, and its terms
+                                                    admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
+                                                    and its terms
                                                     `approvers` `requester` `decisions` `once` `quorum`
                                                     `reject_quorum` `risk` `silence` `mask` `modal_only`, or
                                                     `<term>:<i>` of an action that has its own,
@@ -30,6 +31,8 @@ class Keys:
                                                     `d:<i>` decision, `t:<i>` tokens of the clicks that made it,
                                                     `by:<i>` who agreed where it took several, `at:<i>` when,
                                                     `seen:<i>:<user>` pages read,
+                                                    `reached:<n>` steps, `remark:<n>` `remarks` what is said of them,
+                                                    `extended` how often, `claim:<place>` who is looking,
                                                     `part:<place>:<n>` what Slack shows, `lease:<place>:<n>`
     `assent:{00}:run:<id>`                  HASH    what a worker goes on with: `continuation`, notes of what was
                                                     done (`began`, `arrived`, `call:<i>`, `output:<i>`, `outcome`),

@@ -13,8 +13,9 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])
 local seen = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')
 local answer = { seen[2] and at - seen[2] or -1 }
 for i = 4, #ARGV do
-  local status = redis.call('HGET', ARGV[3] .. 'card:' .. ARGV[i], 'status')
-  local deadline = redis.call('HGET', ARGV[3] .. 'req:' .. ARGV[i], 'deadline')
+  local status, deadline = unpack(redis.call('HMGET', ARGV[3] .. 'card:' .. ARGV[i], 'status', 'deadline'))
+  local asked = redis.call('HGET', ARGV[3] .. 'req:' .. ARGV[i], 'deadline')
+  deadline = asked and (deadline or asked)
   if (status and status ~= 'pending') or not deadline or at > deadline + ARGV[2] then
     answer[#answer + 1] = ARGV[i]
   end

@@ -12,8 +12,8 @@ end
 if redis.call('HEXISTS', KEYS[1], 'resumed') == 1 then
   return { 'consumed' }
 end
-local status = redis.call('HGET', KEYS[2], 'status')
-if (not status or status == 'pending') and at <= deadline + ARGV[3] then
+local status, known = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline'))
+if (not status or status == 'pending') and at <= (known or deadline) + ARGV[3] then
   return { 'pending' }
 end
 local owner = redis.call('HGET', KEYS[1], 'claim_by')

@@ -1,7 +1,7 @@
 """Buttons: a decision is stored and then acknowledged; opening a modal decides nothing and is acknowledged first."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,14 +9,16 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import AgentAdapterError
+from bot.attention import Attention
 from bot.decisions import Answer, Decisions, places
 from bot.errors import PersonUnknownError, SlackError, StoreUnavailableError
-from bot.ids import BULK_VERBS, PAGE, PartId
+from bot.ids import BULK_VERBS, EXTEND, PAGE, PLACE_VERBS, PartId
 from bot.listeners.payloads import Click, parse_click
 from bot.rendering.modals import (
     render_agree_view,
     render_confirm_view,
     render_edit_view,
+    render_hand_over_view,
     render_notice_view,
     render_reading_view,
     render_reject_all_view,
@@ -37,6 +39,7 @@ class Buttons:
     """Handles every button on cards and in modals."""
 
     decisions: Decisions
+    attention: Attention
     slack: SlackClient
     tasks: Tasks
 
@@ -44,21 +47,19 @@ class Buttons:
         """Handle one `block_actions` payload."""
         click = parse_click(body)
         if click.verb in {"approve", ALWAYS, "approve_all"}:
-            await self._approve(click)
+            await self._store_first(click, self._approve(click))
+            await ack()
+        elif click.verb in {"claim", EXTEND}:
+            await self._store_first(click, self._attend(click))
             await ack()
         else:
             await ack()
             self.tasks.start(self._open(click))
 
-    async def _approve(self, click: Click) -> None:
+    async def _store_first(self, click: Click, storing: Awaitable[Answer]) -> None:
         """Raise when it is not stored: Slack then shows the person that the click failed."""
-        store = self.decisions.store
         try:
-            known = store.recall(click.interrupt_id) if click.verb != "approve_all" else None
-            answer = await self._answer(click, known)
-            if not answer.recorded:
-                # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
-                answer = await self._answer(click, await store.load(click.interrupt_id))
+            answer = await storing
         except PersonUnknownError:
             self._tell(click, WHO_ARE_YOU)
             return
@@ -67,6 +68,23 @@ class Buttons:
             raise StoreUnavailableError(str(error)) from error
         if answer.sentence:
             self._tell(click, answer.sentence)
+
+    async def _approve(self, click: Click) -> Answer:
+        store = self.decisions.store
+        known = store.recall(click.interrupt_id) if click.verb != "approve_all" else None
+        answer = await self._answer(click, known)
+        if not answer.recorded:
+            # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
+            answer = await self._answer(click, await store.load(click.interrupt_id))
+        return answer
+
+    async def _attend(self, click: Click) -> Answer:
+        state = await self.decisions.store.load(click.interrupt_id)
+        if state is None or not _is_there(state, click):
+            return Answer(False, OUTDATED)
+        if click.verb == EXTEND:
+            return await self.attention.extend(state, click.user, click.number)
+        return await self.attention.claim(state, click.user, click.number)
 
     async def _answer(self, click: Click, state: ApprovalState | None) -> Answer:
         if state is None or not _is_there(state, click):
@@ -108,6 +126,8 @@ class Buttons:
         if click.verb in {PAGE, "read"}:
             # Anybody who sees the card may read what it says.
             return ""
+        if click.verb == "hand_over":
+            return self.attention.why_not_handed_over(state, click.user, click.number)
         decision = _decision_of(state, click)
         is_bulk = click.verb in BULK_VERBS
         meant = places(state)[click.number].actions if is_bulk else (click.number,)
@@ -148,7 +168,9 @@ def _is_there(state: ApprovalState, click: Click) -> bool:
     """Whether this button is one of ours, on a message of this very card: a copy elsewhere decides nothing."""
     if click.verb == PAGE:
         return True
-    count = len(places(state)) if click.verb in BULK_VERBS else len(state.actions)
+    if click.verb == EXTEND:
+        return click.number >= 0 and _is_on_card(state, click)
+    count = len(places(state)) if click.verb in PLACE_VERBS else len(state.actions)
     return 0 <= click.number < count and (click.view is not None or _is_on_card(state, click))
 
 
@@ -158,7 +180,7 @@ def _is_on_card(state: ApprovalState, click: Click) -> bool:
     # A message can be pressed before its post was noted.
     return any(
         place.channel == click.channel and PartId(number, part) not in state.shown
-        for number, place in enumerate(places(state))
+        for number, place in state.places.items()
         for part in range(len(place.parts) + 1)
     )
 
@@ -189,5 +211,7 @@ def _form(state: ApprovalState, click: Click) -> dict[str, Any]:
             return render_agree_view(state, click.number, channel=click.channel, ts=click.ts)
         case "reject_all":
             return render_reject_all_view(state, click.number, channel=click.channel, ts=click.ts)
+        case "hand_over":
+            return render_hand_over_view(state, click.number, channel=click.channel, ts=click.ts)
         case _:
             return render_notice_view("Unknown button", OUTDATED)

@@ -15,11 +15,12 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.errors import AgentAdapterError
+from bot.attention import Attention
 from bot.decisions import Answer, Decisions
 from bot.errors import PersonUnknownError, StoreUnavailableError
 from bot.listeners.payloads import Submission, parse_submission
 from bot.rendering.forms import Errors, Unchanged, parse_form
-from bot.rendering.modals import CODE, parse_always, parse_code, parse_words, render_notice_view
+from bot.rendering.modals import CODE, parse_always, parse_code, parse_person, parse_words, render_notice_view
 from bot.rendering.notices import (
     GONE,
     NOT_RECORDED,
@@ -38,6 +39,7 @@ class Forms:
     """Handles every submitted modal."""
 
     decisions: Decisions
+    attention: Attention
 
     async def submit(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Handle one `view_submission` payload."""
@@ -65,6 +67,9 @@ class Forms:
                 message=parse_words(dict(submission.view)),
             )
             return _closing(answer)
+        if submission.form == "hand_over":
+            to = parse_person(dict(submission.view))
+            return _closing(await self.attention.hand_over(state, submission.user, submission.meta.index, to))
         decision = _decision(state, submission)
         if not isinstance(decision, dict):
             code = parse_code(dict(submission.view))

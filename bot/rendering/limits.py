@@ -25,7 +25,7 @@ _INITIAL = {
     "number_input": 3_000,
 }
 _CHOICES = {"static_select": 100, "multi_static_select": 100, "checkboxes": 10, "radio_buttons": 10}
-_PICKERS = ("datepicker", "timepicker", "datetimepicker")
+_PICKERS = ("datepicker", "timepicker", "datetimepicker", "users_select")
 _CONFIRM = {"title": 100, "text": 300, "confirm": 30, "deny": 30}
 
 

@@ -1,14 +1,14 @@
 """The card of an interrupt: which messages it takes, and what each of them shows."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED
-from bot.ids import PartId, action_id
+from bot.ids import REMARK, PartId, action_id
 from bot.masks import scrub
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import (
@@ -23,9 +23,11 @@ from bot.rendering.blocks import (
     json_size,
     literal,
     literal_within,
+    section,
     when,
     who,
 )
+from bot.rendering.clock import claim_blocks, clock_blocks, place_name, remark_text
 from bot.rendering.rows import (
     action_blocks,
     approver_names,
@@ -47,11 +49,14 @@ MAX_BLOCKS = 45
 
 # What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes.
 _FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 400, 9
+# The line that tells who is looking, and the buttons about time.
+_CLOCK, _CLOCK_BLOCKS = 900, 2
 # The line that tells who decided, and the least that is shown of the words that go with it.
 _OUTCOME, _OUTCOME_TEXT = 300, 300
 _CONTEXT = 1_000
 _REASON = 700
 _SHOWN_APPROVERS = 8
+_SHOWN_PLACES = 4
 # The line that tells who decides an action, on a card where that differs.
 _WHO_DECIDES = 350
 # The lines that count votes, with the button to agree, and the line about silence.
@@ -84,6 +89,7 @@ def plan_parts(
     *,
     mixed: bool = False,
     cares: Sequence[Care] = (),
+    timed: bool = False,
 ) -> tuple[tuple[int, ...], ...]:
     """Divide the actions of a place into the messages that they take, whatever is decided later.
 
@@ -92,6 +98,7 @@ def plan_parts(
         actions: the indices asked in this place; all of them by default.
         mixed: whether different people decide them, which each action then says.
         cares: with how much care each action of the interrupt is decided.
+        timed: whether people may claim it, get more time, or be asked elsewhere as well.
 
     Returns:
         Nothing when one message holds all; else the actions of each numbered part.
@@ -102,7 +109,8 @@ def plan_parts(
         if actions is None or action.index in actions
     }
     secrets = asked(interrupt, cares)[0].secrets
-    if _fits(costs.values(), _FRAME + json_size(_agent_blocks(interrupt, secrets))):
+    frame = _FRAME + json_size(_agent_blocks(interrupt, secrets)) + (_CLOCK if timed else 0)
+    if _fits(costs.values(), frame, _FRAME_BLOCKS + (_CLOCK_BLOCKS if timed else 0)):
         return ()
     parts: list[list[int]] = [[]]
     for index in costs:
@@ -117,8 +125,25 @@ def render_card(state: ApprovalState) -> tuple[Part, ...]:
 
     Nothing is drawn before the interrupt was admitted.
     """
-    places = state.admission.places if state.admission else ()
-    return tuple(part for number, place in enumerate(places) for part in _render_place(state, number, place))
+    cards = [part for number, place in state.places.items() for part in _render_place(state, number, place)]
+    return (*cards, *_render_remarks(state))
+
+
+def _render_remarks(state: ApprovalState) -> Iterator[Part]:
+    for number, remark in state.remarks.items():
+        text = remark_text(remark)
+        for place_number in remark.places:
+            place = state.places[place_number]
+            yield Part(
+                PartId(place_number, REMARK + number),
+                place.channel,
+                place.thread_ts,
+                # A reply in a thread has no thread of its own.
+                None if place.thread_ts else PartId(place_number, 0),
+                text,
+                [section("remark", text)],
+                (),
+            )
 
 
 def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int, ...]:
@@ -138,12 +163,9 @@ def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int
 
 def _render_place(state: ApprovalState, number: int, place: Place) -> list[Part]:
     text = f"{_headline(state, place)}: {_names(state, place)} (agent {state.interrupt.agent})"
-    frame = [
-        *_top_blocks(state, place),
-        *_agent_blocks(state.interrupt, _secrets(state)),
-        *_reason_blocks(state),
-    ]
-    bulk = _bulk_blocks(state, number, place)
+    top = [*_top_blocks(state, place), *claim_blocks(state, number)]
+    frame = [*top, *_agent_blocks(state.interrupt, _secrets(state)), *_reason_blocks(state)]
+    bulk = [*_bulk_blocks(state, number, place), *clock_blocks(state, number)]
     if not place.parts:
         blocks = [*frame, *_filled(state, place.actions, [*frame, *bulk]), *bulk]
         return [Part(PartId(number, 0), place.channel, place.thread_ts, None, text, blocks, place.actions)]
@@ -200,9 +222,9 @@ def _votes_cost(care: Care) -> int:
     return _VOTES * care.needs_votes + _SILENCE * care.by_silence
 
 
-def _fits(costs: Collection[tuple[int, int]], frame: int) -> bool:
+def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _FRAME_BLOCKS) -> bool:
     size = frame + sum(size for size, _ in costs)
-    return size <= BUDGET and _FRAME_BLOCKS + sum(count for _, count in costs) <= MAX_BLOCKS
+    return size <= BUDGET and frame_blocks + sum(count for _, count in costs) <= MAX_BLOCKS
 
 
 def _headline(state: ApprovalState, place: Place) -> str:
@@ -253,6 +275,7 @@ def _who_and_when(state: ApprovalState, place: Place) -> list[str]:
             f"open until {when(state.deadline)}{_then(state, place)}",
             f"to be decided by {_approvers(state, place)}",
         ]
+        words += _asked_also(state, place)
     elif state.settled_at is not None:
         words.append(f"closed {when(state.settled_at)}")
     return words
@@ -266,6 +289,16 @@ def _then(state: ApprovalState, place: Place) -> str:
             ", then *approved*" if approved == {True} else ", then approved or rejected as each action says"
         )
     return ", then rejected" if state.on_expiry == "reject" else ""
+
+
+def _asked_also(state: ApprovalState, place: Place) -> list[str]:
+    """Say where else the same actions are asked."""
+    others = [
+        other for other in state.places.values() if other != place and {*other.actions} & {*place.actions}
+    ]
+    names = ", ".join(dict.fromkeys(place_name(other.channel) for other in others[:_SHOWN_PLACES]))
+    more = f" and {len(others) - _SHOWN_PLACES} more" if len(others) > _SHOWN_PLACES else ""
+    return [f"also asked in {names}{more}"] if others else []
 
 
 def _approvers(state: ApprovalState, place: Place) -> str:

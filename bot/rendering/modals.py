@@ -40,6 +40,7 @@ _CODE_INPUT: Block = {
     "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 20},
     "optional": False,
 }
+_PERSON = "person"
 _LATER_TOO: Block = {
     "type": "input",
     "block_id": _ALWAYS,
@@ -60,7 +61,7 @@ class ViewMeta:
     id: str
     """Of the interrupt."""
     index: int = 0
-    """Of the action; of the place, where all of a place are rejected."""
+    """Of the action; of the place, where all of a place are rejected, or it is handed over."""
     page: int = 0
     vote: str = ""
     """The name of the vote that somebody is asked to agree with."""
@@ -165,6 +166,17 @@ def _proposed(action: Action, decision: Decision) -> tuple[str, str]:
     return "\n".join(lines), label
 
 
+def render_hand_over_view(state: ApprovalState, place: int, *, channel: str = "", ts: str = "") -> Block:
+    """Draw the question who looks at a place from now on."""
+    element = {"type": "users_select", "action_id": _PERSON, "placeholder": plain("Choose a person")}
+    blocks = [
+        section("about", "They are called in the thread. Whoever may decide still can."),
+        {"type": "input", "block_id": _PERSON, "label": plain("Who looks at this now"), "element": element},
+    ]
+    meta = ViewMeta(state.id, place, channel=channel, ts=ts)
+    return _view("hand_over", "Hand over", blocks, meta, submit="Hand over")
+
+
 def render_respond_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw the question, and room for an answer in the tool's place."""
     action = state.actions[index]
@@ -242,6 +254,11 @@ def parse_code(view: dict[str, Any]) -> str:
     """Read the code that was typed, as the card writes it."""
     value = view["state"]["values"].get(CODE, {}).get(_TEXT, {}).get("value")
     return str(value or "").strip().upper()
+
+
+def parse_person(view: dict[str, Any]) -> str:
+    """Read the person who was chosen, empty when nobody was."""
+    return view["state"]["values"].get(_PERSON, {}).get(_PERSON, {}).get("selected_user") or ""
 
 
 def parse_always(view: dict[str, Any]) -> bool:

@@ -12,6 +12,7 @@ OUTDATED = "This card is no longer kept, so nothing was recorded. Look for a new
 WHO_ARE_YOU = "Slack did not say who you are, so nothing was recorded. Please press again."
 NOT_OPENED = "This could not be opened, and nothing was decided. Please press again."
 NOTHING_CHANGED = "Nothing was changed, so nothing was recorded. Change something, or close this form."
+OVER = "This is decided or over already."
 NOT_SAVED = "Not saved: the store did not answer in time. Your text is still here, please try again."
 
 WRONG_CODE = "These are not the characters on the card of this action. Nothing was recorded."

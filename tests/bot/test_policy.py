@@ -299,7 +299,9 @@ def test_a_rule_that_covers_another_matches_all_that_it_matches(one, other, agen
 # --- What is fixed ------------------------------------------------------------------------------------------------
 
 
-def planned(interrupt: Interrupt, actions: Any = None, *, mixed: bool = False, cares: Any = ()) -> Any:
+def planned(
+    interrupt: Interrupt, actions: Any = None, *, mixed: bool = False, cares: Any = (), timed: bool = False
+) -> Any:
     assert len(cares) == len(interrupt.request.action_requests)
     return (tuple(actions),) if mixed else ()
 

@@ -190,7 +190,7 @@ def test_a_file_that_is_no_policy_is_told_with_the_line(text: str, told: str):
             "{on_timeout: approve, risk: low, approvers: [U0DANA, U0ERIK], quorum: 2}",
             "'rule 1' approves by silence what takes several people",
         ),
-        ("on_timeout: ignore", "'ignore' is none of reject, raise, and approve with risk: low"),
+        ("on_timeout: ignore", "'ignore' is none of reject, raise, extend, and approve with risk: low"),
         ("quorum: 0", "0 is no number of people: write 1 to 20"),
         ("quorum: 21", "21 is no number of people"),
         ("quorum: 1.5", "1.5 is no number of people"),

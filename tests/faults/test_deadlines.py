@@ -6,12 +6,77 @@ from datetime import timedelta
 
 import pytest
 
+from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.record import dump_recorded
+from bot.clock import Clock
 from bot.playground.errors import ControlError
+from bot.schedule import Extension, Remark
+from bot.state import Admission, Place
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
 
 SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("extends", [False, True], ids=["click and clock", "with more time"])
+async def test_in_the_same_millisecond_only_one_of_them_happens(extends, client, store):
+    """A click, the clock and a press for more time reach the scripts at the deadline: one order holds for all."""
+    outcomes: list[str] = []
+    for _ in range(rounds(4, 20)):
+        outcomes += await asyncio.gather(
+            *(race_at_deadline(client, store, extends=extends) for _ in range(50))
+        )
+    assert {"decided", "expired"} == set(outcomes)
+
+
+async def race_at_deadline(client, store, *, extends):
+    """Press, sweep and perhaps extend at the deadline of a record; give how it ended."""
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    places = (Place(channel=CHANNEL, actions=(0,)),)
+    extension = Extension(by=SECOND / 20)
+    admission = Admission(policy_version="1", approvers=("U0DANA",), places=places, extension=extension)
+    await store.admit(await store.load(interrupt.id), admission, life=400)
+    state = await store.load(interrupt.id)
+    remark = Remark(kind="extend", places=(0,), by="U0ERIK")
+    left = (state.deadline - state.now).total_seconds()
+
+    async def decide():
+        await asyncio.sleep(left + random.uniform(-0.02, 0.02))
+        return await store.record_decision(
+            state.id,
+            {
+                0: dump_recorded(
+                    ApproveDecision(), fingerprint=state.actions[0].fingerprint, decided_by="U0DANA"
+                )
+            },
+            token="click",
+            person="U0DANA",
+            deadline=5,
+        )
+
+    async def extend():
+        await asyncio.sleep(left + random.uniform(-0.02, 0.02))
+        return await store.extend(state, remark, by=extension.by) if extends else "closed"
+
+    async def sweep():
+        await asyncio.sleep(left - 0.01)
+        while await Clock(store).fall_due(state.id) is not None:
+            await asyncio.sleep(0.001)
+
+    decided, extended, _ = await asyncio.gather(decide(), extend(), sweep())
+    ended = await store.load(state.id)
+    assert (ended.status, decided[0]) in {("decided", "recorded"), ("expired", "closed")}
+    assert (ended.recorded[0] is not None) == (ended.status == "decided")
+    assert (ended.deadline - state.deadline == extension.by) == (extended == "extended")
+    assert len(ended.remarks) == int(extended == "extended")
+    if ended.status == "decided":
+        assert ended.recorded[0].decided_at < ended.deadline
+    else:
+        assert ended.settled_at >= ended.deadline
+    return ended.status
 
 
 @pytest.mark.timeout(900)
@@ -20,7 +85,7 @@ async def test_click_at_the_deadline_decides_or_expires(start_bot, client, slack
     for _ in range(2):
         await start_bot(sweep_seconds=0.1)
     outcomes = []
-    for _ in range(rounds(30, 300) // 30):
+    for _ in range(rounds(1, 34)):
         async with asyncio.timeout(30):
             # Some well before, some after, and many that nobody could tell.
             moments = [-1.0, -0.5, 0.02, 0.05, *(random.uniform(-0.1, 0.01) for _ in range(26))]

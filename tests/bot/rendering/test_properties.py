@@ -3,6 +3,8 @@
 import copy
 import json
 import re
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import assume, example, given
@@ -25,6 +27,7 @@ from bot.rendering.message import plan_parts, render_card
 from bot.rendering.modals import (
     page_count,
     render_edit_view,
+    render_hand_over_view,
     render_reading_view,
     render_reject_all_view,
     render_reject_view,
@@ -32,7 +35,8 @@ from bot.rendering.modals import (
 )
 from bot.rendering.schemas import UnsafeSchemaError, flatten, violations
 from bot.rendering.text import one_line, visible
-from bot.state import Admission, Place, Terms
+from bot.schedule import Extension, Remark, Step
+from bot.state import Admission, Claim, Place, Terms
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
@@ -250,6 +254,62 @@ def test_every_card_is_one_that_slack_takes(state):
 
 @bounded(50)
 @given(states())
+def test_every_card_with_all_about_time_is_one_that_slack_takes(state):
+    """Asked in many places, claimed, to be extended, with a thread full of remarks: within the budget all the same."""
+    state = _with_all_about_time(state)
+
+    parts = render_card(state)
+
+    assert_slack_takes_card(parts)
+    assert len({part.id for part in parts}) == len(parts)
+    remarks = [part for part in parts if part.id.is_remark]
+    assert len(remarks) == len(state.remarks) * len(state.places)
+    if state.is_open:
+        [clock] = [block for block in parts[0].blocks if block["block_id"] == "clock"]
+        assert [button["action_id"] for button in clock["elements"]] == ["hand_over:0", "extend:1"]
+
+
+def _with_all_about_time(state):
+    everywhere = state.admission.places[0].actions
+    parts = plan_parts(state.interrupt, mixed=True, timed=True)
+    more = tuple(f"S{number:010}" for number in range(12))
+    step = Step(kind="escalate", after=timedelta(minutes=1), actions=everywhere[:1], approvers=more)
+    places = (
+        Place(channel=f"C{n:010}", actions=everywhere, parts=parts, claim=timedelta(hours=1))
+        for n in range(9)
+    )
+    admission = state.admission.model_copy(
+        update={
+            "places": tuple(places),
+            "steps": (step,),
+            "extension": Extension(by=timedelta(days=6, hours=23, minutes=59, seconds=59), times=9),
+        }
+    )
+    remark = Remark(
+        kind="remind",
+        places=tuple(range(9)),
+        actions=everywhere,
+        mentions=more * 5,
+        also_in="C0000000009",
+        by="U0000000001",
+        until=NOW,
+    )
+    kinds = ("remind", "escalate", "extend", "hand_over")
+    return replace(
+        state,
+        # The properties are reckoned anew from these fields.
+        admission=admission.escalated(step),
+        recorded=(None, *state.recorded[1:]),
+        now=state.deadline - timedelta(minutes=1),
+        extended=1,
+        reached={0: True},
+        claims={0: Claim("U0000000001", NOW, state.deadline)},
+        remarks={n: remark.model_copy(update={"kind": kind}) for n, kind in enumerate(kinds, 1)},
+    )
+
+
+@bounded(50)
+@given(states())
 def test_every_view_is_one_that_slack_takes(state):
     """Of any action, whatever it says."""
     for index in {0, len(state.actions) - 1}:
@@ -263,6 +323,7 @@ def test_every_view_is_one_that_slack_takes(state):
         for view in views:
             assert_slack_takes_view(view)
     assert_slack_takes_view(render_reject_all_view(state, 0))
+    assert_slack_takes_view(render_hand_over_view(state, 0))
 
 
 def test_the_largest_arguments_are_shown_within_the_limits():

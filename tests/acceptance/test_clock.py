@@ -1,0 +1,315 @@
+"""While nobody decides: reminders, more people, more time, and somebody who is looking."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent_adapter import HITLRequest
+from bot.playground.errors import ControlError
+from tests.support.builders import an_action
+from tests.support.people import Someone, buttons, words
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+async def finance(slack):
+    """A second channel, where the bot is."""
+    return await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA", "U0DANA"])
+
+
+@pytest.fixture
+def start(start_bot, finance, tmp_path) -> Callable:
+    """Start bots by a default with these keys."""
+
+    async def start(*keys: str, replicas: int = 1):
+        path = tmp_path / "policy.yaml"
+        given = {"channel": "C0APPROVALS", "approvers": "[U0DANA, U0ERIK]"}
+        lines = [f"  {name}: {value}" for name, value in given.items()] + [f"  {key}" for key in keys]
+        path.write_text("\n".join(["default:", *lines]))
+        return [await start_bot(policy=str(path), approvers="", channel=None) for _ in range(replicas)]
+
+    return start
+
+
+def review(client, *actions, **fields):
+    requests, configs = zip(*(actions or (an_action("pay"),)), strict=True)
+    batch = HITLRequest(action_requests=requests, review_configs=configs)
+    return asyncio.create_task(client.review(batch, **fields))
+
+
+async def remarks(slack, channel="C0APPROVALS"):
+    """Give what the bot said in the threads of a channel."""
+    return [
+        message["text"]
+        for message in await slack.messages(channel)
+        if message["user"] == "U0BOT" and message.get("thread_ts") not in {None, message["ts"]}
+    ]
+
+
+async def remark(slack, saying, channel="C0APPROVALS"):
+    """Wait for a word in a thread."""
+    async with asyncio.timeout(10):
+        while not (found := [text for text in await remarks(slack, channel) if saying in text]):
+            await asyncio.sleep(0.02)
+    return found[0]
+
+
+async def card_in(slack, channel, saying=""):
+    """Wait for the card of a channel."""
+    async with asyncio.timeout(10):
+        while True:
+            for message in await slack.messages(channel):
+                if message.get("thread_ts") in {None, message["ts"]} and saying in words(
+                    message.get("blocks")
+                ):
+                    return message
+            await asyncio.sleep(0.02)
+
+
+async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack, client):
+    """Once, however many replicas run: a call in the thread, then a card elsewhere, for more people; each can decide."""
+    await start(
+        "reminders: [1s]",
+        "escalation: {after: 3s, approvers: [U0MIRA], channel: C0FINANCE}",
+        replicas=2,
+    )
+    mira = Someone(slack, "U0MIRA")
+    reviewing = review(client)
+    card = await card_in(slack, "C0APPROVALS")
+    await mira.press(card, "approve:0")
+    await mira.told("You are not an approver of this")
+
+    assert await remark(slack, "Still") == "Still to be decided: action 1. <@U0DANA>, <@U0ERIK>"
+    escalated = await card_in(slack, "C0FINANCE")
+    assert "to be decided by <@U0DANA>, <@U0ERIK>, <@U0MIRA>" in words(escalated["blocks"])
+    assert "also asked in <#C0APPROVALS>" in words(escalated["blocks"])
+    assert "so it is asked in <#C0FINANCE> as well" in await remark(slack, "Nobody has decided action 1 yet")
+    await card_in(slack, "C0APPROVALS", "also asked in <#C0FINANCE>")
+    await mira.press(escalated, "approve:0")
+    resume = await reviewing
+
+    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("approve", "U0MIRA")
+    for channel in ("C0APPROVALS", "C0FINANCE"):
+        assert "approve:0" not in buttons(await card_in(slack, channel, "the agent has resumed"))
+    assert (len(await remarks(slack)), len(await remarks(slack, "C0FINANCE"))) == (2, 0)
+
+
+async def test_more_people_may_decide_where_it_is_asked_already(start, slack, client):
+    """Without a channel of its own, an escalation calls them in the thread."""
+    await start("escalation: {after: 1s, approvers: [U0NOOR]}")
+    noor = Someone(slack, "U0NOOR")
+    reviewing = review(client)
+
+    said = await remark(slack, "Nobody")
+
+    assert said == "Nobody has decided action 1 yet. <@U0NOOR> may decide now, too."
+    await noor.press(await card_in(slack, "C0APPROVALS", "<@U0NOOR>"), "approve:0")
+    assert (await reviewing).records[0].decided_by == "U0NOOR"
+
+
+async def test_whoever_has_voted_is_called_no_more_and_looks_no_more(start, slack, client):
+    """Where it takes two people, a reminder is for the one who is missing."""
+    await start("quorum: 2", "reminders: [3s]", "claim: 10m")
+    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
+    reviewing = review(client)
+    await dana.press(await card_in(slack, "C0APPROVALS"), "claim:0")
+    await dana.press(await card_in(slack, "C0APPROVALS", "<@U0DANA> is looking at this"), "approve:0")
+    await card_in(slack, "C0APPROVALS", "I am looking at this")
+
+    assert await remark(slack, "Still") == "Still to be decided: action 1. <@U0ERIK>"
+    await erik.press(await card_in(slack, "C0APPROVALS"), "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_a_card_expires_in_every_place_where_it_stands(start, slack, client):
+    """Nobody is left with buttons that do nothing."""
+    await start("escalation: {after: 1s, channel: C0FINANCE}", "time_limit: 4s")
+    reviewing = review(client)
+    await card_in(slack, "C0FINANCE")
+
+    assert (await reviewing).decisions[0].type == "reject"
+    for channel in ("C0APPROVALS", "C0FINANCE"):
+        assert buttons(await card_in(slack, channel, "Expired")) == []
+
+
+async def test_a_card_is_withdrawn_in_every_place_where_it_stands(start, slack, client):
+    """Likewise."""
+    await start("escalation: {after: 1s, channel: C0FINANCE}")
+    request, config = an_action("pay")
+    batch = HITLRequest(action_requests=[request], review_configs=[config])
+    interrupt_id = await client.publish(client.interrupt(batch))
+    await card_in(slack, "C0FINANCE")
+
+    await client.withdraw(interrupt_id, "not needed")
+
+    for channel in ("C0APPROVALS", "C0FINANCE"):
+        assert buttons(await card_in(slack, channel, "Withdrawn by the agent")) == []
+
+
+async def test_a_place_that_is_gone_when_its_time_comes_leaves_the_first_one(start, slack, client):
+    """People who were asked can still decide; nothing is refused for it."""
+    await start("escalation: {after: 3s, approvers: [U0MIRA], channel: C0FINANCE}")
+    dana = Someone(slack, "U0DANA")
+    reviewing = review(client)
+    await card_in(slack, "C0APPROVALS")
+    await slack.fault("chat.postMessage", "error", error="is_archived")
+    await remark(slack, "Nobody has decided action 1 yet")
+
+    await dana.press(await card_in(slack, "C0APPROVALS"), "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+    assert await slack.messages("C0FINANCE") == []
+
+
+async def test_a_person_who_left_before_it_is_escalated_to_them_stops_nothing(start, slack, client):
+    """Those who are there are asked, and the rest of the escalation holds."""
+    await start("escalation: {after: 1s, approvers: [U0MIRA], channel: U0NOOR}")
+    await slack.person("U0NOOR", deleted=True)
+    mira = Someone(slack, "U0MIRA")
+    reviewing = review(client)
+
+    await remark(slack, "<@U0MIRA> may decide now, too.")
+    await mira.press(await card_in(slack, "C0APPROVALS", "<@U0MIRA>"), "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0MIRA"
+
+
+async def test_a_person_is_asked_directly_when_nobody_answers(start, slack, client):
+    """In a direct message, which the first card calls by that name."""
+    await start("escalation: {after: 1s, approvers: [U0MIRA], channel: U0MIRA}")
+    mira = Someone(slack, "U0MIRA")
+    reviewing = review(client)
+    assert "it is asked in a direct message as well" in await remark(slack, "Nobody has decided")
+
+    await mira.press(await card_in(slack, "D0MIRA"), "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0MIRA"
+    await card_in(slack, "C0APPROVALS", "also asked in a direct message")
+
+
+def quiet_now() -> str:
+    """Write quiet hours in which we are."""
+    now = datetime.now(UTC)
+    start, end = (f"{now + timedelta(hours=hours):%H:%M}" for hours in (-2, 2))
+    return f'quiet_hours: {{from: "{start}", to: "{end}", zone: UTC}}'
+
+
+async def test_nobody_is_called_in_quiet_hours_but_time_runs_out(start, slack, client):
+    """Reminders and escalation wait for the morning; a deadline waits for nobody."""
+    await start(
+        *("reminders: [1s]", "escalation: {after: 2s, channel: C0FINANCE}", "time_limit: 4s", quiet_now())
+    )
+    reviewing = review(client)
+    await card_in(slack, "C0APPROVALS")
+
+    assert (await reviewing).status == "expired"
+    await card_in(slack, "C0APPROVALS", "Expired")
+    assert await remarks(slack) == []
+    assert await slack.messages("C0FINANCE") == []
+
+
+async def test_a_bot_that_was_away_catches_up_without_a_storm(start, slack, client):
+    """What was missed is said once, in order, and what comes later comes."""
+    [bot] = await start("reminders: [2s, 3s, 4s]", "escalation: {after: 3s, approvers: [U0MIRA]}")
+    dana = Someone(slack, "U0DANA")
+    reviewing = review(client)
+    await card_in(slack, "C0APPROVALS")
+    await bot.stop()
+    await asyncio.sleep(4.5)
+    assert await remarks(slack) == []
+
+    await start("reminders: []")
+    await remark(slack, "Still to be decided")
+    await remark(slack, "may decide now")
+    await dana.press(await card_in(slack, "C0APPROVALS", "<@U0MIRA>"), "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+    assert len(await remarks(slack)) == 2
+
+
+async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack, client):
+    """The button comes late, works once for each time that it is shown, and moves the agent's own deadline too."""
+    await start("extend: {by: 20s, times: 2}")
+    dana, noor = Someone(slack, "U0DANA"), Someone(slack, "U0NOOR")
+    reviewing = review(client, expires_in=8 * SECOND)
+    assert "extend:0" not in buttons(await card_in(slack, "C0APPROVALS"))
+    card = await card_in(slack, "C0APPROVALS", "Extend by 20 seconds")
+    await noor.press(card, "extend:0")
+    await noor.told("You are not an approver of this")
+    await asyncio.gather(dana.press(card, "extend:0"), dana.press(card, "extend:0"))
+
+    assert "<@U0DANA> gave everybody more time, until" in await remark(slack, "more time")
+    # Beyond the agent's own deadline and grace.
+    await asyncio.sleep(4)
+    assert not reviewing.done()
+    with pytest.raises(ControlError):
+        await dana.press(await card_in(slack, "C0APPROVALS"), "extend:0")
+    await dana.press(await card_in(slack, "C0APPROVALS"), "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+    assert len(await remarks(slack)) == 1
+
+
+async def test_it_is_extended_by_itself_once_and_then_rejected(start, slack, client):
+    """With `on_timeout: extend`, after a reminder."""
+    await start("time_limit: 2s", "on_timeout: extend")
+    reviewing = review(client)
+    await remark(slack, "Still to be decided: action 1")
+    assert not reviewing.done()
+
+    assert (await reviewing).decisions[0].type == "reject"
+    await card_in(slack, "C0APPROVALS", "Expired")
+
+
+async def test_somebody_looks_and_others_may_still_decide(start, slack, client):
+    """The card says who; it is over by itself."""
+    await start("claim: 4s")
+    dana, erik, noor = (Someone(slack, user) for user in ("U0DANA", "U0ERIK", "U0NOOR"))
+    reviewing = review(client)
+    card = await card_in(slack, "C0APPROVALS")
+    await noor.press(card, "claim:0")
+    await noor.told("You are not an approver of this")
+
+    await dana.press(card, "claim:0")
+
+    claimed = await card_in(slack, "C0APPROVALS", "<@U0DANA> is looking at this, until")
+    assert "claim:0" not in buttons(claimed)
+    await erik.press(claimed, "hand_over:0")
+    await erik.told("Only <@U0DANA>, who is looking, can hand this over.")
+    free = await card_in(slack, "C0APPROVALS", "I am looking at this")
+    assert "is looking at this, until" not in words(free["blocks"])
+    await dana.press(free, "claim:0")
+    await erik.press(await card_in(slack, "C0APPROVALS", "is looking at this, until"), "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0ERIK"
+    done = await card_in(slack, "C0APPROVALS", "the agent has resumed")
+    assert "is looking" not in words(done["blocks"])
+
+
+async def test_whoever_looks_hands_it_over_to_somebody_who_may_decide(start, slack, client):
+    """They are called in the thread, and the card says so."""
+    await start("claim: 10m")
+    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
+    reviewing = review(client, an_action("pay"), an_action("mail"))
+    await dana.press(await card_in(slack, "C0APPROVALS"), "claim:0")
+    form = await dana.opened(await card_in(slack, "C0APPROVALS", "Hand over…"), "hand_over:0")
+    await dana.fill(form, who="U0NOOR")
+    refused = await slack.wait_for_view("U0DANA")
+    assert "<@U0NOOR> may not decide this, so it stays with you." in words(refused["blocks"])
+    await slack.close_view("U0DANA", refused["id"], clear=True)
+
+    form = await dana.opened(await card_in(slack, "C0APPROVALS", "Hand over…"), "hand_over:0")
+    await dana.fill(form, who="U0ERIK")
+
+    said = await remark(slack, "hands this over")
+    assert said == "<@U0DANA> hands this over to <@U0ERIK>. Whoever may decide still can."
+    card = await card_in(slack, "C0APPROVALS", "<@U0ERIK> is looking at this")
+    await erik.press(card, "approve:0")
+    # Whoever decides is not looking any more.
+    card = await card_in(slack, "C0APPROVALS", "I am looking at this")
+    await erik.press(card, "approve:1")
+    assert [record.decided_by for record in (await reviewing).records] == ["U0ERIK", "U0ERIK"]

@@ -1,0 +1,132 @@
+"""What a card and its thread show about time."""
+
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from bot.ids import REMARK, PartId
+from bot.rendering.clock import duration_words, remark_text
+from bot.rendering.message import render_card
+from bot.schedule import Extension, Remark
+from bot.state import Admission, Claim, Place
+from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt
+from tests.support.people import buttons, words
+
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+BATCH = an_interrupt(an_action("pay"), an_action("mail"))
+
+
+def timed(**fields):
+    """Draw the card of two actions, open for an hour, that may be claimed and extended once."""
+    place = Place(channel="C1", actions=(0, 1), claim=HOUR, **fields.pop("place", {}))
+    extension = Extension(by=30 * MINUTE)
+    admission = Admission(policy_version="1", approvers=("U0ERIK",), places=(place,), extension=extension)
+    parts = render_card(a_state(BATCH, admission=admission, **fields))
+    assert_slack_takes_card(parts)
+    return parts
+
+
+def clock_buttons(part) -> list[str]:
+    return [
+        name
+        for name in buttons({"blocks": part.blocks})
+        if name.split(":")[0] in {"claim", "hand_over", "extend"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({}, ["claim:0"]),
+        ({"now": NOW + 45 * MINUTE}, ["claim:0", "extend:0"]),
+        ({"now": NOW + 45 * MINUTE, "extended": 1}, ["claim:0"]),
+        ({"claims": {0: Claim("U0ERIK", NOW, NOW + HOUR)}}, ["hand_over:0"]),
+        ({"claims": {0: Claim("U0ERIK", NOW, NOW + 10 * MINUTE)}}, ["claim:0"]),
+        ({"now": NOW + HOUR}, []),
+        ({"status": "withdrawn"}, []),
+        ({"place": {"parts": ((0,), (1,))}}, ["claim:0"]),
+    ],
+    ids=["early", "late", "extended", "claimed", "claim over", "over", "withdrawn", "in parts"],
+)
+def test_buttons_about_time_are_there_when_they_do_something(fields, shown):
+    """In a block of their own at the end of the card."""
+    card, *others = timed(**fields)
+
+    assert clock_buttons(card) == shown
+    assert ("clock" in block_ids(card.blocks)) == bool(shown)
+    assert [clock_buttons(part) for part in others] == [[]] * len(others)
+
+
+def test_a_claim_ends_with_its_holders_decision_and_not_with_anothers():
+    """Who decides is not looking any more."""
+    claims = {0: Claim("U0ERIK", NOW, NOW + HOUR)}
+    by_holder = {0: a_decision(BATCH, 0, ApproveDecision(), by="U0ERIK")}
+    by_other = {0: a_decision(BATCH, 0, RejectDecision(), by="U0MIRA")}
+
+    assert "is looking" not in words(timed(claims=claims, decided=by_holder)[0].blocks)
+    assert "<@U0ERIK> is looking at this, until" in words(timed(claims=claims, decided=by_other)[0].blocks)
+
+
+def test_a_remark_is_a_reply_to_the_card():
+    """In a thread where the card itself is a reply, it stands beside it."""
+    remarks = {2: Remark(kind="remind", places=(0,), actions=(0, 1), mentions=("S0OPS",))}
+    _, remark = timed(remarks=remarks)
+    _, beside = timed(remarks=remarks, place={"thread_ts": "1.2"})
+
+    assert (remark.id, remark.parent, remark.thread_ts) == (PartId(0, REMARK + 2), PartId(0, 0), None)
+    assert (beside.parent, beside.thread_ts) == (None, "1.2")
+    assert remark.text == "Still to be decided: actions 1, 2. <!subteam^S0OPS>"
+
+
+@pytest.mark.parametrize(
+    ("remark", "text"),
+    [
+        (Remark(kind="remind", places=(0,), actions=(4,)), "Still to be decided: action 5."),
+        (
+            Remark(
+                kind="remind",
+                places=(0,),
+                actions=tuple(range(22)),
+                mentions=tuple(f"U{n:03}" for n in range(21)),
+            ),
+            (
+                f"Still to be decided: actions {', '.join(str(n) for n in range(1, 21))} and 2 more. "
+                f"{', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more"
+            ),
+        ),
+        (
+            Remark(kind="escalate", places=(0,), actions=(0,), also_in="C2"),
+            "Nobody has decided action 1 yet, so it is asked in <#C2> as well.",
+        ),
+        (
+            Remark(kind="escalate", places=(0,), actions=(0,), mentions=("S0OPS",)),
+            "Nobody has decided action 1 yet. <!subteam^S0OPS> may decide now, too.",
+        ),
+        (
+            Remark(kind="extend", places=(0,), by="U0ERIK", until=NOW),
+            (
+                "<@U0ERIK> gave everybody more time, until "
+                "<!date^1795176000^{date_short_pretty} at {time}|2026-11-20 12:00 UTC>."
+            ),
+        ),
+        (
+            Remark(kind="hand_over", places=(0,), by="U0ERIK", mentions=("U0MIRA",)),
+            "<@U0ERIK> hands this over to <@U0MIRA>. Whoever may decide still can.",
+        ),
+    ],
+)
+def test_remarks_are_one_sentence_or_two(remark, text):
+    """Nothing in them is an agent's."""
+    assert remark_text(remark) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(1, "1 second"), (1_800, "30 minutes"), (5_400, "1 hour 30 minutes"), (90_000, "1 day 1 hour")],
+)
+def test_durations_are_written_as_people_say_them(seconds, said):
+    """On a button."""
+    assert duration_words(timedelta(seconds=seconds)) == said

@@ -1,0 +1,150 @@
+"""What falls due, in a real Redis: each step once, none after the end, and the earliest time first."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.keys import Keys
+from bot.clock import Clock
+from bot.errors import StoreUnavailableError
+from bot.schedule import Extension, QuietHours, Remark, Step
+from bot.state import Admission, ApprovalState, Place, Terms
+from bot.store import ApprovalStore
+from tests.support.builders import a_state, an_action, an_interrupt
+
+MINUTE = timedelta(minutes=1)
+NIGHT = QuietHours(start="22:00", end="07:00", zone="Europe/Berlin")
+REMIND = Step(kind="remind", after=timedelta(0), actions=(0,))
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+async def store(redis: Redis) -> ApprovalStore:
+    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
+
+
+@pytest.fixture
+def clock(store: ApprovalStore) -> Clock:
+    return Clock(store)
+
+
+async def admitted(
+    client: ApprovalClient, store: ApprovalStore, *steps: Step, **fields: object
+) -> ApprovalState:
+    """Publish two actions and admit them with this schedule."""
+    life = fields.pop("life", None)
+    interrupt_id = await client.publish(an_interrupt(an_action("a"), an_action("b")))
+    given = {"places": (Place(channel="C1", actions=(0, 1)),), "approvers": ("U0ERIK",), **fields}
+    admission = Admission(policy_version="1", steps=steps, **given)
+    await store.admit(await store.load(interrupt_id), admission, life=life)
+    return await store.load(interrupt_id)
+
+
+async def test_a_schedule_is_read_as_it_was_written(client, store):
+    """Every field of an admission comes back."""
+    places = (
+        Place(channel="C1", actions=(0, 1), claim=10 * MINUTE),
+        Place(channel="C2", thread_ts="1.2", actions=(1,), parts=((1,),), opened_by=1, claim=MINUTE),
+    )
+    steps = (
+        Step(kind="remind", after=MINUTE, actions=(0, 1), quiet=NIGHT),
+        Step(kind="escalate", after=2 * MINUTE, actions=(1,), approvers=("S0OPS",), channel="C2"),
+    )
+
+    state = await admitted(client, store, *steps, places=places, extension=Extension(by=MINUTE, times=3))
+
+    assert state.admission.places == places
+    assert state.admission.steps == steps
+    assert state.admission.extension == Extension(by=MINUTE, times=3)
+    assert [*state.places] == [0]
+
+
+async def test_only_a_record_with_a_schedule_is_looked_at_before_its_deadline(client, store, redis):
+    """Thousands that wait for nothing but their deadline cost nothing."""
+    lane = store.keys.lane(0)
+    plain = await admitted(client, store)
+    assert await redis.zscore(lane.due, plain.id) == plain.deadline.timestamp() * 1000
+
+
+async def test_many_replicas_say_it_once(client, store, clock):
+    """Whoever comes later finds it said."""
+    state = await admitted(client, store, REMIND)
+
+    waits = await asyncio.gather(*(Clock(store).fall_due(state.id) for _ in range(10)))
+
+    newest = await store.load(state.id)
+    assert newest.remarks == {1: Remark(kind="remind", places=(0,), actions=(0,), mentions=("U0ERIK",))}
+    left = (state.deadline - state.now).total_seconds() * 1000
+    assert all(left - 5_000 < wait <= left for wait in waits)
+
+
+async def test_an_escalation_lets_more_people_decide(client, store, clock):
+    """Only about the actions of its rule, and what else holds for them stays."""
+    own = {1: Terms(approvers=("U0NOOR",), decisions=("reject",))}
+    step = Step(kind="escalate", after=timedelta(0), actions=(1,), approvers=("U0MIRA", "U0NOOR"))
+    state = await admitted(client, store, step, own=own)
+
+    await clock.fall_due(state.id)
+
+    admission = (await store.load(state.id)).admission
+    assert admission.terms(0).approvers == ("U0ERIK",)
+    assert admission.terms(1) == Terms(approvers=("U0NOOR", "U0MIRA"), decisions=("reject",))
+
+
+async def test_after_the_end_nothing_happens(client, store, clock):
+    """Not to a record that expired between the look and the script."""
+    state = await admitted(client, store, REMIND, life=0)
+
+    assert await store.reach(state.id, {0: Remark(kind="remind", places=(0,))}) == 0
+    assert await store.extend(state, Remark(kind="extend", places=(0,)), by=MINUTE) == "closed"
+    assert await store.claim(state, 0, "U0ERIK") == "closed"
+    assert await clock.fall_due(state.id) is None
+
+    ended = await store.load(state.id)
+    assert (ended.status, ended.remarks, ended.deadline) == ("expired", {}, state.deadline)
+
+
+async def test_a_second_press_gives_no_second_extension(client, store):
+    """However late it comes: the button names how often it was pressed before."""
+    state = await admitted(client, store, extension=Extension(by=MINUTE, times=5))
+    remark = Remark(kind="extend", places=(0,), by="U0ERIK")
+
+    outcomes = await asyncio.gather(*(store.extend(state, remark, by=MINUTE) for _ in range(5)))
+
+    newest = await store.load(state.id)
+    assert sorted(outcomes) == ["extended", *["repeat"] * 4]
+    assert (newest.deadline - state.deadline, newest.extended) == (MINUTE, 1)
+
+
+async def test_of_two_who_claim_one_looks(client, store):
+    """The other is told."""
+    state = await admitted(client, store, places=(Place(channel="C1", actions=(0, 1), claim=MINUTE),))
+
+    outcomes = await asyncio.gather(store.claim(state, 0, "U0ERIK"), store.claim(state, 0, "U0MIRA"))
+
+    assert sorted(outcomes) == ["claimed", "taken"]
+    claim = (await store.load(state.id)).claim_at(0)
+    assert (claim.user, claim.until - claim.since) == (
+        ["U0ERIK", "U0MIRA"][outcomes.index("claimed")],
+        MINUTE,
+    )
+
+
+async def test_a_redis_that_is_away_is_said_in_time(tmp_path, monkeypatch):
+    """A press that may not have been stored fails, and the person presses again."""
+    monkeypatch.setattr("bot.store.WITHIN", 0.2)
+    async with open_redis(f"unix://{tmp_path}/nobody.sock") as redis:
+        store = ApprovalStore(redis, Keys(), address="there")
+
+        with pytest.raises(StoreUnavailableError, match="did not take the change in time"):
+            await store.extend(a_state(), Remark(kind="extend", places=(0,)), by=MINUTE)

@@ -1,0 +1,146 @@
+"""What a policy file says about time, and what is told about every mistake in it."""
+
+from datetime import time, timedelta
+
+import pytest
+from typer.testing import CliRunner
+
+from bot.policy_commands import policy_cli
+from bot.policy_file import Mention, PolicyFileError, read_policy
+from bot.schedule import Escalation, Extension, QuietHours
+
+MINUTE = timedelta(minutes=1)
+DEFAULT = """\
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA]
+  time_limit: 8h
+"""
+
+
+def rule_with(text: str, default: str = ""):
+    """Read a policy of one rule, whose text is in line 6."""
+    more = f"  {default}\n" if default else ""
+    return read_policy(f"{DEFAULT}{more}rules:\n  - {text}\n", "policy.yaml")
+
+
+def problems(text: str, default: str = "") -> list[str]:
+    with pytest.raises(PolicyFileError) as told:
+        rule_with(text, default)
+    return str(told.value).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("reminders: [2h, 30m, 30m]", "reminders", (30 * MINUTE, 120 * MINUTE)),
+        ("reminders: 30m", "reminders", (30 * MINUTE,)),
+        ("reminders: []", "reminders", ()),
+        (
+            "escalation: {after: 1h, approvers: [S0LEADS], channel: C0LEADS}",
+            "escalation",
+            Escalation(after=60 * MINUTE, approvers=("S0LEADS",), channel="C0LEADS"),
+        ),
+        (
+            "escalation: {after: 1h, channel: U0MIRA}",
+            "escalation",
+            Escalation(after=60 * MINUTE, channel="U0MIRA"),
+        ),
+        (
+            "quiet_hours: {from: 22:00, to: '07:30', zone: Europe/Berlin}",
+            "quiet_hours",
+            QuietHours(start=time(22), end=time(7, 30), zone="Europe/Berlin"),
+        ),
+        ("extend: 30m", "extend", Extension(by=30 * MINUTE)),
+        ("extend: {by: 30m, times: 3}", "extend", Extension(by=30 * MINUTE, times=3)),
+        ("claim: 10m", "claim", 10 * MINUTE),
+        ("on_timeout: extend", "on_timeout", "extend"),
+    ],
+)
+def test_what_a_rule_says_about_time(text, name, expected):
+    """As people write it."""
+    [rule] = rule_with(text).policy.rules
+
+    assert getattr(rule, name) == expected
+
+
+def test_whom_and_where_an_escalation_asks_is_asked_from_slack():
+    """A group or channel that Slack does not know would be noticed only when it matters."""
+    mentions = rule_with("escalation: {after: 1h, approvers: [S0LEADS], channel: U0MIRA}").mentions
+
+    assert {Mention("S0LEADS", 6), Mention("U0MIRA", 6, is_place=True)} < {*mentions}
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("reminders: [soon]", "'soon' is no duration: write 90s, 30m"),
+        (f"reminders: [{', '.join(f'{n}m' for n in range(1, 12))}]", "more than 10 reminders"),
+        ("reminders: [8h]", "'rule 1' reminds when its time is up: make the reminders earlier"),
+        ("escalation: 1h", "escalation has keys and values (after, approvers, channel)"),
+        ("escalation: {channel: C0LEADS}", "escalation has no after: write how long to wait first"),
+        ("escalation: {after: 1h}", "escalation names neither approvers nor channel"),
+        ("escalation: {after: 1h, approvers: []}", "approvers is empty"),
+        ("escalation: {after: 1h, approvers: [channel]}", "escalation: name people or groups, not channel"),
+        ("escalation: {after: 1h, channel: thread}", "escalation: name a channel or a person"),
+        ("escalation: {after: 1h, channel: C0APPROVALS}", "'rule 1' escalates to where it is asked first"),
+        ("escalation: {after: 8h, channel: C0LEADS}", "'rule 1' escalates when its time is up"),
+        ("quiet_hours: 22:00", "quiet_hours has keys and values (from, to, zone)"),
+        (
+            "quiet_hours: {from: 22:00, to: 07:00}",
+            "quiet_hours has no zone: add it, as in zone: Europe/Berlin",
+        ),
+        ("quiet_hours: {from: 22:00, to: 24:00, zone: UTC}", "'24:00' is no time of day: write 22:00"),
+        ("quiet_hours: {from: 22, to: 07:00, zone: UTC}", "22 is no time of day"),
+        ("quiet_hours: {from: 22:00, to: 22:00, zone: UTC}", "quiet_hours end when they begin"),
+        ("quiet_hours: {from: 22:00, to: 07:00, zone: Europe/Berln}", "did you mean 'Europe/Berlin'?"),
+        ("quiet_hours: {from: 22:00, to: 07:00, zone: 1}", "1 is no time zone: write one of the IANA names"),
+        ("extend: {times: 2}", "extend has no by: write how much time a press gives"),
+        ("extend: {by: 30m, times: 11}", "extend: times takes a number from 1 to 10"),
+        ("extend: {by: 30m, times: true}", "extend: times takes a number from 1 to 10"),
+        ("claim: often", "'often' is no duration"),
+    ],
+)
+def test_each_mistake_is_told_with_its_line_and_cure(rule, told):
+    """Also those that would only show when it matters."""
+    [line] = [line for line in problems(rule) if told in line]
+
+    assert line.startswith("policy.yaml, line 6: ")
+
+
+def test_only_a_time_limit_can_be_extended_by_itself():
+    """How long would it be extended otherwise?"""
+    with pytest.raises(PolicyFileError, match="extends a time limit that it has not"):
+        read_policy("default: {channel: C0A, approvers: [U0DANA], on_timeout: extend}", "policy.yaml")
+
+
+def test_what_a_rule_has_from_the_default_may_come_to_nothing():
+    """A short time limit needs no reminders of its own; a reminder that is never due is no mistake there."""
+    file = rule_with("time_limit: 30m", default="reminders: [1h]")
+
+    assert file.policy.rules[0].reminders == (60 * MINUTE,)
+
+
+def test_explain_says_what_happens_while_nobody_decides(tmp_path, monkeypatch):
+    """In the order of a reader's questions: when, to whom, when not, how much more time."""
+    monkeypatch.chdir(tmp_path)
+    text = f"""{DEFAULT}  on_timeout: extend
+  reminders: [30m, 2h]
+  escalation: {{after: 3h, approvers: [S0LEADS], channel: C0LEADS}}
+  quiet_hours: {{from: 22:00, to: 07:00, zone: Europe/Berlin}}
+  extend: {{by: 1h30m, times: 2}}
+  claim: 10m
+"""
+    (tmp_path / "policy.yaml").write_text(text)
+
+    told = CliRunner().invoke(policy_cli, ["explain", "policy.yaml", "--agent", "billing", "--tool", "pay"])
+
+    for line in (
+        "on timeout: as much time again after a reminder, then reject",
+        "reminders: after 30m, 2h",
+        "escalation: after 3h: S0LEADS may decide too, asked in C0LEADS as well",
+        "quiet hours: 22:00 to 07:00, Europe/Berlin",
+        "more time: 1h30m a press, 2 at most",
+        "claim: for 10m",
+    ):
+        assert f"  {line}\n" in told.stdout

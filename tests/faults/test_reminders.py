@@ -1,0 +1,102 @@
+"""A reminder that is posted while something breaks: said once, and not forgotten."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from bot.app import running
+from tests.conftest import settings_for
+from tests.faults.test_bot_killed import QUICK, MortalBot
+from tests.support.builders import an_action
+from tests.support.faults import asking, eventually, nothing_owed, rounds, settled_card
+
+
+@pytest.fixture
+def settings(playground, redis_url, tmp_path):
+    """Rules that remind after two seconds."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], reminders: [2s], extend: 30m, claim: 10m}"
+    )
+    return settings_for(playground, redis_url, policy=str(path), approvers="", channel=None, **QUICK)
+
+
+def reminders(watcher, interrupt_id):
+    return [card for card in watcher.cards(interrupt_id) if card["text"].startswith("Still to be decided")]
+
+
+class MortalReminder(MortalBot):
+    """A replica that dies once Slack has taken a reminder and before the record has it."""
+
+    async def start(self):
+        await super().start()
+        store = self.bot.store
+        die, store.card_drawn = store.card_drawn, type(store).card_drawn.__get__(store)
+        draw = store.card_drawn
+
+        async def draw_cards_only(interrupt_id, part, **drawn):
+            return await (
+                die(interrupt_id, part, **drawn) if part.is_remark else draw(interrupt_id, part, **drawn)
+            )
+
+        store.card_drawn = draw_cards_only
+
+
+@pytest.mark.timeout(300)
+async def test_death_between_post_and_save_leaves_one_reminder(settings, client, store, watcher):
+    """Whoever takes over finds it in the thread."""
+    for _ in range(rounds(1, 10)):
+        async with asyncio.timeout(30):
+            mortal = MortalReminder(settings)
+            await mortal.start()
+            interrupt_id = await client.publish(client.interrupt(asking(an_action())))
+            await mortal.died.wait()
+            await mortal.bury()
+            assert len(reminders(watcher, interrupt_id)) == 1
+
+            async with running(settings):
+                await settled_card(store, watcher, interrupt_id)
+
+            assert len(reminders(watcher, interrupt_id)) == 1
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "drop"},
+        {"kind": "ratelimited", "seconds": 1},
+        {"kind": "error", "error": "internal_error"},
+        {"kind": "error", "error": "fatal_error", "times": 3},
+    ],
+    ids=["answer lost", "busy", "failed", "failing"],
+)
+async def test_a_fault_delays_a_reminder_and_never_doubles_it(fault, settings, client, slack, store, watcher):
+    """The same one way to post as for cards."""
+    async with running(settings), running(settings):
+        interrupt_id = await client.publish(client.interrupt(asking(an_action())))
+        await watcher.card(interrupt_id)
+        await slack.fault("chat.postMessage", **fault)
+        await eventually(lambda: reminded(store, interrupt_id))
+        await settled_card(store, watcher, interrupt_id)
+
+        assert len(reminders(watcher, interrupt_id)) == 1
+
+
+async def reminded(store, interrupt_id):
+    return (await store.load(interrupt_id)).remarks
+
+
+async def test_a_reminder_nobody_can_post_refuses_nothing(settings, client, slack, store, watcher):
+    """The question is asked already; what calls for it is an extra."""
+    async with running(settings):
+        interrupt = client.interrupt(asking(an_action()), expires_in=timedelta(seconds=4))
+        await client.publish(interrupt)
+        await watcher.card(interrupt.id)
+        await slack.fault("chat.postMessage", "error", error="thread_not_found", times=None)
+        await eventually(lambda: reminded(store, interrupt.id))
+
+        assert (await client.wait(interrupt.id)).status == "expired"
+        await nothing_owed(store)
+        assert reminders(watcher, interrupt.id) == []
