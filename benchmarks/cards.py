@@ -158,10 +158,13 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
                 run = record.partition(".")[2]
                 pauses = [f"{run[:30]}00"]
                 publish(
-                    keys=[LANE.req(record), LANE.undrawn, LANE.wake, LANE.audit, *map(LANE.pause, pauses)],
+                    keys=[
+                        LANE.req(record), LANE.undrawn, LANE.wake, LANE.audit, LANE.run(record),
+                        *map(LANE.pause, pauses),
+                    ],
                     args=[
                         record, run, body.replace(model.id, record).replace(model.run, run), LIFE,
-                        f"{AGENT}.gone", LANE.prefix, " ".join(pauses), "",
+                        f"{AGENT}.gone", LANE.prefix, " ".join(pauses), "", "", "", 0,
                     ],
                     client=pipe,
                 )  # fmt: skip
@@ -182,7 +185,7 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                     req, card = LANE.req(record), LANE.card(record)
                     admit(
                         keys=[req, card, LANE.due, LANE.audit],
-                        args=[record, ACTIONS, "", *admitted],
+                        args=[record, ACTIONS, "", 0, *admitted],
                         client=pipe,
                     )
                     lease(keys=[card], args=[str(PART), "bench", 30_000], client=pipe)

@@ -108,7 +108,7 @@ async def two_person_bots(start_bot, tmp_path):
 @pytest.mark.timeout(900)
 async def test_of_four_people_who_approve_at_once_two_decide(client, slack, store, watcher):
     """One counts, another completes it, two come late; record, card and agent name the same two."""
-    for number in range(rounds(10, 250)):
+    for number in range(rounds(10, 100)):
         interrupt = client.interrupt(asking(an_action("pay", {"to": f"al-{number}"})))
         async with asyncio.timeout(30):
             await race_of_two(client, slack, store, watcher, interrupt)

@@ -223,7 +223,7 @@ async def test_workers_that_are_killed_lose_nothing(redis_url, store, tmp_path, 
         AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver,
         a_client(redis_url) as approvals,
     ):
-        for number in range(rounds(1, 25)):
+        for number in range(rounds(1, 10)):
             async with asyncio.timeout(60):
                 agent = a_graph(Notes(), saver) if kind == "graph" else an_openai_agent(Notes())
                 first = await ask(agent, approvals, kind, f"thread-{number}")
