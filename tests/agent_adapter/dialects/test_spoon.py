@@ -1,14 +1,13 @@
 """SpoonAI's pauses: pairs checked twice, answers in its own words."""
 
 import copy
-import importlib.util
 
 import pytest
 
 from agent_adapter.dialects import detect, spoon
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.testing import approve, reject
-from tests.support.lanes import require
+from tests.support.lanes import require_spoonai
 
 PAUSE = {
     "action_requests": [
@@ -118,7 +117,7 @@ def test_broken_pause_is_refused_naming_the_place(payload, says_what):
 
 def test_the_real_package_writes_what_is_read_and_reads_what_is_written():
     """Its own classes make the pause and take the answer."""
-    require("SpoonAI", importlib.util.find_spec("spoon_ai"), "its package needs Python 3.12")
+    require_spoonai()
     from spoon_ai.tools import hitl
 
     value = hitl.InterruptValue(
