@@ -23,10 +23,11 @@ from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from bot.errors import StoreUnavailableError
+from bot.fields import read_state
 from bot.ids import PartId
 from bot.playground.redis_server import RedisServer
 from bot.state import Admission, ApprovalState, Place, Shown, Terms
-from bot.store import ApprovalStore, Outcome, read_state
+from bot.store import ApprovalStore, Outcome
 from tests.support.builders import an_action, an_interrupt
 
 CARD = PartId(0, 0)
