@@ -34,10 +34,12 @@ from bot.api.routes import build_api
 from bot.attention import Attention
 from bot.clock import Clock
 from bot.decisions import Decisions
+from bot.grants import Grants
 from bot.health import Health
 from bot.keys import KeyRing
 from bot.listeners import bind
 from bot.listeners.actions import Buttons
+from bot.listeners.commands import Commands
 from bot.listeners.views import Forms
 from bot.metrics import build_registry
 from bot.pacing import Pacing
@@ -164,11 +166,12 @@ class Bot:
         tasks = Tasks()
         self.directory = Directory(self.slack)
         decisions = Decisions(store, self.directory)
-        attention = Attention(decisions)
+        attention, grants = Attention(decisions), Grants(decisions)
         bind(
             bolt,
-            Buttons(decisions, attention, self.slack, tasks),
+            Buttons(decisions, attention, grants, self.slack, tasks),
             Forms(decisions, attention),
+            Commands(grants, self.slack, tasks),
             self.directory,
         )
         presenter = Presenter(
@@ -176,6 +179,7 @@ class Bot:
             self.slack,
             Pacing(store.scripts, store.keys, enabled=settings.pace),
             self.policies,
+            grants,
             self.health,
             int(settings.lease_seconds * 1000),
         )

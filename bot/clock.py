@@ -4,7 +4,7 @@ A record stands in `due` once, never later than the earliest of its times; what 
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Literal
 
@@ -27,6 +27,10 @@ class Clock:
     async def fall_due(self, interrupt_id: str) -> int | None:
         """Do what is due for this record, and say in how many milliseconds something else will be."""
         state = await self._store.load(interrupt_id)
+        if state and state.sticky:
+            await self._end_sticky(state)
+        if state and state.stage != "open" and (ahead := sticky_ahead(state)):
+            return _milliseconds(ahead, state)
         if state and state.withdraw_asked is not None:
             return await self._settle(interrupt_id, "withdrawn", state.withdraw_asked)
         if state is None or not state.is_open:
@@ -37,6 +41,12 @@ class Clock:
             logger.info("interrupt.reached", extra={"interrupt_id": interrupt_id, "steps": list(steps)})
         state = await self._store.load(interrupt_id)
         return milliseconds_left(state) if state and state.is_open else TOO_EARLY
+
+    async def _end_sticky(self, state: ApprovalState) -> None:
+        for index, approval in state.sticky.items():
+            if approval.ended is None and approval.until <= state.now:
+                await self._store.end_sticky(state.id, index)
+                logger.info("sticky.ended", extra={"interrupt_id": state.id, "index": index})
 
     async def _settle(
         self, interrupt_id: str, status: Literal["expired", "withdrawn"], reason: str = ""
@@ -51,16 +61,26 @@ class Clock:
 
 def milliseconds_left(state: ApprovalState) -> int:
     """Reckon in how many milliseconds something is due for an open record."""
-    return max(1, int((min(times_ahead(state)) - state.now).total_seconds() * 1000))
+    return _milliseconds(times_ahead(state), state)
+
+
+def _milliseconds(times: Iterable[datetime], state: ApprovalState) -> int:
+    return max(1, int((min(times) - state.now).total_seconds() * 1000))
 
 
 def times_ahead(state: ApprovalState) -> Iterator[datetime]:
     """Give every time at which something happens to an open record, or to what its card shows."""
     yield state.deadline
+    yield from sticky_ahead(state)
     for step in _steps_ahead(state).values():
         yield step.due(state.created_at, state.now)
     ahead = [state.extend_from, *(claim.until for claim in state.claims.values())]
     yield from (time for time in ahead if time and time > state.now)
+
+
+def sticky_ahead(state: ApprovalState) -> list[datetime]:
+    """Give the times at which what was approved for later calls is over."""
+    return [approval.until for approval in state.sticky.values() if approval.is_live(state.now)]
 
 
 def due_steps(state: ApprovalState) -> dict[int, Remark | None]:

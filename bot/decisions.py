@@ -17,8 +17,9 @@ from bot.policy import Verdict, may_decide
 from bot.rendering.message import bulk_actions, numbers
 from bot.rendering.modals import page_count
 from bot.rendering.notices import counted, told
-from bot.rendering.rows import needs_reading, place_of
+from bot.rendering.rows import approver_names, needs_reading, place_of
 from bot.state import Action, ApprovalState, Place, Terms, position_of
+from bot.sticky import Grant
 from bot.store import ApprovalStore, Outcome
 
 logger = logging.getLogger(__name__)
@@ -79,7 +80,13 @@ class Decisions:
         )
 
     async def decide(
-        self, state: ApprovalState, user: str, decisions: Mapping[int, Decision], *, code: str = ""
+        self,
+        state: ApprovalState,
+        user: str,
+        decisions: Mapping[int, Decision],
+        *,
+        code: str = "",
+        grant: Grant | None = None,
     ) -> Answer:
         """Record one person's decision on some actions of a record: on those about which they may decide.
 
@@ -88,6 +95,7 @@ class Decisions:
             user: Who decides.
             decisions: By the index of an action.
             code: What they typed of the code that approves an action of high risk.
+            grant: For which later calls an approval holds, too.
 
         Raises:
             PersonUnknownError: when Slack does not say who they are.
@@ -104,6 +112,8 @@ class Decisions:
             decisions = {index: decision for index, decision in decisions.items() if index not in refused}
         if sentence := first_objection(state, user, decisions, code=code):
             return Answer(False, sentence)
+        if grant and (sentence := await self._grant_objection(state, user, decisions, grant)):
+            return Answer(False, sentence)
         outcomes = await self.store.record_decision(
             state.id,
             {
@@ -115,10 +125,11 @@ class Decisions:
                 )
                 for index, decision in decisions.items()
             },
-            token=token_of(user, state.id, decisions),
+            token=token_of(user, state.id, decisions, grant),
             positions={index: position_of(decision) for index, decision in decisions.items()},
             person=user,
             deadline=WRITE_WITHIN,
+            grant=grant,
         )
         for outcome in outcomes.values():
             DECISIONS.labels(kind, outcome).inc()
@@ -137,6 +148,41 @@ class Decisions:
         newest = await self.store.load(state.id) or state
         said = [told(newest, lost), _votes_told(newest, user, outcomes), _left_out(refused)]
         return Answer(len(lost) < len(outcomes), " ".join(filter(None, said)))
+
+    async def may_grant(self, state: ApprovalState, user: str, index: int) -> Verdict:
+        """Say whether this person may approve an action for later calls, too, beside approving it.
+
+        Raises:
+            PersonUnknownError: when Slack does not say who they are.
+        """
+        sticky = state.actions[index].sticky
+        if sticky is None:
+            return Verdict(False, f"The policy offers no approval for later calls of action {index + 1}.")
+        if sticky.approvers and not await self._is_among(state, user, sticky.approvers, index):
+            return Verdict(
+                False, f"For later calls, only {approver_names(sticky.approvers, at_most=8)} may approve."
+            )
+        return Verdict(True)
+
+    async def _is_among(self, state: ApprovalState, user: str, approvers: Sequence[str], index: int) -> bool:
+        try:
+            async with asyncio.timeout(LOOK_UP_WITHIN):
+                return bool(await self.directory.matching(user, approvers, channel_of(state, index)))
+        except (SlackError, TimeoutError) as error:
+            raise PersonUnknownError(str(error)) from error
+
+    async def _grant_objection(
+        self, state: ApprovalState, user: str, decisions: Mapping[int, Decision], grant: Grant
+    ) -> str:
+        """Say why an approval cannot hold for later calls; empty when it can."""
+        for index, decision in decisions.items():
+            verdict = await self.may_grant(state, user, index)
+            if not verdict.allowed:
+                return verdict.sentence
+            sticky = state.actions[index].sticky
+            if decision.type != "approve" or not sticky or not grant.is_within(sticky):
+                return f"The policy does not allow that much for later calls of action {index + 1}."
+        return ""
 
     async def decide_all(
         self, state: ApprovalState, user: str, verb: str, place: int, *, message: str | None = None
@@ -230,12 +276,15 @@ def is_posted(state: ApprovalState, place: int, index: int) -> bool:
     return number == 0 or PartId(place, number) in state.shown
 
 
-def token_of(user: str, interrupt_id: str, decisions: Mapping[int, Decision]) -> str:
+def token_of(
+    user: str, interrupt_id: str, decisions: Mapping[int, Decision], grant: Grant | None = None
+) -> str:
     """Name a click by what it means, so that pressing again after a lost answer says "recorded"."""
     meant: Sequence[object] = [
         [index, dump_decision(decision)] for index, decision in sorted(decisions.items())
     ]
-    return digest("click", user, interrupt_id, meant)
+    later = [grant.model_dump(mode="json")] if grant else []
+    return digest("click", user, interrupt_id, meant, *later)
 
 
 def _same(action: Action, user: str, decision: Decision) -> bool:

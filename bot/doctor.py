@@ -16,6 +16,7 @@ from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
 from bot.errors import SettingsError, SlackError, SlackUnclearError
+from bot.manifest import needed_scopes
 from bot.people import Directory, Person
 from bot.policy import Policy
 from bot.policy_file import PolicyFile
@@ -152,7 +153,7 @@ async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | Non
         return
     yield Finding("ok", "bot token", f"{me.user} in {me.team} ({me.url})")
     mentions = named.mentions if named else ()
-    yield judge_scopes(me.scopes, scopes_for(mentions))
+    yield judge_scopes(me.scopes, scopes_for(named) if named else needed_scopes(()))
     if not settings.policy:
         yield await _channel(slack, settings, settings.channel)
     for channel in _distinct(m.id for m in mentions if m.is_place and m.id[0] not in "UW"):

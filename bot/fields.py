@@ -13,6 +13,7 @@ from agent_adapter.contract.wire import load_decision, load_interrupt
 from bot.ids import PartId
 from bot.schedule import Extension, Remark, Step
 from bot.state import Admission, ApprovalState, Care, Claim, Place, Shown, Terms, Vote
+from bot.sticky import Ended, Grant, Sticky, StickyApproval, Use
 
 REMEMBERED = 2_000
 """Records kept as they were last read: the cards that people look at now."""
@@ -51,6 +52,7 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         },
         extended=int(card.get("extended", 0)),
         claims={int(place): _claim(text) for place, text in _prefixed(card, "claim:")},
+        sticky={int(index): _sticky(card, index) for index, _ in _prefixed(card, "sticky_grant:")},
     )
 
 
@@ -98,6 +100,8 @@ def _care_fields(care: Care, of: str) -> dict[str, str]:
         fields[f"risk{of}"] = care.risk
     if care.by_silence:
         fields[f"silence{of}"] = "1"
+    if care.sticky:
+        fields[f"sticky{of}"] = dumped(care.sticky)
     names = {"mask": care.mask, "modal_only": care.modal_only}
     return fields | {f"{name}{of}": encode(found) for name, found in names.items() if found}
 
@@ -139,6 +143,22 @@ def _reached(card: Fields) -> dict[int, bool]:
     return dict(sorted((int(number), text != "-") for number, text in _prefixed(card, "reached:")))
 
 
+def _sticky(card: Fields, index: str) -> StickyApproval:
+    ended = card.get(f"sticky_ended:{index}", "").split()
+    return StickyApproval(
+        Grant.model_validate(decode(card[f"sticky_grant:{index}"])),
+        moment(card[f"sticky_until:{index}"]),
+        tuple(_use(line) for line in card.get(f"sticky_uses:{index}", "").split("\n") if line),
+        Ended(moment(ended[0]), ended[1]) if ended else None,
+    )
+
+
+def _use(line: str) -> Use:
+    at, kept = line.split(" ", 1)
+    value = decode(kept)
+    return Use.model_validate({**(value if isinstance(value, dict) else {}), "at": moment(at)})
+
+
 def _claim(text: str) -> Claim:
     since, until, user = text.split(" ")
     return Claim(user, moment(since), moment(until))
@@ -172,6 +192,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "by_silence": f"silence{of}" in card,
         "mask": tuple(decode(card.get(f"mask{of}", "[]"))),
         "modal_only": tuple(decode(card.get(f"modal_only{of}", "[]"))),
+        "sticky": Sticky.model_validate(decode(card[f"sticky{of}"])) if f"sticky{of}" in card else None,
     }
 
 

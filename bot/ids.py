@@ -8,6 +8,10 @@ from dataclasses import dataclass
 BULK_VERBS = ("approve_all", "reject_all")
 """Buttons of one place: `<verb>:<place>`."""
 PLACE_VERBS = (*BULK_VERBS, "claim", "hand_over")
+STICKY = "sticky"
+"""Opens the form that approves an action and later calls like it."""
+REVOKE = "revoke"
+"""Ends what was approved for later calls."""
 EXTEND = "extend"
 """Gives more time: `extend:<how often it was given>`, so that a second press gives none."""
 PAGE = "page"
@@ -15,6 +19,8 @@ PAGE = "page"
 
 REMARK = 1_000
 """Messages of a card's thread from this number on remark on what happened; those below are its parts."""
+LEDGER = 1_000_000
+"""From this number on they tell what became of an approval for later calls: this number and the index of its action."""
 
 EVENT_TYPE = "assent_card"
 """`metadata.event_type` of every card, so that a post that was not saved can be found again."""
@@ -41,6 +47,10 @@ class PartId:
     @property
     def is_remark(self) -> bool:
         return self.number >= REMARK
+
+    @property
+    def is_ledger(self) -> bool:
+        return self.number >= LEDGER
 
     def __str__(self) -> str:
         return f"{self.place}:{self.number}"

@@ -27,16 +27,27 @@ DIRECT_SCOPES = {
 }
 """Needed only when a policy asks in direct messages."""
 
+COMMAND = "/approvals"
+COMMAND_SCOPE = "commands"
+"""Needed only when a policy lets people approve later calls: `/approvals rules` lists and revokes them."""
+
 _EVENTS = ("member_left_channel",)
 _GROUP_EVENTS = ("subteam_members_changed",)
 _PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
 
 
-def needed_scopes(approvers: Iterable[str], *, direct: bool = False) -> tuple[str, ...]:
-    """Give the scopes that a bot with these approvers needs, and with direct messages where it asks in them."""
+def needed_scopes(approvers: Iterable[str], *, direct: bool = False, sticky: bool = False) -> tuple[str, ...]:
+    """Give the scopes that a bot needs.
+
+    Args:
+        approvers: Whom its rules name.
+        direct: Whether it asks in direct messages.
+        sticky: Whether people may approve later calls.
+    """
     groups = any(entry.startswith("S") for entry in approvers)
-    return (*SCOPES, *([GROUP_SCOPE] if groups else []), *(DIRECT_SCOPES if direct else ()))
+    optional = [*([GROUP_SCOPE] if groups else []), *(DIRECT_SCOPES if direct else ())]
+    return (*SCOPES, *optional, *([COMMAND_SCOPE] if sticky else []))
 
 
 def build_manifest(
@@ -70,8 +81,19 @@ def build_manifest(
             "bot_user": {"display_name": "assent", "always_online": True},
             # Without its messages tab an app can write to nobody directly.
             **({"app_home": {"messages_tab_enabled": True}} if direct else {}),
+            "slash_commands": [
+                {
+                    "command": COMMAND,
+                    "description": "Sticky approvals that you may revoke",
+                    "usage_hint": "rules",
+                    "should_escape": True,
+                    **({"url": reached_at["request_url"]} if reached_at else {}),
+                }
+            ],
         },
-        "oauth_config": {"scopes": {"bot": list(needed_scopes(["S"] if groups else [], direct=direct))}},
+        "oauth_config": {
+            "scopes": {"bot": list(needed_scopes(["S"] if groups else [], direct=direct, sticky=True))}
+        },
         "settings": {
             "interactivity": {"is_enabled": True, **reached_at},
             "event_subscriptions": {**reached_at, "bot_events": events},

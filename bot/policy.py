@@ -13,6 +13,7 @@ from agent_adapter.contract.interrupt import Interrupt, Route
 from bot.people import Person
 from bot.schedule import Escalation, Extension, QuietHours, Step
 from bot.state import Admission, Care, Place, Terms
+from bot.sticky import Sticky
 
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 
@@ -106,6 +107,8 @@ class Rule:
     extend: Extension | None = None
     claim: timedelta | None = None
     """How long somebody may say that they are looking at it."""
+    sticky: Sticky | None = None
+    """For which later calls it may be approved at once."""
     line: int = 0
     """Where it stands in the policy file."""
 
@@ -224,12 +227,21 @@ class Policy:
             extension=_extension(rules),
         )
 
+    def sticky_for(self, agent: str, tool: str, rule: Rule) -> Sticky | None:
+        """Give for which later calls a call may be approved at once: of risk high or by several people for none."""
+        if rule.sticky is None or rule.risk == "high" or rule.quorum > 1 or rule.reject_quorum > 1:
+            return None
+        # Later calls of the same tool would go ahead with arguments that another rule is about.
+        if rule.risk != "low" or self.decides_by_arguments(agent, tool, rule):
+            return rule.sticky.model_copy(update={"same": "arguments"})
+        return rule.sticky
+
     def _terms(self, agent: str, action: ActionRequest, rule: Rule) -> Terms:
         return Terms(
             approvers=rule.approvers,
             requester_may_decide=rule.requester_may_decide,
             decisions=rule.decisions,
-            # Later calls of the same tool would go ahead with arguments that another rule is about.
+            # Likewise: later calls may have arguments that another rule is about.
             allow_always=not self.decides_by_arguments(agent, action.name, rule),
             quorum=rule.quorum,
             reject_quorum=rule.reject_quorum,
@@ -237,6 +249,7 @@ class Policy:
             by_silence=rule.approves_silently,
             mask=rule.mask,
             modal_only=rule.modal_only,
+            sticky=self.sticky_for(agent, action.name, rule),
         )
 
 

@@ -20,6 +20,7 @@ from bot.policy_file import PolicyFile, read_policy
 from bot.policy_keeper import check_mentions, read_text
 from bot.settings import SlackAccess, load_slack_access
 from bot.slack_client import SlackClient
+from bot.sticky import Sticky
 
 policy_cli = typer.Typer(
     help="Check a policy file, or explain what it says about a call.", no_args_is_help=True
@@ -120,6 +121,7 @@ def _consequences(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator
     if rule.modal_only:
         yield "in a modal only", ", ".join(rule.modal_only)
     yield "for the whole run", _for_the_run(policy, rule, agent, tool)
+    yield "for later calls", _for_later_calls(policy.sticky_for(agent, tool, rule))
     yield "policy version", policy.version
 
 
@@ -131,6 +133,15 @@ def _for_the_run(policy: Policy, rule: Rule, agent: str, tool: str) -> str:
     if policy.decides_by_arguments(agent, tool, rule):
         return "not offered: other arguments may meet another rule"
     return "if the agent offers it"
+
+
+def _for_later_calls(sticky: Sticky | None) -> str:
+    if sticky is None:
+        return "not offered"
+    same = "of the same tool" if sticky.same == "tool" else "with the same arguments"
+    scope = "of any run of the agent" if sticky.scope == "agent" else "of the same run"
+    by = f", by {', '.join(sticky.approvers)}" if sticky.approvers else ""
+    return f"{same}, {scope}, for {_duration(sticky.lasts)} and {sticky.uses} uses at most{by}"
 
 
 _ON_TIMEOUT = {"extend": "as much time again after a reminder, then reject"}

@@ -2,10 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
@@ -15,6 +16,7 @@ from bot.policy_schema import read_schema
 from bot.policy_time import read_duration, read_extend, read_quiet_hours, read_reminders, time_problems
 from bot.policy_yaml import Document, MappingNode, Node, Problem, SequenceNode, suggestion
 from bot.schedule import Escalation
+from bot.sticky import LONGEST, MOST_USES, Same, Scope, Sticky
 
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,20}")
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
@@ -89,6 +91,7 @@ class _Reader:
             "quiet_hours": partial(read_quiet_hours, self.document),
             "extend": partial(read_extend, self.document),
             "claim": partial(read_duration, self.document),
+            "sticky": self._sticky,
         }
 
     def policy(self, text: str) -> Policy | None:
@@ -123,7 +126,9 @@ class _Reader:
     def _rule(self, node: Node, number: int, default: Rule) -> Rule:
         readers = {"name": self._name, "match": self._match, **self._gives}
         given = self._given(node, readers, "a rule")
-        rule = replace(default, **{"name": f"rule {number}", **_said(given)}, line=node.line)
+        # What approves without asking is not inherited: it stands in the very rule, or nowhere.
+        inherited = replace(default, sticky=None)
+        rule = replace(inherited, **{"name": f"rule {number}", **_said(given)}, line=node.line)
         if isinstance(node, MappingNode) and given.get("match", rule.match) is not None:
             self._check_reach(rule)
             self._matched.append(rule)
@@ -163,7 +168,7 @@ class _Reader:
                 f"{rule.name!r} masks {', '.join(twice)} and shows it in a modal, too: keep it in one of the lists",
             )
 
-        for sentence in time_problems(rule, default):
+        for sentence in (*time_problems(rule, default), *_sticky_problems(rule)):
             self._problem(rule.line, f"{rule.name!r} {sentence}")
 
     def _check_quorum(self, rule: Rule) -> None:
@@ -336,6 +341,41 @@ class _Reader:
             return None
         return Escalation(after=after, approvers=approvers, channel=channel)
 
+    def _sticky(self, node: Node) -> Sticky | None:
+        known = len(self.document.problems)
+        readers: dict[str, Callable[[Node], Any]] = {
+            "approvers": self._approvers,
+            "same": partial(self._one_of, get_args(Same)),
+            "scope": partial(self._one_of, get_args(Scope)),
+            "lasts": self._lasts,
+            "uses": self._uses,
+        }
+        given = self._given(node, readers, "sticky")
+        if len(self.document.problems) > known or not isinstance(node, MappingNode):
+            return None
+        return Sticky(**_said(given))
+
+    def _lasts(self, node: Node) -> timedelta | None:
+        lasts = read_duration(self.document, node)
+        if lasts and lasts > LONGEST:
+            self.document.wrong(node, "sticky approvals last 8h at most")
+            return None
+        return lasts
+
+    def _uses(self, node: Node) -> int | None:
+        value = self.document.value(node)
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_USES:
+            self.document.wrong(node, f"{value!r} is no number of uses: write 1 to {MOST_USES}")
+            return None
+        return value
+
+    def _one_of(self, words: Sequence[str], node: Node) -> str | None:
+        value = self.document.value(node)
+        if value in words:
+            return str(value)
+        self.document.wrong(node, f"{value!r}: write {' or '.join(words)}")
+        return None
+
     # --- Texts and lists ----------------------------------------------------------------------------------------------
 
     def _text(self, node: Node, what: str) -> str | None:
@@ -367,6 +407,18 @@ class _Reader:
             self.document.wrong(node, "rules takes a list: each rule begins with a hyphen")
             return []
         return list(node.items)
+
+
+def _sticky_problems(rule: Rule) -> Iterator[str]:
+    """Say what keeps later calls from being approved as a rule wants it."""
+    if rule.sticky is None:
+        return
+    if rule.risk == "high":
+        yield "has risk: high, where nothing is approved for later calls: take sticky out"
+    elif rule.quorum > 1 or rule.reject_quorum > 1:
+        yield "takes several people, so none of them can approve later calls: take sticky out"
+    elif rule.sticky.same == "tool" and rule.risk != "low":
+        yield "approves later calls whatever their arguments are, which only risk: low allows: write same: arguments"
 
 
 def _said(given: Mapping[str, Any]) -> dict[str, Any]:

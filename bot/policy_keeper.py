@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class PolicyKeeper:
     @property
     def scopes(self) -> tuple[str, ...]:
         """What the bot's token must be allowed for these rules."""
-        return scopes_for(self._in_force.mentions)
+        return scopes_for(self._in_force)
 
     async def check(self, slack: SlackClient) -> None:
         """Ask Slack about whom and what the policy names: something unknown would be noticed only when it matters.
@@ -108,12 +108,13 @@ def load_policy(settings: Settings) -> PolicyFile:
     )
 
 
-def scopes_for(mentions: Iterable[Mention]) -> tuple[str, ...]:
-    """Give what the bot's token must be allowed for rules that name these."""
-    named = list(mentions)
+def scopes_for(found: PolicyFile) -> tuple[str, ...]:
+    """Give what the bot's token must be allowed for these rules."""
+    rules = (*found.policy.rules, found.policy.default)
     return needed_scopes(
-        (mention.id for mention in named if not mention.is_place),
-        direct=any(mention.is_place and mention.id[0] in "UW" for mention in named),
+        (mention.id for mention in found.mentions if not mention.is_place),
+        direct=any(mention.is_place and mention.id[0] in "UW" for mention in found.mentions),
+        sticky=any(rule.sticky for rule in rules),
     )
 
 
@@ -145,7 +146,7 @@ def check_scopes(file: PolicyFile, slack: SlackClient, path: str) -> None:
     Raises:
         PolicyFileError: naming what is missing: the bot would lose Slack with these rules.
     """
-    missing = sorted(set(scopes_for(file.mentions)) - slack.me.scopes)
+    missing = sorted(set(scopes_for(file)) - slack.me.scopes)
     if slack.me.scopes and missing:
         sentence = (
             f"the app lacks the scope {', '.join(missing)} for these rules: add it under OAuth & Permissions"

@@ -13,6 +13,7 @@ from bot.errors import (
     SlackUnclearError,
     WorkspaceFaultError,
 )
+from bot.grants import Grants
 from bot.health import NOT_YET, Health
 from bot.ids import PartId
 from bot.pacing import Pacing, Queue
@@ -43,6 +44,7 @@ class Presenter:
     slack: SlackClient
     pacing: Pacing
     policies: PolicyKeeper
+    grants: Grants
     health: Health
     lease: int
     """Milliseconds that one call may take before another replica takes over."""
@@ -95,12 +97,13 @@ class Presenter:
         except InterruptFaultError as error:
             await self._refuse(state.id, error.code, str(error))
             return None
-        places = tuple(filter(None, found))
         limit = admission.time_limit
+        admission = admission.model_copy(update={"places": tuple(filter(None, found))})
         await self.store.admit(
             state,
-            admission.model_copy(update={"places": places}),
+            admission,
             life=None if limit is None else int(limit.total_seconds() * 1000),
+            covered=await self.grants.covering(state, admission),
         )
         return await self.store.load(state.id)
 
@@ -174,10 +177,16 @@ def _outdated(state: ApprovalState, only: PartId | None = None) -> Part | None:
 
 
 def _is_wanted(state: ApprovalState, part: PartId) -> bool:
-    """Whether Slack should show this: nobody needs a card that ended before it was ever shown, or a late reminder."""
+    """Whether Slack should show this: nobody needs a card that ended before it was ever shown, or a late reminder.
+
+    Nor a card that asks nothing, unless the agent could not go on.
+    """
+    if part in state.shown or part.is_ledger:
+        return True
     if _is_extra(state, part):
-        return part in state.shown or state.is_open
-    return part in state.shown or state.status in {"pending", "decided"}
+        return state.is_open
+    is_asked = not state.is_covered(state.places[part.place]) or state.stalled is not None
+    return state.status in {"pending", "decided"} and is_asked
 
 
 def _is_extra(state: ApprovalState, part: PartId) -> bool:

@@ -23,6 +23,7 @@ from agent_adapter.contract.record import Recorded
 from bot.ids import PartId
 from bot.masks import code_of, hide, holds, plain, scrub, secrets_of
 from bot.schedule import Extension, Remark, Step
+from bot.sticky import Sticky, StickyApproval
 
 Stage = Literal["open", "ended", "resumed"]
 """How far an interrupt has come, as people in the channel see it."""
@@ -59,6 +60,8 @@ class Care(WireModel):
     """Names of arguments, at any depth, whose values nobody is shown."""
     modal_only: tuple[str, ...] = ()
     """Names of arguments, at any depth, that are shown in a modal only, which has to be read before approving."""
+    sticky: Sticky | None = None
+    """For which later calls it may be approved at once; for none when `None`."""
 
     def needed(self, decision: str) -> int:
         """Tell how many people a decision takes."""
@@ -227,6 +230,11 @@ class Action:
         return code_of(digest("masked", self.request.name, encode(plain(hide(args, self.care.mask)))))
 
     @property
+    def sticky(self) -> Sticky | None:
+        """For which later calls it may be approved at once, too; for none where it cannot be approved at all."""
+        return self.care.sticky if self.allows("approve") else None
+
+    @property
     def has_code(self) -> bool:
         """Whether approving it takes the code on its card."""
         return self.care.risk == "high"
@@ -273,6 +281,8 @@ class ApprovalState:
     """How often people have given themselves more time."""
     claims: Mapping[int, Claim] = field(default_factory=dict)
     """By place; also those that are over."""
+    sticky: Mapping[int, StickyApproval] = field(default_factory=dict)
+    """By the index of the action that was approved for later calls, too; also those that are over."""
 
     @property
     def id(self) -> str:
@@ -330,9 +340,15 @@ class ApprovalState:
     @property
     def is_shown(self) -> bool:
         """Whether every message of its cards is there."""
-        messages = [len(place.parts) + 1 for place in self.places.values()]
+        messages = [len(place.parts) + 1 for place in self.places.values() if not self.is_covered(place)]
         remarks = [len(remark.places) for remark in self.remarks.values()]
-        return bool(messages) and len(self.shown) == sum(messages) + sum(remarks)
+        shown = sum(not part.is_ledger for part in self.shown)
+        return bool(messages) and shown == sum(messages) + sum(remarks)
+
+    def is_covered(self, place: Place) -> bool:
+        """Whether nothing is asked in a place: all of it was approved before, for calls like these."""
+        recorded = [self.recorded[index] for index in place.actions]
+        return all(found and found.sticky for found in recorded)
 
     def claim_at(self, number: int) -> Claim | None:
         """Give who is looking at what is asked in a place, here or where some of it is asked as well."""

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agent_adapter.connection import Scripts, read_hashes, unreachable
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.keys import Keys, Lane
@@ -21,6 +22,7 @@ from bot.fields import REMEMBERED, admission_fields, dumped, milliseconds, read_
 from bot.ids import PartId
 from bot.schedule import Remark
 from bot.state import Admission, ApprovalState, Shown
+from bot.sticky import Covered, Grant
 
 WorkSet = Literal["undrawn", "due"]
 
@@ -98,23 +100,44 @@ class ApprovalStore:
         """
         return self._remembered.get(interrupt_id)
 
-    async def admit(self, state: ApprovalState, admission: Admission, *, life: int | None = None) -> None:
+    async def admit(
+        self,
+        state: ApprovalState,
+        admission: Admission,
+        *,
+        life: int | None = None,
+        covered: Sequence[Covered] = (),
+    ) -> None:
         """Fix what judges every click. The first one stands.
 
         Args:
             state: The record.
             admission: What to fix.
             life: The policy's own milliseconds from publication to the deadline; the earlier deadline holds.
+            covered: Actions that are approved already, each for as long as what covers it still holds.
         """
         lane = self.keys.lane_for(state.id)
+        uses = [part for each in covered for part in _use(each, admission.policy_version)]
         await self.scripts(
             "admit",
-            [lane.req(state.id), lane.card(state.id), lane.due, lane.audit],
+            [
+                lane.req(state.id),
+                lane.card(state.id),
+                lane.due,
+                lane.audit,
+                lane.undrawn,
+                lane.wake,
+                lane.unresumed,
+                lane.sticky,
+            ],
             [
                 state.id,
                 len(state.recorded),
                 "" if life is None else life,
                 int(bool(admission.steps or admission.extension)),
+                lane.prefix,
+                len(covered),
+                *uses,
                 *admission_fields(admission),
             ],
         )
@@ -128,6 +151,7 @@ class ApprovalStore:
         person: str,
         deadline: float,
         positions: Mapping[int, str] | None = None,
+        grant: Grant | None = None,
     ) -> dict[int, Outcome]:
         """Record decisions, by action index; the answer tells what became of each.
 
@@ -138,6 +162,7 @@ class ApprovalStore:
             person: Who clicked.
             deadline: Seconds that it may take.
             positions: What each decision says, where several people have to say the same; without, nobody agrees with it.
+            grant: For which later calls it holds, too.
 
         Raises:
             StoreUnavailableError: when Redis has not answered within `deadline` seconds. It may have been recorded
@@ -162,12 +187,49 @@ class ApprovalStore:
                         lane.due,
                         lane.audit,
                         lane.unresumed,
+                        lane.sticky,
                     ],
-                    [interrupt_id, token, person, lane.prefix, *slots],
+                    [interrupt_id, token, person, lane.prefix, *_later(grant), *slots],
                 )
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError("Redis did not take the decision in time") from error
         return {index: Outcome(word) for index, word in zip(decisions, outcomes, strict=True)}
+
+    async def sticky(self, lane: Lane, *, agent: str = "") -> list[tuple[ApprovalState, int]]:
+        """Give what was approved for later calls and still holds, what ends first at the front: its record, and the index there.
+
+        Args:
+            lane: Where to look.
+            agent: Whose; everybody's when empty.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        names = await self._guarded(self._redis.zrange(lane.sticky, 0, -1))
+        found = []
+        for name in names:
+            interrupt_id, _, index = name.rpartition(":")
+            if agent and not interrupt_id.startswith(f"{agent}."):
+                continue
+            state = await self.load(interrupt_id)
+            if state and int(index) in state.sticky and state.sticky[int(index)].is_live(state.now):
+                found.append((state, int(index)))
+        return found
+
+    async def end_sticky(self, interrupt_id: str, index: int, *, by: str = "time") -> str:
+        """End what was approved for later calls; the answer is `ended`, `known`, `early` or `unknown`.
+
+        Args:
+            interrupt_id: The record that it was given in.
+            index: Of its action.
+            by: Who revokes it; `time` when its time is over.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        lane = self.keys.lane_for(interrupt_id)
+        keys = [lane.card(interrupt_id), lane.undrawn, lane.wake, lane.sticky, lane.audit]
+        return await self._within("end_sticky", keys, [interrupt_id, index, by])
 
     async def settle(
         self,
@@ -290,9 +352,12 @@ class ApprovalStore:
     async def _change(self, verb: str, interrupt_id: str, args: Sequence[str | int]) -> str:
         lane = self.keys.lane_for(interrupt_id)
         keys = [lane.card(interrupt_id), lane.undrawn, lane.wake, lane.due, lane.audit]
+        return await self._within(verb, keys, [interrupt_id, *args])
+
+    async def _within(self, verb: str, keys: Sequence[str], args: Sequence[str | int]) -> str:
         try:
             async with asyncio.timeout(WITHIN):
-                return str(await self.scripts(verb, keys, [interrupt_id, *args]))
+                return str(await self.scripts(verb, keys, args))
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError("Redis did not take the change in time") from error
 
@@ -359,14 +424,32 @@ class ApprovalStore:
         counts = {"undrawn": 0, "due": 0, "unresumed": 0}
         for lane in self.keys.all_lanes():
             for kind in counts:
-                counts[kind] += await self._guarded(self._redis.zcard(getattr(lane, kind)))
+                counts[kind] += int(await self._guarded(self._redis.zcard(getattr(lane, kind))))
         return counts
 
-    async def _guarded(self, call: object) -> int:
+    async def _guarded(self, call: object) -> Any:
         try:
-            return int(await call)  # type: ignore[misc]  # redis-py types commands as sync or async
+            return await call  # type: ignore[misc]  # redis-py types commands as sync or async
         except (RedisError, OSError) as error:
             raise unreachable(self._address, error) from error
+
+
+def _later(grant: Grant | None) -> list[str | int]:
+    """Write for which later calls a decision holds, how long and how often."""
+    return [dumped(grant), milliseconds(grant.lasts), grant.uses] if grant else ["", 0, 0]
+
+
+def _use(covered: Covered, policy: str) -> list[str | int]:
+    """Write the decision of an action that needs no asking, and what is kept of it beside the earlier one."""
+    interrupt_id, _, index = covered.name.rpartition(":")
+    decision = dump_recorded(
+        ApproveDecision(),
+        fingerprint=covered.fingerprint,
+        decided_by=covered.by,
+        policy=policy,
+        sticky=covered.name,
+    )
+    return [covered.index, interrupt_id, index, covered.by, decision, encode(covered.kept)]
 
 
 def _set(lane: Lane, kind: WorkSet) -> str:

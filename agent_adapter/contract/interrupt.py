@@ -114,6 +114,8 @@ class DecisionRecord(WireModel):
     note: str | None = None
     agreed_by: tuple[str, ...] = ()
     """Everybody who agreed, `decided_by` as the last; empty where one person was enough."""
+    sticky: str | None = None
+    """The earlier decision from which this one follows, as `<interrupt id>:<index>`; that person did not see this call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ class Keys:
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
                                                     and its terms
                                                     `approvers` `requester` `decisions` `once` `quorum`
-                                                    `reject_quorum` `risk` `silence` `mask` `modal_only`, or
+                                                    `reject_quorum` `risk` `silence` `mask` `modal_only`
+                                                    `sticky`, or
                                                     `<term>:<i>` of an action that has its own,
                                                     `votes:<i>` one line for each person: who, position, token,
                                                     when, decision,
@@ -33,6 +34,9 @@ class Keys:
                                                     `seen:<i>:<user>` pages read,
                                                     `reached:<n>` steps, `remark:<n>` `remarks` what is said of them,
                                                     `extended` how often, `claim:<place>` who is looking,
+                                                    what was approved for later calls: `sticky_grant:<i>` how wide,
+                                                    `sticky_until:<i>` `sticky_left:<i>` `sticky_ended:<i>`,
+                                                    `sticky_uses:<i>` one line for each use, `sticky_given` whether,
                                                     `part:<place>:<n>` what Slack shows, `lease:<place>:<n>`
     `assent:{00}:run:<id>`                  HASH    what a worker goes on with: `continuation`, notes of what was
                                                     done (`began`, `arrived`, `call:<i>`, `output:<i>`, `outcome`),
@@ -40,6 +44,7 @@ class Keys:
     `assent:{00}:pause:<digest>`            STRING  id of the record that asks about this pause
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
     `assent:{00}:unresumed`                 ZSET    likewise: decided runs that a worker is to go on with
+    `assent:{00}:sticky`                    ZSET    approvals that hold for later calls, `<id>:<index>` -> until when
     `assent:{00}:wake`                      STREAM  ids, capped: wakes presenters
     `assent:{00}:replies:<agent>.<process>` STREAM  ids, capped: wakes one process; its existence says it lives
     `assent:{00}:bots`                      ZSET    bot process -> last heartbeat
@@ -116,6 +121,10 @@ class Lane:
     @property
     def unresumed(self) -> str:
         return f"{self.prefix}unresumed"
+
+    @property
+    def sticky(self) -> str:
+        return f"{self.prefix}sticky"
 
     @property
     def wake(self) -> str:

@@ -45,12 +45,18 @@ class Recorded(WireModel):
     """Version of the rules by which the person was judged."""
     agreed_by: tuple[str, ...] = ()
     """Everybody who agreed, the last one included; empty where one person was enough."""
+    sticky: str | None = None
+    """The earlier decision from which this one follows, as `<interrupt id>:<index>`; that person did not see this call."""
 
     @property
     def told(self) -> DecisionRecord:
         """What the agent is told beside the decision."""
         return DecisionRecord(
-            decided_by=self.decided_by, decided_at=self.decided_at, note=self.note, agreed_by=self.agreed_by
+            decided_by=self.decided_by,
+            decided_at=self.decided_at,
+            note=self.note,
+            agreed_by=self.agreed_by,
+            sticky=self.sticky,
         )
 
 
@@ -61,6 +67,7 @@ def dump_recorded(
     decided_by: str,
     note: str | None = None,
     policy: str | None = None,
+    sticky: str | None = None,
 ) -> str:
     """Write a decision as field `d:<index>` keeps it; the store adds the time."""
     return encode(
@@ -70,6 +77,7 @@ def dump_recorded(
             "decided_by": decided_by,
             "note": note,
             "policy": policy,
+            **({"sticky": sticky} if sticky else {}),
         }
     )
 

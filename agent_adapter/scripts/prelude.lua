@@ -86,6 +86,15 @@ local function keep_for_taker(unresumed, req, card, prefix, id, at)
   end
 end
 
+-- Nothing falls due for an ended record any more, but the end of what was approved for later calls.
+local function rest(due, card, id, at)
+  if redis.call('HEXISTS', card, 'sticky_given') == 1 then
+    redis.call('ZADD', due, text(at), id)
+  else
+    redis.call('ZREM', due, id)
+  end
+end
+
 local function audit(stream, at, event, id, ...)
   redis.call('XADD', stream, 'MINID', '~', text(at - 90 * DAY), '*', 'event', event, 'id', id, ...)
 end

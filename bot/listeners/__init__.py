@@ -11,7 +11,9 @@ from slack_bolt.response import BoltResponse
 
 from bot.errors import StoreUnavailableError
 from bot.listeners.actions import Buttons
+from bot.listeners.commands import Commands
 from bot.listeners.views import Forms
+from bot.manifest import COMMAND
 from bot.people import Directory
 
 logger = logging.getLogger(__name__)
@@ -19,11 +21,12 @@ logger = logging.getLogger(__name__)
 _ANYTHING = re.compile(r".*")
 
 
-def bind(app: AsyncApp, buttons: Buttons, forms: Forms, directory: Directory) -> None:
+def bind(app: AsyncApp, buttons: Buttons, forms: Forms, commands: Commands, directory: Directory) -> None:
     """Bind all listeners. Clicks come first: each listener before them costs time."""
     app.action(_ANYTHING)(buttons.press)
     app.view_submission(_ANYTHING)(forms.submit)
     app.view_closed(_ANYTHING)(_nothing)
+    app.command(COMMAND)(commands.approvals)
 
     @app.event("subteam_members_changed")
     async def group_changed(event: Mapping[str, Any]) -> None:

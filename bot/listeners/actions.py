@@ -12,7 +12,8 @@ from agent_adapter.errors import AgentAdapterError
 from bot.attention import Attention
 from bot.decisions import Answer, Decisions, places
 from bot.errors import PersonUnknownError, SlackError, StoreUnavailableError
-from bot.ids import BULK_VERBS, EXTEND, PAGE, PLACE_VERBS, PartId
+from bot.grants import Grants
+from bot.ids import BULK_VERBS, EXTEND, PAGE, PLACE_VERBS, REVOKE, STICKY, PartId
 from bot.listeners.payloads import Click, parse_click
 from bot.rendering.modals import (
     render_agree_view,
@@ -27,6 +28,7 @@ from bot.rendering.modals import (
 )
 from bot.rendering.notices import NOT_OPENED, NOT_RECORDED, OUTDATED, WHO_ARE_YOU, told
 from bot.rendering.rows import ALWAYS
+from bot.rendering.sticky import render_rules_view, render_sticky_view
 from bot.slack_client import SlackClient
 from bot.state import ApprovalState
 from bot.tasks import Tasks
@@ -40,6 +42,7 @@ class Buttons:
 
     decisions: Decisions
     attention: Attention
+    grants: Grants
     slack: SlackClient
     tasks: Tasks
 
@@ -49,7 +52,7 @@ class Buttons:
         if click.verb in {"approve", ALWAYS, "approve_all"}:
             await self._store_first(click, self._approve(click))
             await ack()
-        elif click.verb in {"claim", EXTEND}:
+        elif click.verb in {"claim", EXTEND, REVOKE}:
             await self._store_first(click, self._attend(click))
             await ack()
         else:
@@ -84,7 +87,19 @@ class Buttons:
             return Answer(False, OUTDATED)
         if click.verb == EXTEND:
             return await self.attention.extend(state, click.user, click.number)
+        if click.verb == REVOKE:
+            answer = await self.grants.revoke(state, click.user, click.number)
+            if click.view and answer.recorded:
+                self.tasks.start(self._list_again(click.view["id"], click.user))
+            return answer
         return await self.attention.claim(state, click.user, click.number)
+
+    async def _list_again(self, view_id: str, user: str) -> None:
+        try:
+            view = render_rules_view(await self.grants.revocable(user))
+        except (AgentAdapterError, PersonUnknownError):
+            view = render_notice_view("Revoked", "It holds for no more calls.")
+        await self.slack.update_view(view_id, None, view)
 
     async def _answer(self, click: Click, state: ApprovalState | None) -> Answer:
         if state is None or not _is_there(state, click):
@@ -134,6 +149,10 @@ class Buttons:
         verdicts = await self.decisions.judge(state, click.user, meant, decision)
         if not any(verdict.allowed for verdict in verdicts.values()):
             return verdicts[meant[0]].sentence
+        if click.verb == STICKY:
+            verdict = await self.decisions.may_grant(state, click.user, click.number)
+            if not verdict.allowed:
+                return verdict.sentence
         if not is_bulk and not state.is_open_at(click.number):
             return told(state, [click.number])
         return ""
@@ -188,7 +207,7 @@ def _is_on_card(state: ApprovalState, click: Click) -> bool:
 def _decision_of(state: ApprovalState, click: Click) -> str:
     """Name the decision at the end of a button's form."""
     match click.verb:
-        case "confirm":
+        case "confirm" | "sticky":
             return "approve"
         case "agree":
             proposal = state.actions[click.number].proposal
@@ -211,6 +230,8 @@ def _form(state: ApprovalState, click: Click) -> dict[str, Any]:
             return render_agree_view(state, click.number, channel=click.channel, ts=click.ts)
         case "reject_all":
             return render_reject_all_view(state, click.number, channel=click.channel, ts=click.ts)
+        case "sticky":
+            return render_sticky_view(state, click.number, channel=click.channel, ts=click.ts)
         case "hand_over":
             return render_hand_over_view(state, click.number, channel=click.channel, ts=click.ts)
         case _:

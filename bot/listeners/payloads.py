@@ -62,7 +62,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         subject=subject,
         interrupt_id=meta.id if meta else pressed.get("value", ""),
         trigger_id=body["trigger_id"],
-        channel=meta.channel if meta else body["channel"]["id"],
+        channel=meta.channel if meta else (body.get("channel") or {}).get("id", ""),
         # The parent of a thread carries its own ts as thread_ts; what concerns it is said in the channel.
         thread_ts=thread if thread != message.get("ts") else None,
         ts=meta.ts if meta else message.get("ts", ""),

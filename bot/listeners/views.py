@@ -18,6 +18,7 @@ from agent_adapter.errors import AgentAdapterError
 from bot.attention import Attention
 from bot.decisions import Answer, Decisions
 from bot.errors import PersonUnknownError, StoreUnavailableError
+from bot.ids import STICKY
 from bot.listeners.payloads import Submission, parse_submission
 from bot.rendering.forms import Errors, Unchanged, parse_form
 from bot.rendering.modals import CODE, parse_always, parse_code, parse_person, parse_words, render_notice_view
@@ -31,6 +32,7 @@ from bot.rendering.notices import (
     WRONG_CODE,
     told,
 )
+from bot.rendering.sticky import parse_grant
 from bot.state import ApprovalState
 
 
@@ -72,9 +74,13 @@ class Forms:
             return _closing(await self.attention.hand_over(state, submission.user, submission.meta.index, to))
         decision = _decision(state, submission)
         if not isinstance(decision, dict):
-            code = parse_code(dict(submission.view))
+            view = dict(submission.view)
             answer = await self.decisions.decide(
-                state, submission.user, {submission.meta.index: decision}, code=code
+                state,
+                submission.user,
+                {submission.meta.index: decision},
+                code=parse_code(view),
+                grant=parse_grant(view) if submission.form == STICKY else None,
             )
             return _closing(answer)
         return decision
@@ -86,7 +92,7 @@ def _decision(state: ApprovalState, submission: Submission) -> Decision | dict[s
     if _asks_for_code(submission) and parse_code(dict(submission.view)) != action.code:
         return {"response_action": "errors", "errors": {CODE: WRONG_CODE}}
     match submission.form:
-        case "read" | "confirm":
+        case "read" | "confirm" | "sticky":
             return ApproveDecision()
         case "agree" if not state.is_open_at(action.index):
             return _notice(told(state, [action.index]))

@@ -8,7 +8,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED
-from bot.ids import REMARK, PartId, action_id
+from bot.ids import LEDGER, REMARK, PartId, action_id
 from bot.masks import scrub
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import (
@@ -28,6 +28,7 @@ from bot.rendering.blocks import (
     who,
 )
 from bot.rendering.clock import claim_blocks, clock_blocks, place_name, remark_text
+from bot.rendering.ledger import ledger_blocks, ledger_text
 from bot.rendering.rows import (
     action_blocks,
     approver_names,
@@ -126,24 +127,28 @@ def render_card(state: ApprovalState) -> tuple[Part, ...]:
     Nothing is drawn before the interrupt was admitted.
     """
     cards = [part for number, place in state.places.items() for part in _render_place(state, number, place)]
-    return (*cards, *_render_remarks(state))
+    return (*cards, *_render_remarks(state), *_render_ledgers(state))
 
 
 def _render_remarks(state: ApprovalState) -> Iterator[Part]:
     for number, remark in state.remarks.items():
         text = remark_text(remark)
-        for place_number in remark.places:
-            place = state.places[place_number]
-            yield Part(
-                PartId(place_number, REMARK + number),
-                place.channel,
-                place.thread_ts,
-                # A reply in a thread has no thread of its own.
-                None if place.thread_ts else PartId(place_number, 0),
-                text,
-                [section("remark", text)],
-                (),
-            )
+        for place in remark.places:
+            yield _beside(state, place, REMARK + number, text, [section("remark", text)])
+
+
+def _render_ledgers(state: ApprovalState) -> Iterator[Part]:
+    for index in state.sticky:
+        place = next(number for number, place in state.places.items() if index in place.actions)
+        yield _beside(state, place, LEDGER + index, ledger_text(state, index), ledger_blocks(state, index))
+
+
+def _beside(state: ApprovalState, number: int, part: int, text: str, blocks: list[Block]) -> Part:
+    """Give a message in the thread of a card that is none of its parts."""
+    place = state.places[number]
+    # A reply in a thread has no thread of its own.
+    parent = None if place.thread_ts else PartId(number, 0)
+    return Part(PartId(number, part), place.channel, place.thread_ts, parent, text, blocks, ())
 
 
 def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int, ...]:

@@ -85,7 +85,7 @@ def render_edit_view(state: ApprovalState, index: int, *, channel: str = "", ts:
     args, schema = action.request.args, action.config.args_schema
     fields = form_of(args, schema, action.care.mask)
     problem = schema_problem(schema)
-    blocks = [*title_blocks(action), context("about", _about_form(problem)), *_care_blocks(action)]
+    blocks = [*title_blocks(action), context("about", _about_form(problem)), *care_blocks(action)]
     if hides_something(action):
         blocks.append(
             context("hidden", "⚠️ *Contains hidden characters*, written in JSON as `\\u` and four digits.")
@@ -99,7 +99,7 @@ def render_edit_view(state: ApprovalState, index: int, *, channel: str = "", ts:
     submit = "Approve with changes" if any(field.is_input for field in fields) else None
     if submit and action.has_code:
         blocks.append(_CODE_INPUT)
-    return _view("edit", f"Edit action {action.number}", blocks, meta, submit=submit)
+    return modal("edit", f"Edit action {action.number}", blocks, meta, submit=submit)
 
 
 def render_reject_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
@@ -107,7 +107,7 @@ def render_reject_view(state: ApprovalState, index: int, *, channel: str = "", t
     action = state.actions[index]
     blocks = [*title_blocks(action), _reason_input(), *([_LATER_TOO] if action.config.allow_always else [])]
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
-    return _view("reject", f"Reject action {action.number}", blocks, meta, submit="Reject")
+    return modal("reject", f"Reject action {action.number}", blocks, meta, submit="Reject")
 
 
 def render_reject_all_view(state: ApprovalState, place: int, *, channel: str = "", ts: str = "") -> Block:
@@ -119,7 +119,7 @@ def render_reject_all_view(state: ApprovalState, place: int, *, channel: str = "
     subject = "action" if len(rejected) == 1 else "actions"
     blocks = [section("about", f"To be rejected: {subject} {numbers(rejected)}."), _reason_input()]
     meta = ViewMeta(state.id, place, channel=channel, ts=ts)
-    return _view("reject_all", "Reject all", blocks, meta, submit=f"Reject {len(rejected)}")
+    return modal("reject_all", "Reject all", blocks, meta, submit=f"Reject {len(rejected)}")
 
 
 def render_confirm_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
@@ -128,7 +128,7 @@ def render_confirm_view(state: ApprovalState, index: int, *, channel: str = "", 
     about = section("about", "The risk of this call is high. It runs as its card shows it.")
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
     blocks = [*title_blocks(action), about, _CODE_INPUT]
-    return _view("confirm", f"Approve action {action.number}", blocks, meta, submit="Approve")
+    return modal("confirm", f"Approve action {action.number}", blocks, meta, submit="Approve")
 
 
 def render_agree_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
@@ -142,14 +142,14 @@ def render_agree_view(state: ApprovalState, index: int, *, channel: str = "", ts
         *title_blocks(action),
         section("about", f"{approver_names(action.voters(vote.position), at_most=8)} {label}"),
     ]
-    blocks += [*_care_blocks(action), literal("proposal", clip(told, PAGE_SIZE))]
+    blocks += [*care_blocks(action), literal("proposal", clip(told, PAGE_SIZE))]
     if units(told) > PAGE_SIZE:
         blocks.append(context("too-long", "This is too long to be agreed with here."))
-        return _view("agree", f"Action {action.number}", blocks, None)
+        return modal("agree", f"Action {action.number}", blocks, None)
     if action.has_code and vote.decision.type == "edit":
         blocks.append(_CODE_INPUT)
     meta = ViewMeta(state.id, index, vote=vote.name, channel=channel, ts=ts)
-    return _view("agree", f"Agree: action {action.number}", blocks, meta, submit="Agree")
+    return modal("agree", f"Agree: action {action.number}", blocks, meta, submit="Agree")
 
 
 def _proposed(action: Action, decision: Decision) -> tuple[str, str]:
@@ -174,19 +174,19 @@ def render_hand_over_view(state: ApprovalState, place: int, *, channel: str = ""
         {"type": "input", "block_id": _PERSON, "label": plain("Who looks at this now"), "element": element},
     ]
     meta = ViewMeta(state.id, place, channel=channel, ts=ts)
-    return _view("hand_over", "Hand over", blocks, meta, submit="Hand over")
+    return modal("hand_over", "Hand over", blocks, meta, submit="Hand over")
 
 
 def render_respond_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw the question, and room for an answer in the tool's place."""
     action = state.actions[index]
-    blocks = [*title_blocks(action), *_care_blocks(action)]
+    blocks = [*title_blocks(action), *care_blocks(action)]
     for name, lines in _sections(action):
         text = clip("\n".join(lines), _ABOVE_ANSWER)
         blocks += [context(f"{name}:label", _LABELS[name]), literal(name, text)]
     answer = _words_input("Answer in the tool's place", most=MAX_ANSWER, optional=False)
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
-    return _view("respond", f"Answer action {action.number}", [*blocks, answer], meta, submit="Answer")
+    return modal("respond", f"Answer action {action.number}", [*blocks, answer], meta, submit="Answer")
 
 
 def render_reading_view(
@@ -208,7 +208,7 @@ def render_reading_view(
     action = state.actions[index]
     pages = _pages(action)
     page = min(max(page, 1), len(pages))
-    blocks = [*title_blocks(action), context("page", f"Page {page} of {len(pages)}"), *_care_blocks(action)]
+    blocks = [*title_blocks(action), context("page", f"Page {page} of {len(pages)}"), *care_blocks(action)]
     if hides_something(action):
         blocks.append(context("hidden", "⚠️ *Contains hidden characters*, written here as `\\u{…}`."))
     for name, lines in pages[page - 1]:
@@ -225,7 +225,7 @@ def render_reading_view(
     submit = "Approve" if done and action.allows("approve") else None
     if submit and action.has_code:
         blocks.append(_CODE_INPUT)
-    return _view("read", f"Read action {action.number}", blocks, meta, submit=submit)
+    return modal("read", f"Read action {action.number}", blocks, meta, submit=submit)
 
 
 def page_count(state: ApprovalState, index: int) -> int:
@@ -241,7 +241,7 @@ def render_notice_view(title: str, text: str) -> Block:
         text: mrkdwn; words of others in it are escaped already.
     """
     blocks = [section(f"notice:{number}", piece) for number, piece in enumerate(pieces(text, 2_800))]
-    return _view("notice", title, blocks, None)
+    return modal("notice", title, blocks, None)
 
 
 def parse_words(view: dict[str, Any]) -> str | None:
@@ -309,7 +309,8 @@ def _has_inputs(action: Action) -> bool:
     return any(field.is_input for field in fields)
 
 
-def _care_blocks(action: Action) -> list[Block]:
+def care_blocks(action: Action) -> list[Block]:
+    """Say which arguments nobody is shown."""
     told = mask_words(action)
     return [context("masked", told[0])] if told else []
 
@@ -338,7 +339,7 @@ def _words_input(label: str, *, most: int, optional: bool) -> Block:
     }
 
 
-def _view(
+def modal(
     kind: str, title: str, blocks: list[Block], meta: ViewMeta | None, *, submit: str | None = None
 ) -> Block:
     view: Block = {

@@ -11,6 +11,7 @@ NOT_RECORDED = "The store did not answer in time, so your decision may *not* be 
 OUTDATED = "This card is no longer kept, so nothing was recorded. Look for a newer one."
 WHO_ARE_YOU = "Slack did not say who you are, so nothing was recorded. Please press again."
 NOT_OPENED = "This could not be opened, and nothing was decided. Please press again."
+NOT_LISTED = "The sticky approvals could not be listed now. Please try again."
 NOTHING_CHANGED = "Nothing was changed, so nothing was recorded. Change something, or close this form."
 OVER = "This is decided or over already."
 NOT_SAVED = "Not saved: the store did not answer in time. Your text is still here, please try again."

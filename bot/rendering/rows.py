@@ -8,7 +8,7 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ActionRequest, EditDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED, Recorded
-from bot.ids import action_id
+from bot.ids import STICKY, action_id
 from bot.masks import hide, holds, secrets_of
 from bot.rendering.arguments import argument_lines, change_lines
 from bot.rendering.blocks import (
@@ -223,6 +223,8 @@ def button_blocks(action: Action, value: str) -> list[Block]:
         offered.insert(0, (AGREE, "Look and agree…", None))
     if action.allows("approve") and action.config.allow_always and not unread:
         offered.insert(1, (ALWAYS, "Approve for this run", None))
+    if action.sticky and not unread:
+        offered.insert(1, (STICKY, "Approve from now on…", None))
     if unread or _description_is_cut(action):
         offered.append(("read", "Read all", None))
     name = safe_name(action.request)
@@ -371,6 +373,8 @@ def _outcome(state: ApprovalState, action: Action) -> str:
         return f"*{status}: nobody decided in time*"
     follows = _FOLLOWS.get(recorded.decision.type, ":") if outcome_text(action) else ""
     people = approver_names(recorded.agreed_by or (recorded.decided_by,), at_most=20)
+    if recorded.sticky:
+        return f"*{status}* without asking, as {people} said before, {when(recorded.decided_at)}"
     return f"*{status}* by {people} {when(recorded.decided_at)}{follows}"
 
 

@@ -1,8 +1,10 @@
 -- Record one person's decision on some actions. First one wins, until the deadline. Where it takes several people, a
 -- decision is a vote, one for each person, until enough of them say the same.
 --
--- KEYS  1 req  2 card  3 undrawn  4 wake  5 due  6 audit  7 unresumed
--- ARGV  1 id  2 token of the click  3 person  4 prefix  5.. index, position, decision, index, position, decision, …
+-- KEYS  1 req  2 card  3 undrawn  4 wake  5 due  6 audit  7 unresumed  8 sticky
+-- ARGV  1 id  2 token of the click  3 person  4 prefix
+--       5 for which later calls the decision holds, or ''  6 for how many milliseconds  7 for how many calls
+--       8.. index, position, decision, index, position, decision, …
 -- Returns one outcome per action: 'recorded' | 'counted': it takes more people | 'repeat': by this very click | 'taken'
 -- | 'closed'
 
@@ -10,6 +12,15 @@ local at = now()
 local status, deadline, policy = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline', 'policy'))
 local open = status == 'pending' and at < tonumber(deadline)
 local outcomes, recorded, counted = {}, 0, 0
+
+local function hold_for_later(index)
+  local till = text(at + ARGV[6])
+  redis.call('HSET', KEYS[2], 'sticky_grant:' .. index, ARGV[5], 'sticky_until:' .. index, till,
+    'sticky_left:' .. index, ARGV[7], 'sticky_given', '1')
+  redis.call('ZADD', KEYS[8], till, ARGV[1] .. ':' .. index)
+  redis.call('ZADD', KEYS[5], 'LT', text(at), ARGV[1])
+  audit(KEYS[6], at, 'sticky_given', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', policy or '')
+end
 
 local function needed(index, position)
   local name = position == 'reject' and 'reject_quorum' or 'quorum'
@@ -46,6 +57,9 @@ local function decide(index, position, decision)
       redis.call('HSET', KEYS[2], 'by:' .. index, by)
     end
     audit(KEYS[6], at, 'decided', ARGV[1], 'index', index, 'by', by, 'policy', policy or '')
+    if ARGV[5] ~= '' then
+      hold_for_later(index)
+    end
     recorded = recorded + 1
     return 'recorded'
   elseif stands then
@@ -58,7 +72,7 @@ local function decide(index, position, decision)
   return 'counted'
 end
 
-for i = 5, #ARGV, 3 do
+for i = 8, #ARGV, 3 do
   outcomes[#outcomes + 1] = decide(ARGV[i], ARGV[i + 1], ARGV[i + 2])
 end
 
@@ -66,7 +80,7 @@ if recorded > 0 then
   local who = 'f:'
   if redis.call('HINCRBY', KEYS[2], 'open', -recorded) == 0 then
     redis.call('HSET', KEYS[2], 'status', 'decided', 'settled', text(at))
-    redis.call('ZREM', KEYS[5], ARGV[1])
+    rest(KEYS[5], KEYS[2], ARGV[1], at)
     keep_for_taker(KEYS[7], KEYS[1], KEYS[2], ARGV[4], ARGV[1], at)
     who = 'w:'
   end

@@ -1,0 +1,299 @@
+"""Approved once for later calls: no wider than it was given, counted, shown, revoked."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter import ApprovalClient, Context, HITLRequest
+from tests.conftest import an_agent
+from tests.support.builders import an_action
+from tests.support.people import Someone, buttons, words
+
+PAY = an_action("pay", {"amount": 5, "to": "ACME"})
+RULES = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK]
+  sticky: {scope: agent, lasts: 8h, uses: 20}
+rules:
+  - name: look something up
+    match: {tool: look_up}
+    risk: low
+    sticky: {same: tool, scope: agent}
+  - name: write for oneself
+    match: {tool: write_note}
+  - name: only Erik gives more than one
+    match: {tool: send_*}
+    sticky: {approvers: [U0ERIK]}
+"""
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """The policy file; `policy.write_text` changes it."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(RULES)
+    return path
+
+
+@pytest.fixture
+async def bot(start_bot, policy):
+    """A bot by these rules."""
+    return await start_bot(policy=str(policy), approvers="", channel=None)
+
+
+@pytest.fixture
+def dana(slack):
+    return Someone(slack, "U0DANA")
+
+
+@pytest.fixture
+def erik(slack):
+    return Someone(slack, "U0ERIK")
+
+
+def review(client: ApprovalClient, *actions, run: str | None = None, pause: str = "p", **asking):
+    """Ask for a batch, in a run of its own unless told."""
+    requests, configs = zip(*(actions or (PAY,)), strict=True)
+    batch = HITLRequest(action_requests=requests, review_configs=configs)
+    pauses = [f"{pause}{number}" for number in range(len(requests))] if run else None
+
+    async def answered():
+        async with client.reviewing(client.interrupt(batch, run=run, pauses=pauses, **asking)) as resume:
+            return resume
+
+    return asyncio.create_task(answered())
+
+
+async def give(person: Someone, *, saying: str = "1 action needs approval", **chosen: str):
+    """Approve the newest card's first action for later calls, too."""
+    form = await person.opened(await person.card(saying), "sticky:0")
+    await person.fill(form, **chosen)
+
+
+async def ledger(slack, saying: str = "approved later calls"):
+    """Wait for the message in the thread that says what holds for later calls."""
+    return await slack.wait_for_message(
+        lambda m: m["user"] == "U0BOT" and m.get("thread_ts") not in {None, m["ts"]} and saying in m["text"]
+    )
+
+
+async def cards(slack):
+    """Give the cards, without what stands in their threads."""
+    return [
+        m
+        for m in await slack.messages("C0APPROVALS")
+        if m["user"] == "U0BOT" and m.get("thread_ts") in {None, m["ts"]} and m.get("blocks")
+    ]
+
+
+async def is_asked(slack, reviewing, *, card: int):
+    """Tell whether a call was asked about, and not run by what was approved before."""
+    async with asyncio.timeout(10):
+        while len(await cards(slack)) < card:
+            assert not reviewing.done()
+            await asyncio.sleep(0.02)
+    return not reviewing.done()
+
+
+async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack, client, dana):
+    """The agent gets its answer, no card is posted, and the thread of the first card shows each use."""
+    first = review(client)
+    await give(dana, Where="agent", How_many="2")
+    given = (await first).records[0]
+    assert (await ledger(slack))["text"].startswith("<@U0DANA> approved later calls of `pay`, too: with the same")
+
+    second = await review(client, context=Context(requested_by="U0NOOR"))
+    third = await review(client)
+
+    assert [resume.decisions[0].type for resume in (second, third)] == ["approve", "approve"]
+    assert given.sticky is None
+    assert third.records[0].sticky == f"{(await first).interrupt_id}:0"
+    assert third.records[0].decided_by == "U0DANA"
+    over = await ledger(slack, "Used 2 of 2.")
+    assert "it was used up" in over["text"]
+    assert "for <@U0NOOR>" in words(over["blocks"])
+    assert buttons(over) == []
+    assert len(await cards(slack)) == 1
+    assert await is_asked(slack, review(client), card=2)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        an_action("pay", {"amount": 5, "to": "ACME "}),
+        an_action("pay", {"to": "ACME", "amount": 5}),
+        an_action("pay", {"amount": 5.0, "to": "ACME"}),
+        an_action("pay", {"amount": 5, "to": "ACME", "note": None}),
+        an_action("pay_", {"amount": 5, "to": "ACME"}),
+        an_action("pay", {"amount": 5, "to": "ACME"}, allowed=["approve", "reject"]),
+    ],
+    ids=["a space", "another order", "another number", "one more", "another tool", "other decisions"],
+)
+async def test_a_call_that_is_nearly_the_same_is_asked(bot, slack, client, dana, other):
+    """What was shown is what was approved is what runs."""
+    first = review(client)
+    await give(dana, Where="agent")
+    await first
+
+    assert await is_asked(slack, review(client, other), card=2)
+
+
+async def test_what_holds_for_a_run_holds_for_no_other(bot, slack, client, dana):
+    """That is what is chosen where nobody chooses."""
+    first = review(client, run="trip-7")
+    await give(dana, Where="run")
+    await first
+    again = await review(client, run="trip-7", pause="later")
+
+    assert again.records[0].sticky
+    assert await is_asked(slack, review(client, run="trip-8"), card=2)
+
+
+async def test_what_one_agent_may_do_no_other_may(bot, slack, client, dana, redis_url):
+    """An agent is known by its name."""
+    first = review(client)
+    await give(dana, Where="agent")
+    await first
+    async with an_agent(redis_url, "sales") as other:
+        assert await is_asked(slack, review(other), card=2)
+
+
+async def test_a_tool_of_low_risk_runs_whatever_its_arguments_are(bot, slack, client, dana):
+    """The thread shows which ones they were."""
+    first = review(client, an_action("look_up", {"id": 1}))
+    await give(dana, Which_calls="tool", Where="agent")
+    await first
+    await review(client, an_action("look_up", {"id": 2}))
+
+    shown = await ledger(slack, "Used 1 of 10.")
+    assert "1. id" in words(shown["blocks"])
+    assert words(shown["blocks"]).count("2") > 1
+
+
+async def test_somebody_revokes_it_in_the_thread(bot, slack, client, dana, erik):
+    """Whoever may approve such a call may; others are told that they may not."""
+    first = review(client)
+    await give(dana, Where="agent")
+    await first
+    noor = Someone(slack, "U0NOOR")
+    await noor.press(await ledger(slack), "revoke:0")
+    assert "Only <@U0DANA> and whoever may approve this" in await noor.told("can revoke it")
+
+    await erik.press(await ledger(slack), "revoke:0")
+
+    assert "revoked by <@U0ERIK>" in (await ledger(slack, "*Over* since"))["text"]
+    assert await is_asked(slack, review(client), card=2)
+
+
+async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, client, dana, erik):
+    """Each person sees what they may revoke, and nothing else."""
+    first = review(client)
+    await give(dana, Where="agent")
+    await first
+    noor = Someone(slack, "U0NOOR")
+    await slack.command("U0NOOR", "C0APPROVALS", "/approvals", "rules")
+    assert "No sticky approvals hold now" in words((await slack.wait_for_view("U0NOOR"))["blocks"])
+    await slack.command("U0ERIK", "C0APPROVALS", "/approvals", " Rules ")
+    view = await slack.wait_for_view("U0ERIK")
+    assert "<@U0DANA> approved later calls of `pay`" in words(view["blocks"])
+    assert "Given in <#C0APPROVALS>" in words(view["blocks"])
+
+    await slack.click_view("U0ERIK", view["id"], "revoke:0")
+
+    async with asyncio.timeout(10):
+        while "No sticky approvals hold now" not in words((await slack.wait_for_view("U0ERIK"))["blocks"]):
+            await asyncio.sleep(0.02)
+    assert "revoked by <@U0ERIK>" in (await ledger(slack, "*Over* since"))["text"]
+    assert await is_asked(slack, review(client), card=2)
+    await slack.command("U0NOOR", "C0APPROVALS", "/approvals", "help")
+    assert "/approvals rules" in await noor.told("lists the sticky approvals")
+
+
+async def test_it_holds_only_while_whoever_gave_it_could_give_it(bot, slack, client, dana, policy):
+    """Somebody who has left, or is no approver by the newest rules, approves nothing by what they once said."""
+    first = review(client)
+    await give(dana, Where="agent")
+    await first
+    policy.write_text(RULES.replace("[U0DANA, U0ERIK]", "[U0ERIK]", 1))
+    version = bot.policies.policy.version
+    bot.policies.look_now()
+    async with asyncio.timeout(10):
+        while bot.policies.policy.version == version:
+            await asyncio.sleep(0.02)
+
+    assert await is_asked(slack, review(client), card=2)
+
+
+async def test_nobody_approves_later_calls_of_their_own_agent(bot, slack, client, dana):
+    """What Dana approved for others does not approve what an agent does for her."""
+    first = review(client)
+    await give(dana, Where="agent")
+    await first
+
+    assert await is_asked(slack, review(client, context=Context(requested_by="U0DANA")), card=2)
+
+
+async def test_in_a_batch_only_what_was_approved_before_is_decided(bot, slack, client, dana, erik):
+    """The rest is asked, on a card that says which is which; the agent gets one answer."""
+    first = review(client)
+    await give(dana, Where="agent")
+    await first
+    batch = review(client, an_action("pay", {"amount": 9}), PAY)
+    card = await erik.card("1 of 2 actions needs approval")
+
+    assert "Approved* without asking, as <@U0DANA> said before" in words(card["blocks"])
+    assert [name for name in buttons(card) if name.startswith("approve")] == ["approve:0"]
+    await erik.press(card, "approve:0")
+    resume = await batch
+    assert [bool(record.sticky) for record in resume.records] == [False, True]
+
+
+async def test_only_whom_the_policy_names_may_give_it(bot, slack, client, dana, erik):
+    """Everybody who may approve may still approve the one call."""
+    first = review(client, an_action("send_report"))
+    await dana.press(await dana.card(), "sticky:0")
+    assert "For later calls, only <@U0ERIK> may approve." in await dana.told("For later calls")
+    await give(erik)
+    assert (await first).records[0].decided_by == "U0ERIK"
+
+
+async def test_where_the_policy_offers_none_there_is_no_button(bot, slack, client, dana):
+    """It stands in the very rule, or nowhere."""
+    reviewing = review(client, an_action("write_note"))
+    card = await dana.card()
+    assert "sticky:0" not in buttons(card)
+    await dana.press(card, "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_its_end_falls_due_also_when_everything_is_decided(bot, slack, client, dana, monkeypatch):
+    """The thread says that its time is over, and by whom it was given."""
+    monkeypatch.setattr("bot.rendering.sticky._LASTS", (timedelta(seconds=2),))
+    first = review(client)
+    await give(dana, Where="agent", For_how_long="2")
+    await first
+
+    assert "its time is over" in (await ledger(slack, "*Over* since"))["text"]
+    assert await is_asked(slack, review(client), card=2)
+    assert await bot.store.sticky(bot.store.keys.lane_for("billing")) == []
+
+
+async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, policy, slack, client, dana):
+    """Three replicas admit twelve calls at the same moment: as many run as it was given for, the others are asked."""
+    for _ in range(3):
+        await start_bot(policy=str(policy), approvers="", channel=None)
+    first = review(client)
+    await give(dana, Where="agent", How_many="5")
+    await first
+    waiting = [review(client) for _ in range(12)]
+    assert "Used 5 of 5." in (await ledger(slack, "*Over* since"))["text"]
+    async with asyncio.timeout(20):
+        while len(await cards(slack)) < 1 + 7:
+            await asyncio.sleep(0.05)
+
+    assert sum(each.done() for each in waiting) == 5
+    for each in waiting:
+        each.cancel()
