@@ -109,7 +109,11 @@ def to_yaml(value: Any, indent: int = 0) -> str:
     margin = "  " * indent
     if isinstance(value, dict):
         return "".join(f"{margin}{key}:{_nested(entry, indent)}" for key, entry in value.items())
-    return "".join(f"{margin}- {_scalar(entry)}\n" for entry in value)
+    return "".join(f"{margin}- {_entry(entry, indent)}" for entry in value)
+
+
+def _entry(value: Any, indent: int) -> str:
+    return to_yaml(value, indent + 1).lstrip() if isinstance(value, dict) else f"{_scalar(value)}\n"
 
 
 def _nested(value: Any, indent: int) -> str:

@@ -15,7 +15,7 @@ class Click:
     user: str
     verb: str
     subject: str
-    """Index of the action, number of the place, or number of the page."""
+    """Index of the action, number of the place, or number of the page; what stands after a dot tells buttons apart."""
     interrupt_id: str
     trigger_id: str
     channel: str
@@ -30,7 +30,8 @@ class Click:
     @property
     def number(self) -> int:
         """The subject as a number, -1 when it is none."""
-        return int(self.subject) if self.subject.isdecimal() else -1
+        number = self.subject.partition(".")[0]
+        return int(number) if number.isdecimal() else -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,9 +80,9 @@ def name_blocks(block_id: str, action: Action) -> list[Block]:
     return [] if safe_name(action.request) else [literal(block_id, one_line(action.request.name))]
 
 
-def revoke_button(state: ApprovalState, index: int) -> Block:
-    """Draw the button that ends it."""
-    return button(action_id(REVOKE, index), "Revoke", state.id, style="danger")
+def revoke_button(state: ApprovalState, index: int, *, place: int = 0) -> Block:
+    """Draw the button that ends it; its place among others tells their ids apart."""
+    return button(action_id(REVOKE, f"{index}.{place}"), "Revoke", state.id, style="danger")
 
 
 def _times(count: int) -> str:

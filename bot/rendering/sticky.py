@@ -107,7 +107,7 @@ def render_rules_view(given: Sequence[tuple[ApprovalState, int]]) -> Block:
                 at, f"{given_words(state, index)} {used_words(state.sticky[index])}{_where(state, index)}"
             ),
             *name_blocks(f"{at}:name", state.actions[index]),
-            actions(f"{at}:revoke", [revoke_button(state, index)]),
+            actions(f"{at}:revoke", [revoke_button(state, index, place=number)]),
         ]
     if not given:
         blocks = [section("none", "No sticky approvals hold now that you could revoke.")]

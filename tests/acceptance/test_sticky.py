@@ -102,7 +102,9 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack,
     first = review(client)
     await give(dana, Where="agent", How_many="2")
     given = (await first).records[0]
-    assert (await ledger(slack))["text"].startswith("<@U0DANA> approved later calls of `pay`, too: with the same")
+    assert (await ledger(slack))["text"].startswith(
+        "<@U0DANA> approved later calls of `pay`, too: with the same"
+    )
 
     second = await review(client, context=Context(requested_by="U0NOOR"))
     third = await review(client)
@@ -178,10 +180,10 @@ async def test_somebody_revokes_it_in_the_thread(bot, slack, client, dana, erik)
     await give(dana, Where="agent")
     await first
     noor = Someone(slack, "U0NOOR")
-    await noor.press(await ledger(slack), "revoke:0")
+    await noor.press(await ledger(slack), "revoke:0.0")
     assert "Only <@U0DANA> and whoever may approve this" in await noor.told("can revoke it")
 
-    await erik.press(await ledger(slack), "revoke:0")
+    await erik.press(await ledger(slack), "revoke:0.0")
 
     assert "revoked by <@U0ERIK>" in (await ledger(slack, "*Over* since"))["text"]
     assert await is_asked(slack, review(client), card=2)
@@ -200,7 +202,7 @@ async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, clien
     assert "<@U0DANA> approved later calls of `pay`" in words(view["blocks"])
     assert "Given in <#C0APPROVALS>" in words(view["blocks"])
 
-    await slack.click_view("U0ERIK", view["id"], "revoke:0")
+    await slack.click_view("U0ERIK", view["id"], "revoke:0.0")
 
     async with asyncio.timeout(10):
         while "No sticky approvals hold now" not in words((await slack.wait_for_view("U0ERIK"))["blocks"]):

@@ -62,12 +62,21 @@ def test_http_mode_without_an_address_is_refused(url):
 
 
 def test_a_manifest_grants_exactly_what_the_bot_needs():
-    """User groups and direct messages are asked for only by who has them."""
+    """User groups and direct messages are asked for only by who has them; its command is there for all."""
     for groups, approvers in [(False, ["U0DANA", "channel"]), (True, ["S0OPS"])]:
         for direct in (False, True):
             scopes = build_manifest(groups=groups, direct=direct)["oauth_config"]["scopes"]["bot"]
-            assert tuple(scopes) == needed_scopes(approvers, direct=direct)
+            assert tuple(scopes) == needed_scopes(approvers, direct=direct, sticky=True)
     assert needed_scopes(["U0DANA"]) == tuple(SCOPES)
+
+
+def test_slack_sends_the_command_where_it_sends_clicks():
+    """In Socket Mode it needs no address."""
+    (command,) = build_manifest("http", "https://a.example/")["features"]["slash_commands"]
+    (without,) = build_manifest()["features"]["slash_commands"]
+
+    assert (command["command"], command["url"]) == ("/approvals", "https://a.example/slack/events")
+    assert "url" not in without
 
 
 def test_the_manifest_keeps_slacks_limits():

@@ -21,6 +21,7 @@ from bot.policy import Match, Policy, Refusal, Rule, Verdict, may_decide
 from bot.rendering.schemas import compiled
 from bot.slack_client import SlackClient
 from bot.state import Admission, Place, Terms
+from bot.sticky import Sticky
 from tests.support.builders import a_state, an_action, an_interrupt
 
 # --- Who may decide -----------------------------------------------------------------------------------------------
@@ -449,6 +450,28 @@ def test_what_takes_more_than_one_click_never_holds_for_later_calls(given):
     admission = admit(Policy(DEFAULT, (a_rule(**given),)), interrupt)
 
     assert not a_state(interrupt, admission=admission).actions[0].config.allow_always
+
+
+@pytest.mark.parametrize(
+    ("given", "offered"),
+    [
+        ({"risk": "low"}, "tool"),
+        ({"risk": "normal"}, "arguments"),
+        ({"risk": "high"}, None),
+        ({"risk": "low", "quorum": 2}, None),
+        ({"risk": "low", "reject_quorum": 2}, None),
+        ({"risk": "low", "schema": LARGE}, "arguments"),
+        ({"risk": "low", "decisions": ("reject",)}, None),
+    ],
+    ids=["low", "normal", "high", "several approve", "several reject", "by arguments", "no approval"],
+)
+def test_how_wide_later_calls_may_be_approved(given, offered):
+    """The same tool only where the risk is low and no rule looks at its arguments; of high risk nothing."""
+    rule = a_rule(sticky=Sticky(same="tool", scope="agent"), **given)
+    interrupt = an_interrupt(an_action("pay", {"amount": 5000}))
+    action = a_state(interrupt, admission=admit(Policy(DEFAULT, (rule,)), interrupt)).actions[0]
+
+    assert (action.sticky and action.sticky.same) == offered
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,7 @@ async def test_explaining_says_which_rule_decides_and_what_follows(command):
         "  risk: normal",
         "  people who have to agree: 1, to reject 1",
         "  for the whole run: not offered: other arguments may meet another rule",
+        "  for later calls: not offered",
     ]
     assert lines[-1].startswith("  policy version: ")
 

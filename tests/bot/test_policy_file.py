@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bot.policy import Match, Rule
 from bot.policy_file import Mention, PolicyFileError, read_policy
+from bot.sticky import Sticky
 
 DEFAULT = """\
 default:
@@ -154,6 +155,31 @@ def test_a_file_that_is_no_policy_is_told_with_the_line(text: str, told: str):
     assert any(line.startswith(f"policy.yaml, {told}") for line in problems(text))
 
 
+def test_later_calls_are_approved_only_by_the_rule_that_says_so():
+    """What approves without asking is not inherited, and is narrow where nothing is said."""
+    file = read(
+        dedent("""\
+        rules:
+          - match: {tool: pay}
+          - match: {tool: look_up}
+            risk: low
+            sticky: {same: tool, scope: agent, lasts: 8h, uses: 100, approvers: [U0ERIK]}
+        default:
+          channel: C0OPS
+          approvers: [U0DANA]
+          sticky: {}
+        """)
+    )
+
+    assert file.policy.rules[0].sticky is None
+    assert file.policy.rules[1].sticky == Sticky(
+        same="tool", scope="agent", lasts=timedelta(hours=8), uses=100, approvers=("U0ERIK",)
+    )
+    usual = file.policy.default.sticky
+    assert usual == Sticky(same="arguments", scope="run", lasts=timedelta(hours=1), uses=10)
+    assert Mention("U0ERIK", line=5) in file.mentions
+
+
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
@@ -206,6 +232,27 @@ def test_a_file_that_is_no_policy_is_told_with_the_line(text: str, told: str):
         ("mask: [auth.token]", "'auth.token': write the name alone: it is meant at any depth"),
         ("mask: [1]", "mask and modal_only take a list of argument names"),
         ("{mask: [a, b], modal_only: [b]}", "'rule 1' masks b and shows it in a modal, too"),
+        (
+            "sticky: true",
+            "sticky has keys and values (approvers, same, scope, lasts, uses), not a single value",
+        ),
+        ("sticky: {for: 1h}", "sticky has no 'for'"),
+        ("sticky: {same: args}", "'args': write arguments or tool"),
+        ("sticky: {scope: everywhere}", "'everywhere': write run or agent"),
+        ("sticky: {lasts: 9h}", "sticky approvals last 8h at most"),
+        ("sticky: {uses: 0}", "0 is no number of uses: write 1 to 100"),
+        ("sticky: {uses: 101}", "101 is no number of uses"),
+        ("sticky: {uses: true}", "True is no number of uses"),
+        ("sticky: {approvers: []}", "approvers is empty"),
+        ("{sticky: {}, risk: high}", "'rule 1' has risk: high, where nothing is approved for later calls"),
+        (
+            "{sticky: {}, approvers: [U0DANA, U0ERIK], quorum: 2}",
+            "'rule 1' takes several people, so none of them can approve later calls",
+        ),
+        (
+            "sticky: {same: tool}",
+            "'rule 1' approves later calls whatever their arguments are, which only risk: low",
+        ),
         ("match: pay", "match has keys and values (agent, tool, args), not a single value"),
         ("match: {tools: pay}", "match has no 'tools': did you mean 'tool'?"),
         ("match: {tool: 12}", "tool and agent take a name, or a list of names; write quotes"),

@@ -616,7 +616,7 @@ async def test_every_transition_is_in_the_audit(
         ("decided", state.id, "1", "U0DANA", "1"),
         ("resumed", state.id),
         ("published", gone),
-        ("refused", gone, "no_channel"),
+        ("refused", gone, "no_channel", ""),
     ]
 
 

@@ -1,0 +1,159 @@
+"""What people see of approvals for later calls."""
+
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter.contract.hitl import ApproveDecision
+from bot.ids import LEDGER, PartId
+from bot.rendering.ledger import SHOWN_USES, call_words
+from bot.rendering.message import render_card
+from bot.rendering.sticky import LISTED, parse_grant, render_rules_view, render_sticky_view
+from bot.state import Admission, ApprovalState, Place
+from bot.sticky import MOST_USES, Ended, Grant, Sticky, StickyApproval, Use
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    assert_slack_takes_view,
+    button_labels,
+    inputs,
+    leaves,
+    shown,
+    submitted,
+    typed_texts,
+)
+from tests.support.builders import NOW, a_state, an_action, an_interrupt
+
+HOUR = timedelta(hours=1)
+STRANGE = "x`*<!channel>\u202e" * 20
+
+
+def offered(action=None, **sticky) -> ApprovalState:
+    """Build an open record whose action may be approved for later calls, too."""
+    places = (Place(channel="C1", actions=(0,)),)
+    admission = Admission(
+        policy_version="1", places=places, approvers=("U0ERIK",), sticky=Sticky(**sticky), risk="low"
+    )
+    return a_state(an_interrupt(action or an_action()), admission=admission)
+
+
+def given(action=None, *, uses: int = 0, ended: Ended | None = None, **grant) -> ApprovalState:
+    """Build a record whose action was approved for later calls, used so many times since."""
+    used = tuple(
+        Use(
+            interrupt_id="billing.x", index=0, requested_by="U0NOOR", call=f"call {n} {STRANGE}"[:160], at=NOW
+        )
+        for n in range(1, uses + 1)
+    )
+    approval = StickyApproval(Grant(**grant), NOW + HOUR, used, ended)
+    interrupt = an_interrupt(action or an_action())
+    return a_state(interrupt, decided={0: ApproveDecision()}, status="decided", sticky={0: approval})
+
+
+def ledger(state: ApprovalState):
+    card, beside = render_card(state)
+    assert beside.id == PartId(0, LEDGER)
+    assert beside.parent == card.id
+    return beside
+
+
+# --- The form -----------------------------------------------------------------------------------------------------
+
+
+def test_the_form_shows_the_whole_call_and_offers_no_more_than_the_policy():
+    """Narrow first: the same call, in this run, for an hour, ten times."""
+    view = render_sticky_view(offered(lasts=2 * HOUR, uses=20), 0)
+    choices = {
+        label: [option["text"]["text"] for option in block["element"]["options"]]
+        for label, block in inputs(view).items()
+    }
+
+    assert "dana@example.com" in shown(view["blocks"])
+    assert choices == {
+        "Which calls": ["The very same call, with these arguments"],
+        "Where": ["In this run"],
+        "For how long": ["1 hour", "15 minutes", "30 minutes", "2 hours"],
+        "How many calls at most": ["10", "1", "2", "5", "20"],
+    }
+    assert parse_grant(submitted(view)) == Grant()
+
+
+def test_what_is_chosen_is_what_is_given():
+    """Every choice that the policy allows can be made."""
+    widest = Sticky(same="tool", scope="agent", lasts=8 * HOUR, uses=MOST_USES)
+    view = render_sticky_view(offered(**widest.model_dump()), 0)
+    chosen = {label: block["element"]["options"][-1]["text"]["text"] for label, block in inputs(view).items()}
+
+    assert_slack_takes_view(view)
+    assert parse_grant(submitted(view, **chosen)) == Grant(**widest.model_dump(exclude={"approvers"}))
+
+
+def test_what_was_not_chosen_is_as_narrow_as_can_be():
+    """Also when Slack hands back a form in which something is missing."""
+    view = {"state": {"values": {}}}
+
+    assert parse_grant(view) == Grant(same="arguments", scope="run", lasts=HOUR / 4, uses=1)
+
+
+# --- The ledger ---------------------------------------------------------------------------------------------------
+
+
+def test_the_thread_says_who_approved_what_how_wide_and_how_far_it_is_used():
+    """In words that a person reads, with a button to end it."""
+    text = ledger(given(uses=2)).text
+
+    assert text.startswith("<@U0ERIK> approved later calls of `send_email`, too: with the same arguments, ")
+    assert "in the same run, until <!date^" in text
+    assert text.endswith("10 times at most. Used 2 of 10.")
+    assert button_labels(ledger(given(uses=2)).blocks) == ["Revoke"]
+
+
+@pytest.mark.parametrize(
+    ("by", "reason"),
+    [("time", "its time is over"), ("uses", "it was used up"), ("U0MIRA", "revoked by <@U0MIRA>")],
+)
+def test_when_it_is_over_the_thread_says_why(by, reason):
+    """And has no button any more."""
+    over = ledger(given(uses=1, ended=Ended(NOW, by)))
+
+    assert over.text.endswith(f": {reason}.")
+    assert button_labels(over.blocks) == []
+
+
+@pytest.mark.parametrize("uses", [0, 1, SHOWN_USES, SHOWN_USES + 1, MOST_USES])
+def test_any_number_of_uses_fits_into_one_message(uses):
+    """What is left out is counted; words of an agent stand in literal text only."""
+    strange = an_action(STRANGE[:60])
+    parts = render_card(given(strange, uses=uses))
+    assert_slack_takes_card(parts)
+    texts = list(typed_texts(parts[1].blocks))
+
+    assert all("<!channel>" not in text for kind, text in texts if kind != "literal")
+    told = f"{uses - SHOWN_USES} before them are not shown." in "".join(leaves(parts[1].blocks))
+    assert told is (uses > SHOWN_USES)
+
+
+def test_a_use_with_other_arguments_shows_them_and_masks_what_is_masked():
+    """In one line, as the card would."""
+    places = (Place(channel="C1", actions=(0,)),)
+    admission = Admission(policy_version="1", places=places, approvers=("U0ERIK",), mask=("token",))
+    interrupt = an_interrupt(an_action("look_up", {"id": 7, "token": "hunter2", "text": "a\nb" * 200}))
+    words = call_words(a_state(interrupt, admission=admission).actions[0])
+
+    assert "7" in words
+    assert "hunter2" not in words
+    assert "\n" not in words
+    assert len(words) <= 220
+
+
+# --- The list -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1, LISTED, LISTED + 3])
+def test_the_list_fits_into_one_view_and_says_what_it_leaves_out(count):
+    """Each with its own button."""
+    view = render_rules_view([(given(an_action(STRANGE[:60])), 0)] * count)
+    assert_slack_takes_view(view)
+
+    assert button_labels(view) == ["Revoke"] * min(count, LISTED)
+    assert ("3 more are not shown" in shown(view)) is (count > LISTED)
+    assert ("No sticky approvals hold now" in shown(view)) is (count == 0)

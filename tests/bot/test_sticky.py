@@ -1,0 +1,257 @@
+"""What was approved for later calls: how wide it is, what it covers, how often it is used, when it is over."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.contract.record import dump_recorded
+from bot.clock import Clock
+from bot.grants import covers
+from bot.state import Admission, ApprovalState, Place, Terms
+from bot.sticky import Covered, Ended, Grant, Sticky, StickyApproval, sticky_name
+from bot.store import ApprovalStore
+from tests.support.builders import NOW, a_state, an_action, an_interrupt
+
+HOUR = timedelta(hours=1)
+WIDE = Sticky(scope="agent")
+PAY = an_action("pay", {"amount": 5})
+
+
+@pytest.mark.parametrize(
+    ("given", "allowed", "is_within"),
+    [
+        ({}, {}, True),
+        ({"same": "tool"}, {}, False),
+        ({"same": "tool"}, {"same": "tool"}, True),
+        ({"scope": "agent"}, {}, False),
+        ({"scope": "run"}, {"scope": "agent"}, True),
+        ({"lasts": 2 * HOUR}, {}, False),
+        ({"lasts": HOUR / 2}, {}, True),
+        ({"uses": 11}, {}, False),
+        ({"uses": 1}, {}, True),
+    ],
+)
+def test_nobody_gives_more_than_the_policy_allows(given, allowed, is_within):
+    """In every respect: which calls, where, how long, how often."""
+    assert Grant(**given).is_within(Sticky(**allowed)) is is_within
+
+
+# --- What it covers -----------------------------------------------------------------------------------------------
+
+
+def given_before(
+    *action: Any, ended: Ended | None = None, until=NOW + HOUR, run="run-1", agent="billing", **grant
+):
+    """Build a record whose first action was approved for later calls, too."""
+    interrupt = an_interrupt(*(action or (PAY,)), run=run, agent=agent)
+    approval = StickyApproval(Grant(**{"scope": "agent", **grant}), until, ended=ended)
+    return a_state(interrupt, decided={0: ApproveDecision()}, status="decided", sticky={0: approval})
+
+
+def asked_now(
+    *action: Any, sticky: Sticky | None = WIDE, run: str = "run-2", agent: str = "billing", **terms: Any
+) -> ApprovalState:
+    """Build a record that is about to be admitted."""
+    places = (Place(channel="C1", actions=(0,)),)
+    admission = Admission(policy_version="2", places=places, approvers=("U0ERIK",), sticky=sticky, **terms)
+    return a_state(an_interrupt(*(action or (PAY,)), run=run, agent=agent), admission=admission)
+
+
+LOW = {"risk": "low", "sticky": Sticky(same="tool", scope="agent")}
+OTHER = an_action("pay", {"amount": 6})
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
+    "the same call": ({}, {}, True),
+    "other arguments": ({}, {"action": OTHER}, False),
+    "another tool": ({}, {"action": an_action("refund", {"amount": 5})}, False),
+    "another agent": ({}, {"agent": "sales"}, False),
+    "another schema": ({}, {"action": an_action("pay", {"amount": 5}, schema={"type": "object"})}, False),
+    "the same run": ({"scope": "run"}, {"run": "run-1"}, True),
+    "another run": ({"scope": "run"}, {"run": "run-2"}, False),
+    "only runs by now": ({"scope": "agent"}, {"run": "run-1", "sticky": Sticky(scope="run")}, False),
+    "over by time": ({"until": NOW}, {}, False),
+    "revoked": ({"ended": Ended(NOW, "U0DANA")}, {}, False),
+    "not offered any more": ({}, {"sticky": None}, False),
+    "no approval by now": ({}, {"decisions": ("reject",)}, False),
+    "any arguments": ({"same": "tool"}, {"action": OTHER, **LOW}, True),
+    "any arguments, of another tool": ({"same": "tool"}, {"action": an_action("refund"), **LOW}, False),
+    "any arguments, risk normal by now": ({"same": "tool"}, {**LOW, "risk": "normal"}, False),
+    "any arguments, only the same by now": ({"same": "tool"}, {"risk": "low"}, False),
+}
+
+
+@pytest.mark.parametrize(("before", "now", "is_covered"), CASES.values(), ids=CASES)
+def test_a_call_is_covered_only_by_what_was_approved_and_is_allowed_now(before, now, is_covered):
+    """Never wider than what was on the card, and by the newest rules."""
+    now = dict(now)
+    action = now.pop("action", PAY)
+    asked = asked_now(action, **now)
+
+    assert covers(given_before(**before), 0, asked, asked.actions[0]) is is_covered
+
+
+# --- In the store -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def redis(redis_url: str):
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+async def store(redis: Redis) -> ApprovalStore:
+    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
+
+
+async def admitted(
+    client: ApprovalClient,
+    store: ApprovalStore,
+    *actions: Any,
+    covered: Sequence[Covered] = (),
+    **fields: Any,
+) -> ApprovalState:
+    interrupt = an_interrupt(*(actions or (PAY,)), expires_in=HOUR, **fields)
+    interrupt_id = await client.publish(interrupt)
+    state = await store.load(interrupt_id)
+    assert state is not None
+    places = (Place(channel="C1", actions=tuple(range(len(state.recorded)))),)
+    terms = Terms(approvers=("U0DANA",), sticky=WIDE)
+    await store.admit(state, Admission(policy_version="1", places=places, **dict(terms)), covered=covered)
+    return await loaded(store, interrupt_id)
+
+
+async def loaded(store: ApprovalStore, interrupt_id: str) -> ApprovalState:
+    state = await store.load(interrupt_id)
+    assert state is not None
+    return state
+
+
+async def give(store: ApprovalStore, state: ApprovalState, grant: Grant, *, index: int = 0) -> ApprovalState:
+    """Approve an action for later calls, too."""
+    await record(store, state, ApproveDecision(), grant=grant, index=index)
+    return await loaded(store, state.id)
+
+
+async def record(
+    store: ApprovalStore, state: ApprovalState, decision: Any, *, by="U0DANA", grant=None, index=0
+):
+    text = dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
+    return await store.record_decision(
+        state.id, {index: text}, token=f"{by} {index}", person=by, deadline=5, grant=grant
+    )
+
+
+def using(state: ApprovalState, *, index: int = 0, at: int = 0) -> Covered:
+    """Name what covers the action at `at` of another record."""
+    name = sticky_name(state.id, index)
+    kept = {"interrupt_id": "billing.x", "index": at, "requested_by": None}
+    return Covered(at, state.actions[index].fingerprint, "U0DANA", name, kept)
+
+
+async def test_a_use_is_counted_and_recorded_on_both_sides(client, store):
+    """The later record says from which decision its own follows, the earlier one where it was used."""
+    given = await give(store, await admitted(client, store), Grant(uses=2))
+    asked = await admitted(client, store, run="later", covered=[using(given)])
+
+    assert (asked.status, asked.recorded[0].sticky) == ("decided", sticky_name(given.id, 0))
+    assert asked.recorded[0].decided_by == "U0DANA"
+    (use,) = (await loaded(store, given.id)).sticky[0].uses
+    assert (use.interrupt_id, use.index) == ("billing.x", 0)
+    assert await store.sticky(store.keys.lane(0)) != []
+
+
+async def test_nobody_uses_it_more_often_than_it_was_given_for(client, store):
+    """Three equal calls of one batch, two uses left: the third is asked."""
+    given = await give(store, await admitted(client, store), Grant(uses=2))
+    batch = await admitted(
+        client, store, PAY, PAY, PAY, run="later", covered=[using(given, at=i) for i in range(3)]
+    )
+
+    assert [bool(recorded) for recorded in batch.recorded] == [True, True, False]
+    assert batch.status == "pending"
+    over = (await loaded(store, given.id)).sticky[0]
+    assert (len(over.uses), over.ended.by) == (2, "uses")
+    assert await store.sticky(store.keys.lane(0)) == []
+    assert await store.end_sticky(given.id, 0, by="U0DANA") == "known"
+
+
+@pytest.mark.parametrize("how", ["revoked", "over", "withdrawn", "late"])
+async def test_what_holds_no_more_when_it_is_recorded_is_asked(client, store, how, redis):
+    """Somebody revokes it between the look and the record, its time runs out, or the agent has gone."""
+    lasts = timedelta(milliseconds=1) if how == "over" else HOUR
+    given = await give(store, await admitted(client, store), Grant(lasts=lasts))
+    if how == "revoked":
+        assert await store.end_sticky(given.id, 0, by="U0ERIK") == "ended"
+    interrupt_id = await client.publish(an_interrupt(PAY, run="later", expires_in=HOUR))
+    if how == "withdrawn":
+        await client.withdraw(interrupt_id, "no need")
+    state = await loaded(store, interrupt_id)
+    places = (Place(channel="C1", actions=(0,)),)
+    admission = Admission(policy_version="1", places=places, approvers=("U0DANA",), sticky=WIDE)
+    await store.admit(state, admission, covered=[using(given)], life=0 if how == "late" else None)
+
+    assert (await loaded(store, interrupt_id)).recorded == (None,)
+    assert (await loaded(store, given.id)).sticky[0].uses == ()
+
+
+async def test_it_is_given_only_with_the_decision_that_stands(client, store):
+    """Whoever comes second gives nothing, and a rejection holds for nothing later."""
+    state = await admitted(client, store)
+    await record(store, state, RejectDecision(), by="U0ERIK")
+    await record(store, state, ApproveDecision(), grant=Grant())
+
+    assert (await loaded(store, state.id)).sticky == {}
+
+
+async def test_its_end_is_not_early_and_falls_due_for_a_decided_record(client, store, redis):
+    """The clock comes back when its time is over, whatever became of the record."""
+    given = await give(store, await admitted(client, store), Grant(lasts=timedelta(milliseconds=300)))
+    clock = Clock(store)
+    assert given.status == "decided"
+    assert await store.end_sticky(given.id, 0) == "early"
+    assert await redis.zscore(store.keys.lane(0).due, given.id)
+
+    assert 0 < await clock.fall_due(given.id) <= 300
+    async with asyncio.timeout(5):
+        while (left := await clock.fall_due(given.id)) is not None:
+            await asyncio.sleep(left / 1000)
+
+    assert (await loaded(store, given.id)).sticky[0].ended.by == "time"
+    assert await store.end_sticky(given.id, 1) == "unknown"
+
+
+async def test_every_step_is_in_the_audit(client, store, redis):
+    """Given, used, ended: with the record, the action, and by whom."""
+    given = await give(store, await admitted(client, store), Grant(uses=1))
+    asked = await admitted(client, store, run="later", covered=[using(given)])
+    entries = [fields for _, fields in await redis.xrange(store.keys.lane(0).audit)]
+
+    found = [
+        (e["event"], e["id"], e.get("by") or e.get("for"))
+        for e in entries
+        if e["event"].startswith("sticky_") or "sticky" in e
+    ]
+    assert found == [
+        ("sticky_given", given.id, "U0DANA"),
+        ("sticky_used", given.id, asked.id),
+        ("sticky_ended", given.id, "uses"),
+        ("decided", asked.id, "U0DANA"),
+    ]
+
+
+async def test_an_agent_that_waits_is_woken_by_what_was_approved_before(client, store):
+    """Nobody has to press anything."""
+    given = await give(store, await admitted(client, store), Grant())
+    asked = await admitted(client, store, run="later", covered=[using(given)])
+    resume = await client.wait(asked.id)
+
+    assert resume.status == "decided"
+    assert resume.records[0].sticky == sticky_name(given.id, 0)
+    assert asked.is_covered(asked.places[0])
