@@ -184,10 +184,13 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                 for record in chunk:
                     req, card = LANE.req(record), LANE.card(record)
                     admit(
-                        keys=[req, card, LANE.due, LANE.audit],
-                        args=[record, ACTIONS, "", 0, *admitted],
+                        keys=[
+                            req, card, LANE.due, LANE.audit,
+                            LANE.undrawn, LANE.wake, LANE.unresumed, LANE.sticky,
+                        ],
+                        args=[record, ACTIONS, "", 0, LANE.prefix, 0, *admitted],
                         client=pipe,
-                    )
+                    )  # fmt: skip
                     lease(keys=[card], args=[str(PART), "bench", 30_000], client=pipe)
                     drawn(keys=[card], args=[str(PART), "bench", shown], client=pipe)
                     pipe.zrem(LANE.undrawn, record)

@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 import agent_adapter.errors
 from agent_adapter.contract.keys import Keys
 from bot.health import Health
-from bot.manifest import DIRECT_SCOPES, GROUP_SCOPE, SCOPES
+from bot.manifest import COMMAND_SCOPE, DIRECT_SCOPES, GROUP_SCOPE, SCOPES
 from bot.metrics import COUNTED, build_registry
 from bot.playground.errors import ControlError
 from bot.settings import Settings, variable_of
@@ -265,7 +265,7 @@ def test_the_page_about_slack_names_every_scope():
     """With what it is for."""
     text = page("docs/how-to/connect-slack.md")
 
-    assert {scope for scope in (*SCOPES, GROUP_SCOPE, *DIRECT_SCOPES) if f"`{scope}`" not in text} == set()
+    assert {scope for scope in (*SCOPES, GROUP_SCOPE, *DIRECT_SCOPES, COMMAND_SCOPE) if f"`{scope}`" not in text} == set()
 
 
 def test_the_changelog_tells_about_this_version():
