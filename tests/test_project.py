@@ -265,7 +265,9 @@ def test_the_page_about_slack_names_every_scope():
     """With what it is for."""
     text = page("docs/how-to/connect-slack.md")
 
-    assert {scope for scope in (*SCOPES, GROUP_SCOPE, *DIRECT_SCOPES, COMMAND_SCOPE) if f"`{scope}`" not in text} == set()
+    assert {
+        scope for scope in (*SCOPES, GROUP_SCOPE, *DIRECT_SCOPES, COMMAND_SCOPE) if f"`{scope}`" not in text
+    } == set()
 
 
 def test_the_changelog_tells_about_this_version():

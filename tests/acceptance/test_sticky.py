@@ -4,10 +4,13 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from playwright.async_api import expect
 
 from agent_adapter import ApprovalClient, Context, HITLRequest
 from tests.conftest import an_agent
+from tests.support.browser import CHROMIUM, browsing
 from tests.support.builders import an_action
+from tests.support.lanes import require
 from tests.support.people import Someone, buttons, words
 
 PAY = an_action("pay", {"amount": 5, "to": "ACME"})
@@ -299,3 +302,29 @@ async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, po
     assert sum(each.done() for each in waiting) == 5
     for each in waiting:
         each.cancel()
+
+
+# --- On the page --------------------------------------------------------------------------------------------------
+
+
+async def test_a_person_gives_it_and_revokes_it_on_the_page(bot, playground, slack, client):
+    """With a form, a thread, and a command that they write."""
+    require("Chromium", CHROMIUM, "there is no chromium on the PATH")
+    async with browsing(playground.url) as screen:
+        first = review(client)
+        await screen.press(screen.card("1 action needs approval"), "sticky:0")
+        await expect(screen.modal).to_contain_text("Later calls of this tool run without asking")
+        await expect(screen.modal).to_contain_text("ACME")
+        await screen.modal.get_by_label("Where").select_option(label="In every run of the agent billing")
+        await screen.submit()
+        await first
+        await review(client)
+        await expect(screen.page.get_by_text("Used 1 of 10.").first).to_be_visible()
+
+        await screen.write("/approvals rules")
+        await expect(screen.modal).to_contain_text("approved later calls of pay, too")
+        await screen.press(screen.modal, "revoke:0.0")
+        await expect(screen.modal).to_contain_text("No sticky approvals hold now")
+
+        assert screen.complaints == []
+    assert await is_asked(slack, review(client), card=2)

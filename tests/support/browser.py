@@ -45,6 +45,12 @@ class Screen:
         """Say yes to the question that a button asks."""
         await self.page.get_by_test_id("confirm-accept").click()
 
+    async def write(self, text: str) -> None:
+        """Write into the channel, or give a command."""
+        box = self.page.locator("#composer-text")
+        await box.fill(text)
+        await box.press("Enter")
+
     async def submit(self) -> None:
         """Submit the form that is open."""
         await self.page.get_by_test_id("modal-submit").click()
