@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 from playwright.async_api import expect
 
-from agent_adapter import ApprovalClient, Context, HITLRequest
+from agent_adapter import Context, HITLRequest
+from agent_adapter.errors import DecisionNotAllowedError
 from tests.conftest import an_agent
 from tests.support.browser import CHROMIUM, browsing
 from tests.support.builders import an_action
@@ -56,17 +57,27 @@ def erik(slack):
     return Someone(slack, "U0ERIK")
 
 
-def review(client: ApprovalClient, *actions, run: str | None = None, pause: str = "p", **asking):
-    """Ask for a batch, in a run of its own unless told."""
-    requests, configs = zip(*(actions or (PAY,)), strict=True)
-    batch = HITLRequest(action_requests=requests, review_configs=configs)
-    pauses = [f"{pause}{number}" for number in range(len(requests))] if run else None
+@pytest.fixture
+async def review(client):
+    """Ask for a batch, in a run of its own unless told; what is not decided is given up at the end."""
+    waiting = []
 
-    async def answered():
-        async with client.reviewing(client.interrupt(batch, run=run, pauses=pauses, **asking)) as resume:
-            return resume
+    def ask(*actions, by=client, run: str | None = None, pause: str = "p", **asking):
+        requests, configs = zip(*(actions or (PAY,)), strict=True)
+        batch = HITLRequest(action_requests=requests, review_configs=configs)
+        pauses = [f"{pause}{number}" for number in range(len(requests))] if run else None
 
-    return asyncio.create_task(answered())
+        async def answered():
+            async with by.reviewing(by.interrupt(batch, run=run, pauses=pauses, **asking)) as resume:
+                return resume
+
+        waiting.append(asyncio.create_task(answered()))
+        return waiting[-1]
+
+    yield ask
+    for each in waiting:
+        each.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def give(person: Someone, *, saying: str = "1 action needs approval", **chosen: str):
@@ -100,17 +111,17 @@ async def is_asked(slack, reviewing, *, card: int):
     return not reviewing.done()
 
 
-async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack, client, dana):
+async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack, review, dana):
     """The agent gets its answer, no card is posted, and the thread of the first card shows each use."""
-    first = review(client)
+    first = review()
     await give(dana, Where="agent", How_many="2")
     given = (await first).records[0]
     assert (await ledger(slack))["text"].startswith(
         "<@U0DANA> approved later calls of `pay`, too: with the same"
     )
 
-    second = await review(client, context=Context(requested_by="U0NOOR"))
-    third = await review(client)
+    second = await review(context=Context(requested_by="U0NOOR"))
+    third = await review()
 
     assert [resume.decisions[0].type for resume in (second, third)] == ["approve", "approve"]
     assert given.sticky is None
@@ -121,7 +132,7 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack,
     assert "for <@U0NOOR>" in words(over["blocks"])
     assert buttons(over) == []
     assert len(await cards(slack)) == 1
-    assert await is_asked(slack, review(client), card=2)
+    assert await is_asked(slack, review(), card=2)
 
 
 @pytest.mark.parametrize(
@@ -136,50 +147,50 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack,
     ],
     ids=["a space", "another order", "another number", "one more", "another tool", "other decisions"],
 )
-async def test_a_call_that_is_nearly_the_same_is_asked(bot, slack, client, dana, other):
+async def test_a_call_that_is_nearly_the_same_is_asked(bot, slack, review, dana, other):
     """What was shown is what was approved is what runs."""
-    first = review(client)
+    first = review()
     await give(dana, Where="agent")
     await first
 
-    assert await is_asked(slack, review(client, other), card=2)
+    assert await is_asked(slack, review(other), card=2)
 
 
-async def test_what_holds_for_a_run_holds_for_no_other(bot, slack, client, dana):
+async def test_what_holds_for_a_run_holds_for_no_other(bot, slack, review, dana):
     """That is what is chosen where nobody chooses."""
-    first = review(client, run="trip-7")
+    first = review(run="trip-7")
     await give(dana, Where="run")
     await first
-    again = await review(client, run="trip-7", pause="later")
+    again = await review(run="trip-7", pause="later")
 
     assert again.records[0].sticky
-    assert await is_asked(slack, review(client, run="trip-8"), card=2)
+    assert await is_asked(slack, review(run="trip-8"), card=2)
 
 
-async def test_what_one_agent_may_do_no_other_may(bot, slack, client, dana, redis_url):
+async def test_what_one_agent_may_do_no_other_may(bot, slack, review, dana, redis_url):
     """An agent is known by its name."""
-    first = review(client)
+    first = review()
     await give(dana, Where="agent")
     await first
     async with an_agent(redis_url, "sales") as other:
-        assert await is_asked(slack, review(other), card=2)
+        assert await is_asked(slack, review(by=other), card=2)
 
 
-async def test_a_tool_of_low_risk_runs_whatever_its_arguments_are(bot, slack, client, dana):
+async def test_a_tool_of_low_risk_runs_whatever_its_arguments_are(bot, slack, review, dana):
     """The thread shows which ones they were."""
-    first = review(client, an_action("look_up", {"id": 1}))
+    first = review(an_action("look_up", {"id": 1}))
     await give(dana, Which_calls="tool", Where="agent")
     await first
-    await review(client, an_action("look_up", {"id": 2}))
+    await review(an_action("look_up", {"id": 2}))
 
     shown = await ledger(slack, "Used 1 of 10.")
     assert "1. id" in words(shown["blocks"])
     assert words(shown["blocks"]).count("2") > 1
 
 
-async def test_somebody_revokes_it_in_the_thread(bot, slack, client, dana, erik):
+async def test_somebody_revokes_it_in_the_thread(bot, slack, review, dana, erik):
     """Whoever may approve such a call may; others are told that they may not."""
-    first = review(client)
+    first = review()
     await give(dana, Where="agent")
     await first
     noor = Someone(slack, "U0NOOR")
@@ -189,12 +200,12 @@ async def test_somebody_revokes_it_in_the_thread(bot, slack, client, dana, erik)
     await erik.press(await ledger(slack), "revoke:0.0")
 
     assert "revoked by <@U0ERIK>" in (await ledger(slack, "*Over* since"))["text"]
-    assert await is_asked(slack, review(client), card=2)
+    assert await is_asked(slack, review(), card=2)
 
 
-async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, client, dana, erik):
+async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, review, dana, erik):
     """Each person sees what they may revoke, and nothing else."""
-    first = review(client)
+    first = review()
     await give(dana, Where="agent")
     await first
     noor = Someone(slack, "U0NOOR")
@@ -211,14 +222,14 @@ async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, clien
         while "No sticky approvals hold now" not in words((await slack.wait_for_view("U0ERIK"))["blocks"]):
             await asyncio.sleep(0.02)
     assert "revoked by <@U0ERIK>" in (await ledger(slack, "*Over* since"))["text"]
-    assert await is_asked(slack, review(client), card=2)
+    assert await is_asked(slack, review(), card=2)
     await slack.command("U0NOOR", "C0APPROVALS", "/approvals", "help")
     assert "/approvals rules" in await noor.told("lists the sticky approvals")
 
 
-async def test_it_holds_only_while_whoever_gave_it_could_give_it(bot, slack, client, dana, policy):
+async def test_it_holds_only_while_whoever_gave_it_could_give_it(bot, slack, review, dana, policy):
     """Somebody who has left, or is no approver by the newest rules, approves nothing by what they once said."""
-    first = review(client)
+    first = review()
     await give(dana, Where="agent")
     await first
     policy.write_text(RULES.replace("[U0DANA, U0ERIK]", "[U0ERIK]", 1))
@@ -228,24 +239,24 @@ async def test_it_holds_only_while_whoever_gave_it_could_give_it(bot, slack, cli
         while bot.policies.policy.version == version:
             await asyncio.sleep(0.02)
 
-    assert await is_asked(slack, review(client), card=2)
+    assert await is_asked(slack, review(), card=2)
 
 
-async def test_nobody_approves_later_calls_of_their_own_agent(bot, slack, client, dana):
+async def test_nobody_approves_later_calls_of_their_own_agent(bot, slack, review, dana):
     """What Dana approved for others does not approve what an agent does for her."""
-    first = review(client)
+    first = review()
     await give(dana, Where="agent")
     await first
 
-    assert await is_asked(slack, review(client, context=Context(requested_by="U0DANA")), card=2)
+    assert await is_asked(slack, review(context=Context(requested_by="U0DANA")), card=2)
 
 
-async def test_in_a_batch_only_what_was_approved_before_is_decided(bot, slack, client, dana, erik):
+async def test_in_a_batch_only_what_was_approved_before_is_decided(bot, slack, review, dana, erik):
     """The rest is asked, on a card that says which is which; the agent gets one answer."""
-    first = review(client)
+    first = review()
     await give(dana, Where="agent")
     await first
-    batch = review(client, an_action("pay", {"amount": 9}), PAY)
+    batch = review(an_action("pay", {"amount": 9}), PAY)
     card = await erik.card("1 of 2 actions needs approval")
 
     assert "Approved* without asking, as <@U0DANA> said before" in words(card["blocks"])
@@ -255,18 +266,18 @@ async def test_in_a_batch_only_what_was_approved_before_is_decided(bot, slack, c
     assert [bool(record.sticky) for record in resume.records] == [False, True]
 
 
-async def test_only_whom_the_policy_names_may_give_it(bot, slack, client, dana, erik):
+async def test_only_whom_the_policy_names_may_give_it(bot, slack, review, dana, erik):
     """Everybody who may approve may still approve the one call."""
-    first = review(client, an_action("send_report"))
+    first = review(an_action("send_report"))
     await dana.press(await dana.card(), "sticky:0")
     assert "For later calls, only <@U0ERIK> may approve." in await dana.told("For later calls")
     await give(erik)
     assert (await first).records[0].decided_by == "U0ERIK"
 
 
-async def test_where_the_policy_offers_none_there_is_no_button(bot, slack, client, dana):
+async def test_where_the_policy_offers_none_there_is_no_button(bot, slack, review, dana):
     """It stands in the very rule, or nowhere."""
-    reviewing = review(client, an_action("write_note"))
+    reviewing = review(an_action("write_note"))
     card = await dana.card()
     assert "sticky:0" not in buttons(card)
     await dana.press(card, "approve:0")
@@ -274,51 +285,69 @@ async def test_where_the_policy_offers_none_there_is_no_button(bot, slack, clien
     assert (await reviewing).decisions[0].type == "approve"
 
 
-async def test_its_end_falls_due_also_when_everything_is_decided(bot, slack, client, dana, monkeypatch):
+async def test_its_end_falls_due_also_when_everything_is_decided(bot, slack, review, dana, monkeypatch):
     """The thread says that its time is over, and by whom it was given."""
     monkeypatch.setattr("bot.rendering.sticky._LASTS", (timedelta(seconds=2),))
-    first = review(client)
+    first = review()
     await give(dana, Where="agent", For_how_long="2")
     await first
 
     assert "its time is over" in (await ledger(slack, "*Over* since"))["text"]
-    assert await is_asked(slack, review(client), card=2)
+    assert await is_asked(slack, review(), card=2)
     assert await bot.store.sticky(bot.store.keys.lane_for("billing")) == []
 
 
-async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, policy, slack, client, dana):
+async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, policy, slack, review, dana):
     """Three replicas admit twelve calls at the same moment: as many run as it was given for, the others are asked."""
     for _ in range(3):
         await start_bot(policy=str(policy), approvers="", channel=None)
-    first = review(client)
+    first = review()
     await give(dana, Where="agent", How_many="5")
     await first
-    waiting = [review(client) for _ in range(12)]
+    waiting = [review() for _ in range(12)]
     assert "Used 5 of 5." in (await ledger(slack, "*Over* since"))["text"]
     async with asyncio.timeout(20):
         while len(await cards(slack)) < 1 + 7:
             await asyncio.sleep(0.05)
 
     assert sum(each.done() for each in waiting) == 5
-    for each in waiting:
-        each.cancel()
+
+
+async def test_a_covered_call_whose_agent_could_not_go_on_is_shown_after_all(
+    bot, slack, review, client, dana
+):
+    """Somebody has to learn of it, though nobody was asked."""
+    first = review()
+    await give(dana, Where="agent")
+    await first
+    request, config = PAY
+    interrupt = client.interrupt(
+        HITLRequest(action_requests=(request,), review_configs=(config,)), run="stuck"
+    )
+    with pytest.raises(DecisionNotAllowedError):
+        async with client.reviewing(interrupt):
+            raise DecisionNotAllowedError("amount: not today")
+
+    card = await dana.card("the agent could not go on")
+    assert "amount: not today" in words(card["blocks"])
+    assert len(await cards(slack)) == 2
 
 
 # --- On the page --------------------------------------------------------------------------------------------------
 
 
-async def test_a_person_gives_it_and_revokes_it_on_the_page(bot, playground, slack, client):
+async def test_a_person_gives_it_and_revokes_it_on_the_page(bot, playground, slack, review):
     """With a form, a thread, and a command that they write."""
     require("Chromium", CHROMIUM, "there is no chromium on the PATH")
     async with browsing(playground.url) as screen:
-        first = review(client)
+        first = review()
         await screen.press(screen.card("1 action needs approval"), "sticky:0")
         await expect(screen.modal).to_contain_text("Later calls of this tool run without asking")
         await expect(screen.modal).to_contain_text("ACME")
         await screen.modal.get_by_label("Where").select_option(label="In every run of the agent billing")
         await screen.submit()
         await first
-        await review(client)
+        await review()
         await expect(screen.page.get_by_text("Used 1 of 10.").first).to_be_visible()
 
         await screen.write("/approvals rules")
@@ -327,4 +356,4 @@ async def test_a_person_gives_it_and_revokes_it_on_the_page(bot, playground, sla
         await expect(screen.modal).to_contain_text("No sticky approvals hold now")
 
         assert screen.complaints == []
-    assert await is_asked(slack, review(client), card=2)
+    assert await is_asked(slack, review(), card=2)
