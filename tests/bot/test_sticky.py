@@ -1,19 +1,29 @@
 """What was approved for later calls: how wide it is, what it covers, how often it is used, when it is over."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
+from aiohttp import ClientSession, ClientTimeout
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.contract.interrupt import Context, Interrupt
 from agent_adapter.contract.record import dump_recorded
 from bot.clock import Clock
-from bot.grants import covers
+from bot.decisions import Decisions
+from bot.grants import Grants, covers
+from bot.people import Directory
+from bot.playground.server import Playground
+from bot.slack_client import SlackClient
 from bot.state import Admission, ApprovalState, Place, Terms
 from bot.sticky import Covered, Ended, Grant, Sticky, StickyApproval, sticky_name
 from bot.store import ApprovalStore
@@ -110,6 +120,14 @@ async def store(redis: Redis) -> ApprovalStore:
     return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
 
 
+@pytest.fixture
+async def directory(playground: Playground) -> AsyncIterator[Directory]:
+    async with ClientSession(timeout=ClientTimeout(total=5)) as session:
+        slack = SlackClient(playground.bot_token, playground.api_url, session)
+        await slack.who_am_i()
+        yield Directory(slack)
+
+
 async def admitted(
     client: ApprovalClient,
     store: ApprovalStore,
@@ -157,48 +175,48 @@ def using(state: ApprovalState, *, index: int = 0, at: int = 0) -> Covered:
 
 async def test_a_use_is_counted_and_recorded_on_both_sides(client, store):
     """The later record says from which decision its own follows, the earlier one where it was used."""
-    given = await give(store, await admitted(client, store), Grant(uses=2))
-    asked = await admitted(client, store, run="later", covered=[using(given)])
+    before = await give(store, await admitted(client, store), Grant(uses=2))
+    asked = await admitted(client, store, run="later", covered=[using(before)])
 
-    assert (asked.status, asked.recorded[0].sticky) == ("decided", sticky_name(given.id, 0))
+    assert (asked.status, asked.recorded[0].sticky) == ("decided", sticky_name(before.id, 0))
     assert asked.recorded[0].decided_by == "U0DANA"
-    (use,) = (await loaded(store, given.id)).sticky[0].uses
+    (use,) = (await loaded(store, before.id)).sticky[0].uses
     assert (use.interrupt_id, use.index) == ("billing.x", 0)
     assert await store.sticky(store.keys.lane(0)) != []
 
 
 async def test_nobody_uses_it_more_often_than_it_was_given_for(client, store):
     """Three equal calls of one batch, two uses left: the third is asked."""
-    given = await give(store, await admitted(client, store), Grant(uses=2))
+    before = await give(store, await admitted(client, store), Grant(uses=2))
     batch = await admitted(
-        client, store, PAY, PAY, PAY, run="later", covered=[using(given, at=i) for i in range(3)]
+        client, store, PAY, PAY, PAY, run="later", covered=[using(before, at=i) for i in range(3)]
     )
 
     assert [bool(recorded) for recorded in batch.recorded] == [True, True, False]
     assert batch.status == "pending"
-    over = (await loaded(store, given.id)).sticky[0]
+    over = (await loaded(store, before.id)).sticky[0]
     assert (len(over.uses), over.ended.by) == (2, "uses")
     assert await store.sticky(store.keys.lane(0)) == []
-    assert await store.end_sticky(given.id, 0, by="U0DANA") == "known"
+    assert await store.end_sticky(before.id, 0, by="U0DANA") == "known"
 
 
 @pytest.mark.parametrize("how", ["revoked", "over", "withdrawn", "late"])
 async def test_what_holds_no_more_when_it_is_recorded_is_asked(client, store, how, redis):
     """Somebody revokes it between the look and the record, its time runs out, or the agent has gone."""
     lasts = timedelta(milliseconds=1) if how == "over" else HOUR
-    given = await give(store, await admitted(client, store), Grant(lasts=lasts))
+    before = await give(store, await admitted(client, store), Grant(lasts=lasts))
     if how == "revoked":
-        assert await store.end_sticky(given.id, 0, by="U0ERIK") == "ended"
+        assert await store.end_sticky(before.id, 0, by="U0ERIK") == "ended"
     interrupt_id = await client.publish(an_interrupt(PAY, run="later", expires_in=HOUR))
     if how == "withdrawn":
         await client.withdraw(interrupt_id, "no need")
     state = await loaded(store, interrupt_id)
     places = (Place(channel="C1", actions=(0,)),)
     admission = Admission(policy_version="1", places=places, approvers=("U0DANA",), sticky=WIDE)
-    await store.admit(state, admission, covered=[using(given)], life=0 if how == "late" else None)
+    await store.admit(state, admission, covered=[using(before)], life=0 if how == "late" else None)
 
     assert (await loaded(store, interrupt_id)).recorded == (None,)
-    assert (await loaded(store, given.id)).sticky[0].uses == ()
+    assert (await loaded(store, before.id)).sticky[0].uses == ()
 
 
 async def test_it_is_given_only_with_the_decision_that_stands(client, store):
@@ -212,25 +230,25 @@ async def test_it_is_given_only_with_the_decision_that_stands(client, store):
 
 async def test_its_end_is_not_early_and_falls_due_for_a_decided_record(client, store, redis):
     """The clock comes back when its time is over, whatever became of the record."""
-    given = await give(store, await admitted(client, store), Grant(lasts=timedelta(milliseconds=300)))
+    before = await give(store, await admitted(client, store), Grant(lasts=timedelta(milliseconds=300)))
     clock = Clock(store)
-    assert given.status == "decided"
-    assert await store.end_sticky(given.id, 0) == "early"
-    assert await redis.zscore(store.keys.lane(0).due, given.id)
+    assert before.status == "decided"
+    assert await store.end_sticky(before.id, 0) == "early"
+    assert await redis.zscore(store.keys.lane(0).due, before.id)
 
-    assert 0 < await clock.fall_due(given.id) <= 300
+    assert 0 < await clock.fall_due(before.id) <= 300
     async with asyncio.timeout(5):
-        while (left := await clock.fall_due(given.id)) is not None:
+        while (left := await clock.fall_due(before.id)) is not None:
             await asyncio.sleep(left / 1000)
 
-    assert (await loaded(store, given.id)).sticky[0].ended.by == "time"
-    assert await store.end_sticky(given.id, 1) == "unknown"
+    assert (await loaded(store, before.id)).sticky[0].ended.by == "time"
+    assert await store.end_sticky(before.id, 1) == "unknown"
 
 
 async def test_every_step_is_in_the_audit(client, store, redis):
     """Given, used, ended: with the record, the action, and by whom."""
-    given = await give(store, await admitted(client, store), Grant(uses=1))
-    asked = await admitted(client, store, run="later", covered=[using(given)])
+    before = await give(store, await admitted(client, store), Grant(uses=1))
+    asked = await admitted(client, store, run="later", covered=[using(before)])
     entries = [fields for _, fields in await redis.xrange(store.keys.lane(0).audit)]
 
     found = [
@@ -239,19 +257,133 @@ async def test_every_step_is_in_the_audit(client, store, redis):
         if e["event"].startswith("sticky_") or "sticky" in e
     ]
     assert found == [
-        ("sticky_given", given.id, "U0DANA"),
-        ("sticky_used", given.id, asked.id),
-        ("sticky_ended", given.id, "uses"),
+        ("sticky_given", before.id, "U0DANA"),
+        ("sticky_used", before.id, asked.id),
+        ("sticky_ended", before.id, "uses"),
         ("decided", asked.id, "U0DANA"),
     ]
 
 
 async def test_an_agent_that_waits_is_woken_by_what_was_approved_before(client, store):
     """Nobody has to press anything."""
-    given = await give(store, await admitted(client, store), Grant())
-    asked = await admitted(client, store, run="later", covered=[using(given)])
+    before = await give(store, await admitted(client, store), Grant())
+    asked = await admitted(client, store, run="later", covered=[using(before)])
     resume = await client.wait(asked.id)
 
     assert resume.status == "decided"
-    assert resume.records[0].sticky == sticky_name(given.id, 0)
+    assert resume.records[0].sticky == sticky_name(before.id, 0)
     assert asked.is_covered(asked.places[0])
+
+
+# --- Against a model ----------------------------------------------------------------------------------------------
+
+DANA, ERIK, NOOR = "U0DANA", "U0ERIK", "U0NOOR"
+RUNS = count()
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call that an agent asks about, and what somebody then presses."""
+
+    tool: str
+    amount: int
+    run: str
+    requester: str | None
+    person: str
+    grant: Grant | None
+
+
+@dataclass
+class Given:
+    """What the model keeps of a sticky approval."""
+
+    call: Call
+    left: int
+
+
+CALLS = st.lists(
+    st.builds(
+        Call,
+        st.sampled_from(["pay", "look_up"]),
+        st.sampled_from([5, 6]),
+        st.sampled_from("12"),
+        st.sampled_from([None, DANA]),
+        st.sampled_from([DANA, ERIK, NOOR]),
+        st.none()
+        | st.builds(
+            Grant,
+            same=st.sampled_from(["arguments", "tool"]),
+            scope=st.sampled_from(["run", "agent"]),
+            uses=st.integers(1, 3),
+        ),
+    ),
+    max_size=8,
+)
+# Dana and Erik may approve, and Dana alone later calls; any arguments only for what looks something up.
+TERMS = {
+    "pay": {"sticky": Sticky(scope="agent", approvers=(DANA,))},
+    "look_up": {"sticky": Sticky(scope="agent", same="tool", approvers=(DANA,)), "risk": "low"},
+}
+
+
+def covered_by(call: Call, given: list[Given]) -> Given | None:
+    """Say what covers a call, as anybody would read the rules."""
+    for each in given:
+        before, grant = each.call, each.call.grant
+        assert grant is not None
+        same_call = grant.same == "tool" or before.amount == call.amount
+        same_run = grant.scope == "agent" or before.run == call.run
+        own_request = call.requester == before.person
+        if each.left and before.tool == call.tool and same_call and same_run and not own_request:
+            return each
+    return None
+
+
+def gives(call: Call) -> bool:
+    """Say whether what somebody presses is an approval for later calls."""
+    allowed = call.grant is not None and (call.grant.same == "arguments" or call.tool == "look_up")
+    return allowed and call.person == DANA and call.requester != DANA
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(CALLS)
+async def test_no_calls_run_without_asking_that_a_plain_model_does_not_let_run(
+    client, store, directory, calls
+):
+    """Whatever is asked and given, in whatever order."""
+    for state, index in await store.sticky(store.keys.lane(0)):
+        await store.end_sticky(state.id, index, by="another-example")
+    decisions, example = Decisions(store, directory), f"example-{next(RUNS)}"
+    grants, model = Grants(decisions), list[Given]()
+    for number, call in enumerate(calls):
+        interrupt = an_interrupt(
+            an_action(call.tool, {"amount": call.amount}),
+            run=f"{example}-{call.run}",
+            id=f"billing.{example}-{number}",
+            context=Context(requested_by=call.requester),
+            expires_in=HOUR,
+        ).model_copy(update={"pauses": (f"pause-{number}",)})
+        model_covers = covered_by(call, model)
+        state = await asked(client, store, grants, interrupt, **TERMS[call.tool])
+
+        assert bool(state.recorded[0]) == (model_covers is not None)
+        if model_covers:
+            model_covers.left -= 1
+            continue
+        await decisions.decide(state, call.person, {0: ApproveDecision()}, grant=call.grant)
+        newest = await loaded(store, state.id)
+        assert bool(newest.sticky) == gives(call)
+        if gives(call):
+            assert call.grant is not None
+            model.append(Given(call, call.grant.uses))
+
+
+async def asked(
+    client: ApprovalClient, store: ApprovalStore, grants: Grants, interrupt: Interrupt, **terms: Any
+) -> ApprovalState:
+    """Publish and admit, as the presenter does."""
+    state = await loaded(store, await client.publish(interrupt))
+    places = (Place(channel="C0APPROVALS", actions=(0,)),)
+    admission = Admission(policy_version="1", places=places, approvers=(DANA, ERIK), **terms)
+    await store.admit(state, admission, covered=await grants.covering(state, admission))
+    return await loaded(store, state.id)
