@@ -229,20 +229,31 @@ async def test_it_is_given_only_with_the_decision_that_stands(client, store):
     assert (await loaded(store, state.id)).sticky == {}
 
 
-async def test_its_end_is_not_early_and_falls_due_for_a_decided_record(client, store, redis):
-    """The clock comes back when its time is over, whatever became of the record."""
-    before = await give(store, await admitted(client, store), Grant(lasts=timedelta(milliseconds=300)))
-    clock = Clock(store)
-    assert before.status == "decided"
+@pytest.mark.parametrize("status", ["decided", "pending", "expired", "withdrawn"])
+async def test_its_end_falls_due_whatever_became_of_its_record(client, store, redis, status):
+    """The clock comes back when its time is over, and not before."""
+    actions = (PAY,) if status == "decided" else (PAY, OTHER)
+    before = await give(
+        store, await admitted(client, store, *actions), Grant(lasts=timedelta(milliseconds=300))
+    )
+    if status == "expired":
+        await redis.hset(store.keys.lane(0).card(before.id), "deadline", 1)
+    if status in {"expired", "withdrawn"}:
+        await store.settle(before.id, status)
+    assert (await loaded(store, before.id)).status == status
     assert await store.end_sticky(before.id, 0) == "early"
     assert await redis.zscore(store.keys.lane(0).due, before.id)
 
+    clock = Clock(store)
     assert 0 < await clock.fall_due(before.id) <= 300
     async with asyncio.timeout(5):
-        while (left := await clock.fall_due(before.id)) is not None:
-            await asyncio.sleep(left / 1000)
+        while not (found := await loaded(store, before.id)).sticky[0].ended:
+            await asyncio.sleep(min(await clock.fall_due(before.id) or 0, 300) / 1000)
 
-    assert (await loaded(store, before.id)).sticky[0].ended.by == "time"
+    assert found.sticky[0].ended.by == "time"
+    assert found.status == status
+    left = await clock.fall_due(before.id)
+    assert (left is None) is (status != "pending")
     assert await store.end_sticky(before.id, 1) == "unknown"
 
 
