@@ -85,3 +85,14 @@ def test_the_page_about_policies_leads_to_every_example():
     page = (ROOT / "docs/how-to/policy.md").read_text(encoding="utf-8")
 
     assert [path.name for path in EXAMPLES.values() if path.name not in page] == []
+
+
+@pytest.mark.parametrize(("environment", "is_offered"), [("staging", True), ("production", False)])
+def test_a_staging_deploy_may_be_approved_for_the_next_ones_and_production_never(environment, is_offered):
+    """The same arguments only: another branch is another deploy."""
+    policy = read_policy(EXAMPLES["deploys"].read_text(encoding="utf-8"), "deploys").policy
+    rule = policy.rule_for("deploy-web", "deploy", {"environment": environment})
+    sticky = policy.sticky_for("deploy-web", "deploy", rule)
+
+    assert (sticky is not None) is is_offered
+    assert sticky is None or sticky.same == "arguments"
