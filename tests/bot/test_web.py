@@ -50,6 +50,15 @@ async def test_a_signed_challenge_is_answered(post):
     assert (status, json.loads(text)) == (200, {"challenge": "c1"})
 
 
+async def test_a_command_arrives_as_a_form_of_its_own(post):
+    """Without `payload`, and is answered to whoever wrote it."""
+    command = {"command": "/approvals", "text": "", "user_id": "U0DANA", "team_id": "T0", "trigger_id": "1.2"}
+    status, text = await post(URL.build(query=command).raw_query_string)
+
+    assert status == 200
+    assert "/approvals rules" in text
+
+
 @pytest.mark.parametrize(
     "changed",
     [
