@@ -183,10 +183,11 @@ async def read_hashes(
     """
     # One answer of strings costs half of what a transaction of three commands does.
     req, card, now = await scripts("read", [lane.req(interrupt_id), lane.card(interrupt_id)], [])
-    return _fields(req), _fields(card), now
+    return fields_of(req), fields_of(card), now
 
 
-def _fields(flat: Sequence[str]) -> dict[str, str]:
+def fields_of(flat: Sequence[str]) -> dict[str, str]:
+    """Read a hash as a script returns it: name, value, name, value, …"""
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
