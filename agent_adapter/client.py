@@ -282,7 +282,8 @@ class ApprovalClient:
                     logger.warning("%s waits: %s", interrupt_id, record.notice)
                 # Thousands may wait here: what was read is not kept meanwhile, and no call is held that need not be.
                 del record
-                await watch.woken
+                if resume := self._records.read_told(interrupt_id, await watch.woken):
+                    return resume
         finally:
             watch.leave()
 

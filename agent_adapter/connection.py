@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 from urllib.parse import urlsplit
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.commands.core import AsyncScript
@@ -49,10 +49,10 @@ def open_redis(url: str, *, connections: int = 32, retries: int = 5) -> Redis:
 def open_blocking_redis(url: str, *, block: float) -> Redis:
     """Open the one connection of a loop that reads with `BLOCK block` seconds. The loop itself retries."""
     return Redis.from_pool(
-        BlockingConnectionPool.from_url(
+        # Nobody else uses it, so nobody waits for it.
+        ConnectionPool.from_url(
             url,
             max_connections=1,
-            timeout=COMMAND_TIMEOUT,
             decode_responses=True,
             # A socket time-out below BLOCK would cut every quiet wait; none at all would hang on a silent link.
             socket_timeout=block + COMMAND_TIMEOUT,

@@ -12,7 +12,7 @@ from agent_adapter.connection import Scripts, fields_of, read_hashes
 from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.keys import Lane
-from agent_adapter.contract.record import Fields, raise_unanswered, read_resume
+from agent_adapter.contract.record import Asked, Fields, raise_unanswered, read_decided, read_resume
 from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -22,6 +22,8 @@ from agent_adapter.errors import (
     UnknownInterruptError,
 )
 
+REMEMBERED = 1_000
+"""Records of which this process knows what is asked: those that are waited for now."""
 REASON_SHOWN = 1_000
 """Characters of an error that a card is given."""
 
@@ -87,6 +89,7 @@ class Records:
         self._scripts = scripts
         self._lane = lane
         self._namespace = namespace
+        self._asked: dict[str, Asked] = {}
 
     async def publish(self, interrupt: Interrupt, *, waits: bool, replaced: str = "") -> tuple[str, str]:
         """Store an interrupt once.
@@ -172,7 +175,23 @@ class Records:
         req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
         if "body" not in req:
             raise self._unknown(interrupt_id)
-        return self._record(req, card, now)
+        record = self._record(req, card, now)
+        if interrupt_id not in self._asked:
+            self._asked[interrupt_id] = Asked.by(record.interrupt)
+            if len(self._asked) > REMEMBERED:
+                del self._asked[next(iter(self._asked))]
+        return record
+
+    def read_told(self, interrupt_id: str, card: Fields) -> Resume | None:
+        """Give the answer that a wake-up told, `None` when it told none, or what was asked is not remembered.
+
+        Raises:
+            DecisionNotAllowedError: when it does not answer what was asked.
+        """
+        if not card:
+            return None
+        asked = self._asked.pop(interrupt_id, None)
+        return read_decided(asked, card) if asked else None
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
         """Ask the bot to end a record.
