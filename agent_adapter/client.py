@@ -280,6 +280,7 @@ class ApprovalClient:
                     return resume
                 if record.notice:
                     logger.warning("%s waits: %s", interrupt_id, record.notice)
+                self._records.remember(record)
                 # Thousands may wait here: what was read is not kept meanwhile, and no call is held that need not be.
                 del record
                 if resume := self._records.read_told(interrupt_id, await watch.woken):

@@ -23,7 +23,7 @@ from agent_adapter.errors import (
 )
 
 REMEMBERED = 1_000
-"""Records of which this process knows what is asked: those that are waited for now."""
+"""Records of which this process knows what was asked: those that it waits for now."""
 REASON_SHOWN = 1_000
 """Characters of an error that a card is given."""
 
@@ -175,12 +175,13 @@ class Records:
         req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
         if "body" not in req:
             raise self._unknown(interrupt_id)
-        record = self._record(req, card, now)
-        if interrupt_id not in self._asked:
-            self._asked[interrupt_id] = Asked.by(record.interrupt)
-            if len(self._asked) > REMEMBERED:
-                del self._asked[next(iter(self._asked))]
-        return record
+        return self._record(req, card, now)
+
+    def remember(self, record: Record) -> None:
+        """Keep what an answer to this record is compared with, for when a wake-up tells one."""
+        self._asked[record.interrupt.id] = Asked.by(record.interrupt)
+        if len(self._asked) > REMEMBERED:
+            del self._asked[next(iter(self._asked))]
 
     def read_told(self, interrupt_id: str, card: Fields) -> Resume | None:
         """Give the answer that a wake-up told, `None` when it told none, or what was asked is not remembered.
