@@ -8,14 +8,18 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from agent_adapter.connection import end_task
+from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
     ClaimLostError,
     ConsumedError,
+    DecisionNotAllowedError,
+    InterruptEndedError,
+    InvalidRequestError,
     ServerUnreachableError,
 )
-from agent_adapter.records import Records
+from agent_adapter.records import Record, Records
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -33,20 +37,24 @@ class Claims:
         self._unfinished: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def held(self, interrupt_id: str) -> AsyncIterator[None]:
-        """Hold the claim while the body runs, and finish when it ends. An error in the body gives the claim back.
+    async def held(self, interrupt_id: str) -> AsyncIterator[tuple[Interrupt, Resume]]:
+        """Hold the claim while the body resumes the run with the answer, and finish when it ends.
+
+        An error in the body gives the claim back.
 
         Raises:
             ClaimedError, ConsumedError, UnknownInterruptError: when it cannot be taken.
+            InterruptEndedError: when there is nothing to resume with.
+            DecisionNotAllowedError: when what is stored does not answer what was asked.
             ClaimLostError: when it lapsed meanwhile and another process took it.
         """
         owner = self._records.new_owner()
-        await patiently(lambda: self._records.claim(interrupt_id, owner, self._lease))
+        record, resume = await self._taken(interrupt_id, owner)
         body = asyncio.current_task()
         assert body is not None
         renewal = asyncio.create_task(self._renew(interrupt_id, owner, body))
         try:
-            yield
+            yield record.interrupt, resume
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError) and renewal.done() and not renewal.cancelled():
                 body.uncancel()
@@ -64,6 +72,15 @@ class Claims:
     async def close(self) -> None:
         """Stop trying to note what could not be noted yet."""
         await asyncio.gather(*map(end_task, list(self._unfinished)))
+
+    async def _taken(self, interrupt_id: str, owner: str) -> tuple[Record, Resume]:
+        try:
+            record = await patiently(lambda: self._records.take(interrupt_id, owner, self._lease))
+            return record, record.answer()
+        except (InvalidRequestError, DecisionNotAllowedError, InterruptEndedError):
+            with contextlib.suppress(AgentAdapterError):
+                await self._records.claim(interrupt_id, owner, 0)
+            raise
 
     async def _renew(self, interrupt_id: str, owner: str, body: asyncio.Task[object]) -> None:
         """Renew the claim while the body runs, and end the body when another process has the claim."""

@@ -37,7 +37,6 @@ from agent_adapter.contract.record import (
     in_order,
     load_recorded,
     matching_actions,
-    raise_unanswered,
 )
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import (
@@ -281,9 +280,11 @@ class ApprovalClient:
                     return resume
                 if record.notice:
                     logger.warning("%s waits: %s", interrupt_id, record.notice)
+                self._records.remember(record)
                 # Thousands may wait here: what was read is not kept meanwhile, and no call is held that need not be.
                 del record
-                await watch.woken
+                if resume := self._records.read_told(interrupt_id, await watch.woken):
+                    return resume
         finally:
             watch.leave()
 
@@ -309,7 +310,7 @@ class ApprovalClient:
             ConsumedError: when it was resumed before.
         """
         record_id = await self._published_and_settled(interrupt)
-        async with self._resuming(record_id) as (asked, resume):
+        async with self._claims.held(record_id) as (asked, resume):
             yield in_order(resume, matching_actions(asked, interrupt))
 
     @asynccontextmanager
@@ -318,7 +319,7 @@ class ApprovalClient:
 
         Raises: as `reviewing`; and UnknownInterruptError when there is no such record.
         """
-        async with self._resuming(interrupt_id) as (_, resume):
+        async with self._claims.held(interrupt_id) as (_, resume):
             yield resume
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
@@ -369,16 +370,6 @@ class ApprovalClient:
                 logger.warning("interrupt.forgotten", extra={"interrupt_id": record_id})
             else:
                 return record_id
-
-    @asynccontextmanager
-    async def _resuming(self, interrupt_id: str) -> AsyncIterator[tuple[Interrupt, Resume]]:
-        record = await patiently(partial(self._records.load, interrupt_id))
-        resume = record.resume()
-        if resume is None:
-            raise AgentAdapterError(f"{interrupt_id} is still being decided: wait for it before resuming")
-        raise_unanswered(record.interrupt, resume)
-        async with self._claims.held(interrupt_id):
-            yield record.interrupt, resume
 
 
 def _so_far(record: Record, resume: Resume | None) -> Sequence[Decision | None]:

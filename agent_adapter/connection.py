@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 from urllib.parse import urlsplit
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.commands.core import AsyncScript
@@ -49,10 +49,10 @@ def open_redis(url: str, *, connections: int = 32, retries: int = 5) -> Redis:
 def open_blocking_redis(url: str, *, block: float) -> Redis:
     """Open the one connection of a loop that reads with `BLOCK block` seconds. The loop itself retries."""
     return Redis.from_pool(
-        BlockingConnectionPool.from_url(
+        # Nobody else uses it, so nobody waits for it.
+        ConnectionPool.from_url(
             url,
             max_connections=1,
-            timeout=COMMAND_TIMEOUT,
             decode_responses=True,
             # A socket time-out below BLOCK would cut every quiet wait; none at all would hang on a silent link.
             socket_timeout=block + COMMAND_TIMEOUT,
@@ -183,10 +183,11 @@ async def read_hashes(
     """
     # One answer of strings costs half of what a transaction of three commands does.
     req, card, now = await scripts("read", [lane.req(interrupt_id), lane.card(interrupt_id)], [])
-    return _fields(req), _fields(card), now
+    return fields_of(req), fields_of(card), now
 
 
-def _fields(flat: Sequence[str]) -> dict[str, str]:
+def fields_of(flat: Sequence[str]) -> dict[str, str]:
+    """Read a hash as a script returns it: name, value, name, value, …"""
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 

@@ -1,16 +1,18 @@
 """The agent's side of the record in Redis: typed verbs over the scripts."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from redis.asyncio import Redis
 
-from agent_adapter.connection import Scripts, read_hashes
+from agent_adapter.connection import Scripts, fields_of, read_hashes
 from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.keys import Lane
-from agent_adapter.contract.record import Fields, read_resume
+from agent_adapter.contract.record import Asked, Fields, raise_unanswered, read_decided, read_resume
 from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -20,6 +22,8 @@ from agent_adapter.errors import (
     UnknownInterruptError,
 )
 
+REMEMBERED = 1_000
+"""Records of which this process knows what was asked: those that it waits for now."""
 REASON_SHOWN = 1_000
 """Characters of an error that a card is given."""
 
@@ -40,6 +44,19 @@ class Record:
         # The bot's deadline goes before our own: a policy may set an earlier one, people may give themselves more time.
         deadline = int(self.card.get("deadline", self.req["deadline"]))
         return read_resume(self.interrupt, self.card, deadline=deadline, now=self.now, grace=self.grace)
+
+    def answer(self) -> Resume:
+        """Give the answer to resume the run with.
+
+        Raises:
+            InterruptEndedError: when it ended without one.
+            DecisionNotAllowedError: when what is stored does not answer what was asked.
+        """
+        resume = self.resume()
+        if resume is None:
+            raise AgentAdapterError(f"{self.interrupt.id} is not decided: wait for it before resuming")
+        raise_unanswered(self.interrupt, resume)
+        return resume
 
     @property
     def is_resumed(self) -> bool:
@@ -72,6 +89,7 @@ class Records:
         self._scripts = scripts
         self._lane = lane
         self._namespace = namespace
+        self._asked: dict[str, Asked] = {}
 
     async def publish(self, interrupt: Interrupt, *, waits: bool, replaced: str = "") -> tuple[str, str]:
         """Store an interrupt once.
@@ -157,7 +175,24 @@ class Records:
         req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
         if "body" not in req:
             raise self._unknown(interrupt_id)
-        return Record(load_interrupt(req["body"]), req, card, now, self.grace)
+        return self._record(req, card, now)
+
+    def remember(self, record: Record) -> None:
+        """Keep what an answer to this record is compared with, for when a wake-up tells one."""
+        self._asked[record.interrupt.id] = Asked.by(record.interrupt)
+        if len(self._asked) > REMEMBERED:
+            del self._asked[next(iter(self._asked))]
+
+    def read_told(self, interrupt_id: str, card: Fields) -> Resume | None:
+        """Give the answer that a wake-up told, `None` when it told none, or what was asked is not remembered.
+
+        Raises:
+            DecisionNotAllowedError: when it does not answer what was asked.
+        """
+        if not card:
+            return None
+        asked = self._asked.pop(interrupt_id, None)
+        return read_decided(asked, card) if asked else None
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
         """Ask the bot to end a record.
@@ -182,9 +217,23 @@ class Records:
             ConsumedError: when the run was resumed.
             UnknownInterruptError: when the record is gone.
         """
+        await self._claim(interrupt_id, owner, lease, reads=False)
+
+    async def take(self, interrupt_id: str, owner: str, lease: int) -> Record:
+        """Take the right to resume a run, and read its record at the same moment.
+
+        Raises: as `claim`; and InvalidRequestError when it is no record that this version reads. The claim is taken then.
+        """
+        _fence, req, card, now = await self._claim(interrupt_id, owner, lease, reads=True)
+        return self._record(fields_of(req), fields_of(card), now)
+
+    async def _claim(self, interrupt_id: str, owner: str, lease: int, *, reads: bool) -> Sequence[Any]:
+        rest: list[Any]
         lane = self._lane
         outcome, *rest = await self._scripts(
-            "claim_resume", [lane.req(interrupt_id), lane.card(interrupt_id)], [owner, lease, self.grace]
+            "claim_resume",
+            [lane.req(interrupt_id), lane.card(interrupt_id)],
+            [owner, lease, self.grace, int(reads)],
         )
         match outcome:
             case "claimed":
@@ -197,6 +246,7 @@ class Records:
                 raise AgentAdapterError(f"{interrupt_id} is not decided: wait for it before resuming")
             case "unknown":
                 raise self._unknown(interrupt_id)
+        return rest
 
     async def finish(self, interrupt_id: str, owner: str) -> None:
         """Note that the run went on. Final.
@@ -231,6 +281,9 @@ class Records:
     def new_owner(self) -> str:
         """Name a claim of this process."""
         return f"{self.process}:{secrets.token_hex(6)}"
+
+    def _record(self, req: Fields, card: Fields, now: int) -> Record:
+        return Record(load_interrupt(req["body"]), req, card, now, self.grace)
 
     def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
         return UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")

@@ -1,7 +1,8 @@
 """One reading loop per process, which wakes whoever waits for an interrupt.
 
-Streams only wake: everything is read from the records, and every record is looked at again on start, after a lost
-connection and every `reconcile_every` seconds.
+Streams only wake. A wake-up may tell the card of a record that was decided, which is final, and spares a look at it; all else is
+read from the records, and every record is looked at again on start, after a lost connection and every `reconcile_every`
+seconds.
 """
 
 import asyncio
@@ -10,12 +11,14 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agent_adapter.connection import Scripts, end_task, entries_of
 from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.record import Fields
 from agent_adapter.errors import AgentAdapterError, ServerUnreachableError
 
 logger = logging.getLogger(__name__)
@@ -23,6 +26,7 @@ logger = logging.getLogger(__name__)
 FIRST_LOOK = 5.0
 """Seconds after the first wait until a missing bot is told."""
 IDS_PER_LOOK = 500
+NOTHING: Fields = MappingProxyType({})
 BOT_SILENT_AFTER = 30_000
 """Milliseconds without a heartbeat after which no bot runs."""
 
@@ -50,7 +54,9 @@ class Replies:
         self._grace = grace
         self._block = block
         self._every = reconcile_every
-        self._waiting: dict[str, tuple[asyncio.Future[None], ...]] = {}
+        self._waiting: dict[str, tuple[Woken, ...]] = {}
+        # The stream is this process's own, so its beginning is before the first publish.
+        self._cursor = "0-0"
         self._followed: Counter[str] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
@@ -93,18 +99,17 @@ class Replies:
                         AgentAdapterError(f"{interrupt_id}: the client was closed while it waited")
                     )
 
-    def wake(self, interrupt_id: str) -> None:
-        """Let whoever waits for this interrupt look at its record."""
+    def wake(self, interrupt_id: str, told: Fields = NOTHING) -> None:
+        """Let whoever waits for this interrupt look at its record, or at what was told of it."""
         for future in self._waiting.pop(interrupt_id, ()):
             if not future.done():
-                future.set_result(None)
+                future.set_result(told)
 
     async def _read(self) -> None:
-        # The stream is this process's own, so its beginning is before the first publish.
-        cursor, stream, failures = "0-0", self._lane.replies(self._process), 0
+        stream, failures = self._lane.replies(self._process), 0
         while True:
             try:
-                answer = await self._redis.xread({stream: cursor}, block=int(self._block * 1000))
+                answer = await self._redis.xread({stream: self._cursor}, block=int(self._block * 1000))
             except (RedisError, OSError) as error:
                 failures += 1
                 logger.warning("replies.disconnected", extra={"reason": str(error), "failures": failures})
@@ -116,8 +121,8 @@ class Replies:
                 for interrupt_id in list(self._waiting):
                     self.wake(interrupt_id)
             for entry, fields in entries_of(answer):
-                cursor = entry
-                self.wake(fields["id"])
+                self._cursor = entry
+                self.wake(fields.pop("id"), fields)
             # Those who were woken ask for their record first; this loop asks again while Redis answers them.
             await asyncio.sleep(0)
 
@@ -150,15 +155,25 @@ class Replies:
         silent, *changed = await self._scripts(
             "attend",
             [self._lane.replies(self._process), self._lane.bots],
-            [self._lifetime, self._grace, self._lane.prefix, *ids],
+            [self._lifetime, self._grace, self._lane.prefix, self._unread, *ids],
         )
         for interrupt_id in changed:
             self.wake(interrupt_id)
         return int(silent)
 
     @property
+    def _unread(self) -> str:
+        """Where the replies begin that were not read yet."""
+        at, _, number = self._cursor.partition("-")
+        return f"{at}-{int(number) + 1}"
+
+    @property
     def _lifetime(self) -> int:
         return int(max(3 * self._every, 10.0) * 1000)
+
+
+Woken = asyncio.Future[Fields]
+"""Done once a record may have changed, with the fields of its card where the wake-up told them."""
 
 
 class Watch:
@@ -166,11 +181,11 @@ class Watch:
 
     __slots__ = ("_id", "_waiting", "woken")
 
-    def __init__(self, waiting: dict[str, tuple[asyncio.Future[None], ...]], interrupt_id: str) -> None:
+    def __init__(self, waiting: dict[str, tuple[Woken, ...]], interrupt_id: str) -> None:
         self._waiting = waiting
         self._id = interrupt_id
         self.woken = self._enter()
-        """Done once the record may have changed. A future, since a coroutine around it would cost each waiter memory."""
+        """A future, since a coroutine around it would cost each waiter memory."""
 
     def arm(self) -> None:
         """Be woken by what changes from now on."""
@@ -184,8 +199,8 @@ class Watch:
         if others:
             self._waiting[self._id] = others
 
-    def _enter(self) -> asyncio.Future[None]:
-        future = asyncio.get_running_loop().create_future()
+    def _enter(self) -> Woken:
+        future: Woken = asyncio.get_running_loop().create_future()
         self._waiting[self._id] = (*self._waiting.get(self._id, ()), future)
         return future
 

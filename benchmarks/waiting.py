@@ -15,7 +15,7 @@ from benchmarks.slack import Slack
 
 INSIDE = {
     "hget", "hset", "hsetnx", "hmget", "hkeys", "hexists", "exists", "pexpire", "zadd", "zrevrange", "zremrangebyscore",
-    "xadd", "time", "info",
+    "xadd", "xtrim", "time", "info",
 }  # fmt: skip
 """Commands that only scripts and this measurement send: what is left of the statistics are an agent's requests."""
 SEEN_EVERY = 20.0

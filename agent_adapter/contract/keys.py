@@ -46,7 +46,9 @@ class Keys:
     `assent:{00}:unresumed`                 ZSET    likewise: decided runs that a worker is to go on with
     `assent:{00}:sticky`                    ZSET    approvals that hold for later calls, `<id>:<index>` -> until when
     `assent:{00}:wake`                      STREAM  ids, capped: wakes presenters
-    `assent:{00}:replies:<agent>.<process>` STREAM  ids, capped: wakes one process; its existence says it lives
+    `assent:{00}:replies:<agent>.<process>` STREAM  ids, capped: wakes one process; its existence says it lives. With
+                                                    the id of a record that was decided may come its answer; what
+                                                    was read is deleted
     `assent:{00}:bots`                      ZSET    bot process -> last heartbeat
     `assent:{00}:audit`                     STREAM  one entry per transition, 90 days
     ======================================  ======  =====================================================

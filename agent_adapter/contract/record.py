@@ -1,8 +1,10 @@
 """What the record says, read the same way by both sides."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, Self
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import (
@@ -30,6 +32,7 @@ EXPIRED_MESSAGE = "Nobody decided in time."
 
 Fields = Mapping[str, str]
 """One Redis hash, decoded."""
+_Answer = tuple[Decision, DecisionRecord]
 
 
 class Recorded(WireModel):
@@ -58,6 +61,31 @@ class Recorded(WireModel):
             agreed_by=self.agreed_by,
             sticky=self.sticky,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an answer is compared with: a twentieth of its interrupt, to be kept for many who wait."""
+
+    interrupt_id: str
+    configs: tuple[ReviewConfig, ...]
+    """Without schemas."""
+    fingerprints: tuple[str, ...]
+
+    @classmethod
+    def by(cls, interrupt: Interrupt) -> Self:
+        """Take from an interrupt what its answer is compared with."""
+        configs = interrupt.request.review_configs
+        return cls(
+            interrupt.id,
+            tuple(_config(each.action_name, each.allowed_decisions, each.allow_always) for each in configs),
+            action_fingerprints(interrupt.request),
+        )
+
+
+@lru_cache(maxsize=256)  # an agent asks about the same few tools again and again
+def _config(name: str, allowed: tuple[str, ...], always: bool) -> ReviewConfig:  # noqa: FBT001  # a cache's key
+    return ReviewConfig(action_name=name, allowed_decisions=allowed, allow_always=always)
 
 
 def dump_recorded(
@@ -122,15 +150,28 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     status = _status(card, deadline=deadline, now=now, grace=grace)
     if status is None:
         return None
-    recorded = [load_recorded(card, index) for index in range(len(interrupt.request.action_requests))]
-    _check(interrupt, recorded)
-    answers = [(r.decision, r.told) if r else None for r in recorded]
+    answers = _answers(Asked.by(interrupt), card)
     if status == "expired" and card.get("on_timeout", interrupt.on_expiry) != "raise":
         ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)))
         silent = [_by_silence(config) for config in interrupt.request.review_configs]
         answers = [a or ((s, ended) if s else None) for a, s in zip(answers, silent, strict=True)]
+    return _resume(interrupt.id, status, answers, card)
+
+
+def read_decided(asked: Asked, card: Fields) -> Resume | None:
+    """Give the answer that a card holds once people have decided all of it, which is final; `None` for any other.
+
+    Raises:
+        DecisionNotAllowedError: as `read_resume`.
+    """
+    if card.get("status") != "decided":
+        return None
+    return _resume(asked.interrupt_id, "decided", _answers(asked, card), card)
+
+
+def _resume(interrupt_id: str, status: Status, answers: Sequence[_Answer | None], card: Fields) -> Resume:
     return Resume(
-        interrupt_id=interrupt.id,
+        interrupt_id=interrupt_id,
         status=status,
         decisions=tuple(answer[0] if answer else None for answer in answers),
         records=tuple(answer[1] if answer else None for answer in answers),
@@ -154,21 +195,21 @@ def _status(card: Fields, *, deadline: int, now: int, grace: int) -> Status | No
             return "expired" if now > deadline + grace else None
 
 
-def _check(interrupt: Interrupt, recorded: Sequence[Recorded | None]) -> None:
-    asked = zip(
-        interrupt.request.action_requests,
-        interrupt.request.review_configs,
-        action_fingerprints(interrupt.request),
-        recorded,
-        strict=True,
-    )
-    for index, (action, config, fingerprint, answer) in enumerate(asked):
-        if answer is None:
-            continue
-        where = f"{interrupt.id}: decision {index + 1} ({action.name})"
-        if answer.fingerprint != fingerprint:
-            raise DecisionNotAllowedError(f"{where} was made about another call; nothing was resumed")
-        check_decision(answer.decision, config, where=where)
+def _answers(asked: Asked, card: Fields) -> list[_Answer | None]:
+    """Read each action's decision, comparing what it is about with what was asked."""
+    return [
+        _answer(asked, index, recorded) if (recorded := load_recorded(card, index)) else None
+        for index in range(len(asked.fingerprints))
+    ]
+
+
+def _answer(asked: Asked, index: int, recorded: Recorded) -> _Answer:
+    config = asked.configs[index]
+    where = f"{asked.interrupt_id}: decision {index + 1} ({config.action_name})"
+    if recorded.fingerprint != asked.fingerprints[index]:
+        raise DecisionNotAllowedError(f"{where} was made about another call; nothing was resumed")
+    check_decision(recorded.decision, config, where=where)
+    return recorded.decision, recorded.told
 
 
 def check_decision(decision: Any, config: ReviewConfig, *, where: str) -> None:

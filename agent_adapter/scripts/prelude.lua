@@ -5,6 +5,9 @@
 local DAY = 86400000
 local UNTAKEN = 30 * DAY
 local TAKEN = 7 * DAY
+-- What a wake-up tells of a card: decisions, when they were made, who agreed; in so many bytes at the most.
+local ANSWER = { ['d:'] = true, ['at'] = true, ['by'] = true }
+local MOST_TOLD = 4096
 
 local function now()
   local time = redis.call('TIME')
@@ -21,11 +24,29 @@ local function owe(undrawn, wake, id, at)
   redis.call('XADD', wake, 'MAXLEN', '~', 1000, '*', 'id', id)
 end
 
+-- Give the answer to tell with a wake-up: of a card that is decided, which is final, while it is small.
+local function answer_of(card)
+  if redis.call('HGET', card, 'status') ~= 'decided' then
+    return {}
+  end
+  local fields, told, size = redis.call('HGETALL', card), { 'status', 'decided' }, 0
+  for i = 1, #fields, 2 do
+    if ANSWER[string.sub(fields[i], 1, 2)] then
+      told[#told + 1] = fields[i]
+      told[#told + 1] = fields[i + 1]
+      size = size + #fields[i + 1]
+    end
+  end
+  return size <= MOST_TOLD and told or {}
+end
+
 -- Wake the processes that still live: who waits for this record ('w:'), or only who follows each decision ('f:').
 local function notify(req, prefix, id, who)
+  local told = answer_of(prefix .. 'card:' .. id)
   for _, field in ipairs(redis.call('HKEYS', req)) do
     if string.sub(field, 1, 2) == who then
-      redis.call('XADD', prefix .. 'replies:' .. string.sub(field, 3), 'NOMKSTREAM', 'MAXLEN', '~', 10000, '*', 'id', id)
+      redis.call('XADD', prefix .. 'replies:' .. string.sub(field, 3), 'NOMKSTREAM', 'MAXLEN', '~', 1000, '*',
+        'id', id, unpack(told))
     end
   end
 end

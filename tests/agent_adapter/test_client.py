@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
+from redis.asyncio import Redis
 
-from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
+from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig, records
 from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.identity import action_fingerprints
@@ -279,6 +280,129 @@ async def test_a_decision_that_leaves_others_open_makes_a_wait_read_nothing(
         reads = (await redis.info("commandstats"))["cmdstat_hgetall"]["calls"] // 2
 
     assert reads <= 2
+
+
+async def record_by_hand(
+    store: ApprovalStore, interrupt_id: str, decision: Decision, fingerprint: str
+) -> None:
+    text = dump_recorded(decision, fingerprint=fingerprint, decided_by="U1")
+    await store.record_decision(interrupt_id, {0: text}, token="t", person="U1", deadline=5)
+
+
+async def requests_of(redis: Redis) -> int:
+    """Count what the verbs have asked since the last reset: each is one script."""
+    found: int = (await redis.info("commandstats"))["cmdstat_evalsha"]["calls"]
+    return found
+
+
+async def test_a_wait_is_told_the_answer_with_its_wake_up(client: ApprovalClient, store: ApprovalStore):
+    """From the decision to the agent it takes no request but the decision's own; the answer is whole."""
+    interrupt = client.interrupt(batch("a"))
+    interrupt_id = await client.publish(interrupt)
+    await admit(store, interrupt_id)
+    async with (
+        ApprovalClient.from_url(url_of(client), agent="billing") as unhurried,
+        open_redis(url_of(client)) as redis,
+        asyncio.timeout(10),
+    ):
+        waiting = asyncio.create_task(unhurried.wait(interrupt_id))
+        await asyncio.sleep(0.2)
+        await client.close()
+        await redis.config_resetstat()
+        (fingerprint,) = action_fingerprints(interrupt.request)
+        await record_by_hand(store, interrupt_id, RejectDecision(message="no: ö"), fingerprint)
+        told = await waiting
+
+        assert await requests_of(redis) == 1
+        assert told == (await unhurried.record(interrupt_id)).resume()
+
+
+async def test_an_answer_that_is_too_long_to_be_told_is_read(client: ApprovalClient, store: ApprovalStore):
+    """A wake-up that carries no answer sends the waiter to the record."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    waiting = asyncio.create_task(client.wait(interrupt_id))
+    await asyncio.sleep(0.2)
+    await decide(store, interrupt_id, 0, RejectDecision(message="long " * 2_000))
+
+    assert (await waiting).decisions[0].message == "long " * 2_000
+
+
+async def test_more_waits_than_are_remembered_are_all_answered(
+    client: ApprovalClient, store: ApprovalStore, monkeypatch: pytest.MonkeyPatch
+):
+    """What was asked is read again where this process does not know it any more."""
+    monkeypatch.setattr(records, "REMEMBERED", 1)
+    ids = [await client.publish(client.interrupt(batch(name))) for name in "ab"]
+    for interrupt_id in ids:
+        await admit(store, interrupt_id)
+    waiting = [asyncio.create_task(client.wait(interrupt_id)) for interrupt_id in ids]
+    await asyncio.sleep(0.2)
+    for interrupt_id in ids:
+        await decide(store, interrupt_id, 0, ApproveDecision())
+
+    assert [(await each).decisions[0].type for each in waiting] == ["approve", "approve"]
+
+
+async def test_a_told_decision_about_another_call_is_refused(client: ApprovalClient, store: ApprovalStore):
+    """What a wake-up tells is compared with what was asked, like what is read."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    waiting = asyncio.create_task(client.wait(interrupt_id))
+    await asyncio.sleep(0.2)
+    await record_by_hand(store, interrupt_id, ApproveDecision(), action_fingerprints(batch("other"))[0])
+
+    with pytest.raises(DecisionNotAllowedError, match="another call"):
+        await waiting
+
+
+async def test_an_answer_does_not_outlive_its_record_among_the_replies(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """What was told with a wake-up is gone at the next look; the stream stays, since it says that this process lives."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    waiting = asyncio.create_task(client.wait(interrupt_id))
+    await asyncio.sleep(0.2)
+    await decide(store, interrupt_id, 0, RejectDecision(message="between us"))
+    await waiting
+    replies = store.keys.lane_for(interrupt_id).replies(client._records.process)
+
+    async with open_redis(url_of(client)) as redis, asyncio.timeout(10):
+        while await redis.xlen(replies):
+            await asyncio.sleep(0.1)
+        assert await redis.exists(replies)
+
+
+async def test_resuming_takes_one_request(client: ApprovalClient, store: ApprovalStore):
+    """The claim reads the record at the same moment."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    async with ApprovalClient.from_url(url_of(client), agent="billing") as unhurried:
+        await client.close()
+        async with open_redis(url_of(unhurried)) as redis:
+            await redis.config_resetstat()
+            async with unhurried.resuming(interrupt_id) as resume:
+                assert resume.decisions[0].type == "approve"
+                assert await requests_of(redis) == 1
+
+
+async def test_nothing_to_resume_with_leaves_no_claim(client: ApprovalClient, store: ApprovalStore):
+    """Whoever tries to resume what was refused holds nothing afterwards, and its card says nothing of it."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await store.settle(interrupt_id, "refused", reason="no channel", code="gone")
+
+    with pytest.raises(InterruptRefusedError):
+        async with client.resuming(interrupt_id):
+            pass
+
+    async with an_agent(url_of(client)) as other:
+        with pytest.raises(InterruptRefusedError):
+            async with other.resuming(interrupt_id):
+                pass
+    assert (await store.load(interrupt_id)).stalled is None
 
 
 async def test_who_follows_is_woken_by_each_decision(client: ApprovalClient, store: ApprovalStore):

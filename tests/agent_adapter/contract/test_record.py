@@ -17,7 +17,14 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Interrupt, Resume
-from agent_adapter.contract.record import dump_recorded, load_recorded, moment, read_resume
+from agent_adapter.contract.record import (
+    Asked,
+    dump_recorded,
+    load_recorded,
+    moment,
+    read_decided,
+    read_resume,
+)
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from tests.support.builders import an_action, an_interrupt
 
@@ -189,6 +196,31 @@ def test_a_decision_about_another_call_is_an_error(changed: Interrupt):
 
     with pytest.raises(DecisionNotAllowedError, match="was made about another call; nothing was resumed"):
         read(changed, decided)
+
+
+def test_a_decided_card_alone_gives_the_same_answer():
+    """What was asked need not be read again; a card that is not decided gives none."""
+    decided = card(TWO, {0: ApproveDecision(), 1: RejectDecision(message="no")}, status="decided")
+
+    assert read_decided(Asked.by(TWO), decided) == read(TWO, decided)
+    for status in ("pending", "expired", "withdrawn", "refused"):
+        assert read_decided(Asked.by(TWO), {**decided, "status": status}) is None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        an_interrupt(an_action("a"), an_action("b", args={"n": 2})),
+        an_interrupt(an_action("a"), an_action("b", allowed=("reject",))),
+    ],
+    ids=["other arguments", "not allowed"],
+)
+def test_a_decided_card_is_compared_with_what_was_asked(asked: Interrupt):
+    """Without its interrupt, too, nothing is resumed with a decision about something else."""
+    decided = card(TWO, {0: ApproveDecision(), 1: ApproveDecision()}, status="decided")
+
+    with pytest.raises(DecisionNotAllowedError):
+        read_decided(Asked.by(asked), decided)
 
 
 def test_edited_arguments_arrive_byte_for_byte():
