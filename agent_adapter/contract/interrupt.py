@@ -114,6 +114,8 @@ class DecisionRecord(WireModel):
     note: str | None = None
     agreed_by: tuple[str, ...] = ()
     """Everybody who agreed, `decided_by` as the last; empty where one person was enough."""
+    policy: str | None = None
+    """Version of the rules by which it was decided; `None` where nobody had fixed any before it ended."""
 
 
 @dataclass(frozen=True, slots=True)

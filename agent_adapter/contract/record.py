@@ -50,7 +50,11 @@ class Recorded(WireModel):
     def told(self) -> DecisionRecord:
         """What the agent is told beside the decision."""
         return DecisionRecord(
-            decided_by=self.decided_by, decided_at=self.decided_at, note=self.note, agreed_by=self.agreed_by
+            decided_by=self.decided_by,
+            decided_at=self.decided_at,
+            note=self.note,
+            agreed_by=self.agreed_by,
+            policy=self.policy,
         )
 
 
@@ -118,7 +122,9 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     _check(interrupt, recorded)
     answers = [(r.decision, r.told) if r else None for r in recorded]
     if status == "expired" and card.get("on_timeout", interrupt.on_expiry) != "raise":
-        ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)))
+        ended = DecisionRecord(
+            decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)), policy=card.get("policy")
+        )
         silent = [_by_silence(config) for config in interrupt.request.review_configs]
         answers = [a or ((s, ended) if s else None) for a, s in zip(answers, silent, strict=True)]
     return Resume(
