@@ -319,6 +319,16 @@ async def test_a_broken_file_leaves_the_old_one_in_force_loudly(
         assert "assent_policy_outdated 0.0" in await (await http.get("/metrics")).text()
 
 
+async def test_the_same_mistake_made_again_is_told_again(bot, policy, caplog):
+    """Somebody mended the file, and somebody else put the mistake back."""
+    broken = "default: {channel: C0APPROVALS, approvers: []}"
+    for text, is_fine in ((broken, False), (RULES, True), (broken, False)):
+        policy.write_text(text)
+        await until(lambda is_fine=is_fine: bool(bot.health.warnings) is not is_fine)
+
+    assert [record.getMessage() for record in caplog.records].count("policy.refused") == 2
+
+
 async def test_a_file_that_cannot_be_checked_in_slack_waits_until_it_can(bot, slack, policy, caplog):
     """Nobody knows whether the new rules would reach anybody, so the old ones stay until Slack answers."""
     before = bot.policies.policy.version
