@@ -190,6 +190,39 @@ def test_a_later_place_is_admitted_and_opened_by_its_step():
     assert [*a_state(admission=admission, reached={1: False}).places] == [0]
 
 
+def test_an_action_that_is_asked_somewhere_already_is_not_asked_there_again():
+    """Only the others of the batch go there, too."""
+    escalation = Escalation(after=MINUTE, channel="C0NEXT")
+    admission = admit(
+        ("a", {"escalation": escalation}),
+        ("b", {"escalation": escalation, "channel": "C0NEXT"}),
+        tools=("a", "b"),
+    )
+
+    assert [(place.channel, place.actions, place.opened_by) for place in admission.places] == [
+        ("C0FIRST", (0,), None),
+        ("C0NEXT", (1,), None),
+        ("C0NEXT", (0,), 0),
+    ]
+
+
+def test_quiet_hours_hold_for_everything_that_calls_somebody():
+    """Reminders and escalation alike."""
+    night = quiet("22:00", "07:00")
+    admission = admit(
+        reminders=(MINUTE,), escalation=Escalation(after=HOUR, channel="C0NEXT"), quiet_hours=night
+    )
+
+    assert [(step.kind, step.quiet) for step in admission.steps] == [("remind", night), ("escalate", night)]
+
+
+def test_the_shortest_claim_of_the_rules_holds_for_a_card():
+    """A person looks at the whole of it; where only one of its rules has claims, it has one."""
+    admission = admit(("a", {"claim": HOUR}), ("b", {"claim": MINUTE}), tools=("a", "b", "c"))
+
+    assert [place.claim for place in admission.places] == [MINUTE]
+
+
 def test_steps_of_a_batch_are_about_the_actions_of_their_rules():
     """Two rules that remind at the same time make one reminder."""
     admission = admit(
