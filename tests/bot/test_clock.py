@@ -43,7 +43,8 @@ async def admitted(
 ) -> ApprovalState:
     """Publish two actions and admit them with this schedule."""
     life = fields.pop("life", None)
-    interrupt_id = await client.publish(an_interrupt(an_action("a"), an_action("b")))
+    run = fields.pop("run", "run-1")
+    interrupt_id = await client.publish(an_interrupt(an_action("a"), an_action("b"), run=run))
     given = {"places": (Place(channel="C1", actions=(0, 1)),), "approvers": ("U0ERIK",), **fields}
     admission = Admission(policy_version="1", steps=steps, **given)
     await store.admit(await store.load(interrupt_id), admission, life=life)
@@ -86,6 +87,24 @@ async def test_many_replicas_say_it_once(client, store, clock):
     assert newest.remarks == {1: Remark(kind="remind", places=(0,), actions=(0,), mentions=("U0ERIK",))}
     left = (state.deadline - state.now).total_seconds() * 1000
     assert all(left - 5_000 < wait <= left for wait in waits)
+
+
+async def test_what_waits_for_the_end_of_quiet_hours_comes_then(client, store, clock):
+    """The record is looked at again just then, and not before."""
+    now = (await admitted(client, store)).now
+    quiet = QuietHours(start=(now - MINUTE).time(), end=(now + timedelta(seconds=1.5)).time(), zone="UTC")
+    steps = (REMIND, Step(kind="escalate", after=timedelta(0), actions=(0,), approvers=("U0MIRA",)))
+    state = await admitted(
+        client, store, *(step.model_copy(update={"quiet": quiet}) for step in steps), run="in the night"
+    )
+
+    wait = await clock.fall_due(state.id)
+
+    assert (await store.load(state.id)).remarks == {}
+    assert 0 < wait <= 1_500
+    await asyncio.sleep((wait + 20) / 1000)
+    await clock.fall_due(state.id)
+    assert [r.kind for r in (await store.load(state.id)).remarks.values()] == ["remind", "escalate"]
 
 
 async def test_an_escalation_lets_more_people_decide(client, store, clock):
