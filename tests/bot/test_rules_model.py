@@ -174,22 +174,32 @@ class Press:
     knows_code: bool
 
 
-VERBS = ("approve", "approve", "approve", "edit", "edit", "edit", "look", "look", "agree", "agree", "agree",
-         "reject", "respond", "approve_all", "reject_all", "time")  # fmt: skip
-PRESSES = st.lists(
-    st.builds(
-        Press,
-        st.sampled_from((DANA, DANA, ERIK, ERIK, ERIK, MIRA, MIRA, MIRA, NOOR, GUEST, LEFT)),
-        st.sampled_from(VERBS),
-        st.integers(0, 1),
-        st.sampled_from(WORDS),
-        st.sampled_from((True, True, False)),
-    ),
-    min_size=4,
-    max_size=20,
+ANYBODY = st.sampled_from((DANA, DANA, ERIK, ERIK, ERIK, MIRA, MIRA, MIRA, NOOR, GUEST, LEFT))
+VERBS = ("approve", "approve", "approve", "edit", "edit", "look", "agree", "reject", "respond", "approve_all",
+         "reject_all", "time")  # fmt: skip
+PRESS = st.builds(
+    Press,
+    ANYBODY,
+    st.sampled_from(VERBS),
+    st.sampled_from((0, 0, 1)),
+    st.sampled_from(WORDS),
+    st.sampled_from((True, True, False)),
 )
 
 
+@st.composite
+def scenes(draw: st.DrawFn) -> list[Press]:
+    """Somebody writes, another looks at it, and agrees some presses later."""
+    press, reader = draw(PRESS), draw(ANYBODY)
+    write = replace(press, verb=draw(st.sampled_from(("edit", "edit", "respond"))))
+    look, agree = (replace(press, person=reader, verb=verb) for verb in ("look", "agree"))
+    between = draw(st.lists(PRESS | st.just(replace(write, words=draw(st.sampled_from(WORDS)))), max_size=2))
+    return [write, look, *between, agree]
+
+
+PRESSES = st.lists(PRESS.map(lambda press: [press]) | scenes(), min_size=2, max_size=8).map(
+    lambda found: [press for scene in found for press in scene]
+)
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 """Without explaining, which takes longer than a test may."""
 
@@ -309,7 +319,7 @@ async def begin(client, forms: Forms, policy: Policy, slots: Sequence[Slot], amo
 
 
 @settings(
-    max_examples=120,
+    max_examples=250,
     deadline=None,
     phases=PHASES,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
