@@ -111,6 +111,8 @@ class Slot:
     rule: Rule
     votes: list[tuple[str, str, str]] = field(default_factory=list)
     """Person, kind and words; the last word of each."""
+    cast: list[tuple[str, str, str]] = field(default_factory=list)
+    """Every vote that there ever was."""
     decided: tuple[str, str, list[str]] | None = None
     """Kind, words, and who agreed."""
     seen: set[tuple[str, str]] = field(default_factory=set)
@@ -126,6 +128,7 @@ class Slot:
             self.decided = (kind, words, [*agree, person])
         elif (person, kind, words) not in self.votes:
             self.votes = [*self._others(person), (person, kind, words)]
+            self.cast.append((person, kind, words))
 
     @property
     def proposal(self) -> tuple[str, str, str] | None:
@@ -214,8 +217,8 @@ class Table:
         self.forms, self.id, self.slots = forms, interrupt_id, slots
         self.decisions = forms.decisions
         self.is_late = False
-        self.open: dict[tuple[str, int], tuple[dict[str, Any], tuple[str, str, str]]] = {}
-        """Forms to agree in that people have before them, and the vote that each is about."""
+        self.open: dict[tuple[str, int], tuple[dict[str, Any], tuple[str, str, str], int]] = {}
+        """Forms to agree in that people have before them, the vote that each is about, and how often it was cast by then."""
 
     async def do(self, press: Press) -> None:
         state, slot = await self.state(), self.slots[press.index]
@@ -272,14 +275,18 @@ class Table:
         view = render_agree_view(state, press.index)
         assert ("submit" in view) == bool(slot.proposal and not slot.decided)
         if slot.proposal and not slot.decided:
-            self.open[press.person, press.index] = (view, slot.proposal)
+            times = slot.cast.count(slot.proposal)
+            self.open[press.person, press.index] = (view, slot.proposal, times)
             slot.seen |= {(press.person, words) for words in WORDS if words in shown(view)}
 
     async def _agree(self, state: ApprovalState, press: Press, slot: Slot) -> None:
         if (press.person, press.index) not in self.open:
             self._look(state, press, slot)
             return
-        view, about = self.open.pop((press.person, press.index))
+        view, about, times = self.open.pop((press.person, press.index))
+        if slot.cast.count(about) > times:
+            # Taken back, and cast again: in the same millisecond it is the same vote, later another one.
+            return
         await self._submit(press.person, view, Code=self._code(state, press))
         _, kind, words = about
         if about in slot.votes and (kind != "edit" or not slot.rule.is_high or press.knows_code):
