@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from agent_adapter import ApprovalClient
 from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.keys import Keys
-from bot.clock import Clock
+from bot.clock import TOO_EARLY, Clock
 from bot.errors import StoreUnavailableError
 from bot.schedule import Extension, QuietHours, Remark, Step
 from bot.state import Admission, ApprovalState, Place, Terms
@@ -131,6 +131,45 @@ async def test_after_the_end_nothing_happens(client, store, clock):
 
     ended = await store.load(state.id)
     assert (ended.status, ended.remarks, ended.deadline) == ("expired", {}, state.deadline)
+
+
+async def test_a_withdrawal_needs_no_reason(client, store, clock):
+    """The agent knows why."""
+    state = await admitted(client, store, REMIND)
+    await client.withdraw(state.id)
+
+    assert await clock.fall_due(state.id) is None
+
+    assert (await store.load(state.id)).status == "withdrawn"
+
+
+async def test_what_is_not_asked_yet_is_looked_at_again(client, store, clock):
+    """It is neither ended before its time nor forgotten."""
+    interrupt_id = await client.publish(an_interrupt())
+
+    assert await clock.fall_due(interrupt_id) == TOO_EARLY
+
+    assert (await store.load(interrupt_id)).status == "new"
+
+
+class SlowStore(ApprovalStore):
+    """Its answer to a step takes longer than the record has left."""
+
+    async def reach(self, interrupt_id, steps):
+        noted = await super().reach(interrupt_id, steps)
+        await asyncio.sleep(0.25)
+        return noted
+
+
+async def test_a_deadline_that_passes_while_the_clock_looks_is_not_missed(client, store, redis):
+    """Nobody else would look at it again."""
+    state = await admitted(client, store, REMIND, life=200)
+    slow = Clock(SlowStore(redis, store.keys, address="here"))
+
+    assert await slow.fall_due(state.id) == TOO_EARLY
+    assert await slow.fall_due(state.id) is None
+
+    assert (await store.load(state.id)).status == "expired"
 
 
 async def test_a_second_press_gives_no_second_extension(client, store):
