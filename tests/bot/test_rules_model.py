@@ -154,7 +154,7 @@ def rules(draw: st.DrawFn) -> Rule:
     return Rule(
         approvers,
         draw(st.none() | st.sampled_from((NOOR, MIRA))),
-        min(draw(st.sampled_from((1, 2, 2, 2, 3))), most),
+        min(draw(st.sampled_from((1, 2, 2, 3))), most),
         min(draw(st.sampled_from((1, 1, 2))), most),
         draw(st.booleans()),
         draw(
@@ -162,7 +162,7 @@ def rules(draw: st.DrawFn) -> Rule:
             | st.just(KINDS)
             | st.lists(st.sampled_from(KINDS), min_size=1, unique=True).map(tuple)
         ),
-        draw(st.sampled_from((False, False, True))),
+        draw(st.booleans()),
     )
 
 

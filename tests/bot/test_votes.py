@@ -32,7 +32,7 @@ from bot.playground.server import Playground
 from bot.slack_client import SlackClient
 from bot.state import Admission, ApprovalState, Place, Shown, Terms, position_of
 from bot.store import ApprovalStore
-from tests.support.builders import an_action, an_interrupt
+from tests.support.builders import ALL_DECISIONS, an_action, an_interrupt
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
 RUNS = count()
@@ -73,7 +73,8 @@ async def asked(
     client: ApprovalClient, store: ApprovalStore, count: int = 1, *, life: int | None = None, **terms: Any
 ) -> ApprovalState:
     """Publish so many actions, for whom Dana is the requester, and admit them on these terms."""
-    actions = [an_action("pay", {"to": "al", "amount": index}) for index in range(count)]
+    allowed = terms.pop("allowed", ALL_DECISIONS)
+    actions = [an_action("pay", {"to": "al", "amount": index}, allowed=allowed) for index in range(count)]
     interrupt = an_interrupt(*actions, run=f"run-{next(RUNS)}", expires_in=timedelta(hours=1))
     interrupt_id = await client.publish(interrupt)
     state = await store.load(interrupt_id)
@@ -239,6 +240,30 @@ async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalCl
     recorded = (await newest(store, state)).recorded[0]
     assert len(set(recorded.agreed_by)) == 2
     assert recorded.agreed_by[-1] == recorded.decided_by
+
+
+@pytest.mark.parametrize(
+    ("terms", "decision", "told"),
+    [
+        ({"risk": "high"}, APPROVE, "type the code from its card"),
+        ({"modal_only": ("to",)}, APPROVE, "read all of it first"),
+        ({}, ApproveDecision(always=True), "this one call of action 1 only"),
+        ({"allowed": ("reject",)}, APPROVE, "The agent does not accept approve for action 1."),
+        ({"life": 0}, APPROVE, "expired before your decision; nothing was recorded"),
+    ],
+    ids=["no code", "not read", "for later calls", "not of this kind", "too late"],
+)
+async def test_whatever_speaks_against_a_decision_keeps_it_from_counting(
+    client, store, directory, terms, decision, told
+):
+    """Whoever made up a click of their own gets no further than the buttons that are there."""
+    state = await asked(client, store, **terms)
+
+    answer = await Decisions(store, directory).decide(state, ERIK, {0: decision})
+
+    assert (answer.recorded, told in answer.sentence) == (False, True)
+    found = await newest(store, state)
+    assert (found.recorded, found.votes) == ((None,), {})
 
 
 async def test_votes_that_are_too_few_at_the_deadline_approve_nothing(client, store):
