@@ -53,8 +53,8 @@ class Recorded(WireModel):
             decided_by=self.decided_by,
             decided_at=self.decided_at,
             note=self.note,
-            agreed_by=self.agreed_by,
             policy=self.policy,
+            agreed_by=self.agreed_by,
         )
 
 
