@@ -47,7 +47,7 @@ async def test_whoever_may_decide_is_called_once_and_again_only_by_a_reminder(st
           channel: C0APPROVALS
           approvers: [U0DANA, U0ERIK, S0OPS]
           quorum: 2
-          reminders: [5s]
+          reminders: [7s]
         """,
         replicas=2,
     )
@@ -127,7 +127,7 @@ async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack
     mira = Someone(slack, "U0MIRA")
     many = [an_action("mail", {"to": "x" * 2_000, "n": n}) for n in range(8)]
     batch = asking(an_action("pay"), an_action("ask"), *many, an_action("pay", {"to": "bo"}))
-    life = 6 * SECOND if ends == "expired" else 3600 * SECOND
+    life = 8 * SECOND if ends == "expired" else 3600 * SECOND
     interrupt_id = await client.publish(client.interrupt(batch, expires_in=life))
     asked = await cards(slack, 3, "approval")
     assert {card["channel"] for card in asked} == {"C0APPROVALS", "C0FINANCE", "D0ERIK"}
