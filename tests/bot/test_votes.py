@@ -297,6 +297,8 @@ async def test_a_bulk_button_means_what_people_could_see(client, store, director
 
     assert early == Answer(False, "Nothing here is open that you could approve.")
     assert later == Answer(True)
+    # Pressing once more says nothing new.
+    assert await decisions.decide_all(await newest(store, state), ERIK, "approve_all", 0) == Answer(True)
     assert [bool(recorded) for recorded in (await newest(store, state)).recorded] == [True, True, False]
 
 
