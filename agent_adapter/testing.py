@@ -52,6 +52,8 @@ from agent_adapter.records import Record
 
 REVIEWER = "U0REVIEWER"
 """Who decided, in the records of a `Resume`."""
+POLICY = "test-1"
+"""Version of the rules, in the records of a `Resume`."""
 
 Reviewer: TypeAlias = Callable[[ActionRequest, ReviewConfig], Decision | None]
 """Decides one action; `None` means that nobody decides it in time."""
@@ -219,7 +221,7 @@ class _Record:
 
     interrupt: Interrupt
     deadline: int
-    card: dict[str, str] = field(default_factory=dict)
+    card: dict[str, str] = field(default_factory=lambda: {"policy": POLICY})
     claimed: bool = False
     resumed: bool = False
 
@@ -256,7 +258,7 @@ class _Record:
         (checked,) = check_answers([decision], alone)
         fingerprint = action_fingerprints(request)[index]
         self.card |= {
-            f"d:{index}": dump_recorded(checked, fingerprint=fingerprint, decided_by=REVIEWER),
+            f"d:{index}": dump_recorded(checked, fingerprint=fingerprint, decided_by=REVIEWER, policy=POLICY),
             f"at:{index}": str(_now()),
         }
 

@@ -1,5 +1,6 @@
 """The use cases of whoever may decide and does not yet: looking at a card, handing it over, more time."""
 
+import asyncio
 import logging
 from dataclasses import dataclass
 
@@ -79,14 +80,11 @@ class Attention:
         still = [index for index in indices if state.is_open_at(index)]
         if not still:
             return OVER
-        verdicts = [
-            (
-                await self.decisions.judge(
-                    state, user, [index], state.actions[index].config.allowed_decisions[0]
-                )
-            )[index]
-            for index in still
-        ]
+        # All at once: each takes its time, and Slack waits three seconds for all of them.
+        judged = await asyncio.gather(
+            *(self.decisions.judge(state, user, [index], _weightiest(state, index)) for index in still)
+        )
+        verdicts = [verdict for each in judged for verdict in each.values()]
         return "" if any(verdict.allowed for verdict in verdicts) else verdicts[0].sentence
 
     def _answer(self, outcome: str) -> Answer:
@@ -97,3 +95,9 @@ class Attention:
                 return Answer(False, "Somebody else was faster: look at the card again.")
             case _:
                 return Answer(False, OVER)
+
+
+def _weightiest(state: ApprovalState, index: int) -> str:
+    """Give the decision that is judged in the place of any: rejecting is open to the most people, so another if there is one."""
+    allowed = state.actions[index].config.allowed_decisions
+    return next((decision for decision in allowed if decision != "reject"), allowed[0])

@@ -64,6 +64,8 @@ class Directory:
     def forget(self, kind: str, name: str) -> None:
         """Ask Slack again the next time, since it said that this changed."""
         self._kept.pop((kind, name), None)
+        # An answer that is on its way may be of before the change: nobody else waits for it, and it is not kept.
+        self._asking.pop((kind, name), None)
 
     async def _members(self, entry: str, channel: str) -> frozenset[str]:
         if entry == "channel":
@@ -92,11 +94,20 @@ class Directory:
         return cast("_T", await asyncio.shield(asking))
 
     async def _ask(self, name: tuple[str, str], answer: Coroutine[Any, Any, object]) -> object:
+        asked_at = time.monotonic()
         try:
             found = await answer
+            if self._is_asked_now(name):
+                self._keep(name, (asked_at, found))
+            return found
         finally:
-            del self._asking[name]
+            if self._is_asked_now(name):
+                del self._asking[name]
+
+    def _is_asked_now(self, name: tuple[str, str]) -> bool:
+        return self._asking.get(name) is asyncio.current_task()
+
+    def _keep(self, name: tuple[str, str], answer: tuple[float, object]) -> None:
         if len(self._kept) >= REMEMBERED:
             self._kept.clear()
-        self._kept[name] = (time.monotonic(), found)
-        return found
+        self._kept[name] = answer

@@ -75,6 +75,7 @@ class PolicyKeeper:
         try:
             text = await asyncio.to_thread(read_text, path)
             if text == self._in_force.text:
+                self._refused = ""
                 self._health.warnings.pop("policy", None)
             elif text != self._refused:
                 changed = read_policy(text, path)

@@ -330,6 +330,34 @@ def test_the_compose_file_keeps_approvals():
     }
 
 
+@pytest.mark.parametrize("with_policy", [False, True])
+def test_the_compose_file_runs_with_ids_or_with_a_policy_file(with_policy):
+    """Whatever of its example of an environment is left in, the bot finds who decides, and the file where it is mounted."""
+    written = page("deploy/compose.env.example")
+    lines = written.replace("# ASSENT_POLICY", "ASSENT_POLICY").splitlines()
+    given = dict(line.split("=", 1) for line in lines if line.startswith("ASSENT_"))
+    kept = {name: value for name, value in given.items() if (name == "ASSENT_POLICY") is with_policy}
+    service = yaml.safe_load(page("deploy/compose.yaml"))["services"]["bot"]
+    environment = {
+        name: re.sub(r"\$\{(\w+):-\}", lambda found: kept.get(found[1], ""), value)
+        for name, value in service["environment"].items()
+        if name.startswith("ASSENT_")
+    }
+
+    settings = Settings.model_validate(
+        {
+            "slack_bot_token": "xoxb-1",
+            "slack_app_token": "xapp-1",
+            **{name.removeprefix("ASSENT_").lower(): value for name, value in environment.items()},
+        }
+    )
+
+    [mounted] = [volume.split(":") for volume in service["volumes"]]
+    assert mounted == ["./policy", "/etc/assent", "ro"]
+    assert settings.policy == ("/etc/assent/policy.yaml" if with_policy else None)
+    assert bool(settings.approvers and settings.channel) is not with_policy
+
+
 def test_the_image_copies_what_is_there():
     """Paths of the Dockerfile exist."""
     copied = re.findall(r"^COPY (?!--from)(\S+)", page("deploy/Dockerfile"), re.MULTILINE)

@@ -111,6 +111,8 @@ class DecisionRecord(WireModel):
     decided_by: str
     """Slack user id, or `expired` where the deadline decided."""
     decided_at: datetime
+    policy: str | None = None
+    """Version of the rules by which it was decided; `None` where nobody had fixed any before it ended."""
     note: str | None = None
     agreed_by: tuple[str, ...] = ()
     """Everybody who agreed, `decided_by` as the last; empty where one person was enough."""

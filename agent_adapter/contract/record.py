@@ -58,6 +58,7 @@ class Recorded(WireModel):
             decided_by=self.decided_by,
             decided_at=self.decided_at,
             note=self.note,
+            policy=self.policy,
             agreed_by=self.agreed_by,
             sticky=self.sticky,
         )
@@ -152,7 +153,9 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
         return None
     answers = _answers(Asked.by(interrupt), card)
     if status == "expired" and card.get("on_timeout", interrupt.on_expiry) != "raise":
-        ended = DecisionRecord(decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)))
+        ended = DecisionRecord(
+            decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)), policy=card.get("policy")
+        )
         silent = [_by_silence(config) for config in interrupt.request.review_configs]
         answers = [a or ((s, ended) if s else None) for a, s in zip(answers, silent, strict=True)]
     return _resume(interrupt.id, status, answers, card)

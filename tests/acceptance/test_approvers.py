@@ -1,10 +1,14 @@
 """Who may decide, as an operator names them."""
 
 import asyncio
+import time
+from types import SimpleNamespace
+
+import pytest
 
 from agent_adapter import HITLRequest
 from tests.support.builders import an_action
-from tests.support.people import Someone
+from tests.support.people import Someone, buttons, words
 
 
 def review(client):
@@ -28,6 +32,81 @@ async def test_members_of_a_user_group_decide(start_bot, slack, client):
     await noor.press(card, "approve:0")
 
     assert (await reviewing).records[0].decided_by == "U0NOOR"
+
+
+async def test_a_new_member_of_a_group_decides_within_a_minute_also_without_a_word_from_slack(
+    start_bot, slack, client, monkeypatch
+):
+    """An event may be lost: what Slack said about a group is believed for 60 seconds, and then asked again."""
+    shift = 0.0
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + shift)
+    monkeypatch.setattr("bot.people.time", clock)
+    await start_bot(approvers="S0OPS")
+    noor = Someone(slack, "U0NOOR")
+    reviewing = review(client)
+    card = await noor.card()
+    await noor.press(card, "approve:0")
+    await noor.told("not an approver")
+    await slack.group("S0OPS", users=["U0DANA", "U0NOOR"])
+
+    shift = 50.0
+    before = len(await slack.calls("usergroups.users.list"))
+    assert (await noor.press(card, "approve:0"))["ack"]["ok"]
+    assert len(await slack.calls("usergroups.users.list")) == before
+    assert not reviewing.done()
+    shift = 61.0
+    await noor.press(card, "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0NOOR"
+
+
+async def test_somebody_taken_out_of_a_group_decides_no_more_within_a_minute(
+    start_bot, slack, client, monkeypatch
+):
+    """Likewise, while the card is open and their membership is still remembered."""
+    shift = 0.0
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + shift)
+    monkeypatch.setattr("bot.people.time", clock)
+    await start_bot(approvers="S0OPS")
+    erik, dana = Someone(slack, "U0ERIK"), Someone(slack, "U0DANA")
+    reviewing = review(client)
+    card = await erik.card()
+    form = await erik.opened(card, "reject:0")
+    await slack.group("S0OPS", users=["U0DANA"])
+
+    shift = 61.0
+    await erik.fill(form, reason="no")
+    [told] = await slack.views("U0ERIK")
+    assert "You are not an approver of this" in words(told["blocks"])
+    await dana.press(card, "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0DANA"
+
+
+@pytest.mark.parametrize("method", ["users.info", "usergroups.users.list"])
+async def test_a_slack_that_takes_too_long_about_somebody_decides_nothing(start_bot, slack, client, method):
+    """The click is acknowledged within Slack's three seconds, and can be repeated once Slack answers."""
+    await start_bot(approvers="S0OPS", slack_timeout_seconds=20.0, lease_seconds=25.0)
+    dana = Someone(slack, "U0DANA")
+    reviewing = review(client)
+    card = await dana.card()
+    await slack.fault(method, "delay", seconds=4, times=None)
+
+    assert (await dana.press(card, "approve:0"))["ack"]["ok"]
+
+    await dana.told("Slack did not say who you are")
+    assert not reviewing.done()
+    await slack.clear_faults()
+    await until_known(slack, dana, card)
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def until_known(slack, person, card):
+    """Press again until Slack has answered what it was asked before."""
+    async with asyncio.timeout(10):
+        while "approve:0" in buttons(await person.card()):
+            await person.press(card, "approve:0")
+            await asyncio.sleep(0.2)
 
 
 async def test_members_of_the_channel_decide(start_bot, slack, client):

@@ -61,7 +61,9 @@ async def test_approve_edit_and_reject_come_back_in_the_words_of_the_pause(calle
     }
     assert [decision["type"] for decision in state["decisions"]] == ["approve", "edit", "reject"]
     assert state["decisions"][1]["edited_action"] == edited
-    assert {record["decided_by"] for record in state["records"]} == {"U0DANA"}
+    assert {(record["decided_by"], record["policy"]) for record in state["records"]} == {
+        ("U0DANA", "settings-1")
+    }
     await dana.card("waiting for the agent")
 
     status, state = await caller.send("POST", f"/interrupts/{interrupt_id}/resumed")

@@ -230,7 +230,7 @@ async def test_a_time_limit_of_the_rule_ends_it_as_the_rule_says(
     policy.write_text(
         f"default: {{channel: C0APPROVALS, approvers: [U0DANA], time_limit: 2s, on_timeout: {on_timeout}}}"
     )
-    await start_bot(policy=str(policy), approvers="", channel=None)
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
     dana = Someone(slack, "U0DANA")
     reviewing = review(client, an_action(), expires_in=timedelta(hours=1), on_expiry=says)
     card = await dana.card()
@@ -241,7 +241,9 @@ async def test_a_time_limit_of_the_rule_ends_it_as_the_rule_says(
             await reviewing
         await dana.card("Not decided in time")
     else:
-        assert (await reviewing).decisions[0].type == "reject"
+        resume = await reviewing
+        assert resume.decisions[0].type == "reject"
+        assert resume.records[0].policy == bot.policies.policy.version
         await dana.card("Rejected: nobody decided in time")
 
 
@@ -263,8 +265,9 @@ async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, 
     resumes = await asyncio.gather(first, second)
 
     assert [resume.records[0].decided_by for resume in resumes] == ["U0DANA", "U0NOOR"]
-    stored = await bot_cards(bot)
     versions = {"U0DANA": before, "U0NOOR": bot.policies.policy.version}
+    assert [resume.records[0].policy for resume in resumes] == [*versions.values()]
+    stored = await bot_cards(bot)
     for fields in stored.values():
         recorded = json.loads(fields["d:0"])
         assert fields["policy"] == recorded["policy"] == versions[recorded["decided_by"]]
@@ -314,6 +317,16 @@ async def test_a_broken_file_leaves_the_old_one_in_force_loudly(
         await until(lambda: not bot.health.warnings)
         assert await (await http.get("/readyz")).json() == {"ready": True}
         assert "assent_policy_outdated 0.0" in await (await http.get("/metrics")).text()
+
+
+async def test_the_same_mistake_made_again_is_told_again(bot, policy, caplog):
+    """Somebody mended the file, and somebody else put the mistake back."""
+    broken = "default: {channel: C0APPROVALS, approvers: []}"
+    for text, is_fine in ((broken, False), (RULES, True), (broken, False)):
+        policy.write_text(text)
+        await until(lambda is_fine=is_fine: bool(bot.health.warnings) is not is_fine)
+
+    assert [record.getMessage() for record in caplog.records].count("policy.refused") == 2
 
 
 async def test_a_file_that_cannot_be_checked_in_slack_waits_until_it_can(bot, slack, policy, caplog):

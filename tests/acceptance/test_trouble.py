@@ -1,6 +1,7 @@
 """What people, agents and operators see when something around the bot does not work."""
 
 import asyncio
+import contextlib
 import logging
 
 import aiohttp
@@ -9,6 +10,7 @@ import pytest
 from agent_adapter import HITLRequest
 from agent_adapter.errors import DecisionNotAllowedError
 from bot.app import running
+from bot.playground.errors import ControlError
 from bot.playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action
@@ -65,6 +67,26 @@ async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport
         while not (await dana.press(card, "approve:0"))["ack"]["ok"]:
             await asyncio.sleep(0.2)
         assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_a_redis_that_takes_too_long_is_told_while_slack_still_listens(start_bot, slack, client):
+    """Within the three seconds; what was stored in the end all the same is not stored twice by pressing again."""
+    bot = await start_bot()
+    dana = Someone(slack, "U0DANA")
+    reviewing = review(client)
+    card = await dana.card()
+    await bot.store._redis.client_pause(4_000)
+
+    pressed = (await dana.press(card, "approve:0"))["ack"]
+
+    assert not pressed["ok"]
+    assert pressed["error"] != "timeout"
+    await dana.told("may *not* be recorded")
+    # The button is gone once the card shows what was stored.
+    with contextlib.suppress(ControlError):
+        while not (await dana.press(card, "approve:0"))["ack"]["ok"]:
+            await asyncio.sleep(0.2)
+    assert (await reviewing).records[0].decided_by == "U0DANA"
 
 
 async def test_a_click_is_taken_while_slack_forgets_whose_token_it_is(

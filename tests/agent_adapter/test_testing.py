@@ -17,6 +17,7 @@ from agent_adapter.errors import (
     UnknownInterruptError,
 )
 from agent_adapter.testing import (
+    POLICY,
     REVIEWER,
     InMemoryApprovalClient,
     ScriptedReviewer,
@@ -52,12 +53,13 @@ def nobody():
 
 
 async def test_each_tool_gets_its_answer():
-    """By name, in action order, with who decided and when."""
+    """By name, in action order, with who decided, when and by which rules."""
     resume = await client().review(request())
 
     assert resume.status == "decided"
     assert resume.decisions == (approve(), reject("no"))
     assert [record.decided_by for record in resume.records] == [REVIEWER, REVIEWER]
+    assert [record.policy for record in resume.records] == [POLICY, POLICY]
 
 
 async def test_edit_replaces_the_arguments_and_keeps_the_tool():
@@ -245,6 +247,7 @@ async def test_silence_rejects_what_is_open_and_keeps_what_was_decided():
     assert resume.status == "expired"
     assert resume.decisions == (approve(), reject("Nobody decided in time."))
     assert [record.decided_by for record in resume.records] == [REVIEWER, "expired"]
+    assert [record.policy for record in resume.records] == [POLICY, POLICY]
 
 
 async def test_silence_raises_where_asked_and_the_question_can_be_asked_again():

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from agent_adapter import ApprovalClient
 from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.keys import Keys
-from bot.clock import Clock
+from bot.clock import TOO_EARLY, Clock
 from bot.errors import StoreUnavailableError
 from bot.schedule import Extension, QuietHours, Remark, Step
 from bot.state import Admission, ApprovalState, Place, Terms
@@ -43,7 +43,8 @@ async def admitted(
 ) -> ApprovalState:
     """Publish two actions and admit them with this schedule."""
     life = fields.pop("life", None)
-    interrupt_id = await client.publish(an_interrupt(an_action("a"), an_action("b")))
+    run = fields.pop("run", "run-1")
+    interrupt_id = await client.publish(an_interrupt(an_action("a"), an_action("b"), run=run))
     given = {"places": (Place(channel="C1", actions=(0, 1)),), "approvers": ("U0ERIK",), **fields}
     admission = Admission(policy_version="1", steps=steps, **given)
     await store.admit(await store.load(interrupt_id), admission, life=life)
@@ -88,6 +89,24 @@ async def test_many_replicas_say_it_once(client, store, clock):
     assert all(left - 5_000 < wait <= left for wait in waits)
 
 
+async def test_what_waits_for_the_end_of_quiet_hours_comes_then(client, store, clock):
+    """The record is looked at again just then, and not before."""
+    now = (await admitted(client, store)).now
+    quiet = QuietHours(start=(now - MINUTE).time(), end=(now + timedelta(seconds=1.5)).time(), zone="UTC")
+    steps = (REMIND, Step(kind="escalate", after=timedelta(0), actions=(0,), approvers=("U0MIRA",)))
+    state = await admitted(
+        client, store, *(step.model_copy(update={"quiet": quiet}) for step in steps), run="in the night"
+    )
+
+    wait = await clock.fall_due(state.id)
+
+    assert (await store.load(state.id)).remarks == {}
+    assert 0 < wait <= 1_500
+    await asyncio.sleep((wait + 20) / 1000)
+    await clock.fall_due(state.id)
+    assert {r.kind for r in (await store.load(state.id)).remarks.values()} == {"remind", "escalate"}
+
+
 async def test_an_escalation_lets_more_people_decide(client, store, clock):
     """Only about the actions of its rule, and what else holds for them stays."""
     own = {1: Terms(approvers=("U0NOOR",), decisions=("reject",))}
@@ -112,6 +131,45 @@ async def test_after_the_end_nothing_happens(client, store, clock):
 
     ended = await store.load(state.id)
     assert (ended.status, ended.remarks, ended.deadline) == ("expired", {}, state.deadline)
+
+
+async def test_a_withdrawal_needs_no_reason(client, store, clock):
+    """The agent knows why."""
+    state = await admitted(client, store, REMIND)
+    await client.withdraw(state.id)
+
+    assert await clock.fall_due(state.id) is None
+
+    assert (await store.load(state.id)).status == "withdrawn"
+
+
+async def test_what_is_not_asked_yet_is_looked_at_again(client, store, clock):
+    """It is neither ended before its time nor forgotten."""
+    interrupt_id = await client.publish(an_interrupt())
+
+    assert await clock.fall_due(interrupt_id) == TOO_EARLY
+
+    assert (await store.load(interrupt_id)).status == "new"
+
+
+class SlowStore(ApprovalStore):
+    """Its answer to a step takes longer than the record has left."""
+
+    async def reach(self, interrupt_id, steps):
+        noted = await super().reach(interrupt_id, steps)
+        await asyncio.sleep(0.25)
+        return noted
+
+
+async def test_a_deadline_that_passes_while_the_clock_looks_is_not_missed(client, store, redis):
+    """Nobody else would look at it again."""
+    state = await admitted(client, store, REMIND, life=200)
+    slow = Clock(SlowStore(redis, store.keys, address="here"))
+
+    assert await slow.fall_due(state.id) == TOO_EARLY
+    assert await slow.fall_due(state.id) is None
+
+    assert (await store.load(state.id)).status == "expired"
 
 
 async def test_a_second_press_gives_no_second_extension(client, store):

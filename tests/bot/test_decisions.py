@@ -4,8 +4,11 @@ import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from bot.decisions import first_objection
+from bot.rendering.modals import page_count
 from bot.state import Admission, Place
 from tests.support.builders import a_state, an_action, an_interrupt
+
+EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "x"}))
 
 
 @pytest.mark.parametrize("decision", [ApproveDecision(always=True), RejectDecision(always=True)])
@@ -21,7 +24,7 @@ def test_a_decision_for_the_whole_run_needs_an_agent_that_can_keep_it(decision):
 @pytest.mark.parametrize("code", ["", "????"])
 @pytest.mark.parametrize(
     "decision",
-    [ApproveDecision(), EditDecision(edited_action=EditedAction(name="send_email", args={"to": "x"}))],
+    [ApproveDecision(), EDIT],
 )
 def test_nothing_of_high_risk_is_approved_without_its_code(decision, code):
     """Whatever form or button it came from; rejecting takes none."""
@@ -33,6 +36,26 @@ def test_nothing_of_high_risk_is_approved_without_its_code(decision, code):
     assert "type the code from its card" in first_objection(state, "U0ERIK", {0: decision}, code=code)
     assert not first_objection(state, "U0ERIK", {0: decision}, code=state.actions[0].code)
     assert not first_objection(state, "U0ERIK", {0: RejectDecision()})
+
+
+@pytest.mark.parametrize("decision", [ApproveDecision(), EDIT])
+def test_what_takes_several_pages_is_read_to_its_end(decision):
+    """By this very person; the pages of another action, or of another person, are none of this one."""
+    long = an_action(args={"to": "x" * 30_000})
+    asked = a_state(an_interrupt(long))
+    fingerprint = asked.actions[0].fingerprint
+
+    def objection(read):
+        return first_objection(a_state(an_interrupt(long), read=read), "U0ERIK", {0: decision})
+
+    assert page_count(asked, 0) == 2
+    assert not objection({(0, "U0ERIK"): f"{fingerprint}:2"})
+    for too_little in (
+        {(0, "U0ERIK"): f"{fingerprint}:1"},
+        {(0, "U0ERIK"): "another:2"},
+        {(0, "U0DANA"): f"{fingerprint}:2"},
+    ):
+        assert "read all of it first" in objection(too_little)
 
 
 def test_what_is_shown_in_a_modal_only_is_not_approved_unread():

@@ -1,5 +1,6 @@
 """Who somebody is, asked of the stand-in for Slack."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,6 +11,7 @@ from bot.people import Directory, Person
 from bot.playground.client import Control
 from bot.playground.server import Playground
 from bot.slack_client import SlackClient
+from tests.conftest import until
 
 
 @pytest.fixture
@@ -110,6 +112,49 @@ async def test_what_slack_says_has_changed_is_asked_again(directory: Directory, 
 
     assert (await directory.person("U0ERIK")).is_deactivated
     assert not await directory.matching("U0ERIK", ["S0OPS"], "C0APPROVALS")
+
+
+class SlowWay(SlackClient):
+    """Slack's first answer about a group is on its way until it may arrive."""
+
+    may_arrive: asyncio.Event | None = None
+
+    async def group_members(self, group: str) -> frozenset[str]:
+        members = await super().group_members(group)
+        if self.may_arrive is None:
+            self.may_arrive = asyncio.Event()
+            await self.may_arrive.wait()
+        return members
+
+
+async def test_an_answer_of_before_a_change_is_not_kept(playground: Playground, slack: Control):
+    """It was on its way when somebody left the group: whoever asks after that hears what is so now, then and later."""
+    async with ClientSession(timeout=ClientTimeout(total=5)) as session:
+        client = SlowWay(playground.bot_token, playground.api_url, session)
+        directory = Directory(client)
+        before = asyncio.create_task(directory.matching("U0ERIK", ["S0OPS"], "C0APPROVALS"))
+        await until(lambda: client.may_arrive)
+        await slack.group("S0OPS", users=["U0DANA"])
+        directory.forget("group", "S0OPS")
+
+        async with asyncio.timeout(2):
+            assert not await directory.matching("U0ERIK", ["S0OPS"], "C0APPROVALS")
+        client.may_arrive.set()
+        await before
+        assert not await directory.matching("U0ERIK", ["S0OPS"], "C0APPROVALS")
+
+
+async def test_an_answer_is_as_old_as_its_question(
+    directory: Directory, slack: Control, monkeypatch: pytest.MonkeyPatch
+):
+    """A Slack that takes its time makes nothing fresher."""
+    monkeypatch.setattr("bot.people.FRESH_FOR", 0.3)
+    await slack.fault("users.info", "delay", seconds=0.4)
+    await directory.person("U0ERIK")
+
+    await directory.person("U0ERIK")
+
+    assert await asked(slack, "users.info") == 2
 
 
 @pytest.mark.parametrize(

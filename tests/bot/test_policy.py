@@ -19,6 +19,7 @@ from bot.playground.client import Control
 from bot.playground.server import Playground
 from bot.policy import Match, Policy, Refusal, Rule, Verdict, may_decide
 from bot.rendering.schemas import compiled
+from bot.schedule import Escalation, Extension
 from bot.slack_client import SlackClient
 from bot.state import Admission, Place, Terms
 from bot.sticky import Sticky
@@ -371,6 +372,53 @@ def test_actions_of_one_batch_meet_their_own_rules():
     assert admission.policy_version == "v1"
 
 
+def test_everything_that_a_rule_says_about_deciding_is_fixed():
+    """Nothing of it is asked again when somebody clicks."""
+    given = {
+        "approvers": ("S0OPS", "channel"),
+        "requester_may_decide": True,
+        "decisions": ("approve", "reject"),
+        "quorum": 2,
+        "reject_quorum": 3,
+        "risk": "high",
+        "mask": ("password",),
+        "modal_only": ("body",),
+    }
+
+    admission = admit(Policy(DEFAULT, (a_rule(**given),)), an_interrupt())
+
+    assert {name: getattr(admission, name) for name in given} == given
+
+
+LATER = Escalation(after=timedelta(hours=1), approvers=("U0MIRA",))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "mixed", "timed"),
+    [
+        ({}, {}, False, False),
+        ({}, {"approvers": ("U0NOOR",)}, True, False),
+        ({}, {"escalation": LATER}, True, True),
+        ({"escalation": LATER}, {"escalation": LATER}, False, True),
+        ({}, {"extend": Extension(by=timedelta(hours=1))}, False, True),
+        ({}, {"claim": timedelta(hours=1)}, False, True),
+    ],
+    ids=["alike", "other people", "other people later", "more people later", "more time", "claims"],
+)
+def test_a_card_has_room_for_what_its_rules_will_have_it_say(one, other, mixed, timed):
+    """Its division into messages is fixed now, whatever happens later."""
+    rules = (a_rule(tools=("a",), **one), a_rule(tools=("b",), **other))
+    told = []
+
+    def plan(_, actions, *, mixed, cares, timed):
+        told.append((actions, mixed, timed))
+        return ()
+
+    Policy(DEFAULT, rules).admit(an_interrupt(an_action("a"), an_action("b")), plan)
+
+    assert told == [([0, 1], mixed, timed)]
+
+
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [([None, None], None), ([None, 30], 30), ([60, 30], 30)],
@@ -417,6 +465,7 @@ SILENT = {"on_timeout": "approve", "risk": "low"}
         ((SILENT, {}), "raise", [False, False], "raise"),
         ((SILENT, SILENT | {"risk": "normal"}), "reject", [True, False], "reject"),
         ((SILENT, SILENT | {"quorum": 2}), "reject", [True, False], "reject"),
+        ((SILENT, SILENT | {"reject_quorum": 2}), "reject", [True, False], "reject"),
         (({}, {}), "reject", [False, False], None),
     ],
 )

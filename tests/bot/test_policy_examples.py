@@ -1,10 +1,11 @@
 """The policies that the documentation shows say what it says about them."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from bot.policy_file import read_policy
+from bot.policy_file import PolicyFileError, read_policy
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {
@@ -59,6 +60,19 @@ def test_an_example_decides_as_its_words_say(name, agent, tool, args, decides, c
     rule = read_policy(EXAMPLES[name].read_text(encoding="utf-8"), name).policy.rule_for(agent, tool, args)
 
     assert (rule.name, rule.channel) == (decides, channel)
+
+
+def test_the_example_explains_every_key_that_a_rule_may_have():
+    """Whoever reads it needs no other list."""
+    with pytest.raises(PolicyFileError) as told:
+        read_policy("rules: [{x: 1}]", "policy.yaml")
+    [sentence] = [line for line in str(told.value).splitlines() if "a rule has no 'x'" in line]
+    keys = sentence.partition("there are ")[2].split(", ")
+
+    example = EXAMPLES["policy.example"].read_text(encoding="utf-8")
+
+    assert {"approvers", "quorum", "mask", "claim"} < {*keys}
+    assert [key for key in keys if not re.search(rf"^ *(# |- )?{key}:", example, re.MULTILINE)] == []
 
 
 def test_examples_ask_several_people_or_for_a_code_where_it_matters():

@@ -1,5 +1,6 @@
 """When something happens while nobody decides: time zones, clocks that change, and the earliest of all times."""
 
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 
 import pytest
@@ -94,13 +95,14 @@ def timed(*steps: Step, extension: Extension | None = None, **fields):
         ({"steps": [remind(30 * MINUTE, quiet=quiet("13:00", "13:50"))]}, 40),
         ({"steps": [remind(30 * MINUTE, quiet=quiet("13:00", "18:00"))]}, 50),
         ({"extension": Extension(by=HOUR)}, 35),
+        ({"extension": Extension(by=HOUR), "deadline": NOW + 8 * HOUR}, 440),
         ({"extension": Extension(by=HOUR), "extended": 1}, 50),
         ({"claims": {0: Claim("U0DANA", NOW, NOW + 15 * MINUTE)}}, 5),
         ({"claims": {0: Claim("U0DANA", NOW, NOW + 5 * MINUTE)}}, 50),
     ],
     ids=[
         *("deadline", "reminder", "reminder that was", "earliest", "quiet", "quiet beyond the deadline"),
-        *("more time", "no more time", "claim", "claim that is over"),
+        *("more time", "half an hour before the end at most", "no more time", "claim", "claim that is over"),
     ],
 )
 def test_the_earliest_of_all_times_is_due(fields, minutes):
@@ -135,6 +137,33 @@ def test_a_reminder_calls_those_who_can_still_decide():
     [remark] = due_steps(state).values()
 
     assert (remark.actions, remark.mentions) == ((0,), ("U0ERIK", "S0OPS"))
+
+
+def test_a_reminder_of_several_actions_calls_everybody_once():
+    """However many of them they decide."""
+    batch = an_interrupt(an_action("a"), an_action("b"))
+    [remark] = due_steps(timed(remind(MINUTE, 0, 1), interrupt=batch)).values()
+
+    assert remark.mentions == ("U0ERIK", "S0OPS")
+
+
+def test_a_reminder_stands_beside_the_cards_on_which_something_is_open():
+    """Where all is decided, nobody is disturbed."""
+    batch = an_interrupt(an_action("a"), an_action("b"))
+    state = timed(remind(MINUTE, 0, 1), interrupt=batch, decided={0: ApproveDecision()})
+    places = tuple(Place(channel=f"C{index}", actions=(index,)) for index in range(2))
+    admission = state.admission.model_copy(update={"places": places})
+
+    [remark] = due_steps(replace(state, admission=admission)).values()
+
+    assert (remark.actions, remark.places) == ((1,), (1,))
+
+
+def test_an_escalation_to_a_place_that_is_gone_and_to_nobody_else_says_nothing():
+    """It was found at the start that nobody can be reached there."""
+    state = timed(Step(kind="escalate", after=MINUTE, actions=(0,), channel="U0GONE"))
+
+    assert due_steps(state) == {0: None}
 
 
 def test_a_requester_who_may_decide_is_called():
@@ -188,6 +217,39 @@ def test_a_later_place_is_admitted_and_opened_by_its_step():
     before, after = (a_state(admission=admission, reached=reached) for reached in ({}, {0: True, 1: True}))
     assert ([*before.places], [*after.places]) == ([0], [0, 1])
     assert [*a_state(admission=admission, reached={1: False}).places] == [0]
+
+
+def test_an_action_that_is_asked_somewhere_already_is_not_asked_there_again():
+    """Only the others of the batch go there, too."""
+    escalation = Escalation(after=MINUTE, channel="C0NEXT")
+    admission = admit(
+        ("a", {"escalation": escalation}),
+        ("b", {"escalation": escalation, "channel": "C0NEXT"}),
+        tools=("a", "b"),
+    )
+
+    assert [(place.channel, place.actions, place.opened_by) for place in admission.places] == [
+        ("C0FIRST", (0,), None),
+        ("C0NEXT", (1,), None),
+        ("C0NEXT", (0,), 0),
+    ]
+
+
+def test_quiet_hours_hold_for_everything_that_calls_somebody():
+    """Reminders and escalation alike."""
+    night = quiet("22:00", "07:00")
+    admission = admit(
+        reminders=(MINUTE,), escalation=Escalation(after=HOUR, channel="C0NEXT"), quiet_hours=night
+    )
+
+    assert [(step.kind, step.quiet) for step in admission.steps] == [("remind", night), ("escalate", night)]
+
+
+def test_the_shortest_claim_of_the_rules_holds_for_a_card():
+    """A person looks at the whole of it; where only one of its rules has claims, it has one."""
+    admission = admit(("a", {"claim": HOUR}), ("b", {"claim": MINUTE}), tools=("a", "b", "c"))
+
+    assert [place.claim for place in admission.places] == [MINUTE]
 
 
 def test_steps_of_a_batch_are_about_the_actions_of_their_rules():

@@ -24,7 +24,7 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.contract.record import dump_recorded
-from bot.decisions import Decisions, token_of
+from bot.decisions import Answer, Decisions, token_of
 from bot.ids import PartId
 from bot.people import Directory
 from bot.playground.client import Control
@@ -32,10 +32,11 @@ from bot.playground.server import Playground
 from bot.slack_client import SlackClient
 from bot.state import Admission, ApprovalState, Place, Shown, Terms, position_of
 from bot.store import ApprovalStore
-from tests.support.builders import an_action, an_interrupt
+from tests.support.builders import ALL_DECISIONS, an_action, an_interrupt
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
 RUNS = count()
+CARD = PartId(0, 0)
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def an_admission(count: int = 1, *, own: Mapping[int, Terms] | None = None, **te
         policy_version="1",
         approvers=terms.pop("approvers", ("S0OPS", MIRA)),
         own=own or {},
-        places=(Place(channel="C1", actions=tuple(range(count))),),
+        places=(Place(channel="C1", actions=tuple(range(count)), parts=terms.pop("parts", ())),),
         **terms,
     )
 
@@ -73,7 +74,8 @@ async def asked(
     client: ApprovalClient, store: ApprovalStore, count: int = 1, *, life: int | None = None, **terms: Any
 ) -> ApprovalState:
     """Publish so many actions, for whom Dana is the requester, and admit them on these terms."""
-    actions = [an_action("pay", {"to": "al", "amount": index}) for index in range(count)]
+    allowed = terms.pop("allowed", ALL_DECISIONS)
+    actions = [an_action("pay", {"to": "al", "amount": index}, allowed=allowed) for index in range(count)]
     interrupt = an_interrupt(*actions, run=f"run-{next(RUNS)}", expires_in=timedelta(hours=1))
     interrupt_id = await client.publish(interrupt)
     state = await store.load(interrupt_id)
@@ -241,6 +243,65 @@ async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalCl
     assert recorded.agreed_by[-1] == recorded.decided_by
 
 
+@pytest.mark.parametrize(
+    ("terms", "decision", "told"),
+    [
+        ({"risk": "high"}, APPROVE, "type the code from its card"),
+        ({"modal_only": ("to",)}, APPROVE, "read all of it first"),
+        ({}, ApproveDecision(always=True), "this one call of action 1 only"),
+        ({"allowed": ("reject",)}, APPROVE, "The agent does not accept approve for action 1."),
+        ({"life": 0}, APPROVE, "expired before your decision; nothing was recorded"),
+    ],
+    ids=["no code", "not read", "for later calls", "not of this kind", "too late"],
+)
+async def test_whatever_speaks_against_a_decision_keeps_it_from_counting(
+    client, store, directory, terms, decision, told
+):
+    """Whoever made up a click of their own gets no further than the buttons that are there."""
+    state = await asked(client, store, **terms)
+
+    answer = await Decisions(store, directory).decide(state, ERIK, {0: decision})
+
+    assert (answer.recorded, told in answer.sentence) == (False, True)
+    found = await newest(store, state)
+    assert (found.recorded, found.votes) == ((None,), {})
+
+
+async def test_whoever_agreed_hears_nothing_new_when_they_press_again(client, store, directory):
+    """Not only the last one; somebody else is told who decided, and a change of mind comes too late."""
+    before = await asked(client, store, quorum=2)
+    decisions = Decisions(store, directory)
+    for person in (ERIK, MIRA):
+        await decisions.decide(before, person, {0: APPROVE})
+    after = await newest(store, before)
+
+    # By the card as it was when they pressed, and as it is.
+    for state in (before, after):
+        for person in (ERIK, MIRA):
+            assert (await decisions.decide(state, person, {0: APPROVE})).recorded
+        told = await decisions.decide(state, ERIK, {0: REJECT})
+        assert (told.recorded, "was already approved by <@U0ERIK>, <@U0MIRA>" in told.sentence) == (
+            False,
+            True,
+        )
+
+
+async def test_a_bulk_button_means_what_people_could_see(client, store, directory):
+    """It stands above the parts of a large card, and can be pressed before they are there."""
+    state = await asked(client, store, 3, parts=((0, 1), (2,)))
+    decisions = Decisions(store, directory)
+
+    early = await decisions.decide_all(state, ERIK, "approve_all", 0)
+    await is_shown(store, state, PartId(0, 1))
+    later = await decisions.decide_all(await newest(store, state), ERIK, "approve_all", 0)
+
+    assert early == Answer(False, "Nothing here is open that you could approve.")
+    assert later == Answer(True)
+    # Pressing once more says nothing new.
+    assert await decisions.decide_all(await newest(store, state), ERIK, "approve_all", 0) == Answer(True)
+    assert [bool(recorded) for recorded in (await newest(store, state)).recorded] == [True, True, False]
+
+
 async def test_votes_that_are_too_few_at_the_deadline_approve_nothing(client, store):
     """What is open then becomes what the deadline makes of it, and the votes stay to be read."""
     state = await asked(client, store, quorum=2, life=300)
@@ -255,8 +316,7 @@ async def test_votes_that_are_too_few_at_the_deadline_approve_nothing(client, st
 # --- Silence ------------------------------------------------------------------------------------------------------
 
 
-async def is_shown(store: ApprovalStore, state: ApprovalState) -> None:
-    part = PartId(0, 0)
+async def is_shown(store: ApprovalStore, state: ApprovalState, part: PartId = CARD) -> None:
     await store.lease_part(state.id, part, owner="me", lease=5_000)
     await store.card_drawn(state.id, part, owner="me", shown=Shown("C1", "1.2", "d"))
 

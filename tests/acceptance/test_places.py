@@ -1,0 +1,150 @@
+"""Everywhere a question stands: who is called by what is posted, how often, and what is left there when it is over."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from textwrap import dedent
+
+import pytest
+
+from agent_adapter import Context
+from tests.support.builders import an_action
+from tests.support.faults import asking, eventually
+from tests.support.people import Someone, buttons, words
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def start(start_bot, slack, tmp_path) -> Callable:
+    """Start bots by these rules."""
+
+    async def start(rules: str, *, replicas: int = 1):
+        await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA", "U0DANA"])
+        path = tmp_path / "policy.yaml"
+        path.write_text(dedent(rules))
+        return [await start_bot(policy=str(path), approvers="", channel=None) for _ in range(replicas)]
+
+    return start
+
+
+async def called(slack) -> Counter:
+    """Count for everybody the messages that were posted to others, too, and name them. Slack calls nobody for an edit."""
+    posted = [call["args"] for call in await slack.calls("chat.postMessage") if call["ok"]]
+    found = Counter()
+    for message in posted:
+        found.update(set(re.findall(r"<@(U\w+)>|<!subteam\^(S\w+)>", json.dumps(message["blocks"]))))
+    return Counter({person or group: count for (person, group), count in found.items()})
+
+
+async def test_whoever_may_decide_is_called_once_and_again_only_by_a_reminder(start, slack, client):
+    """However many replicas draw, votes are counted, and actions a card has; whoever has voted is left alone."""
+    bot, _ = await start(
+        """\
+        default:
+          channel: C0APPROVALS
+          approvers: [U0DANA, U0ERIK, S0OPS]
+          quorum: 2
+          reminders: [7s]
+        """,
+        replicas=2,
+    )
+    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
+    actions = [an_action(f"pay-{n}", {"to": "x" * 2_000}) for n in range(5)]
+    interrupt = client.interrupt(asking(*actions), context=Context(requested_by="U0NOOR"))
+    await client.publish(interrupt)
+    card = await dana.card("5 actions need approval, in 5 parts")
+    await eventually(lambda: is_shown(bot.store, interrupt.id))
+    await dana.press(card, "approve_all:0")
+    await dana.told("Counted: actions 1 to 5")
+    assert await called(slack) == {"U0DANA": 1, "U0ERIK": 1, "S0OPS": 1, "U0NOOR": 1}
+
+    await eventually(lambda: is_posted(slack, "Still to be decided"))
+    assert await called(slack) == {"U0DANA": 1, "U0ERIK": 2, "S0OPS": 2, "U0NOOR": 1}
+    await erik.press(card, "approve_all:0")
+    assert (await client.wait(interrupt.id)).status == "decided"
+    await dana.card("waiting for the agent")
+
+    assert await called(slack) == {"U0DANA": 1, "U0ERIK": 2, "S0OPS": 2, "U0NOOR": 1}
+
+
+async def is_shown(store, interrupt_id):
+    return (await store.load(interrupt_id)).is_shown
+
+
+async def is_posted(slack, saying):
+    return [call for call in await slack.calls("chat.postMessage") if saying in json.dumps(call["args"])]
+
+
+async def test_each_channel_calls_those_who_decide_there(start, slack, client):
+    """Nobody is called to what is not theirs."""
+    await start(
+        """\
+        default: {channel: C0APPROVALS, approvers: [U0DANA]}
+        rules:
+          - {match: {tool: pay}, channel: C0FINANCE, approvers: [U0MIRA]}
+        """
+    )
+    await client.publish(client.interrupt(asking(an_action("mail"), an_action("pay"))))
+    await cards(slack, 2, "approval")
+
+    posted = {
+        c["args"]["channel"]: json.dumps(c["args"]["blocks"]) for c in await slack.calls("chat.postMessage")
+    }
+    assert ("<@U0DANA>" in posted["C0APPROVALS"], "<@U0MIRA>" in posted["C0APPROVALS"]) == (True, False)
+    assert ("<@U0DANA>" in posted["C0FINANCE"], "<@U0MIRA>" in posted["C0FINANCE"]) == (False, True)
+
+
+async def drawn(slack):
+    """Give what the bot has posted, as it is now."""
+    return [message for message in await slack.messages() if message["user"] == "U0BOT"]
+
+
+async def cards(slack, count, saying):
+    """Wait until so many messages say this."""
+
+    async def look():
+        found = [message for message in await drawn(slack) if saying in words(message["blocks"])]
+        return found if len(found) >= count else None
+
+    return await eventually(look)
+
+
+THREE_PLACES = """\
+default: {channel: C0APPROVALS, approvers: [U0DANA]}
+rules:
+  - {match: {tool: pay}, channel: C0FINANCE, approvers: [U0MIRA]}
+  - {match: {tool: ask}, channel: U0ERIK, approvers: [U0ERIK]}
+"""
+
+
+@pytest.mark.parametrize("ends", ["expired", "withdrawn"])
+async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack, client, ends):
+    """In two channels, one of them with a card of several messages, and in a direct message; what was decided stands."""
+    await start(THREE_PLACES)
+    mira = Someone(slack, "U0MIRA")
+    many = [an_action("mail", {"to": "x" * 2_000, "n": n}) for n in range(8)]
+    batch = asking(an_action("pay"), an_action("ask"), *many, an_action("pay", {"to": "bo"}))
+    life = 8 * SECOND if ends == "expired" else 3600 * SECOND
+    interrupt_id = await client.publish(client.interrupt(batch, expires_in=life))
+    asked = await cards(slack, 3, "approval")
+    assert {card["channel"] for card in asked} == {"C0APPROVALS", "C0FINANCE", "D0ERIK"}
+    await mira.press(next(card for card in asked if card["channel"] == "C0FINANCE"), "approve:0")
+    await mira.card("1 of 2 actions needs approval")
+
+    if ends == "withdrawn":
+        await client.withdraw(interrupt_id, "not needed")
+    assert (await client.wait(interrupt_id)).status == ends
+
+    says = {"expired": "Expired: nobody decided in time", "withdrawn": "Withdrawn by the agent"}[ends]
+    over = await cards(slack, 3, says)
+    assert {card["channel"] for card in over} == {"C0APPROVALS", "C0FINANCE", "D0ERIK"}
+    await eventually(lambda: no_buttons(slack))
+    [finance] = [card for card in over if card["channel"] == "C0FINANCE"]
+    assert ("*Approved*" if ends == "expired" else "*Approved, not run*") in words(finance["blocks"])
+
+
+async def no_buttons(slack):
+    return not any(buttons(message) for message in await drawn(slack))

@@ -1,0 +1,125 @@
+"""Who may look at a card, hand it over or give more time: those who may decide it, whatever the agent's order of decisions."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from itertools import count
+
+import pytest
+
+from agent_adapter import ApprovalClient
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.hitl import KNOWN_DECISIONS
+from bot.attention import Attention
+from bot.decisions import Decisions
+from bot.errors import PersonUnknownError
+from bot.people import Directory
+from bot.playground.client import Control
+from bot.schedule import Extension
+from bot.state import Admission, ApprovalState, Place, Terms
+from bot.store import ApprovalStore
+from tests.bot import test_policy as policies
+from tests.support.builders import an_action, an_interrupt
+
+directory = policies.directory
+"""A Slack with everybody of the table about decisions, whose answers hold here, too."""
+MINUTE = timedelta(minutes=1)
+RUNS = count()
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
+    async with open_redis(redis_url) as redis:
+        yield ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
+
+
+async def asked(
+    client: ApprovalClient,
+    store: ApprovalStore,
+    *each: Terms,
+    allowed: tuple[str, ...] = KNOWN_DECISIONS,
+) -> ApprovalState:
+    """Ask about an action on each of these terms, 56 minutes ago for an hour, so that more time may be asked for."""
+    actions = [an_action(allowed=allowed) for _ in each]
+    interrupt_id = await client.publish(an_interrupt(*actions, run=f"run-{next(RUNS)}"))
+    admission = Admission(
+        **dict(each[0]),
+        own=dict(enumerate(each)),
+        policy_version="1",
+        places=(Place(channel="C0APPROVALS", actions=tuple(range(len(each))), claim=10 * MINUTE),),
+        extension=Extension(by=30 * MINUTE),
+    )
+    await store.admit(await store.load(interrupt_id), admission)
+    lane = store.keys.lane_for(interrupt_id)
+    for key, name in ((lane.req(interrupt_id), "created"), (lane.card(interrupt_id), "deadline")):
+        await store._redis.hincrby(key, name, -56 * 60_000)
+    return await store.load(interrupt_id)
+
+
+@pytest.mark.parametrize("allowed", [KNOWN_DECISIONS, KNOWN_DECISIONS[::-1]], ids=["as ever", "turned round"])
+@pytest.mark.parametrize("person", policies.IDS)
+async def test_who_may_look_hand_over_and_give_more_time(client, store, directory, slack, person, allowed):
+    """Whoever may approve, or reject where nothing else is offered; everybody else reads the same sentence as for a decision."""
+    found = {}
+    for rule, terms in policies.RULES.items():
+        state = await asked(client, store, terms, allowed=allowed)
+        if person == "no_answer":
+            directory.forget("user", policies.IDS[person])
+            await slack.fault("users.info", "error", error="fatal_error", times=None)
+        found[rule] = await signs_for(Attention(Decisions(store, directory)), state, person, rule)
+        await slack.clear_faults()
+
+    expected = {}
+    for rule, signs in policies.table()[person].items():
+        sign = signs[KNOWN_DECISIONS.index("reject" if rule == "narrow_own" else "approve")]
+        # To whom it is handed over is not told why they may not decide.
+        expected[rule] = sign + sign + (sign if sign in "+u" else "-")
+    assert found == expected
+
+
+async def signs_for(attention: Attention, state: ApprovalState, person: str, rule: str) -> str:
+    """Have one person ask for more time, claim it, and have it handed over to them; give a sign for each answer."""
+    user, decision = policies.IDS[person], "reject" if rule == "narrow_own" else "approve"
+    signs = ""
+    for answer in (attention.extend(state, user, 0), attention.claim(state, user, 0)):
+        try:
+            sentence = (await answer).sentence
+        except PersonUnknownError:
+            signs += "u"
+            continue
+        signs += next(s for s in "+gobdsn" if sentence == policies.sentence_of(s, rule, decision))
+    return signs + await sign_of_hand_over(attention, state, user)
+
+
+async def sign_of_hand_over(attention: Attention, state: ApprovalState, to: str) -> str:
+    store, holder = attention.decisions.store, "U0HOLDER"
+    claim = (await store.load(state.id)).claim_at(0)
+    if claim is None:
+        assert await store.claim(state, 0, holder) == "claimed"
+    newest = await store.load(state.id)
+    try:
+        answer = await attention.hand_over(newest, newest.claim_at(0).user, 0, to)
+    except PersonUnknownError:
+        return "u"
+    if answer.recorded:
+        assert (await store.load(state.id)).claim_at(0).user == to
+        return "+"
+    assert answer.sentence == f"<@{to}> may not decide this, so it stays with you."
+    assert (await store.load(state.id)).claim_at(0).user != to
+    return "-"
+
+
+async def test_many_groups_that_slack_is_slow_about_take_no_longer_than_one(
+    client: ApprovalClient, store: ApprovalStore, directory: Directory, slack: Control
+):
+    """Whoever presses is answered within Slack's three seconds, however many rules a batch meets."""
+    groups = [f"S0GROUP{number}" for number in range(4)]
+    for group in groups:
+        await slack.group(group, users=["U0ERIK"])
+    state = await asked(client, store, *(Terms(approvers=(group,)) for group in groups))
+    await slack.fault("usergroups.users.list", "delay", seconds=1, times=None)
+
+    async with asyncio.timeout(2.5):
+        answer = await Attention(Decisions(store, directory)).claim(state, "U0ERIK", 0)
+
+    assert answer.recorded

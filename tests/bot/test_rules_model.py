@@ -1,0 +1,366 @@
+"""Any policy, any people, any sequence of presses and forms: what is decided is what a plain reading of the rules says."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession, ClientTimeout
+from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import strategies as st
+
+from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter.contract.hitl import ApproveDecision
+from bot.attention import Attention
+from bot.clock import Clock
+from bot.decisions import Decisions
+from bot.listeners.views import Forms
+from bot.people import Directory
+from bot.playground.client import Control
+from bot.playground.server import Playground
+from bot.policy import Policy
+from bot.policy_file import read_policy
+from bot.rendering.message import plan_parts, render_card
+from bot.rendering.modals import (
+    render_agree_view,
+    render_confirm_view,
+    render_edit_view,
+    render_reject_all_view,
+    render_reject_view,
+    render_respond_view,
+)
+from bot.slack_client import SlackClient
+from bot.state import ApprovalState, Shown
+from bot.store import ApprovalStore
+from tests.bot.rendering.slack_side import shown, submitted
+from tests.support.builders import an_action, an_interrupt
+
+DANA, ERIK, MIRA, NOOR, GUEST, LEFT = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR", "U0GUEST", "U0LEFT"
+PEOPLE = (DANA, ERIK, MIRA, NOOR, GUEST, LEFT)
+MEMBERS = {"S0OPS": {DANA, ERIK, GUEST, LEFT}, "channel": {*PEOPLE}}
+KINDS = ("approve", "edit", "reject", "respond")
+WORDS = ("alpha", "beta")
+RUNS = count()
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
+    async with open_redis(redis_url) as redis:
+        yield ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
+
+
+@pytest.fixture
+async def forms(playground: Playground, slack: Control, store: ApprovalStore) -> AsyncIterator[Forms]:
+    """The real ones, beside a Slack with these people and memberships."""
+    await slack.group("S0OPS", users=sorted(MEMBERS["S0OPS"]))
+    await slack.channel("C0APPROVALS", members=["U0BOT", *PEOPLE])
+    async with ClientSession(timeout=ClientTimeout(total=5)) as session:
+        client = SlackClient(playground.bot_token, playground.api_url, session)
+        await client.who_am_i()
+        decisions = Decisions(store, Directory(client))
+        yield Forms(decisions, Attention(decisions))
+
+
+# --- The rules, read plainly --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule, as its author means it."""
+
+    approvers: tuple[str, ...]
+    later: str | None
+    """Who may decide as well after a while."""
+    quorum: int
+    reject_quorum: int
+    requester_may_decide: bool
+    decisions: tuple[str, ...]
+    is_high: bool
+
+    def written(self) -> str:
+        """Write it as a policy file does."""
+        escalation = f", escalation: {{after: 1s, approvers: [{self.later}]}}" if self.later else ""
+        return (
+            f"channel: C0APPROVALS, approvers: [{', '.join(self.approvers)}], quorum: {self.quorum}, "
+            f"reject_quorum: {self.reject_quorum}, decisions: [{', '.join(self.decisions)}], "
+            f"requester_may_decide: {str(self.requester_may_decide).lower()}, "
+            f"risk: {'high' if self.is_high else 'normal'}{escalation}"
+        )
+
+    def needed(self, kind: str) -> int:
+        """Tell how many people it takes."""
+        return self.reject_quorum if kind == "reject" else self.quorum
+
+    def lets(self, person: str, kind: str, *, late: bool) -> bool:
+        """Tell whether somebody may decide so. Dana is the one for whom the agent acts."""
+        named = {*self.approvers, *([self.later] if late and self.later else [])}
+        is_member = any(person in MEMBERS[entry] for entry in named & MEMBERS.keys())
+        if person == LEFT or kind not in self.decisions:
+            return False
+        if person not in named and (person == GUEST or not is_member):
+            return False
+        return person != DANA or kind == "reject" or self.requester_may_decide
+
+
+@dataclass
+class Slot:
+    """One action, as a plain reading of its rule decides it."""
+
+    rule: Rule
+    votes: list[tuple[str, str, str]] = field(default_factory=list)
+    """Person, kind and words; the last word of each."""
+    cast: list[tuple[str, str, str]] = field(default_factory=list)
+    """Every vote that there ever was."""
+    decided: tuple[str, str, list[str]] | None = None
+    """Kind, words, and who agreed."""
+    seen: set[tuple[str, str]] = field(default_factory=set)
+    """Who was shown which changed arguments, or wrote them."""
+
+    def vote(self, person: str, kind: str, words: str, *, late: bool) -> None:
+        """Take one person's word."""
+        if self.decided or not self.rule.lets(person, kind, late=late):
+            return
+        said = (kind, words if kind in {"edit", "respond"} else "")
+        agree = [p for p, *theirs in self._others(person) if _same(tuple(theirs), said)]
+        if len(agree) + 1 >= self.rule.needed(kind):
+            self.decided = (kind, words, [*agree, person])
+        elif (person, kind, words) not in self.votes:
+            self.votes = [*self._others(person), (person, kind, words)]
+            self.cast.append((person, kind, words))
+
+    @property
+    def proposal(self) -> tuple[str, str, str] | None:
+        """Give what others are asked to agree with."""
+        written = [vote for vote in self.votes if vote[1] in {"edit", "respond"}]
+        return max(written, key=lambda vote: sum(_same(vote[1:], v[1:]) for v in self.votes), default=None)
+
+    def _others(self, person: str) -> list[tuple[str, str, str]]:
+        return [vote for vote in self.votes if vote[0] != person]
+
+
+def _same(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    return one == other or one[0] == other[0] in {"approve", "reject"}
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    entries = st.sampled_from(("S0OPS", "channel", *PEOPLE))
+    anybody = st.lists(entries, min_size=1, max_size=4, unique=True).map(tuple)
+    approvers = draw(anybody | st.sampled_from([("S0OPS", MIRA), ("channel",), (ERIK, MIRA, DANA)]))
+    # A quorum of more people than a rule names is no policy.
+    most = 3 if {*approvers} & MEMBERS.keys() else len(approvers)
+    return Rule(
+        approvers,
+        draw(st.none() | st.sampled_from((NOOR, MIRA))),
+        min(draw(st.sampled_from((1, 2, 2, 3))), most),
+        min(draw(st.sampled_from((1, 1, 2))), most),
+        draw(st.booleans()),
+        draw(
+            st.just(KINDS)
+            | st.just(KINDS)
+            | st.lists(st.sampled_from(KINDS), min_size=1, unique=True).map(tuple)
+        ),
+        draw(st.booleans()),
+    )
+
+
+@dataclass(frozen=True)
+class Press:
+    """Something that somebody does: a button, or a form with what they type into it."""
+
+    person: str
+    verb: str
+    index: int
+    words: str
+    knows_code: bool
+
+
+ANYBODY = st.sampled_from((DANA, DANA, ERIK, ERIK, ERIK, MIRA, MIRA, MIRA, NOOR, GUEST, LEFT))
+VERBS = ("approve", "approve", "approve", "edit", "edit", "look", "agree", "reject", "respond", "approve_all",
+         "reject_all", "time")  # fmt: skip
+PRESS = st.builds(
+    Press,
+    ANYBODY,
+    st.sampled_from(VERBS),
+    st.sampled_from((0, 0, 1)),
+    st.sampled_from(WORDS),
+    st.sampled_from((True, True, False)),
+)
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> list[Press]:
+    """Somebody writes, another looks at it, and agrees some presses later."""
+    press, reader = draw(PRESS), draw(ANYBODY)
+    write = replace(press, verb=draw(st.sampled_from(("edit", "edit", "respond"))))
+    look, agree = (replace(press, person=reader, verb=verb) for verb in ("look", "agree"))
+    between = draw(st.lists(PRESS | st.just(replace(write, words=draw(st.sampled_from(WORDS)))), max_size=2))
+    return [write, look, *between, agree]
+
+
+PRESSES = st.lists(PRESS.map(lambda press: [press]) | scenes(), min_size=2, max_size=8).map(
+    lambda found: [press for scene in found for press in scene]
+)
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
+"""Without explaining, which takes longer than a test may."""
+
+
+# --- The people ---------------------------------------------------------------------------------------------------
+
+
+class Table:
+    """Real records, forms and scripts on one side, the plain reading on the other; people do the same on both."""
+
+    def __init__(self, forms: Forms, interrupt_id: str, slots: Sequence[Slot]) -> None:
+        self.forms, self.id, self.slots = forms, interrupt_id, slots
+        self.decisions = forms.decisions
+        self.is_late = False
+        self.open: dict[tuple[str, int], tuple[dict[str, Any], tuple[str, str, str], int]] = {}
+        """Forms to agree in that people have before them, the vote that each is about, and how often it was cast by then."""
+
+    async def do(self, press: Press) -> None:
+        state, slot = await self.state(), self.slots[press.index]
+        match press.verb:
+            case "approve":
+                await self._approve(state, press, slot)
+            case "edit" | "reject" | "respond":
+                await self._fill(state, press, slot)
+            case "look":
+                self._look(state, press, slot)
+            case "agree":
+                await self._agree(state, press, slot)
+            case "approve_all":
+                await self.decisions.decide_all(state, press.person, "approve_all", 0)
+                self._all(press, "approve")
+            case "reject_all":
+                view = render_reject_all_view(state, 0)
+                await self._submit(press.person, view, **{"Reason, for the agent": press.words})
+                self._all(press, "reject")
+            case "time":
+                await Clock(self.decisions.store).fall_due(self.id)
+                self.is_late = True
+
+    async def state(self) -> ApprovalState:
+        found = await self.decisions.store.load(self.id)
+        assert found is not None
+        return found
+
+    async def _approve(self, state: ApprovalState, press: Press, slot: Slot) -> None:
+        if slot.rule.is_high and press.words == "alpha":
+            view = render_confirm_view(state, press.index)
+            await self._submit(press.person, view, Code=self._code(state, press))
+        else:
+            # For a high risk there is no such button; a forged one has no code.
+            await self.decisions.decide(state, press.person, {press.index: ApproveDecision()})
+        if not slot.rule.is_high or (press.words == "alpha" and press.knows_code):
+            slot.vote(press.person, "approve", "", late=self.is_late)
+
+    async def _fill(self, state: ApprovalState, press: Press, slot: Slot) -> None:
+        forms = {
+            "edit": (render_edit_view, {"to": press.words, "Code": self._code(state, press)}),
+            "reject": (render_reject_view, {"Reason, for the agent": press.words}),
+            "respond": (render_respond_view, {"Answer in the tool's place": press.words}),
+        }
+        render, typed = forms[press.verb]
+        await self._submit(press.person, render(state, press.index), **typed)
+        if press.verb != "edit":
+            slot.vote(press.person, press.verb, press.words, late=self.is_late)
+        elif press.knows_code or not slot.rule.is_high:
+            slot.seen.add((press.person, press.words))
+            slot.vote(press.person, "edit", press.words, late=self.is_late)
+
+    def _look(self, state: ApprovalState, press: Press, slot: Slot) -> None:
+        view = render_agree_view(state, press.index)
+        assert ("submit" in view) == bool(slot.proposal and not slot.decided)
+        if slot.proposal and not slot.decided:
+            times = slot.cast.count(slot.proposal)
+            self.open[press.person, press.index] = (view, slot.proposal, times)
+            slot.seen |= {(press.person, words) for words in WORDS if words in shown(view)}
+
+    async def _agree(self, state: ApprovalState, press: Press, slot: Slot) -> None:
+        if (press.person, press.index) not in self.open:
+            self._look(state, press, slot)
+            return
+        view, about, times = self.open.pop((press.person, press.index))
+        if slot.cast.count(about) > times:
+            # Taken back, and cast again: in the same millisecond it is the same vote, later another one.
+            return
+        await self._submit(press.person, view, Code=self._code(state, press))
+        _, kind, words = about
+        if about in slot.votes and (kind != "edit" or not slot.rule.is_high or press.knows_code):
+            slot.vote(press.person, kind, words, late=self.is_late)
+
+    def _all(self, press: Press, kind: str) -> None:
+        for slot in self.slots:
+            if not slot.rule.is_high:
+                slot.vote(press.person, kind, press.words if kind == "reject" else "", late=self.is_late)
+
+    def _code(self, state: ApprovalState, press: Press) -> str:
+        return state.actions[press.index].code if press.knows_code else "????"
+
+    async def _submit(self, person: str, view: dict[str, Any], **typed: str) -> None:
+        if "private_metadata" not in view:
+            return
+
+        async def ack(**_: object) -> None:
+            """Slack would show it; here only what is decided counts."""
+
+        await self.forms.submit(ack, {"user": {"id": person}, "view": submitted(view, **typed)})
+
+
+async def begin(client, forms: Forms, policy: Policy, slots: Sequence[Slot], amounts: Sequence[int]) -> Table:
+    """Ask about these payments by this policy."""
+    actions = [an_action("pay", {"to": "al", "amount": amount}) for amount in amounts]
+    interrupt = an_interrupt(*actions, run=f"run-{next(RUNS)}", expires_in=timedelta(hours=1))
+    await client.publish(interrupt)
+    store = forms.decisions.store
+    await store.admit(await store.load(interrupt.id), policy.admit(interrupt, plan_parts))
+    # As if it had been asked a minute ago, so that what is due after a second is due now.
+    await store._redis.hincrby(store.keys.lane_for(interrupt.id).req(interrupt.id), "created", -60_000)
+    for part in render_card(await store.load(interrupt.id)):
+        await store.lease_part(interrupt.id, part.id, owner="me", lease=5_000)
+        await store.card_drawn(interrupt.id, part.id, owner="me", shown=Shown("C0APPROVALS", "1.2", "d"))
+    return Table(forms, interrupt.id, slots)
+
+
+@settings(
+    max_examples=250,
+    deadline=None,
+    phases=PHASES,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(rules(), rules(), st.tuples(st.integers(1, 9), st.integers(1, 9)), PRESSES)
+async def test_no_policy_people_and_presses_decide_what_a_plain_reading_does_not(
+    client, forms, large, other, amounts, presses
+):
+    """The same decisions by the same people; each of them is another, may decide, and has seen the arguments that run."""
+    # What a rule leaves out is as the default says.
+    large = replace(large, later=large.later or other.later)
+    args = "{properties: {amount: {type: number, minimum: 5}}, required: [amount]}"
+    policy = read_policy(
+        f"default: {{{other.written()}}}\nrules: [{{match: {{tool: pay, args: {args}}}, {large.written()}}}]",
+        "policy.yaml",
+    ).policy
+    slots = [Slot(large if amount >= 5 else other) for amount in amounts]
+    table = await begin(client, forms, policy, slots, amounts)
+
+    for press in presses:
+        await table.do(press)
+
+    found = await table.state()
+    for slot, recorded in zip(slots, found.recorded, strict=True):
+        assert (recorded is None) == (slot.decided is None)
+        if recorded and slot.decided:
+            kind, words, agreed = slot.decided
+            people = recorded.agreed_by or (recorded.decided_by,)
+            event(f"{kind} by {len(people)}")
+            assert (recorded.decision.type, list(people)) == (kind, agreed)
+            assert len({*people}) == len(people) == slot.rule.needed(kind)
+            assert all(slot.rule.lets(person, kind, late=table.is_late) for person in people)
+            if kind == "edit":
+                assert recorded.decision.edited_action.args["to"] == words
+                assert {(person, words) for person in people} <= slot.seen
+            elif kind in {"reject", "respond"}:
+                assert recorded.decision.message == words
