@@ -47,9 +47,13 @@ def read_state(req: Fields, card: Fields, *, now: int) -> ApprovalState:
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
         votes={int(index): _votes(text) for index, text in _prefixed(card, "votes:")},
         reached=_reached(card),
-        remarks={
-            int(number): Remark.model_validate(decode(text)) for number, text in _prefixed(card, "remark:")
-        },
+        # A large hash gives its fields in no order.
+        remarks=dict(
+            sorted(
+                (int(number), Remark.model_validate(decode(text)))
+                for number, text in _prefixed(card, "remark:")
+            )
+        ),
         extended=int(card.get("extended", 0)),
         claims={int(place): _claim(text) for place, text in _prefixed(card, "claim:")},
         sticky={int(index): _sticky(card, index) for index, _ in _prefixed(card, "sticky_grant:")},

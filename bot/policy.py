@@ -405,5 +405,5 @@ def _who_may(terms: Terms) -> str:
 
 def _mention(entry: str) -> str:
     if entry == "channel":
-        return "the members of this channel"
+        return "the members of the channel where it was asked first"
     return f"<!subteam^{entry}>" if entry.startswith("S") else f"<@{entry}>"

@@ -35,6 +35,7 @@ from bot.rendering.rows import (
     asked,
     button_blocks,
     call_blocks,
+    home,
     is_mixed,
     needs_reading,
     outcome_text,
@@ -58,6 +59,8 @@ _CONTEXT = 1_000
 _REASON = 700
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
+# Those who decide different actions of a card in parts.
+_CALLED_ONCE = 20
 # The line that tells who decides an action, on a card where that differs.
 _WHO_DECIDES = 350
 # The lines that count votes, with the button to agree, and the line about silence.
@@ -308,10 +311,22 @@ def _asked_also(state: ApprovalState, place: Place) -> list[str]:
 
 def _approvers(state: ApprovalState, place: Place) -> str:
     assert state.admission is not None
-    if is_mixed(state.admission, place):
+    first = place.actions[0]
+    if not is_mixed(state.admission, place):
+        approvers = state.admission.terms(first).approvers
+        return approver_names(approvers, at_most=_SHOWN_APPROVERS, channel=home(state, first))
+    if not place.parts:
         return "different people, named at each action"
-    approvers = state.admission.terms(place.actions[0]).approvers
-    return approver_names(approvers, at_most=_SHOWN_APPROVERS)
+    decides: dict[str, list[int]] = {}
+    for index in place.actions:
+        for approver in state.admission.terms(index).approvers:
+            decides.setdefault(approver, []).append(index)
+    names = [
+        f"{approver_names([name], at_most=1, channel=home(state, first))} ({numbers(indices)})"
+        for name, indices in decides.items()
+    ]
+    more = f" and {len(names) - _CALLED_ONCE} more" if len(names) > _CALLED_ONCE else ""
+    return ", ".join(names[:_CALLED_ONCE]) + more
 
 
 def _secrets(state: ApprovalState) -> tuple[str, ...]:

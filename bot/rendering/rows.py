@@ -24,6 +24,7 @@ from bot.rendering.blocks import (
     when,
     who,
 )
+from bot.rendering.clock import place_name
 from bot.rendering.text import clip, has_hidden, mrkdwn, one_line, visible
 from bot.state import ORDINARY, Action, Admission, ApprovalState, Care, Place
 
@@ -317,10 +318,11 @@ def _standing_blocks(state: ApprovalState, action: Action) -> list[Block]:
 
 def _approver_words(state: ApprovalState, action: Action) -> list[str]:
     place = place_of(state, action.index)
-    if state.admission is None or place is None or not is_mixed(state.admission, place):
+    # Where they stand in messages of their own, the first one has called everybody once.
+    if state.admission is None or place is None or place.parts or not is_mixed(state.admission, place):
         return []
-    names = approver_names(state.admission.terms(action.index).approvers, at_most=3)
-    return [f"To be decided by {names}"]
+    approvers = state.admission.terms(action.index).approvers
+    return [f"To be decided by {approver_names(approvers, at_most=3, channel=home(state, action.index))}"]
 
 
 def _vote_words(state: ApprovalState, action: Action) -> list[str]:
@@ -337,7 +339,8 @@ def _vote_words(state: ApprovalState, action: Action) -> list[str]:
     voters = {vote.user for vote in action.votes}
     approvers = state.admission.terms(action.index).approvers if state.admission else ()
     left = [name for name in approvers if name not in voters]
-    return [*told, f"Not heard yet: {approver_names(left, at_most=3)}"] if left else told
+    names = approver_names(left, at_most=3, channel=home(state, action.index))
+    return [*told, f"Not heard yet: {names}"] if left else told
 
 
 def tally(action: Action, position: str) -> str:
@@ -357,9 +360,16 @@ def is_mixed(admission: Admission, place: Place) -> bool:
     return bool(admission.own) and len({admission.terms(i).approvers for i in place.actions}) > 1
 
 
-def approver_names(approvers: Sequence[str], *, at_most: int) -> str:
+def home(state: ApprovalState, index: int) -> str:
+    """Name the channel whose members may decide an action, where it is asked in others as well; else nothing."""
+    place = place_of(state, index)
+    return place_name(place.channel) if place and len(state.places) > 1 else ""
+
+
+def approver_names(approvers: Sequence[str], *, at_most: int, channel: str = "") -> str:
     """Mention who may decide; a longer list is counted."""
-    names = ["anyone in this channel" if name == "channel" else who(name) for name in approvers]
+    anyone = f"anyone in {channel or 'this channel'}"
+    names = [anyone if name == "channel" else who(name) for name in approvers]
     more = f" and {len(names) - at_most} more" if len(names) > at_most else ""
     return ", ".join(names[:at_most]) + more
 

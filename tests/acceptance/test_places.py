@@ -148,3 +148,41 @@ async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack
 
 async def no_buttons(slack):
     return not any(buttons(message) for message in await drawn(slack))
+
+
+async def test_whoever_decides_several_parts_of_a_card_is_called_once(start, slack, client):
+    """The first message names everybody, with the actions that are theirs."""
+    bot, *_ = await start(
+        """\
+        default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
+        rules:
+          - {match: {tool: pay-1}, approvers: [U0DANA, U0MIRA]}
+        """
+    )
+    actions = [an_action(f"pay-{n}", {"to": "x" * 2_000}) for n in range(5)]
+    interrupt = client.interrupt(asking(*actions), context=Context(requested_by="U0NOOR"))
+    await client.publish(interrupt)
+    card = await Someone(slack, "U0DANA").card("5 actions need approval, in 3 parts")
+    await eventually(lambda: is_shown(bot.store, interrupt.id))
+
+    text = words(card["blocks"])
+    assert "<@U0DANA> (1 to 5), <@U0ERIK> (1, 3 to 5), <@U0MIRA> (2)" in text
+    assert await called(slack) == {"U0DANA": 1, "U0ERIK": 1, "U0MIRA": 1, "U0NOOR": 1}
+
+
+async def test_a_second_channel_says_of_which_one_the_members_decide(start, slack, client):
+    """Being in the channel of an escalation makes nobody an approver."""
+    await start(
+        """\
+        default:
+          channel: C0APPROVALS
+          approvers: [channel]
+          escalation: {after: 1s, channel: C0FINANCE}
+        """
+    )
+    await client.publish(client.interrupt(asking(an_action("pay")), context=Context()))
+    card = await slack.wait_for_message(
+        lambda m: m["channel"] == "C0FINANCE" and bool(m.get("blocks")) and m["user"] == "U0BOT"
+    )
+
+    assert "to be decided by anyone in <#C0APPROVALS>" in words(card["blocks"])

@@ -107,6 +107,16 @@ async def test_what_waits_for_the_end_of_quiet_hours_comes_then(client, store, c
     assert {r.kind for r in (await store.load(state.id)).remarks.values()} == {"remind", "escalate"}
 
 
+async def test_what_is_said_keeps_its_order(client, store):
+    """The store gives the fields of a large record in none, and people read one after the other."""
+    state = await admitted(client, store, *[REMIND] * 8)
+    remark = Remark(kind="remind", places=(0,), mentions=("U0ERIK",) * 9)
+
+    await store.reach(state.id, dict.fromkeys(range(8), remark))
+
+    assert [*(await store.load(state.id)).remarks] == [*range(1, 9)]
+
+
 async def test_an_escalation_lets_more_people_decide(client, store, clock):
     """Only about the actions of its rule, and what else holds for them stays."""
     own = {1: Terms(approvers=("U0NOOR",), decisions=("reject",))}

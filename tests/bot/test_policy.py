@@ -71,8 +71,8 @@ OFFERED = {"narrow": "approve, reject", "narrow_own": "reject"}
 NAMED = ", ".join(f"<@{id}>" for id in RULES["named"].approvers)
 APPROVERS = {
     "named": NAMED,
-    "channel": "the members of this channel",
-    "narrow_own": "the members of this channel",
+    "channel": "the members of the channel where it was asked first",
+    "narrow_own": "the members of the channel where it was asked first",
 }
 
 
