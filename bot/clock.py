@@ -29,8 +29,9 @@ class Clock:
         state = await self._store.load(interrupt_id)
         if state and state.sticky:
             await self._end_sticky(state)
-        if state and state.stage != "open" and (ahead := sticky_ahead(state)):
-            return _milliseconds(ahead, state)
+        if state and state.stage != "open":
+            ahead = sticky_ahead(state)
+            return _milliseconds(ahead, state) if ahead else None
         if state and state.withdraw_asked is not None:
             return await self._settle(interrupt_id, "withdrawn", state.withdraw_asked)
         if state is None or not state.is_open:

@@ -12,7 +12,6 @@ end
 local at = now()
 local status, deadline = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline'))
 if status and status ~= 'pending' then
-  rest(KEYS[5], KEYS[2], ARGV[1], at)
   return status
 end
 if ARGV[2] == 'expired' and at < tonumber(deadline or redis.call('HGET', KEYS[1], 'deadline')) then
