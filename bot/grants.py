@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from bot.decisions import Answer, Decisions
 from bot.errors import PersonUnknownError
+from bot.metrics import DECISIONS
 from bot.rendering.blocks import who
 from bot.rendering.ledger import call_words
 from bot.state import Action, Admission, ApprovalState
@@ -120,6 +121,14 @@ def covers(before: ApprovalState, index: int, asked: ApprovalState, action: Acti
     if grant.same == "tool":
         return sticky.same == "tool" and action.care.risk == "low"
     return known.fingerprint == action.fingerprint
+
+
+def tell_uses(state: ApprovalState) -> None:
+    """Log and count the actions that run without asking, for whoever operates the bot."""
+    for action in state.actions:
+        if action.recorded and action.recorded.sticky:
+            DECISIONS.labels("approve", "sticky").inc()
+            logger.info("sticky.used", extra={"interrupt_id": state.id, "sticky": action.recorded.sticky})
 
 
 def _approver(state: ApprovalState, index: int) -> str:

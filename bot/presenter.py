@@ -13,7 +13,7 @@ from bot.errors import (
     SlackUnclearError,
     WorkspaceFaultError,
 )
-from bot.grants import Grants
+from bot.grants import Grants, tell_uses
 from bot.health import NOT_YET, Health
 from bot.ids import PartId
 from bot.pacing import Pacing, Queue
@@ -105,7 +105,10 @@ class Presenter:
             life=None if limit is None else int(limit.total_seconds() * 1000),
             covered=await self.grants.covering(state, admission),
         )
-        return await self.store.load(state.id)
+        admitted = await self.store.load(state.id)
+        if admitted:
+            tell_uses(admitted)
+        return admitted
 
     async def _reachable(self, place: Place) -> Place | None:
         """Give a place with the channel that Slack has for a direct message; `None` where it cannot be asked as well."""

@@ -111,8 +111,9 @@ async def is_asked(slack, reviewing, *, card: int):
     return not reviewing.done()
 
 
-async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack, review, dana):
-    """The agent gets its answer, no card is posted, and the thread of the first card shows each use."""
+async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack, review, dana, caplog):
+    """The agent gets its answer, no card is posted, and the thread of the first card shows each use; the log, too."""
+    caplog.set_level("INFO")
     first = review()
     await give(dana, Where="agent", How_many="2")
     given = (await first).records[0]
@@ -132,6 +133,9 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack,
     assert "for <@U0NOOR>" in words(over["blocks"])
     assert buttons(over) == []
     assert len(await cards(slack)) == 1
+    used = [entry for entry in caplog.records if entry.message == "sticky.used"]
+    assert {entry.sticky for entry in used} == {third.records[0].sticky}
+    assert len(used) == 2
     assert await is_asked(slack, review(), card=2)
 
 
