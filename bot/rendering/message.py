@@ -60,7 +60,7 @@ _REASON = 700
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
 # Those who decide different actions of a card in parts.
-_CALLED_ONCE = 20
+_CALLED_ONCE, _MOST_NUMBERS = 20, 40
 # The line that tells who decides an action, on a card where that differs.
 _WHO_DECIDES = 350
 # The lines that count votes, with the button to agree, and the line about silence.
@@ -319,10 +319,10 @@ def _approvers(state: ApprovalState, place: Place) -> str:
         return "different people, named at each action"
     decides: dict[str, list[int]] = {}
     for index in place.actions:
-        for approver in state.admission.terms(index).approvers:
+        for approver in dict.fromkeys(state.admission.terms(index).approvers):
             decides.setdefault(approver, []).append(index)
     names = [
-        f"{approver_names([name], at_most=1, channel=home(state, first))} ({numbers(indices)})"
+        f"{approver_names([name], at_most=1, channel=home(state, first))} ({_few_numbers(indices)})"
         for name, indices in decides.items()
     ]
     more = f" and {len(names) - _CALLED_ONCE} more" if len(names) > _CALLED_ONCE else ""
@@ -433,6 +433,11 @@ def _confirm(which: str, unread: Sequence[int]) -> Block:
     if unread:
         text += f" Not approved with them, because they have to be read first: {numbers(unread)}."
     return confirm("Approve them all?", clip(text, 300), "Approve")
+
+
+def _few_numbers(indices: Sequence[int]) -> str:
+    text = numbers(indices)
+    return text if len(text) <= _MOST_NUMBERS else f"{len(indices)} actions"
 
 
 def numbers(indices: Iterable[int]) -> str:

@@ -44,6 +44,7 @@ from tests.bot.rendering.slack_side import (
     buttons,
     inputs,
     literal_text,
+    shown,
     submitted,
     typed_texts,
     unwrapped,
@@ -474,3 +475,23 @@ def test_an_edit_never_gives_what_the_schema_does_not_allow(args, schema, data):
             assert set(errors.by_block) <= known
             assert all(errors.by_block.values())
     json.dumps(view)
+
+
+def test_a_card_in_parts_names_many_people_within_slacks_limits():
+    """Fifty actions, each with approvers of its own: the first message calls twenty of them, and counts the others."""
+    interrupt = an_interrupt(*[an_action(f"pay_{number}", {"to": "x" * 900}) for number in range(50)])
+    own = {
+        index: Terms(approvers=(f"U{index % 30:010}", f"S{index % 2:010}", "channel")) for index in range(50)
+    }
+    place = Place(channel="C1", actions=tuple(range(50)), parts=plan_parts(interrupt, mixed=True))
+    admission = Admission(policy_version="1", approvers=("U0ERIK",), own=own, places=(place,))
+
+    parts = render_card(a_state(interrupt, admission=admission))
+
+    assert_slack_takes_card(parts)
+    text = shown(parts[0].blocks)
+    assert "anyone in this channel (1 to 50)" in text
+    assert "<!subteam^S0000000000> (25 actions)" in text
+    assert text.count("<@U00000") == 17
+    assert "and 13 more" in text
+    assert "<@U" not in shown(parts[1].blocks)
