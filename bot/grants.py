@@ -109,17 +109,15 @@ class Grants:
 def covers(before: ApprovalState, index: int, asked: ApprovalState, action: Action) -> bool:
     """Whether what was approved with an action holds for this one, by what the policy says now."""
     approval, sticky = before.sticky[index], action.sticky
-    if sticky is None or not approval.is_live(asked.now):
-        return False
     grant, known = approval.grant, before.actions[index]
+    if sticky is None or not grant.is_within(sticky) or not approval.is_live(asked.now):
+        return False
     if before.interrupt.agent != asked.interrupt.agent or known.request.name != action.request.name:
         return False
     if grant.scope == "run" and before.interrupt.run != asked.interrupt.run:
         return False
-    if grant.scope == "agent" and sticky.scope != "agent":
-        return False
     if grant.same == "tool":
-        return sticky.same == "tool" and action.care.risk == "low"
+        return action.care.risk == "low"
     return known.fingerprint == action.fingerprint
 
 

@@ -86,6 +86,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "the same run": ({"scope": "run"}, {"run": "run-1"}, True),
     "another run": ({"scope": "run"}, {"run": "run-2"}, False),
     "only runs by now": ({"scope": "agent"}, {"run": "run-1", "sticky": Sticky(scope="run")}, False),
+    "longer than by now": ({"lasts": 2 * HOUR}, {}, False),
+    "more often than by now": ({"uses": 11}, {}, False),
     "over by time": ({"until": NOW}, {}, False),
     "revoked": ({"ended": Ended(NOW, "U0DANA")}, {}, False),
     "not offered any more": ({}, {"sticky": None}, False),
