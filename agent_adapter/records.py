@@ -12,7 +12,7 @@ from agent_adapter.connection import Scripts, fields_of, read_hashes
 from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.keys import Lane
-from agent_adapter.contract.record import Asked, Fields, raise_unanswered, read_decided, read_resume
+from agent_adapter.contract.record import Asked, Fields, raise_unanswered, read_resume, read_told
 from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -183,16 +183,16 @@ class Records:
         if len(self._asked) > REMEMBERED:
             del self._asked[next(iter(self._asked))]
 
-    def read_told(self, interrupt_id: str, card: Fields) -> Resume | None:
+    def read_told(self, interrupt_id: str, told: str) -> Resume | None:
         """Give the answer that a wake-up told, `None` when it told none, or what was asked is not remembered.
 
         Raises:
             DecisionNotAllowedError: when it does not answer what was asked.
         """
-        if not card:
+        if not told:
             return None
         asked = self._asked.pop(interrupt_id, None)
-        return read_decided(asked, card) if asked else None
+        return read_told(asked, told) if asked else None
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
         """Ask the bot to end a record.

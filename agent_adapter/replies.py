@@ -1,6 +1,6 @@
 """One reading loop per process, which wakes whoever waits for an interrupt.
 
-Streams only wake. A wake-up may tell the card of a record that was decided, which is final, and spares a look at it; all else is
+Streams only wake. A wake-up may tell the answer of a record that was decided, which is final, and spares a look at it; all else is
 read from the records, and every record is looked at again on start, after a lost connection and every `reconcile_every`
 seconds.
 """
@@ -11,14 +11,12 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agent_adapter.connection import Scripts, end_task, entries_of
 from agent_adapter.contract.keys import Lane
-from agent_adapter.contract.record import Fields
 from agent_adapter.errors import AgentAdapterError, ServerUnreachableError
 
 logger = logging.getLogger(__name__)
@@ -26,7 +24,6 @@ logger = logging.getLogger(__name__)
 FIRST_LOOK = 5.0
 """Seconds after the first wait until a missing bot is told."""
 IDS_PER_LOOK = 500
-NOTHING: Fields = MappingProxyType({})
 BOT_SILENT_AFTER = 30_000
 """Milliseconds without a heartbeat after which no bot runs."""
 
@@ -99,8 +96,8 @@ class Replies:
                         AgentAdapterError(f"{interrupt_id}: the client was closed while it waited")
                     )
 
-    def wake(self, interrupt_id: str, told: Fields = NOTHING) -> None:
-        """Let whoever waits for this interrupt look at its record, or at what was told of it."""
+    def wake(self, interrupt_id: str, told: str = "") -> None:
+        """Let whoever waits for this interrupt look at its record, or at the answer that was told."""
         for future in self._waiting.pop(interrupt_id, ()):
             if not future.done():
                 future.set_result(told)
@@ -122,7 +119,7 @@ class Replies:
                     self.wake(interrupt_id)
             for entry, fields in entries_of(answer):
                 self._cursor = entry
-                self.wake(fields.pop("id"), fields)
+                self.wake(fields["id"], fields.get("answer", ""))
             # Those who were woken ask for their record first; this loop asks again while Redis answers them.
             await asyncio.sleep(0)
 
@@ -172,8 +169,8 @@ class Replies:
         return int(max(3 * self._every, 10.0) * 1000)
 
 
-Woken = asyncio.Future[Fields]
-"""Done once a record may have changed, with the fields of its card where the wake-up told them."""
+Woken = asyncio.Future[str]
+"""Done once a record may have changed, with its answer where the wake-up told it."""
 
 
 class Watch:

@@ -27,15 +27,14 @@ class Clock:
     async def fall_due(self, interrupt_id: str) -> int | None:
         """Do what is due for this record, and say in how many milliseconds something else will be."""
         state = await self._store.load(interrupt_id)
-        if state and state.sticky:
-            await self._end_sticky(state)
-        if state and state.stage != "open":
-            ahead = sticky_ahead(state)
-            return _milliseconds(ahead, state) if ahead else None
-        if state and state.withdraw_asked is not None:
-            return await self._settle(interrupt_id, "withdrawn", state.withdraw_asked)
-        if state is None or not state.is_open:
+        if state is None:
             return await self._settle(interrupt_id, "expired")
+        if state.sticky:
+            await self._end_sticky(state)
+        if state.stage != "open":
+            return _until_first(sticky_ahead(state), state)
+        if not state.is_open or state.withdraw_asked is not None:
+            return await self._end(state) or _until_first(sticky_ahead(state), state)
         steps = due_steps(state)
         # Also without a step: a claim may be over, or more time may be asked for from now on.
         if await self._store.reach(interrupt_id, steps):
@@ -49,6 +48,11 @@ class Clock:
                 await self._store.end_sticky(state.id, index)
                 logger.info("sticky.ended", extra={"interrupt_id": state.id, "index": index})
 
+    async def _end(self, state: ApprovalState) -> int | None:
+        if state.withdraw_asked is not None:
+            return await self._settle(state.id, "withdrawn", state.withdraw_asked)
+        return await self._settle(state.id, "expired")
+
     async def _settle(
         self, interrupt_id: str, status: Literal["expired", "withdrawn"], reason: str = ""
     ) -> int | None:
@@ -60,13 +64,15 @@ class Clock:
         return None
 
 
-def milliseconds_left(state: ApprovalState) -> int:
+def milliseconds_left(state: ApprovalState) -> int | None:
     """Reckon in how many milliseconds something is due for an open record."""
-    return _milliseconds(times_ahead(state), state)
+    return _until_first(times_ahead(state), state)
 
 
-def _milliseconds(times: Iterable[datetime], state: ApprovalState) -> int:
-    return max(1, int((min(times) - state.now).total_seconds() * 1000))
+def _until_first(times: Iterable[datetime], state: ApprovalState) -> int | None:
+    """Give the milliseconds until the first of these times, `None` when there is none."""
+    first = min(times, default=None)
+    return None if first is None else max(1, int((first - state.now).total_seconds() * 1000))
 
 
 def times_ahead(state: ApprovalState) -> Iterator[datetime]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.contract.wire import dump_decision
 from bot.errors import PersonUnknownError, SlackError
 from bot.ids import PartId
 from bot.metrics import DECISIONS
@@ -114,18 +113,19 @@ class Decisions:
             return Answer(False, sentence)
         if grant and (sentence := await self._grant_objection(state, user, decisions, grant)):
             return Answer(False, sentence)
+        texts = {
+            index: dump_recorded(
+                decision,
+                fingerprint=state.actions[index].fingerprint,
+                decided_by=user,
+                policy=state.admission.policy_version if state.admission else None,
+            )
+            for index, decision in decisions.items()
+        }
         outcomes = await self.store.record_decision(
             state.id,
-            {
-                index: dump_recorded(
-                    decision,
-                    fingerprint=state.actions[index].fingerprint,
-                    decided_by=user,
-                    policy=state.admission.policy_version if state.admission else None,
-                )
-                for index, decision in decisions.items()
-            },
-            token=token_of(user, state.id, decisions, grant),
+            texts,
+            token=token_of(state.id, texts, grant),
             positions={index: position_of(decision) for index, decision in decisions.items()},
             person=user,
             deadline=WRITE_WITHIN,
@@ -276,15 +276,10 @@ def is_posted(state: ApprovalState, place: int, index: int) -> bool:
     return number == 0 or PartId(place, number) in state.shown
 
 
-def token_of(
-    user: str, interrupt_id: str, decisions: Mapping[int, Decision], grant: Grant | None = None
-) -> str:
-    """Name a click by what it means, so that pressing again after a lost answer says "recorded"."""
-    meant: Sequence[object] = [
-        [index, dump_decision(decision)] for index, decision in sorted(decisions.items())
-    ]
+def token_of(interrupt_id: str, texts: Mapping[int, str], grant: Grant | None = None) -> str:
+    """Name a click by what it records, so that pressing again after a lost answer says "recorded"."""
     later = [grant.model_dump(mode="json")] if grant else []
-    return digest("click", user, interrupt_id, meant, *later)
+    return digest("click", interrupt_id, sorted(texts.items()), *later)
 
 
 def _same(action: Action, user: str, decision: Decision) -> bool:

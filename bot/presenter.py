@@ -66,6 +66,7 @@ class Presenter:
             state = await self._ready(interrupt_id)
         except InvalidRequestError as error:
             await self.store.settle(interrupt_id, "refused", code="unreadable", reason=str(error))
+            await self.store.rest(interrupt_id)
             return None
         except (SlackBusyError, SlackUnclearError, WorkspaceFaultError) as error:
             return await self._not_admitted(interrupt_id, error)
@@ -74,6 +75,8 @@ class Presenter:
             if wait is not None:
                 return wait
             state = await self.store.load(interrupt_id)
+        if state and state.stage != "open":
+            await self.store.rest(interrupt_id)
         return None
 
     async def _ready(self, interrupt_id: str) -> ApprovalState | None:

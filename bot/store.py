@@ -284,6 +284,12 @@ class ApprovalStore:
             if state.is_approved_by_silence(action.index) and not action.recorded
         }
 
+    async def rest(self, interrupt_id: str) -> None:
+        """Put a record to rest that has ended and is drawn: its keys go after a while. An open one stays as it is."""
+        lane = self.keys.lane_for(interrupt_id)
+        keys = [lane.req(interrupt_id), lane.card(interrupt_id), lane.due, lane.unresumed]
+        await self.scripts("rest", keys, [interrupt_id, lane.prefix])
+
     async def reach(self, interrupt_id: str, steps: Mapping[int, Remark | None]) -> int:
         """Note steps whose time has come, each with what is said about it, and have the card drawn.
 

@@ -14,6 +14,9 @@ logger = logging.getLogger(__name__)
 CLAIM_AT_MOST = 0.1
 """Seconds between two claims: what changes meanwhile is drawn once. Slack takes far fewer calls than this allows."""
 
+START_EVERY = 0.002
+"""Seconds between two starts: a picture holds the loop for as long, and a click waits for one of them, not for sixteen."""
+
 Handler = Callable[[str], Awaitable[int | None]]
 """Does the work of one id; `None` when it is done, else in how many milliseconds to come again."""
 Wait = Callable[[str], int]
@@ -90,6 +93,7 @@ class Worker:
             task = asyncio.create_task(self._work(work))
             self._running[work.interrupt_id] = task
             task.add_done_callback(partial(self._forget, work.interrupt_id))
+            await asyncio.sleep(START_EVERY)
         if waits:
             await self._store.put_back(self._kind, lane, waits)
         for wait in waits.values():

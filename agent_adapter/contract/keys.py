@@ -53,8 +53,8 @@ class Keys:
     `assent:{00}:audit`                     STREAM  one entry per transition, 90 days
     ======================================  ======  =====================================================
 
-    Nothing pending expires, and nothing in `unresumed`. A record's keys live 30 days from its end, 7 days from when its
-    run was resumed.
+    Nothing pending expires, nothing in `unresumed`, and nothing that has ended while its card does not say so. From then
+    on a record's keys live 30 days, 7 days from when its run was resumed.
     """
 
     namespace: str = "assent"

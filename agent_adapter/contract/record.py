@@ -32,7 +32,6 @@ EXPIRED_MESSAGE = "Nobody decided in time."
 
 Fields = Mapping[str, str]
 """One Redis hash, decoded."""
-_Answer = tuple[Decision, DecisionRecord]
 
 
 class Recorded(WireModel):
@@ -117,21 +116,21 @@ def load_recorded(card: Fields, index: int) -> Recorded | None:
     Raises:
         InvalidRequestError: when the stored text is not a decision.
     """
+    stored = _stored(card, index)
+    return None if stored is None else to_model(Recorded.model_validate, stored, where=f"d:{index}")
+
+
+def _stored(card: Fields, index: int) -> dict[str, Any] | None:
+    """Give what a card says of one decision, as `Recorded` names it."""
     text = card.get(f"d:{index}")
     if text is None:
         return None
     value = decode(text)
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not isinstance(value.get("decision"), dict):
         raise InvalidRequestError(f"d:{index}: what is stored is no decision")
-    return to_model(
-        Recorded.model_validate,
-        {
-            **value,
-            "decided_at": moment(card[f"at:{index}"]),
-            "agreed_by": card.get(f"by:{index}", "").split(),
-        },
-        where=f"d:{index}",
-    )
+    value["decided_at"] = moment(card[f"at:{index}"])
+    value["agreed_by"] = card.get(f"by:{index}", "").split()
+    return value
 
 
 def moment(milliseconds: str | int) -> datetime:
@@ -151,36 +150,60 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     status = _status(card, deadline=deadline, now=now, grace=grace)
     if status is None:
         return None
-    answers = _answers(Asked.by(interrupt), card)
-    if status == "expired" and card.get("on_timeout", interrupt.on_expiry) != "raise":
-        ended = DecisionRecord(
-            decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)), policy=card.get("policy")
-        )
-        silent = [_by_silence(config) for config in interrupt.request.review_configs]
-        answers = [a or ((s, ended) if s else None) for a, s in zip(answers, silent, strict=True)]
-    return _resume(interrupt.id, status, answers, card)
+    resume = _resume(Asked.by(interrupt), status, card)
+    if status != "expired" or card.get("on_timeout", interrupt.on_expiry) == "raise":
+        return resume
+    ended = DecisionRecord(
+        decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)), policy=card.get("policy")
+    )
+    silent = [_by_silence(config) for config in interrupt.request.review_configs]
+    return resume.model_copy(
+        update={
+            "decisions": tuple(d or s for d, s in zip(resume.decisions, silent, strict=True)),
+            "records": tuple(
+                r or (ended if s else None) for r, s in zip(resume.records, silent, strict=True)
+            ),
+        }
+    )
 
 
-def read_decided(asked: Asked, card: Fields) -> Resume | None:
-    """Give the answer that a card holds once people have decided all of it, which is final; `None` for any other.
+def read_told(asked: Asked, told: str) -> Resume:
+    """Give the answer that a wake-up tells once people have decided all of a record, which is final.
+
+    Args:
+        asked: What it answers.
+        told: Fields of the card, a line for each name and each value.
 
     Raises:
         DecisionNotAllowedError: as `read_resume`.
     """
-    if card.get("status") != "decided":
-        return None
-    return _resume(asked.interrupt_id, "decided", _answers(asked, card), card)
+    lines = told.split("\n")
+    card = dict(zip(lines[::2], lines[1::2], strict=True))
+    return _resume(asked, "decided", card)
 
 
-def _resume(interrupt_id: str, status: Status, answers: Sequence[_Answer | None], card: Fields) -> Resume:
-    return Resume(
-        interrupt_id=interrupt_id,
-        status=status,
-        decisions=tuple(answer[0] if answer else None for answer in answers),
-        records=tuple(answer[1] if answer else None for answer in answers),
-        reason=card.get("reason") or None,
-        code=card.get("code") or None,
-    )
+def _resume(asked: Asked, status: Status, card: Fields) -> Resume:
+    """Read each action's decision, comparing what it is about with what was asked."""
+    stored = [_stored(card, index) for index in range(len(asked.fingerprints))]
+    for index, each in enumerate(stored):
+        if each and each.get("fingerprint") != asked.fingerprints[index]:
+            raise DecisionNotAllowedError(
+                f"{_place(asked, index)} was made about another call; nothing was resumed"
+            )
+    # All at once: an agent waits for it, and what it takes is mostly the way there.
+    answer = {
+        "interrupt_id": asked.interrupt_id,
+        "status": status,
+        "decisions": [each and each["decision"] for each in stored],
+        "records": stored,
+        "reason": card.get("reason") or None,
+        "code": card.get("code") or None,
+    }
+    resume = to_model(Resume.model_validate, answer, where=asked.interrupt_id)
+    for index, decision in enumerate(resume.decisions):
+        if decision:
+            check_decision(decision, asked.configs[index], where=_place(asked, index))
+    return resume
 
 
 def _by_silence(config: ReviewConfig) -> Decision | None:
@@ -198,21 +221,8 @@ def _status(card: Fields, *, deadline: int, now: int, grace: int) -> Status | No
             return "expired" if now > deadline + grace else None
 
 
-def _answers(asked: Asked, card: Fields) -> list[_Answer | None]:
-    """Read each action's decision, comparing what it is about with what was asked."""
-    return [
-        _answer(asked, index, recorded) if (recorded := load_recorded(card, index)) else None
-        for index in range(len(asked.fingerprints))
-    ]
-
-
-def _answer(asked: Asked, index: int, recorded: Recorded) -> _Answer:
-    config = asked.configs[index]
-    where = f"{asked.interrupt_id}: decision {index + 1} ({config.action_name})"
-    if recorded.fingerprint != asked.fingerprints[index]:
-        raise DecisionNotAllowedError(f"{where} was made about another call; nothing was resumed")
-    check_decision(recorded.decision, config, where=where)
-    return recorded.decision, recorded.told
+def _place(asked: Asked, index: int) -> str:
+    return f"{asked.interrupt_id}: decision {index + 1} ({asked.configs[index].action_name})"
 
 
 def check_decision(decision: Any, config: ReviewConfig, *, where: str) -> None:

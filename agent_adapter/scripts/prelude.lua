@@ -24,29 +24,30 @@ local function owe(undrawn, wake, id, at)
   redis.call('XADD', wake, 'MAXLEN', '~', 1000, '*', 'id', id)
 end
 
--- Give the answer to tell with a wake-up: of a card that is decided, which is final, while it is small.
+-- Give the answer to tell with a wake-up, or '': of a card that is decided, which is final, while it is small. One text,
+-- since each field would cost its reader as much again; a line for each name and each value, none of which has any.
 local function answer_of(card)
-  if redis.call('HGET', card, 'status') ~= 'decided' then
-    return {}
-  end
-  local fields, told, size = redis.call('HGETALL', card), { 'status', 'decided' }, 0
+  local fields, told, decided = redis.call('HGETALL', card), {}, false
   for i = 1, #fields, 2 do
     if ANSWER[string.sub(fields[i], 1, 2)] then
       told[#told + 1] = fields[i]
       told[#told + 1] = fields[i + 1]
-      size = size + #fields[i + 1]
+    elseif fields[i] == 'status' then
+      decided = fields[i + 1] == 'decided'
     end
   end
-  return size <= MOST_TOLD and told or {}
+  local answer = decided and table.concat(told, '\n') or ''
+  return #answer <= MOST_TOLD and answer or ''
 end
 
 -- Wake the processes that still live: who waits for this record ('w:'), or only who follows each decision ('f:').
 local function notify(req, prefix, id, who)
-  local told = answer_of(prefix .. 'card:' .. id)
+  local answer
   for _, field in ipairs(redis.call('HKEYS', req)) do
     if string.sub(field, 1, 2) == who then
+      answer = answer or (who == 'w:' and answer_of(prefix .. 'card:' .. id) or '')
       redis.call('XADD', prefix .. 'replies:' .. string.sub(field, 3), 'NOMKSTREAM', 'MAXLEN', '~', 1000, '*',
-        'id', id, unpack(told))
+        'id', id, 'answer', answer)
     end
   end
 end
@@ -98,22 +99,6 @@ local function owe_run(unresumed, req, prefix, id, at)
   end
   redis.call('ZADD', unresumed, text(due), id)
   return true
-end
-
--- Keep an ended record for whoever may still take its answer; one that is owed to a worker stays until it is taken.
-local function keep_for_taker(unresumed, req, card, prefix, id, at)
-  if not owe_run(unresumed, req, prefix, id, at) then
-    retire(req, card, prefix, redis.call('HEXISTS', req, 'resumed') == 1 and TAKEN or UNTAKEN)
-  end
-end
-
--- Nothing falls due for an ended record any more, but the end of what was approved for later calls.
-local function rest(due, card, id, at)
-  if redis.call('HEXISTS', card, 'sticky_given') == 1 then
-    redis.call('ZADD', due, text(at), id)
-  else
-    redis.call('ZREM', due, id)
-  end
 end
 
 local function audit(stream, at, event, id, ...)

@@ -58,8 +58,7 @@ end
 redis.call('HSET', KEYS[2], 'open', text(open))
 if open == 0 then
   redis.call('HSET', KEYS[2], 'status', 'decided', 'settled', text(at))
-  redis.call('ZREM', KEYS[3], ARGV[1])
-  keep_for_taker(KEYS[7], KEYS[1], KEYS[2], ARGV[5], ARGV[1], at)
+  owe_run(KEYS[7], KEYS[1], ARGV[5], ARGV[1], at)
   notify(KEYS[1], ARGV[5], ARGV[1], 'w:')
 else
   -- The clock reckons what comes first. LT: a withdrawal that was asked for before may be due already.

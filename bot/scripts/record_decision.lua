@@ -22,14 +22,10 @@ local function hold_for_later(index)
   audit(KEYS[6], at, 'sticky_given', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', policy or '')
 end
 
-local function needed(index, position)
-  local name = position == 'reject' and 'reject_quorum' or 'quorum'
-  local own, of_all = unpack(redis.call('HMGET', KEYS[2], name .. ':' .. index, name))
-  return tonumber(own or of_all or 1)
-end
-
 local function decide(index, position, decision)
-  local token, votes = unpack(redis.call('HMGET', KEYS[2], 't:' .. index, 'votes:' .. index))
+  local needed = position == 'reject' and 'reject_quorum' or 'quorum'
+  local token, votes, own, of_all = unpack(redis.call('HMGET', KEYS[2],
+    't:' .. index, 'votes:' .. index, needed .. ':' .. index, needed))
   if token then
     return string.find(' ' .. token .. ' ', ' ' .. ARGV[2] .. ' ', 1, true) and 'repeat' or 'taken'
   elseif not open then
@@ -51,7 +47,7 @@ local function decide(index, position, decision)
   people[#people + 1] = ARGV[3]
   tokens[#tokens + 1] = ARGV[2]
   local by = table.concat(people, ' ')
-  if #people >= needed(index, position) then
+  if #people >= tonumber(own or of_all or 1) then
     redis.call('HSET', KEYS[2], 'd:' .. index, decision, 't:' .. index, table.concat(tokens, ' '), 'at:' .. index, text(at))
     if #people > 1 then
       redis.call('HSET', KEYS[2], 'by:' .. index, by)
@@ -80,8 +76,7 @@ if recorded > 0 then
   local who = 'f:'
   if redis.call('HINCRBY', KEYS[2], 'open', -recorded) == 0 then
     redis.call('HSET', KEYS[2], 'status', 'decided', 'settled', text(at))
-    rest(KEYS[5], KEYS[2], ARGV[1], at)
-    keep_for_taker(KEYS[7], KEYS[1], KEYS[2], ARGV[4], ARGV[1], at)
+    owe_run(KEYS[7], KEYS[1], ARGV[4], ARGV[1], at)
     who = 'w:'
   end
   notify(KEYS[1], ARGV[4], ARGV[1], who)

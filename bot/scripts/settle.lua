@@ -27,9 +27,8 @@ if at - tonumber(deadline or 0) < 30000 and redis.call('HEXISTS', KEYS[1], 'fenc
   end
 end
 redis.call('HSET', KEYS[2], 'status', ARGV[2], 'reason', ARGV[3], 'code', ARGV[4], 'settled', text(at))
-rest(KEYS[5], KEYS[2], ARGV[1], at)
--- An agent whose deadline and grace passed without a bot may have gone on already.
-keep_for_taker(KEYS[7], KEYS[1], KEYS[2], ARGV[5], ARGV[1], at)
+-- An agent whose deadline and grace passed without a bot may have gone on already: it is owed nothing then.
+owe_run(KEYS[7], KEYS[1], ARGV[5], ARGV[1], at)
 notify(KEYS[1], ARGV[5], ARGV[1], 'w:')
 owe(KEYS[3], KEYS[4], ARGV[1], at)
 audit(KEYS[6], at, ARGV[2], ARGV[1], 'code', ARGV[4], 'policy', redis.call('HGET', KEYS[2], 'policy') or '')

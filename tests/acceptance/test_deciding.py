@@ -219,6 +219,45 @@ async def test_a_withdrawn_card_says_so_and_the_agent_hears_it(client, people):
     assert buttons(await people["dana"].card("the customer called")) == []
 
 
+@pytest.mark.parametrize("end", ["decided", "expired", "withdrawn"])
+async def test_what_has_ended_goes_in_time_once_its_card_says_so(client, people, bot, end):
+    """While it is asked nothing of it expires; once its end is drawn it stays for a month, and nothing more falls due."""
+    lane, redis = bot.store.keys.lane(0), bot.store._redis
+    expires_in = timedelta(seconds=1 if end == "expired" else 600)
+    asked = await client.publish(client.interrupt(asking(an_action()), expires_in=expires_in))
+    card = await people["dana"].card()
+    before = [await redis.ttl(key) for key in (lane.req(asked), lane.card(asked))]
+    if end == "decided":
+        await people["dana"].press(card, "approve:0")
+    elif end == "withdrawn":
+        await client.withdraw(asked)
+
+    assert (await client.wait(asked)).status == end
+    async with asyncio.timeout(10):
+        while await redis.ttl(lane.req(asked)) < 0:
+            await asyncio.sleep(0.02)
+    assert before == [-1, -1]
+    assert {round(await redis.ttl(key) / 86_400) for key in (lane.req(asked), lane.card(asked))} == {30}
+    assert await redis.zscore(lane.due, asked) is None
+
+
+async def test_a_record_that_this_bot_cannot_read_is_refused(client, bot):
+    """Who asked with a newer version is told so, instead of waiting for a card that never comes."""
+    lane, redis, asked = bot.store.keys.lane(0), bot.store._redis, "billing.newer"
+    later = str(2**42)
+    await redis.hset(
+        lane.req(asked), mapping={"body": '{"schema_version": 99}', "created": later, "deadline": later}
+    )
+    await redis.zadd(lane.undrawn, {asked: 0})
+
+    async with asyncio.timeout(10):
+        while await redis.ttl(lane.card(asked)) < 0:
+            await asyncio.sleep(0.02)
+    status, code, reason = await redis.hmget(lane.card(asked), "status", "code", "reason")
+    assert (status, code) == ("refused", "unreadable")
+    assert "was written by a newer agent; this side reads up to" in reason
+
+
 async def _enter(context):
     async with context:
         pass

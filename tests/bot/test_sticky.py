@@ -233,20 +233,22 @@ async def test_it_is_given_only_with_the_decision_that_stands(client, store):
 
 @pytest.mark.parametrize("status", ["decided", "pending", "expired", "withdrawn"])
 async def test_its_end_falls_due_whatever_became_of_its_record(client, store, redis, status):
-    """The clock comes back when its time is over, and not before."""
+    """The clock comes back when its time is over, and not before; also when it ended the record, and that was drawn."""
     actions = (PAY,) if status == "decided" else (PAY, OTHER)
     before = await give(
         store, await admitted(client, store, *actions), Grant(lasts=timedelta(milliseconds=300))
     )
     if status == "expired":
         await redis.hset(store.keys.lane(0).card(before.id), "deadline", 1)
-    if status in {"expired", "withdrawn"}:
-        await store.settle(before.id, status)
+    if status == "withdrawn":
+        await client.withdraw(before.id)
+    clock = Clock(store)
+    await fall_due(store, clock)
+    await store.rest(before.id)
     assert (await loaded(store, before.id)).status == status
     assert await store.end_sticky(before.id, 0) == "early"
     assert await redis.zscore(store.keys.lane(0).due, before.id)
 
-    clock = Clock(store)
     assert 0 < await clock.fall_due(before.id) <= 300
     async with asyncio.timeout(5):
         while not (found := await loaded(store, before.id)).sticky[0].ended:

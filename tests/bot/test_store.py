@@ -109,7 +109,7 @@ async def test_a_decision_is_recorded_once(client: ApprovalClient, store: Approv
 
 
 async def test_the_last_decision_settles_the_record(client: ApprovalClient, store: ApprovalStore, lane: Lane):
-    """Once nothing is open, the record is decided and no deadline is owed any more."""
+    """Once nothing is open, the record is decided; once that is drawn, no deadline is owed any more."""
     state = await admitted(client, store, "a", "b")
 
     await decide(store, state, {1: RejectDecision()})
@@ -119,6 +119,7 @@ async def test_the_last_decision_settles_the_record(client: ApprovalClient, stor
     newest = await store.load(state.id)
     assert newest.status == "decided"
     assert newest.settled_at == newest.recorded[0].decided_at
+    await store.rest(state.id)
     assert await store.owed() == {"undrawn": 1, "due": 0, "unresumed": 0}
 
 
@@ -327,7 +328,7 @@ async def test_the_agents_own_deadline_holds_before_admission(client: ApprovalCl
 
 
 async def test_an_end_is_final(client: ApprovalClient, store: ApprovalStore):
-    """The first way to end stands, with its reason; nothing is owed to the clock."""
+    """The first way to end stands, with its reason; once that is drawn nothing is owed to the clock."""
     state = await admitted(client, store)
 
     assert (
@@ -338,6 +339,7 @@ async def test_an_end_is_final(client: ApprovalClient, store: ApprovalStore):
 
     newest = await store.load(state.id)
     assert (newest.status, newest.reason, newest.code) == ("refused", "no such channel", "channel_not_found")
+    await store.rest(state.id)
     assert (await store.owed())["due"] == 0
 
 
@@ -378,18 +380,23 @@ async def test_nothing_pending_expires(
     state = await admitted(client, store, "a", "b")
     await decide(store, state, {0: ApproveDecision()})
     await store.mark_read(state, 1, "U0ERIK", 1)
+    await store.rest(state.id)
 
     assert await lifetimes(redis, lane, state.id) == [-1, -1, -1, -1]
+    assert (await store.owed())["due"] == 1
 
 
 async def test_a_settled_record_stays_thirty_days_for_its_agent(
     client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
 ):
-    """An agent that comes back within a month still finds its answer, also by its pauses."""
+    """An agent that comes back within a month of the last drawing still finds its answer, also by its pauses."""
     decided = await admitted(client, store, "a", "b")
     await decide(store, decided, {0: ApproveDecision(), 1: ApproveDecision()})
     refused = await client.publish(an_interrupt(run="another"))
     await store.settle(refused, "refused", code="no_channel")
+    assert {*await lifetimes(redis, lane, decided.id), *await lifetimes(redis, lane, refused)} == {-1}
+    for interrupt_id in (decided.id, refused):
+        await store.rest(interrupt_id)
 
     assert await lifetimes(redis, lane, decided.id) == [30, 30, 30, 30]
     assert await lifetimes(redis, lane, refused) == [30, 30, 30]
@@ -406,6 +413,7 @@ async def test_a_taken_answer_stays_seven_days(
     await store.lease_part(state.id, CARD, owner="me", lease=1_000)
     await store.card_drawn(state.id, CARD, owner="me", shown=Shown("C1", "1.2", "digest", "resumed"))
     await store.notice(state.id, "still here")
+    await store.rest(state.id)
 
     assert await lifetimes(redis, lane, state.id) == [7, 7, 7]
 
@@ -420,6 +428,7 @@ async def test_an_agent_that_went_on_without_a_bot_is_not_kept_longer(
         pass
 
     assert await store.settle(interrupt_id, "expired") == "settled"
+    await store.rest(interrupt_id)
     assert await lifetimes(redis, lane, interrupt_id) == [7, 7, 7]
 
 

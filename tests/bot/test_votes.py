@@ -102,7 +102,7 @@ async def press(
     outcomes = await store.record_decision(
         state.id,
         texts,
-        token=token_of(by, state.id, decisions),
+        token=token_of(state.id, texts),
         positions=dict.fromkeys(decisions, position_of(decision)),
         person=by,
         deadline=5,

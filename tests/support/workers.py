@@ -141,6 +141,7 @@ async def decide(store: ApprovalStore, interrupt_id: str, *decisions: Decision) 
         text = dump_recorded(decision, fingerprint=action.fingerprint, decided_by="U1")
         token = f"{interrupt_id}{action.index}"
         await store.record_decision(interrupt_id, {action.index: text}, token=token, person="U1", deadline=5)
+    await store.rest(interrupt_id)
 
 
 @asynccontextmanager

@@ -22,8 +22,8 @@ from agent_adapter.contract.record import (
     dump_recorded,
     load_recorded,
     moment,
-    read_decided,
     read_resume,
+    read_told,
 )
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from tests.support.builders import an_action, an_interrupt
@@ -198,13 +198,17 @@ def test_a_decision_about_another_call_is_an_error(changed: Interrupt):
         read(changed, decided)
 
 
-def test_a_decided_card_alone_gives_the_same_answer():
-    """What was asked need not be read again; a card that is not decided gives none."""
-    decided = card(TWO, {0: ApproveDecision(), 1: RejectDecision(message="no")}, status="decided")
+def told(decided: dict[str, str]) -> str:
+    """Write the decisions of a card as a wake-up tells them."""
+    return "\n".join(line for name, value in decided.items() if name != "status" for line in (name, value))
 
-    assert read_decided(Asked.by(TWO), decided) == read(TWO, decided)
-    for status in ("pending", "expired", "withdrawn", "refused"):
-        assert read_decided(Asked.by(TWO), {**decided, "status": status}) is None
+
+def test_what_a_wake_up_tells_is_the_same_answer():
+    """What was asked need not be read again, and several lines of a message are one line there."""
+    decisions = {0: ApproveDecision(), 1: RejectDecision(message="no\nnot before Monday")}
+    decided = card(TWO, decisions, status="decided")
+
+    assert read_told(Asked.by(TWO), told(decided)) == read(TWO, decided)
 
 
 @pytest.mark.parametrize(
@@ -215,12 +219,12 @@ def test_a_decided_card_alone_gives_the_same_answer():
     ],
     ids=["other arguments", "not allowed"],
 )
-def test_a_decided_card_is_compared_with_what_was_asked(asked: Interrupt):
+def test_what_a_wake_up_tells_is_compared_with_what_was_asked(asked: Interrupt):
     """Without its interrupt, too, nothing is resumed with a decision about something else."""
     decided = card(TWO, {0: ApproveDecision(), 1: ApproveDecision()}, status="decided")
 
     with pytest.raises(DecisionNotAllowedError):
-        read_decided(Asked.by(asked), decided)
+        read_told(Asked.by(asked), told(decided))
 
 
 def test_edited_arguments_arrive_byte_for_byte():
