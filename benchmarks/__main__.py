@@ -55,7 +55,7 @@ async def _profiled(found: Path, *, over_socket: bool) -> None:
     clicks_made = clicks.Plan().burst
     async with (
         Slack().running() as slack,
-        clicks.stage("bot", slack, clicks_made, over_socket=over_socket, profile=found) as made,
+        clicks.stage("bot", slack, hurried=clicks_made, over_socket=over_socket, profile=found) as made,
     ):
         await made.burst(clicks_made)
 

@@ -204,6 +204,13 @@ async def all_drawn(url: str) -> None:
             await asyncio.sleep(0.1)
 
 
+async def all_looked_at(url: str) -> None:
+    """Return once the bot has nothing to draw but what waits for its turn."""
+    async with asyncio.timeout(DRAWN_WITHIN), open_redis(url) as redis:
+        while await redis.zcount(LANE.undrawn, "-inf", time.time() * 1000):
+            await asyncio.sleep(0.1)
+
+
 async def _show_one(url: str, record: str) -> tuple[list[str], str]:
     """Let the bot's own store write the first one; what it wrote there holds for all."""
     async with open_redis(url) as redis:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
 
-from benchmarks.cards import ACTIONS, AGENT, all_drawn
+from benchmarks.cards import ACTIONS, AGENT, all_drawn, all_looked_at
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import Child, EndedError, app, child, private_redis
 from benchmarks.slack import (
@@ -36,25 +36,31 @@ class Plan:
     slow_rate: float = 50
     slow_seconds: float = 4
     fast_rate: float = 300
-    fast_seconds: float = 4
+    fast_seconds: float = 3
     burst: int = 2_400
 
 
 @dataclass
 class Stage:
-    """An app with people who press and an agent that waits; each click of a floor is a record of its own."""
+    """An app with people who press and an agent that waits; each click of a floor is a record of its own, and runs it."""
 
     press: Press
     prepare: Prepare
     app: Child
     agent: Child
     actions: int
+    url: str
+    """Of its Redis."""
     unused: list[str]
     figures: dict[str, float] = field(default_factory=dict)
 
+    def records(self, count: float) -> list[str]:
+        """Take fresh ones."""
+        return [self.unused.pop() for _ in range(int(count))]
+
     def clicks(self, count: float) -> list[Click]:
-        """Take fresh records for about so many clicks."""
-        records = [self.unused.pop() for _ in range(int(count / self.actions))]
+        """Take fresh records for about so many clicks on all their actions."""
+        records = self.records(count / self.actions)
         placed = [(number + SPREAD * index, index, record) for number, record in enumerate(records)
                   for index in range(self.actions)]  # fmt: skip
         return [(record, index) for _, index, record in sorted(placed)]
@@ -69,8 +75,17 @@ class Stage:
         self.figures["cpu"] = 1e6 * (self.app.cpu - used) / len(clicks)
 
     async def steady(self, rate: float, seconds: float) -> None:
-        """Note when clicks were acknowledged, and when the agent went on after the last one of a record."""
-        timed = await at_rate(self.press, self.prepare, self.clicks(rate * seconds), rate)
+        """Note when clicks were acknowledged, and when the agent went on.
+
+        Each is the last one of its card, whose other actions were decided before, so that each runs an agent as each
+        click of a floor does: a process that is woken a third as often is slower to wake.
+        """
+        records, last = self.records(rate * seconds), self.actions - 1
+        if last:
+            before = [(record, index) for index in range(last) for record in records]
+            await at_once(self.press, self.prepare, before, 8)
+            await all_looked_at(self.url)
+        timed = await at_rate(self.press, self.prepare, [(record, last) for record in records], rate)
         acks = [click.acked - click.sent for click in timed]
         waits = await self._until_agent(timed)
         self.figures[f"ack{rate:g}"] = 1000 * median(acks)
@@ -91,18 +106,19 @@ class Stage:
 async def stage(
     kind: str,
     slack: Slack,
-    clicks: float,
     *,
+    timed: float = 0,
+    hurried: float = 0,
     over_socket: bool = False,
     redis_url: str | None = None,
     profile: Path | None = None,
 ):
-    """Set up one variant: `N`, `B`, `BS` or `bot`."""
+    """Set up one variant (`N`, `B`, `BS` or `bot`) for so many clicks at a steady rate and in bursts."""
     over_socket = over_socket or kind == "BS"
     async with AsyncExitStack() as stack:
         url = redis_url or stack.enter_context(private_redis())
         actions = ACTIONS if kind == "bot" else 1
-        count = int((clicks + 4 * WARM_UP) / actions) + 1
+        count = int(timed + (hurried + 4 * WARM_UP) / actions) + 1
         port, process = await stack.enter_async_context(
             app(kind, url, f"{slack.url}/api/", over_socket=over_socket, profile=profile)
         )
@@ -118,10 +134,10 @@ async def stage(
         else:
             await agent.ask(ids=ids)
         if over_socket:
-            made = Stage(slack.press, slack.envelopes, process, agent, actions, ids)
+            made = Stage(slack.press, slack.envelopes, process, agent, actions, url, ids)
         else:
             people = await stack.enter_async_context(HttpPeople().connected(port))
-            made = Stage(people.press, people.requests, process, agent, actions, ids)
+            made = Stage(people.press, people.requests, process, agent, actions, url, ids)
         try:
             await made.warm_up()
             yield made
@@ -136,17 +152,17 @@ async def one_round(slack: Slack, plan: Plan) -> dict[str, dict[str, float]]:
     found = {}
     for kind in ("N", "B", "bot"):
         both = kind != "N"
-        async with stage(kind, slack, slow + both * fast + plan.burst) as made:
+        async with stage(kind, slack, timed=slow + both * fast, hurried=plan.burst) as made:
             await made.steady(plan.slow_rate, plan.slow_seconds)
             if both:
                 await made.steady(plan.fast_rate, plan.fast_seconds)
             await made.burst(plan.burst)
             found[kind] = made.figures
     for kind in ("BS", "bot"):
-        async with stage(kind, slack, plan.burst, over_socket=True) as made:
+        async with stage(kind, slack, hurried=plan.burst, over_socket=True) as made:
             await made.burst(plan.burst)
             found[f"{kind} over Socket Mode"] = made.figures
-    async with stage("bot", slack, slow) as made:
+    async with stage("bot", slack, timed=slow) as made:
         slack.delay = 0.1
         await made.steady(plan.slow_rate, plan.slow_seconds)
         slack.delay = 0.0

@@ -72,7 +72,7 @@ async def pending(
             url = stack.enter_context(private_redis())
             with Redis.from_url(url, decode_responses=True) as redis:
                 weight = await _fill(url, redis, beside)
-            stages.append(await stack.enter_async_context(stage("bot", slack, clicks, redis_url=url)))
+            stages.append(await stack.enter_async_context(stage("bot", slack, timed=clicks, redis_url=url)))
         found: dict[str, list[float]] = {"few": [], "many": [], "bytes": [weight]}
         for _ in range(rounds):
             for name, made in zip(("few", "many"), stages, strict=True):
