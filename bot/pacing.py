@@ -94,6 +94,6 @@ class Queue:
             # Another replica may have drawn what was told to wait here.
             self._until = {other: until for other, until in self._until.items() if until > now}
             self._prune_at = max(64, 2 * len(self._until))
-        wait = min(wait * (1 + len(self._until) // ASKING_AT_ONCE), LONGEST_WAIT)
+        wait = min(wait * max(1, len(self._until) // ASKING_AT_ONCE), LONGEST_WAIT)
         self._until[name] = now + wait / 1000
         return wait

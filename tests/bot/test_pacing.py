@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.keys import Keys
 from bot import pacing
-from bot.pacing import Limit, Pacing
+from bot.pacing import LONGEST_WAIT, Limit, Pacing, Queue
 from bot.store import ApprovalStore
 
 
@@ -132,3 +132,15 @@ async def test_without_pacing_every_turn_is_free(redis: Redis, keys: Keys):
 
     assert [await free.turn_to_post("C1") for _ in range(3)] == [0, 0, 0]
     assert await redis.keys("*pace*") == []
+
+
+def test_of_a_long_queue_a_few_ask_for_each_turn():
+    """Up to thirty who wait all come back for the next turn; of many, each passes some over, and none waits over a minute."""
+    queue = Queue()
+    waits = [queue.join(str(number), 1_000) for number in range(100)]
+
+    assert waits[:32] == [1_000] * 32
+    assert (waits[32], waits[-1]) == (2_000, 6_000)
+    assert 5_000 < queue.remaining("99") <= 6_000
+    assert queue.join("next", 50_000) == LONGEST_WAIT
+    assert queue.remaining("nobody") == 0
