@@ -190,7 +190,7 @@ def _resume(asked: Asked, status: Status, card: Fields) -> Resume:
             raise DecisionNotAllowedError(
                 f"{_place(asked, index)} was made about another call; nothing was resumed"
             )
-    # All at once: an agent waits for it, and what it takes is mostly the way there.
+    # In one go: an agent waits for this, and to begin a validation costs more than what is validated.
     answer = {
         "interrupt_id": asked.interrupt_id,
         "status": status,

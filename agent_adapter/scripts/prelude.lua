@@ -25,7 +25,7 @@ local function owe(undrawn, wake, id, at)
 end
 
 -- Give the answer to tell with a wake-up, or '': of a card that is decided, which is final, while it is small. One text,
--- since each field would cost its reader as much again; a line for each name and each value, none of which has any.
+-- since its reader pays for each field: a line for each name and each value, none of which holds a line break.
 local function answer_of(card)
   local fields, told, decided = redis.call('HGETALL', card), {}, false
   for i = 1, #fields, 2 do
