@@ -20,6 +20,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
 import agent_adapter.errors
+from agent_adapter.contract.hitl import EFFECTS
 from agent_adapter.contract.keys import Keys
 from bot.cli import cli
 from bot.health import Health
@@ -29,6 +30,7 @@ from bot.playground.errors import ControlError
 from bot.playground.faults import KINDS
 from bot.playground.workspace import Workspace
 from bot.settings import Settings, variable_of
+from bot.slack_client import _CURES as CURES
 from tests.support.lanes import require
 from tests.support.people import buttons
 from tests.support.scripted_model import ScriptedModel, says
@@ -244,6 +246,20 @@ def test_the_errors_page_names_every_error():
     }
 
     assert {name for name in family if f"`{name}`" not in page("docs/reference/errors.md")} == set()
+
+
+def test_the_errors_page_names_every_reason_to_refuse():
+    """Those of the rules and of the record, and those words of Slack for which there is a cure."""
+    ours = re.findall(r'(?:Refusal\(\s*|code=)"([a-z_]+)"', page("bot/policy.py") + page("bot/presenter.py"))
+    text = page("docs/reference/errors.md")
+
+    assert set(ours) == {"no_channel", "policy", "requested_by", "unreadable"}
+    assert [code for code in (*ours, *CURES) if f"`{code}`" not in text] == []
+
+
+def test_the_dialects_page_names_every_effect():
+    """What a card says beside its buttons can be looked up."""
+    assert [effect for effect in EFFECTS if f"| `{effect}` |" not in page("docs/reference/dialects.md")] == []
 
 
 def test_the_redis_page_names_every_key():
