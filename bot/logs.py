@@ -13,9 +13,8 @@ from redis.exceptions import RedisError
 from structlog.typing import EventDict, ExcInfo, WrappedLogger
 
 from agent_adapter.errors import AgentAdapterError
-from bot.errors import BotError, SettingsError
+from bot.errors import BotError
 
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 OURS = ("bot", "agent_adapter")
 
 _SPEAKING = (BotError, AgentAdapterError, RedisError, OSError)
@@ -29,13 +28,7 @@ def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
         level: `ASSENT_LOG_LEVEL`; holds for this project's own loggers. Libraries stay at WARNING or above, since
             slack_sdk logs whole messages at DEBUG.
         pretty: Lines for people rather than JSON; by default when stderr is a terminal.
-
-    Raises:
-        SettingsError: for a level that there is not.
     """
-    chosen = level.upper()
-    if chosen not in LEVELS:
-        raise SettingsError(f"ASSENT_LOG_LEVEL: {level!r} is not one of {', '.join(LEVELS)}")
     handler = logging.StreamHandler(sys.stderr)
     for_people = sys.stderr.isatty() if pretty is None else pretty
     handler.setFormatter(_for_people() if for_people else _Lines())
@@ -43,10 +36,10 @@ def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # Bolt gives its loggers the level of the root, so this one holds for them, too.
     logging.basicConfig(
-        handlers=[handler], level=max(logging.WARNING, logging.getLevelName(chosen)), force=True
+        handlers=[handler], level=max(logging.WARNING, logging.getLevelName(level)), force=True
     )
     for name in OURS:
-        logging.getLogger(name).setLevel(chosen)
+        logging.getLogger(name).setLevel(level)
 
 
 class _Lines(logging.Formatter):

@@ -33,7 +33,7 @@ _WITHIN = 10.0
 @policy_cli.command()
 def check(file: _File = "") -> None:
     """Check a policy file, and with a token ask Slack about whom and what it names; exit 1 with every problem."""
-    access = load_slack_access()
+    access = _access()
     path, found = _read(file, access)
     rules = f"{len(found.policy.rules)} {'rule' if len(found.policy.rules) == 1 else 'rules'} and a default"
     if not access.slack_bot_token:
@@ -60,7 +60,7 @@ def explain(
     args: Annotated[str, typer.Option(help="the arguments, a JSON object")] = "{}",
 ) -> None:
     """Print which rule decides about a call, and what follows."""
-    _, found = _read(file, load_slack_access())
+    _, found = _read(file, _access())
     try:
         given = decode_arguments(args, where="--args")
     except InvalidRequestError as error:
@@ -70,6 +70,13 @@ def explain(
     console = Console(soft_wrap=True, highlight=False)
     _print(console, "Rules, in order", [*_tried(policy, rule, agent, tool, given)])
     _print(console, "What follows", [*_consequences(policy, rule, agent, tool)])
+
+
+def _access() -> SlackAccess:
+    try:
+        return load_slack_access()
+    except SettingsError as error:
+        _fail(str(error))
 
 
 def _read(file: str, access: SlackAccess) -> tuple[str, PolicyFile]:

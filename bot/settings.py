@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -14,6 +14,7 @@ from bot.errors import SettingsError
 
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _NAMES = {
     "slack_bot_token": "SLACK_BOT_TOKEN",
@@ -37,6 +38,9 @@ class _Environment(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # pydantic-settings passes it
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, _NamedFiles(settings_cls), dotenv_settings
+
+
+_Kind = TypeVar("_Kind", bound=_Environment)
 
 
 class Settings(_Environment):
@@ -69,11 +73,11 @@ class Settings(_Environment):
     """How many requests one key of the HTTP API may send to one replica."""
     log_level: str = "INFO"
 
-    lease_seconds: float = Field(30.0, gt=0)
+    lease_seconds: float = Field(30.0, gt=0, allow_inf_nan=False)
     """How long claimed work and one call to Slack may take before another replica takes over."""
-    sweep_seconds: float = Field(5.0, ge=0.1)
+    sweep_seconds: float = Field(5.0, ge=0.1, allow_inf_nan=False)
     """How often owed work is looked for without a wake-up."""
-    slack_timeout_seconds: float = Field(10.0, gt=0)
+    slack_timeout_seconds: float = Field(10.0, gt=0, allow_inf_nan=False)
     """How long one call to Slack may take; below the lease."""
     pace: bool = True
     """Keep Slack's rate limits by waiting; off only where nothing limits."""
@@ -112,6 +116,14 @@ class Settings(_Environment):
         except ServerUnreachableError as error:
             raise ValueError(str(error)) from error
         return value
+
+    @field_validator("log_level")
+    @classmethod
+    def _known_level(cls, value: str) -> str:
+        level = value.upper()
+        if level not in _LOG_LEVELS:
+            raise ValueError(f"{value!r} is not one of {', '.join(_LOG_LEVELS)}")
+        return level
 
     @field_validator("policy")
     @classmethod
@@ -155,8 +167,9 @@ class _NamedFiles(PydanticBaseSettingsSource):
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002  # its signature
         import os  # noqa: PLC0415  # the one place that reads the environment beside pydantic-settings
 
-        path = os.environ.get(f"{variable_of(field_name)}_FILE")
-        return (Path(path).read_text(encoding="utf-8").strip() if path else None), field_name, False
+        name = f"{variable_of(field_name)}_FILE"
+        path = os.environ.get(name)
+        return (_text_of(path, name) if path else None), field_name, False
 
     def __call__(self) -> dict[str, Any]:
         found = {}
@@ -165,6 +178,15 @@ class _NamedFiles(PydanticBaseSettingsSource):
             if value is not None:
                 found[field.alias or name] = value
         return found
+
+
+def _text_of(path: str, name: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SettingsError(f"{name}: {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{name}: {path} is not UTF-8 text: {error.reason}") from error
 
 
 def variable_of(field_name: str) -> str:
@@ -178,19 +200,27 @@ def load_settings(env_file: str | None = ".env") -> Settings:
     Raises:
         SettingsError: one line for each thing to set or mend.
     """
-    try:
-        return Settings(_env_file=env_file)
-    except OSError as error:
-        raise SettingsError(f"{error.filename}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"a file named by a …_FILE variable is not UTF-8 text: {error.reason}") from error
-    except ValidationError as error:
-        raise SettingsError("\n".join(_sentence(problem) for problem in error.errors())) from error
+    return _load(Settings, env_file)
 
 
 def load_slack_access(env_file: str | None = ".env") -> SlackAccess:
-    """Read what asking Slack takes, of which all may be missing."""
-    return SlackAccess(_env_file=env_file)
+    """Read what asking Slack takes, of which all may be missing.
+
+    Raises:
+        SettingsError: when a file of settings cannot be read.
+    """
+    return _load(SlackAccess, env_file)
+
+
+def _load(kind: type[_Kind], env_file: str | None) -> _Kind:
+    try:
+        return kind(_env_file=env_file)
+    except OSError as error:
+        raise SettingsError(f"{error.filename}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{env_file} is not UTF-8 text: {error.reason}") from error
+    except ValidationError as error:
+        raise SettingsError("\n".join(_sentence(problem) for problem in error.errors())) from error
 
 
 def _sentence(problem: Any) -> str:

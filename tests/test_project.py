@@ -13,18 +13,24 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
 import agent_adapter.errors
+from agent_adapter.contract.hitl import EFFECTS
 from agent_adapter.contract.keys import Keys
+from bot.cli import cli
 from bot.health import Health
 from bot.manifest import COMMAND_SCOPE, DIRECT_SCOPES, GROUP_SCOPE, SCOPES
 from bot.metrics import COUNTED, build_registry
 from bot.playground.errors import ControlError
+from bot.playground.faults import KINDS
+from bot.playground.workspace import Workspace
 from bot.settings import Settings, variable_of
+from bot.slack_client import _CURES as CURES
 from tests.support.lanes import require
 from tests.support.people import buttons
 from tests.support.scripted_model import ScriptedModel, says
@@ -169,10 +175,19 @@ def test_every_command_exists(page):
     text = page.read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text()
     targets = {found for block in fenced(text, "console") for found in re.findall(r"\bmake ([a-z]+)", block)}
-    commands = set(re.findall(r"python -m bot ([a-z]+)", text))
+    commands = re.findall(r"(?:-m bot|run --rm bot)(?= [a-z])([^`#\n]*)", text)
 
     assert {target for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)} == set()
-    assert commands <= {"demo", "doctor", "keys", "manifest", "policy"}
+    assert [command for command in commands if not exists(typer.main.get_command(cli), command.split())] == []
+
+
+def exists(command, words):
+    """Whether these words lead to a command, each of their options being one of its own."""
+    while words and words[0] in getattr(command, "commands", {}):
+        command, words = command.commands[words[0]], words[1:]
+    options = {name for given in command.params for name in given.opts}
+    asked = {word for word in words if word.startswith("--")}
+    return not hasattr(command, "commands") and asked <= options
 
 
 def test_every_page_is_reached_from_the_index():
@@ -233,12 +248,27 @@ def test_the_errors_page_names_every_error():
     assert {name for name in family if f"`{name}`" not in page("docs/reference/errors.md")} == set()
 
 
+def test_the_errors_page_names_every_reason_to_refuse():
+    """Those of the rules and of the record, and those words of Slack for which there is a cure."""
+    ours = re.findall(r'(?:Refusal\(\s*|code=)"([a-z_]+)"', page("bot/policy.py") + page("bot/presenter.py"))
+    text = page("docs/reference/errors.md")
+
+    assert set(ours) == {"no_channel", "policy", "requested_by", "unreadable"}
+    assert [code for code in (*ours, *CURES) if f"`{code}`" not in text] == []
+
+
+def test_the_dialects_page_names_every_effect():
+    """What a card says beside its buttons can be looked up."""
+    assert [effect for effect in EFFECTS if f"| `{effect}` |" not in page("docs/reference/dialects.md")] == []
+
+
 def test_the_redis_page_names_every_key():
     """As they are spelt in Redis."""
     keys, text = Keys(), page("docs/reference/redis.md")
     lane = keys.lane_for("billing")
-    spelt = [keys.meta, lane.req("<id>"), lane.card("<id>"), lane.pause("<digest>"), lane.undrawn, lane.due,
-             lane.wake, lane.replies("<agent>.<process>"), lane.bots, lane.audit, keys.pace("…")]  # fmt: skip
+    spelt = [keys.meta, keys.api_keys, keys.api_keys_used, lane.req("<id>"), lane.card("<id>"), lane.run("<id>"),
+             lane.pause("<digest>"), lane.undrawn, lane.due, lane.unresumed, lane.sticky, lane.wake,
+             lane.replies("<agent>.<process>"), lane.bots, lane.audit, keys.pace("…")]  # fmt: skip
 
     assert [key for key in spelt if f"`{key}`" not in text] == []
 
@@ -268,6 +298,25 @@ def test_the_page_about_slack_names_every_scope():
     assert {
         scope for scope in (*SCOPES, GROUP_SCOPE, *DIRECT_SCOPES, COMMAND_SCOPE) if f"`{scope}`" not in text
     } == set()
+
+
+def test_the_playground_page_names_every_way_to_control_it(playground):
+    """Each address under its verb, each kind of fault, and everybody who is there."""
+    text = page("docs/reference/playground.md")
+    section, named = "", set()
+    for line in text.partition("## Control API")[2].splitlines():
+        if heading := re.match(r"\| `(GET|POST)` \||### Changing", line):
+            section = heading[1] or ""
+        if found := re.match(r"\| `(?:(POST|DELETE) )?/control/([a-z/{}_]+)", line):
+            named.add(f"{found[1] or section} {found[2]}")
+    served = {name for name in playground._handlers if not name.startswith("DELETE")} | {"GET stream"}
+    workspace = Workspace()
+
+    assert named == served
+    assert "`DELETE /control/faults[/{id}]`" in text
+    assert [kind for kind in KINDS if f"`{kind}`" not in text] == []
+    there = [*workspace.people, *workspace.groups, *workspace.channels]
+    assert [id for id in there if f"`{id}`" not in text] == []
 
 
 def test_the_changelog_tells_about_this_version():

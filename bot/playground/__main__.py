@@ -23,8 +23,8 @@ def main() -> None:
         parser.error(str(error))
     try:
         asyncio.run(_serve(playground))
-    except OSError as error:
-        parser.error(f"cannot listen on {asked.host}:{asked.port}: {error.strerror}")
+    except (OSError, OverflowError) as error:
+        parser.error(f"cannot listen on {asked.host}:{asked.port}: {error}")
 
 
 async def _serve(playground: Playground) -> None:

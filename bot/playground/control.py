@@ -36,6 +36,19 @@ class Asked:
             raise ControlError(f"{name} is missing; give it as text.")
         return value
 
+    def texts(self, name: str) -> list[str] | None:
+        """A field that is a list of texts, if it is there.
+
+        Raises:
+            ControlError: It is something else.
+        """
+        value = self.fields.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            raise ControlError(f"{name} is a list of texts.")
+        return value
+
     def flag(self, name: str, default: bool) -> bool:  # noqa: FBT001 - the value that a missing field has
         """A field that is true or false.
 

@@ -79,7 +79,7 @@ class Hands:
         asked.only("user", "channel", "text", "thread_ts")
         person = self._state.workspace.person(asked.text("user"))
         channel = self._state.workspace.channel(asked.text("channel"))
-        thread_ts = asked.get("thread_ts")
+        thread_ts = asked.text("thread_ts") if asked.get("thread_ts") is not None else None
         if thread_ts and thread_ts not in channel.messages:
             raise ControlError(f"There is no message {thread_ts} in {channel.id}.", 404)
         message = self._state.post(channel.id, person.id, asked.text("text"), thread_ts=thread_ts)

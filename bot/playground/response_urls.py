@@ -11,7 +11,7 @@ from bot.playground.journal import Journal
 from bot.playground.limits import check_message
 from bot.playground.state import State
 from bot.playground.tickets import ResponseUrl
-from bot.playground.web_api import prevented
+from bot.playground.web_api import cut_off, held_up, prevented
 
 _TAKES = {
     "text",
@@ -35,8 +35,14 @@ class ResponseUrls:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one post to a `response_url`."""
-        if reply := prevented(self._state.faults.take("response_url")):
-            return reply.to_response()
+        faults = self._state.faults.take("response_url")
+        await held_up(faults)
+        reply = prevented(faults)
+        answer = reply.to_response() if reply else await self._reply(request)
+        cut_off(faults, request)
+        return answer
+
+    async def _reply(self, request: web.Request) -> web.StreamResponse:
         said: dict[str, Any] = {}
         try:
             said = await _read(request)

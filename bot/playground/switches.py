@@ -52,7 +52,7 @@ class Switches:
     async def groups(self, asked: Asked) -> Json:
         """Create or change a user group."""
         id = asked.text("id")
-        self._known(asked.get("users"))
+        self._known(asked.texts("users"))
         group = self._state.workspace.groups.get(id) or Group(id, asked.get("handle") or id)
         _set(group, asked)
         self._state.workspace.groups[id] = group
@@ -61,7 +61,7 @@ class Switches:
 
     async def channels(self, asked: Asked) -> Json:
         """Create or change a channel."""
-        id, members = asked.text("id"), asked.get("members")
+        id, members = asked.text("id"), asked.texts("members")
         self._known(members)
         channel = self._state.workspace.channels.get(id) or Channel(id, asked.get("name") or id)
         _set(
@@ -100,11 +100,16 @@ class Switches:
             raise ControlError("disconnect is warning or refresh_requested.")
         if delay is not None and (not isinstance(delay, int | float) or delay < 0):
             raise ControlError("delay is a number of seconds.")
+        url = asked.get("events_url")
+        if url is not None and not asked.text("events_url").startswith(("http://", "https://")):
+            raise ControlError(
+                f"events_url is an address such as http://127.0.0.1:3000/slack/events, not {url!r}."
+            )
         self._outbox.duplicate = asked.flag("duplicate", self._outbox.duplicate)
         self._outbox.delay = self._outbox.delay if delay is None else float(delay)
         self._state.views.trims = asked.flag("trim", self._state.views.trims)
         if "events_url" in asked.fields:
-            self._deliver_to(asked.get("events_url"))
+            self._deliver_to(url)
         if reason:
             await self._sockets.disconnect(reason)
         return {"duplicate": self._outbox.duplicate, "delay": self._outbox.delay}
@@ -133,7 +138,8 @@ class Switches:
         """Revoke the bot's token, or change its scopes."""
         asked.only("revoked", "scopes")
         grant = self._state.grant
-        scopes = grant.scopes if asked.get("scopes") is None else tuple(asked.get("scopes"))
+        given = asked.texts("scopes")
+        scopes = grant.scopes if given is None else tuple(given)
         self._state.grant = Grant(scopes, asked.flag("revoked", grant.revoked))
         self._state.changed()
         return {"revoked": self._state.grant.revoked, "scopes": list(scopes)}

@@ -137,18 +137,12 @@ class WebApi:
         except SlackError as error:
             return Reply(error.answer()).to_response()
         faults = self._state.faults.take(name)
-        for fault in faults:
-            if fault.kind in ("delay", "timeout"):
-                await asyncio.sleep(fault.seconds)
+        await held_up(faults)
         reply = prevented(faults) or self._reply(name, arguments, token, _origin(request), is_json=is_json)
         self._journal.add_call(
             name, arguments, reply.status, ok=reply.body["ok"], error=reply.body.get("error")
         )
-        if (
-            any(fault.kind in ("accept_then_drop", "drop", "timeout") for fault in faults)
-            and request.transport
-        ):
-            request.transport.abort()
+        cut_off(faults, request)
         return reply.to_response()
 
     def _reply(self, name: str, arguments: Answer, token: str | None, origin: str, *, is_json: bool) -> Reply:
@@ -179,6 +173,20 @@ class WebApi:
             raise SlackError("not_allowed_token_type")
         if self._state.grant.revoked and not called.app_level:
             raise SlackError("token_revoked")
+
+
+async def held_up(faults: Sequence[Fault]) -> None:
+    """Wait as long as faults say."""
+    for fault in faults:
+        if fault.kind in ("delay", "timeout"):
+            await asyncio.sleep(fault.seconds)
+
+
+def cut_off(faults: Sequence[Fault], request: web.Request) -> None:
+    """Close the connection without an answer, if a fault says so."""
+    dropped = any(fault.kind in ("accept_then_drop", "drop", "timeout") for fault in faults)
+    if dropped and request.transport:
+        request.transport.abort()
 
 
 def prevented(faults: Sequence[Fault]) -> Reply | None:

@@ -194,6 +194,32 @@ def test_without_a_redis_it_says_what_to_mend(folder):
     assert "Traceback" not in played.stderr
 
 
+def test_an_address_that_is_none_is_named_by_its_setting(folder):
+    """Before anything is started."""
+    played = tour(folder, *DEMO, REDIS_URL="nonsense")
+
+    assert played.returncode == 1
+    assert (
+        played.stderr
+        == "The demo failed: REDIS_URL: this is no address of a Redis: write redis://host:6379/0\n"
+    )
+    assert left_over(folder) == []
+
+
+def test_a_tour_that_takes_too_long_says_so(folder):
+    """Whoever waits for it learns why it ended."""
+    played = tour(
+        folder,
+        sys.executable,
+        "-c",
+        "import sys; from bot.playground import demo; demo.TOUR_WITHIN = 0.5; sys.exit(demo.main())",
+    )
+
+    assert played.returncode == 1
+    assert "The demo failed: the tour did not end within 0.5 seconds" in played.stderr
+    assert left_over(folder) == []
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_tour_that_is_interrupted_ends_in_order(how, folder):
     """Stopped between two decisions, it says so by its exit code and leaves nothing behind."""

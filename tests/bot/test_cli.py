@@ -80,7 +80,10 @@ def free_port():
         ({"SLACK_APP_TOKEN": None}, "set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP mode)"),
         ({"ASSENT_CHANNEL": "#approvals"}, "ASSENT_CHANNEL: '#approvals' is not a channel id"),
         ({"ASSENT_LOG_LEVEL": "loud"}, "ASSENT_LOG_LEVEL: 'loud' is not one of DEBUG, INFO, WARNING, ERROR"),
-        ({"SLACK_BOT_TOKEN": None, "SLACK_BOT_TOKEN_FILE": "/nowhere/token"}, "/nowhere/token: No such file"),
+        (
+            {"SLACK_BOT_TOKEN": None, "SLACK_BOT_TOKEN_FILE": "/nowhere/token"},
+            "SLACK_BOT_TOKEN_FILE: /nowhere/token: No such file",
+        ),
     ],
 )
 async def test_a_wrong_setting_ends_the_bot_with_one_sentence_and_code_2(command, changed, expected):
@@ -103,6 +106,18 @@ async def test_every_wrong_setting_is_named_at_once(command):
         "ASSENT_APPROVERS",
         "ASSENT_HTTP_PORT",
     ]
+
+
+@pytest.mark.parametrize("arguments", [(), ("doctor",), ("policy", "check", "policy.yaml")], ids=str)
+async def test_settings_that_are_no_text_are_told_in_one_sentence(command, tmp_path, arguments):
+    """By every command that reads them: which file it is, and no traceback."""
+    (tmp_path / ".env").write_bytes(b"ASSENT_CHANNEL=\xe9\xff\n")
+
+    code, output, errors = await command(*arguments)
+
+    assert code in (1, 2)
+    assert ".env is not UTF-8 text: " in output + errors
+    assert (output + errors).count("\n") == 1
 
 
 async def test_an_unreachable_redis_ends_the_bot_with_one_sentence_and_code_1(command):

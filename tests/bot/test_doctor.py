@@ -211,3 +211,19 @@ async def test_a_redis_that_loses_approvals_is_told(findings, tmp_path, options,
         server.stop()
 
     assert line.startswith(expected)
+
+
+async def test_places_and_people_of_a_policy_file_are_looked_at(findings, tmp_path):
+    """Each of them once, wherever a rule names it."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [S0OPS]}\n"
+        "rules:\n"
+        "  - {name: old, match: {tool: pay}, channel: C0OLD, approvers: [U0LEFT]}\n"
+        "  - {name: older, match: {tool: refund}, channel: C0OLD, approvers: [U0LEFT]}\n"
+    )
+
+    lines = await findings(policy=str(policy), approvers=(), channel=None)
+
+    assert [line for line in lines if line.startswith("ok    channel")] == ["ok    channel: #approvals"]
+    assert [line.partition(":")[2].split()[0] for line in not_ok(lines)] == ["#old", "U0LEFT"]

@@ -86,3 +86,13 @@ def test_the_manifest_keeps_slacks_limits():
     assert len(manifest["display_information"]["name"]) <= 35
     assert len(manifest["display_information"]["description"]) <= 140
     assert len(manifest["features"]["bot_user"]["display_name"]) <= 80
+
+
+def test_slack_tells_who_left_a_group_where_groups_decide():
+    """Whoever left a channel or a group is forgotten at once; news of groups takes their scope."""
+    events = [
+        build_manifest(groups=groups)["settings"]["event_subscriptions"]["bot_events"]
+        for groups in (False, True)
+    ]
+
+    assert events == [["member_left_channel"], ["member_left_channel", "subteam_members_changed"]]

@@ -104,6 +104,10 @@ def test_a_signing_secret_alone_means_http_mode(read):
         ({"SLACK_APP_TOKEN": None}, "set SLACK_APP_TOKEN .* or SLACK_SIGNING_SECRET"),
         ({"ASSENT_CHANNEL": "#approvals"}, "'#approvals' is not a channel id"),
         ({"ASSENT_HTTP_PORT": "web"}, "ASSENT_HTTP_PORT: "),
+        ({"ASSENT_LOG_LEVEL": "loud"}, "ASSENT_LOG_LEVEL: 'loud' is not one of DEBUG, INFO, WARNING, ERROR"),
+        ({"ASSENT_LEASE_SECONDS": "inf"}, "ASSENT_LEASE_SECONDS: .* finite"),
+        ({"ASSENT_SWEEP_SECONDS": "inf"}, "ASSENT_SWEEP_SECONDS: .* finite"),
+        ({"SLACK_APP_TOKEN_FILE": "/nowhere/token"}, "SLACK_APP_TOKEN_FILE: /nowhere/token: No such file"),
         (
             {"ASSENT_SLACK_TIMEOUT_SECONDS": "30"},
             "ASSENT_SLACK_TIMEOUT_SECONDS must be below ASSENT_LEASE_SECONDS",
@@ -114,6 +118,11 @@ def test_a_wrong_setting_is_named(read, changed, sentence):
     """With what to write instead."""
     with pytest.raises(SettingsError, match=sentence):
         read(**changed)
+
+
+def test_the_log_level_may_be_written_small(read):
+    """As people write it."""
+    assert read(ASSENT_LOG_LEVEL="warning").log_level == "WARNING"
 
 
 def test_slacks_address_gets_the_slash_that_its_library_needs(read):

@@ -143,6 +143,33 @@ async def test_response_url_can_fail_too(http, control):
         assert response.status == 500
 
 
+@pytest.mark.parametrize(("kind", "said"), [("drop", []), ("timeout", []), ("accept_then_drop", ["x"])])
+async def test_response_url_can_lose_its_connection(http, control, kind, said):
+    """Before the answer was taken, or after."""
+    await control.command("U0DANA", CHANNEL, "/approvals")
+    [delivery] = await control.deliveries()
+    await control.fault("response_url", kind, seconds=0.01)
+
+    with pytest.raises(ClientError):
+        async with http.post(delivery["payload"]["response_url"], json={"text": "x"}):
+            pass
+
+    assert [message["text"] for message in await control.messages(CHANNEL, as_user="U0DANA")] == said
+
+
+async def test_response_url_can_be_late(http, control):
+    """And then it answers as always."""
+    await control.command("U0DANA", CHANNEL, "/approvals")
+    [delivery] = await control.deliveries()
+    await control.fault("response_url", "delay", seconds=0.2)
+    late = asyncio.create_task(http.post(delivery["payload"]["response_url"], json={"text": "x"}))
+    await asyncio.sleep(0.05)
+
+    assert not late.done()
+    async with await late as response:
+        assert response.status == 200
+
+
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [

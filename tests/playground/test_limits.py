@@ -1,5 +1,6 @@
 """What Slack refuses in a message or a view, in its own words."""
 
+import json
 from typing import Any
 
 import pytest
@@ -258,10 +259,13 @@ def test_text_of_all_blocks_together_is_limited():
         check_message("text", [preformatted("x" * 2_000)] * 6 + [section("y")])
 
 
-def test_escaped_characters_count_as_stored():
-    """Slack stores `<` as four characters, and counts what it stores."""
+@pytest.mark.parametrize(("character", "most"), [("<", 3_000), (">", 3_000), ("&", 2_400)])
+def test_escaped_characters_count_as_stored(character, most):
+    """Slack stores `<` as four characters and `&` as five, and counts what it stores."""
+    check_message("text", [preformatted(character * most)])
+
     with pytest.raises(SlackError, match="msg_blocks_too_long"):
-        check_message("text", [preformatted("<" * 3_001)])
+        check_message("text", [preformatted(character * (most + 1))])
 
 
 @pytest.mark.parametrize(("text", "code"), [("", "no_text"), ("  ", "no_text"), (None, "no_text")])
@@ -339,6 +343,10 @@ REFUSED_IN_VIEWS = {
         modal(input_block(element={"type": "file_input", "action_id": "f"}, dispatch_action=True)),
         "must be false for file_input",
     ),
+    "shortest over longest": (
+        modal(input_block(element=text_input(min_length=6, max_length=5))),
+        "must be less than or equal to max_length",
+    ),
     "two focused": (
         modal(
             input_block("a", text_input("a", focus_on_load=True)),
@@ -384,6 +392,16 @@ def test_view_over_250_kilobytes_is_too_large():
 
     with pytest.raises(SlackError, match="view_too_large"):
         check_view(modal(*blocks))
+
+
+@pytest.mark.parametrize(("size", "code"), [(250_000, "invalid_arguments"), (250_001, "view_too_large")])
+def test_the_size_of_a_view_is_measured_in_bytes(size, code):
+    """250,000 are looked at, one more is not."""
+    view = modal(private_metadata="")
+    view["private_metadata"] = "x" * (size - len(json.dumps(view)))
+
+    with pytest.raises(SlackError, match=code):
+        check_view(view)
 
 
 def test_views_at_their_limits_are_accepted():

@@ -87,9 +87,10 @@ async def test_page_is_served_with_its_parts(playground, http):
         assert part.status == 200
 
 
-async def test_port_that_is_taken_is_told_in_a_sentence(playground):
+@pytest.mark.parametrize("port", ["taken", "99999"])
+async def test_port_that_will_not_do_is_told_in_a_sentence(playground, port):
     """No traceback."""
-    port = playground.url.rpartition(":")[2]
+    port = port if port.isdecimal() else playground.url.rpartition(":")[2]
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bot.playground", "--port", port), stderr=asyncio.subprocess.PIPE
     )
@@ -97,3 +98,4 @@ async def test_port_that_is_taken_is_told_in_a_sentence(playground):
 
     assert process.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in told.decode()
+    assert "Traceback" not in told.decode()

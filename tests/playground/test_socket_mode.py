@@ -150,6 +150,29 @@ async def test_app_reconnects_when_told_to(slack, app, over_sockets, control, re
     assert (await control.click("U0DANA", CHANNEL, posted["ts"], "approve"))["ack"]["ok"]
 
 
+@pytest.mark.parametrize("timing", [Timing(disconnect_warning=30.0)])
+async def test_a_socket_that_was_told_to_go_gets_nothing_new(slack, http, address, control):
+    """It may stay open for a while; clicks go to the one that came in its place."""
+    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
+
+    async def answer(socket):
+        async for frame in socket:
+            envelope = json.loads(frame.data)
+            if envelope["type"] == "interactive":
+                await socket.send_json({"envelope_id": envelope["envelope_id"]})
+
+    async with http.ws_connect(await address()):
+        await connected(control, 1)
+        await control.delivery(disconnect="warning")
+        async with http.ws_connect(await address()) as fresh:
+            answering = asyncio.create_task(answer(fresh))
+            await connected(control, 2)
+            answers = [await control.click("U0DANA", CHANNEL, posted["ts"], "approve") for _ in range(2)]
+    await answering
+
+    assert all(each["ack"]["ok"] for each in answers)
+
+
 async def test_app_reconnects_when_its_socket_is_closed(slack, app, over_sockets, control):
     """Without a warning, too; a second connection closes the hole between."""
 

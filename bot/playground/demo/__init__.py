@@ -44,8 +44,13 @@ async def _at_terminal() -> int:
 
 
 async def _tour() -> int:
-    async with asyncio.timeout(TOUR_WITHIN), on_stage() as stage:
-        report = await play(stage, _say)
+    try:
+        async with asyncio.timeout(TOUR_WITHIN) as limit, on_stage() as stage:
+            report = await play(stage, _say)
+    except TimeoutError as error:
+        if limit.expired():
+            raise TimeoutError(f"the tour did not end within {TOUR_WITHIN:g} seconds") from error
+        raise
     if found := differences(EXPECTED, report):
         _say("\nThe tour did not go as it should:\n  " + "\n  ".join(found))
         return 1

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from redis.exceptions import RedisError
 
 from agent_adapter import ApprovalClient
-from agent_adapter.connection import open_redis
+from agent_adapter.connection import address_of, open_redis
+from agent_adapter.errors import ServerUnreachableError
 from bot.app import Bot, running
 from bot.playground.client import Control
-from bot.playground.redis_server import private_redis
+from bot.playground.redis_server import RedisServerError, private_redis
 from bot.playground.server import Playground
 from bot.settings import Settings
 
@@ -50,6 +51,7 @@ async def on_stage(port: int = 0) -> AsyncIterator[Stage]:
     namespace = f"assent-demo-{secrets.token_hex(4)}"
     async with AsyncExitStack() as stack:
         redis_url = stack.enter_context(private_redis())
+        _check_address(redis_url)
         stack.push_async_callback(_forget, redis_url, namespace)
         playground = await _open_playground(stack, port)
         control = await stack.enter_async_context(Control(playground.url))
@@ -59,6 +61,13 @@ async def on_stage(port: int = 0) -> AsyncIterator[Stage]:
         approvals = ApprovalClient.from_url(redis_url, agent="support", namespace=namespace)
         await stack.enter_async_context(approvals)
         yield Stage(playground.url, control, bot, approvals)
+
+
+def _check_address(redis_url: str) -> None:
+    try:
+        address_of(redis_url)
+    except ServerUnreachableError as error:
+        raise RedisServerError(f"REDIS_URL: {error}") from error
 
 
 async def _open_playground(stack: AsyncExitStack, port: int) -> Playground:

@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -352,7 +353,7 @@ def printed() -> str:
 
 def _section(language: Language) -> str:
     known_by = (
-        f"Recognised by {RECOGNISED[language.dialect].LOOKED_FOR}.".replace("'", "`")
+        "Recognised by " + re.sub(r"'(\w+)'", r"`\1`", f"{RECOGNISED[language.dialect].LOOKED_FOR}.")
         if language.dialect in RECOGNISED
         else "Named by the caller."
     )
