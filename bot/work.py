@@ -45,6 +45,7 @@ class Worker:
         self._at_once = at_once
         self._wait = wait
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._starting = asyncio.Lock()
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
@@ -93,7 +94,6 @@ class Worker:
             task = asyncio.create_task(self._work(work))
             self._running[work.interrupt_id] = task
             task.add_done_callback(partial(self._forget, work.interrupt_id))
-            await asyncio.sleep(START_EVERY)
         if waits:
             await self._store.put_back(self._kind, lane, waits)
         for wait in waits.values():
@@ -104,6 +104,9 @@ class Worker:
         del self._running[interrupt_id]
 
     async def _work(self, work: Work) -> None:
+        # Here rather than between the claims, so that whatever is claimed is running, and is finished by `drain`.
+        async with self._starting:
+            await asyncio.sleep(START_EVERY)
         try:
             again_in = await self._handle(work.interrupt_id)
         except AgentAdapterError as error:

@@ -251,6 +251,26 @@ async def test_draining_finishes_what_runs(store, owe):
     assert await store.owed() == {"undrawn": 1, "due": 0, "unresumed": 0}
 
 
+async def test_draining_finishes_what_was_claimed_and_hardly_begun(store, owe):
+    """Nothing that a stopping process has taken waits for the end of a lease until another one draws it."""
+    begun, done = asyncio.Event(), []
+
+    async def handle(id: str) -> None:
+        begun.set()
+        done.append(id)
+
+    await owe(*"abcdefgh")
+    worker = Worker(store, "undrawn", handle, lease=60, sweep=60)
+    running = asyncio.create_task(worker.run())
+    await begun.wait()
+    await end_task(running)
+
+    await worker.drain()
+
+    assert sorted(done) == [*"abcdefgh"]
+    assert await store.owed() == {"undrawn": 0, "due": 0, "unresumed": 0}
+
+
 async def test_a_worker_outlives_its_redis(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     """While Redis is away it says so and tries again; what is owed is done once Redis is back."""
     server, done = RedisServer(tmp_path / "r"), []
