@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -39,6 +40,7 @@ class Worker:
     ) -> None:
         self._store = store
         self._kind = kind
+        self._lanes = deque(store.keys.all_lanes())
         self._handle = handle
         self._lease = int(lease * 1000)
         self._sweep = sweep
@@ -75,8 +77,10 @@ class Worker:
             await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
             return True
         claimed = 0
-        for lane in self._store.keys.all_lanes():
-            claimed += await self._claim(lane, free)
+        # Each lane is first in its turn, or a busy one would leave no place for the others.
+        self._lanes.rotate(-1)
+        for lane in self._lanes:
+            claimed += await self._claim(lane, free - claimed)
         return claimed >= free
 
     async def _claim(self, lane: Lane, free: int) -> int:
