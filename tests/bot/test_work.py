@@ -187,6 +187,28 @@ async def test_an_id_is_never_handled_twice_at_once(store, owe, start):
     assert most == 1
 
 
+async def test_what_changes_while_it_is_done_is_done_again_at_once(store, owe, start):
+    """A click that falls while its card is drawn is drawn right after, not at the next sweep."""
+    begun, go, calls = asyncio.Event(), asyncio.Event(), []
+
+    async def handle(id: str) -> None:
+        calls.append(id)
+        begun.set()
+        await go.wait()
+
+    await owe("a")
+    worker = start(handle)
+    await begun.wait()
+    await owe("a")
+    worker.wake()
+    # By then the worker has met it again, and could do nothing about it.
+    await asyncio.sleep(0.3)
+    go.set()
+    await nothing_owed(store)
+
+    assert calls == ["a", "a"]
+
+
 async def test_what_a_stalled_replica_holds_goes_to_another(store, owe, start):
     """A replica that hangs in its work asks for it again and again, and must not keep it from the one that is free."""
     begun, done = asyncio.Event(), []
