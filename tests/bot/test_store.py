@@ -218,6 +218,17 @@ async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, r
         await store.load("billing.x")
 
 
+async def test_a_record_under_another_name_is_not_read(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+):
+    """Nobody decides one interrupt by the card of another."""
+    interrupt_id = await publish(client)
+    await redis.copy(lane.req(interrupt_id), lane.req("billing.other"))
+
+    with pytest.raises(InvalidRequestError, match=f"billing.other holds the interrupt {interrupt_id}"):
+        await store.load("billing.other")
+
+
 # --- Admission, deadline, settling ------------------------------------------------------------------------------
 
 
