@@ -61,7 +61,8 @@ WAKE_BLOCK = 5.0
 WAKE_AT_MOST = 0.1
 """Seconds between two looks at the wake-ups: a burst of clicks is one reason to draw, not a hundred."""
 HEARTBEAT = 10.0
-DRAIN_WITHIN = 25.0
+DRAIN_WITHIN = 20.0
+"""With what HTTP and Socket Mode take to close, a bot ends within thirty seconds of SIGTERM: then orchestrators kill."""
 COLLECT_AFTER = (10_000, 20, 50)
 """Of garbage: a click makes hundreds of objects and no cycle, and to look at all remembered records takes 20 ms."""
 

@@ -20,6 +20,7 @@ CONNECT_WITHIN = 10.0
 """Seconds for one connection to open."""
 ANSWER_WITHIN = 3.0
 """Seconds that Slack waits for an answer."""
+UNREADABLE = "Socket Mode: what answers apps.connections.open is not Slack: look at SLACK_API_URL, and at proxies in between"
 MOST_CONNECTIONS = 10
 """Slack hands each click to one of at most ten connections of an app."""
 
@@ -55,9 +56,12 @@ class Sockets:
                     client.wss_uri = await client.issue_new_wss_url()
                     await client.connect()  # type: ignore[no-untyped-call]  # as Slack ships it
             except SlackApiError as error:
-                return f"Socket Mode: {error.response.get('error')}: check SLACK_APP_TOKEN"
-            except (TimeoutError, OSError, aiohttp.ClientError, AttributeError) as error:
-                # An AttributeError is how slack_sdk 3.47 meets plain text in place of JSON.
+                code = error.response.get("error")
+                return f"Socket Mode: {code}: check SLACK_APP_TOKEN" if code else UNREADABLE
+            except (AttributeError, TypeError):
+                # How slack_sdk 3.47 meets plain text, and broken JSON, in place of an answer.
+                return UNREADABLE
+            except (TimeoutError, OSError, aiohttp.ClientError) as error:
                 return f"Socket Mode: {error or type(error).__name__}"
             client.message_listeners.append(_watch_hello)
             self._open.append(handler)

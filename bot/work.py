@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -39,12 +40,14 @@ class Worker:
     ) -> None:
         self._store = store
         self._kind = kind
+        self._lanes = deque(store.keys.all_lanes())
         self._handle = handle
         self._lease = int(lease * 1000)
         self._sweep = sweep
         self._at_once = at_once
         self._wait = wait
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._starting = asyncio.Lock()
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
@@ -74,8 +77,10 @@ class Worker:
             await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
             return True
         claimed = 0
-        for lane in self._store.keys.all_lanes():
-            claimed += await self._claim(lane, free)
+        # Each lane is first in its turn, or a busy one would leave no place for the others.
+        self._lanes.rotate(-1)
+        for lane in self._lanes:
+            claimed += await self._claim(lane, free - claimed)
         return claimed >= free
 
     async def _claim(self, lane: Lane, free: int) -> int:
@@ -93,7 +98,6 @@ class Worker:
             task = asyncio.create_task(self._work(work))
             self._running[work.interrupt_id] = task
             task.add_done_callback(partial(self._forget, work.interrupt_id))
-            await asyncio.sleep(START_EVERY)
         if waits:
             await self._store.put_back(self._kind, lane, waits)
         for wait in waits.values():
@@ -104,6 +108,9 @@ class Worker:
         del self._running[interrupt_id]
 
     async def _work(self, work: Work) -> None:
+        # Here rather than between the claims, so that whatever is claimed is running, and is finished by `drain`.
+        async with self._starting:
+            await asyncio.sleep(START_EVERY)
         try:
             again_in = await self._handle(work.interrupt_id)
         except AgentAdapterError as error:

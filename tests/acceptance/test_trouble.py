@@ -38,7 +38,7 @@ async def mortal(tmp_path):
 
 
 async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport, mortal, playground, slack):
-    """Nothing is shown as accepted that is not stored; forms keep what was typed; afterwards all goes on."""
+    """Nothing is shown as accepted that is not stored; forms keep what was typed; `/readyz` is red; afterwards all goes on."""
     changed = {"SLACK_APP_TOKEN": None} if transport == "http" else {}
     async with (
         running(settings_for(playground, mortal.url, **changed)) as bot,
@@ -61,6 +61,11 @@ async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport
         await slack.close_view("U0DANA", form["id"])
         await dana.press(card, "edit:0")
         await dana.told("could not be opened")
+        await until(lambda: not bot.health.ready)
+        status, reason = await faults_of(bot, "redis")
+        assert status == 503
+        assert "does not answer" in reason
+        assert "is it running, is REDIS_URL right?" in reason
 
         mortal.start()
         await until(lambda: bot.health.ready, within=20)
@@ -105,12 +110,12 @@ async def test_a_click_is_taken_while_slack_forgets_whose_token_it_is(
     assert (await reviewing).decisions[0].type == "approve"
 
 
-async def faults_of(bot):
+async def faults_of(bot, part="slack"):
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer,
     ):
-        return answer.status, (await answer.json()).get("faults", {}).get("slack", "")
+        return answer.status, (await answer.json()).get("faults", {}).get(part, "")
 
 
 @pytest.mark.parametrize(

@@ -218,6 +218,17 @@ async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, r
         await store.load("billing.x")
 
 
+async def test_a_record_under_another_name_is_not_read(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+):
+    """Nobody decides one interrupt by the card of another."""
+    interrupt_id = await publish(client)
+    await redis.copy(lane.req(interrupt_id), lane.req("billing.other"))
+
+    with pytest.raises(InvalidRequestError, match=f"billing.other holds the interrupt {interrupt_id}"):
+        await store.load("billing.other")
+
+
 # --- Admission, deadline, settling ------------------------------------------------------------------------------
 
 
@@ -446,10 +457,23 @@ async def test_one_process_draws_a_part_at_a_time(client: ApprovalClient, store:
     assert (await store.lease_part(state.id, PartId(0, 1), owner="you", lease=60_000)).outcome == "mine"
 
 
+async def test_whoever_holds_a_part_may_hold_it_longer(client: ApprovalClient, store: ApprovalStore):
+    """A process that still looks for a message keeps the others away meanwhile."""
+    state = await admitted(client, store)
+    await store.lease_part(state.id, CARD, owner="me", lease=30_000)
+
+    assert (await store.lease_part(state.id, CARD, owner="me", lease=60_000)).outcome != "busy"
+
+    busy = await store.lease_part(state.id, CARD, owner="you", lease=60_000)
+    assert busy.outcome == "busy"
+    assert busy.since > 30_000
+
+
 async def test_a_post_that_was_not_saved_is_a_takeover(client: ApprovalClient, store: ApprovalStore):
     """Whoever comes after a lapsed lease learns since when a message may be there."""
     state = await admitted(client, store)
     first = await store.lease_part(state.id, CARD, owner="crashed", lease=0)
+    await asyncio.sleep(0.005)
 
     second = await store.lease_part(state.id, CARD, owner="next", lease=0)
     third = await store.lease_part(state.id, CARD, owner="last", lease=60_000)
@@ -637,6 +661,21 @@ async def test_whoever_waits_is_told_why_nothing_happens(client: ApprovalClient,
     assert (await store.load(state.id)).notice == "Slack refuses the app"
     await store.notice(state.id, "")
     assert (await store.load(state.id)).notice is None
+
+
+async def test_whoever_waits_is_woken_once_by_what_is_said_again(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+):
+    """A fault that lasts for hours is looked at every two seconds, and is news only once."""
+    state = await admitted(client, store)
+    replies = f"{lane.prefix}replies:billing.me"
+    await redis.hset(lane.req(state.id), "w:billing.me", "1")
+    await redis.xadd(replies, {"id": "before"})
+
+    for sentence in ("Slack refuses the app", "Slack refuses the app", "", ""):
+        await store.notice(state.id, sentence)
+
+    assert [fields["id"] for _, fields in await redis.xrange(replies)] == ["before", state.id, state.id]
 
 
 async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, lane: Lane):

@@ -67,10 +67,20 @@ async def test_a_command_arrives_as_a_form_of_its_own(post):
         {"timestamp": "abc"},
         {"timestamp": ""},
         {"timestamp": "١٢٣٤٥٦٧٨٩٠"},
+        {"timestamp": "²²²²²²²²²²"},
         {"X-Slack-Signature": ""},
         {"X-Slack-Signature": "v0=0"},
     ],
-    ids=["other secret", "old", "not a number", "empty", "other digits", "no signature", "short signature"],
+    ids=[
+        "other secret",
+        "old",
+        "not a number",
+        "empty",
+        "other digits",
+        "raised digits",
+        "no signature",
+        "short signature",
+    ],
 )
 async def test_what_is_not_signed_by_slack_is_refused(post, changed):
     """Missing, old, malformed and wrong signatures all end in 401."""

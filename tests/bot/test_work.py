@@ -9,6 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter.connection import end_task, freeze_meta, open_redis
+from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
 from bot.playground.redis_server import RedisServer
 from bot.store import ApprovalStore
@@ -186,6 +187,28 @@ async def test_an_id_is_never_handled_twice_at_once(store, owe, start):
     assert most == 1
 
 
+async def test_what_changes_while_it_is_done_is_done_again_at_once(store, owe, start):
+    """A click that falls while its card is drawn is drawn right after, not at the next sweep."""
+    begun, go, calls = asyncio.Event(), asyncio.Event(), []
+
+    async def handle(id: str) -> None:
+        calls.append(id)
+        begun.set()
+        await go.wait()
+
+    await owe("a")
+    worker = start(handle)
+    await begun.wait()
+    await owe("a")
+    worker.wake()
+    # By then the worker has met it again, and could do nothing about it.
+    await asyncio.sleep(0.3)
+    go.set()
+    await nothing_owed(store)
+
+    assert calls == ["a", "a"]
+
+
 async def test_what_a_stalled_replica_holds_goes_to_another(store, owe, start):
     """A replica that hangs in its work asks for it again and again, and must not keep it from the one that is free."""
     begun, done = asyncio.Event(), []
@@ -225,6 +248,49 @@ async def test_only_so_many_at_once(store, owe, start):
     assert most == 3
 
 
+@pytest.fixture
+def wide(redis: Redis) -> ApprovalStore:
+    """A store of two lanes, as in a cluster."""
+    return ApprovalStore(redis, Keys("wide", 2))
+
+
+async def test_only_so_many_at_once_over_all_lanes(wide, redis):
+    """What one process holds does not grow with the number of lanes."""
+    inside, most, done = 0, 0, []
+
+    async def handle(id: str) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        await asyncio.sleep(0.05)
+        inside -= 1
+        done.append(id)
+
+    for lane, ids in zip(wide.keys.all_lanes(), ("abcde", "vwxyz"), strict=True):
+        await redis.zadd(lane.undrawn, dict.fromkeys(ids, 1))
+    running = asyncio.create_task(Worker(wide, "undrawn", handle, lease=60, sweep=60, at_once=3).run())
+    await until(lambda: len(done) == 10)
+    await end_task(running)
+
+    assert most == 3
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+async def test_a_busy_lane_leaves_places_to_the_others(wide, redis, busy: int):
+    """However much is owed in one lane, what is owed in another has its turn."""
+    done = []
+
+    async def handle(id: str) -> int | None:
+        done.append(id)
+        return 0 if id.startswith("busy") else None
+
+    await redis.zadd(wide.keys.lane(busy).undrawn, {f"busy-{n}": 1 for n in range(3)})
+    await redis.zadd(wide.keys.lane(1 - busy).undrawn, {"other": 1})
+    running = asyncio.create_task(Worker(wide, "undrawn", handle, lease=60, sweep=0.01, at_once=1).run())
+    await until(lambda: "other" in done)
+    await end_task(running)
+
+
 async def test_draining_finishes_what_runs(store, owe):
     """A process that is asked to stop ends the work that it holds, and takes no more."""
     begun, go, done = asyncio.Event(), asyncio.Event(), []
@@ -249,6 +315,26 @@ async def test_draining_finishes_what_runs(store, owe):
 
     assert done == ["a"]
     assert await store.owed() == {"undrawn": 1, "due": 0, "unresumed": 0}
+
+
+async def test_draining_finishes_what_was_claimed_and_hardly_begun(store, owe):
+    """Nothing that a stopping process has taken waits for the end of a lease until another one draws it."""
+    begun, done = asyncio.Event(), []
+
+    async def handle(id: str) -> None:
+        begun.set()
+        done.append(id)
+
+    await owe(*"abcdefgh")
+    worker = Worker(store, "undrawn", handle, lease=60, sweep=60)
+    running = asyncio.create_task(worker.run())
+    await begun.wait()
+    await end_task(running)
+
+    await worker.drain()
+
+    assert sorted(done) == [*"abcdefgh"]
+    assert await store.owed() == {"undrawn": 0, "due": 0, "unresumed": 0}
 
 
 async def test_a_worker_outlives_its_redis(tmp_path: Path, caplog: pytest.LogCaptureFixture):

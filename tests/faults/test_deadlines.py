@@ -142,7 +142,7 @@ async def test_person_who_pressed_too_late_is_told_so(start_bot, client, slack, 
 
 @pytest.mark.parametrize("waits", [True, False], ids=["agent waits", "agent is gone"])
 async def test_bot_that_comes_back_too_late_asks_nobody(waits, start_bot, client, slack, store, watcher):
-    """The agent got its rejection by itself; the record ends as expired, and no card is posted that nobody needs."""
+    """The agent got its rejection by itself; the record ends as expired, goes in time, and no card is posted that nobody needs."""
     interrupt = client.interrupt(asking(an_action()), expires_in=SECOND)
     async with asyncio.timeout(30):
         if waits:
@@ -152,11 +152,14 @@ async def test_bot_that_comes_back_too_late_asks_nobody(waits, start_bot, client
             await client.publish(interrupt)
             await asyncio.sleep(1)
 
-        await start_bot()
+        bot = await start_bot()
         await nothing_owed(store)
 
         state = await store.load(interrupt.id)
         assert state.status == "expired"
+        lane = bot.store.keys.lane(0)
+        lives = [await bot.store._redis.ttl(key) for key in (lane.req(interrupt.id), lane.card(interrupt.id))]
+        assert {round(seconds / 86_400) for seconds in lives} == {7 if waits else 30}
         assert watcher.all_cards() == []
         assert (await slack.messages(CHANNEL)) == []
 
