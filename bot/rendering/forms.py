@@ -237,7 +237,12 @@ def _may_be_empty(field: Field) -> bool:
 
 
 def _label(path: Path) -> str:
-    return clip(" → ".join(one_line(name) or '""' for name in path), 150) or "All arguments"
+    return clip(" → ".join(map(_name, path)), 150) or "All arguments"
+
+
+def _name(name: str) -> str:
+    # Slack trims a label, so spaces around a name would not be seen.
+    return one_line(name) if name and name == name.strip() else f'"{one_line(name)}"'
 
 
 def _kept_blocks(field: Field) -> list[Block]:

@@ -159,6 +159,14 @@ new: added
 """)
 
 
+def test_a_name_with_a_dot_is_no_path():
+    """Whoever agrees with a change sees which of two arguments it is about."""
+    asked = {"a.b": 1, "a": {"b": 1}}
+
+    assert change_lines(asked, {**asked, "a.b": 2}) == ['"a.b":', "- 1", "+ 2"]
+    assert change_lines(asked, {**asked, "a": {"b": 2}}) == ["a.b:", "- 1", "+ 2"]
+
+
 def test_an_edited_text_shows_its_lines():
     """Text of several lines keeps its bar on both sides."""
     assert change_lines({"body": "a\nb"}, {"body": "a\nc"}) == lines("""

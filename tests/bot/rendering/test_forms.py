@@ -132,6 +132,7 @@ def test_values_give_the_inputs_where_there_is_no_schema():
         ({"type": "string", "enum": ["x" * 80, "y"]}, "y", "plain_text_input"),
         ({"enum": [1, "1"]}, "1", "radio_buttons"),
         ({"enum": ["(leave out)", "x"]}, "x", "plain_text_input"),
+        ({"type": "array", "items": {"enum": ["x", None]}}, ["x"], "plain_text_input"),
         ({"const": "only"}, "only", "radio_buttons"),
         ({"type": "array", "items": {"enum": [f"e{n}" for n in range(50)]}}, ["e1"], "multi_static_select"),
         ({"type": "integer"}, 2**53, "number_input"),
@@ -269,6 +270,7 @@ def test_an_empty_text_that_the_tool_does_not_take_is_refused():
         (1, "1.5", "This must be a whole number."),
         (1.5, "nan", "This must be a number."),
         (1.5, "1e999", "This has more digits than a number keeps."),
+        (1.5, "1e-9999999999999999999", "This has more digits than a number keeps."),
         (1.5, "0.12345678901234567890123", "This has more digits than a number keeps."),
         ([1], "[1", "This must be JSON: not JSON at line 1, column 3: Expecting ',' delimiter."),
         ([1], '[{"a": 1, "a": 2}]', "This must be JSON: key 'a' stands twice in one object; send it once."),
@@ -355,6 +357,15 @@ def test_choices_are_told_apart_by_kind():
     assert submit({"a": 1}, schema, a='"1"') == Edited({"a": "1"})
     assert submit({"a": 1}, schema, a="true") == Edited({"a": True})
     assert submit({"a": True}, schema) == Unchanged()
+
+
+def test_spaces_at_the_ends_of_names_and_choices_can_be_seen():
+    """Slack trims labels, so they stand in quotes: no two inputs and no two choices look alike."""
+    args = {"to": 1, "to ": 2, " ": 3, "": {"x": 4}}
+    schema = an_object(["a"], a={"enum": ["x", " x"]})
+
+    assert list(elements(args)) == ["to", '"to "', '" "', '"" → x']
+    assert submit({"a": "x"}, schema, a='" x"') == Edited({"a": " x"})
 
 
 def test_a_choice_with_null_offers_it():

@@ -14,6 +14,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.interrupt import Context, Link
 from bot.ids import PartId
 from bot.rendering.message import bulk_actions, plan_parts, render_card
+from bot.rendering.modals import render_edit_view, render_reading_view
 from bot.state import Place
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -189,6 +190,25 @@ def test_hidden_characters_are_shown_and_announced():
 
     assert literal_text(part.blocks, "a:0:arguments") == 'to: "dana\\u{200B}@example.com"'
     assert "Contains hidden characters" in block_of(part.blocks, "a:0:hidden")["elements"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        an_action("send\u200b_email", {"to": "dana"}),
+        an_action(args={"t\u200bo": "dana"}),
+        an_action(args={"list": [{"to": "da\u200bna"}]}),
+        an_action(args={"to": "dana"}, description="To da\u200bna"),
+    ],
+    ids=["name", "key", "nested", "description"],
+)
+def test_hidden_characters_are_announced_wherever_they_stand(action):
+    """Card, form and reading say it, for the tool's name and the agent's words as well."""
+    state = a_state(an_interrupt(action))
+
+    for view in (render_edit_view(state, 0), render_reading_view(state, 0, 1, pages_read=0)):
+        assert "Contains hidden characters" in shown(view)
+    assert "Contains hidden characters" in shown(card(state).blocks)
 
 
 def test_people_groups_and_channels_may_decide():
