@@ -206,7 +206,7 @@ def _is_drawable(fields: tuple[Field, ...]) -> bool:
 
 def _fewer(fields: Iterable[Field]) -> list[Field]:
     """Keep as many inputs as a view holds; the arguments after them stay as they are."""
-    found = list(fields)
+    found = list(fields)[:MAX_BLOCKS]
     while len(found) > 1 and not _is_drawable(_numbered(found)):
         found = found[: len(found) * 9 // 10]
     return found

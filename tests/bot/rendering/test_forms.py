@@ -398,6 +398,15 @@ def test_many_arguments_are_one_json_input():
     assert isinstance(submit(args, **{"All arguments · JSON": "[1]"}), Errors)
 
 
+def test_very_many_arguments_have_as_many_inputs_as_a_view_holds():
+    """The rest is counted, and kept."""
+    args = {f"key number {number}": "value" for number in range(500)}
+
+    assert len(elements(args)) == 92
+    assert "408 more arguments do not fit here" in shown(form(args))
+    assert submit(args, **{"key number 91": "x"}) == Edited({**args, "key number 91": "x"})
+
+
 def test_groups_become_json_when_their_inputs_are_too_many():
     """The outer arguments keep their inputs."""
     args = {"first": {f"k{number}": number for number in range(100)}, "n": 1}
