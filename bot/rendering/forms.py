@@ -303,10 +303,8 @@ def _errors(args: Any, fields: list[Field], schema: Schema | None) -> dict[str, 
 
 
 def _nearness(path: Path, place: tuple[str | int, ...]) -> int:
-    """Count the steps that a field and a place share; a field that is elsewhere comes last."""
-    if place[: len(path)] == path:
-        return 2 * len(path) + 1
+    """Count the steps that a field and a place share, from the outermost."""
     shared = 0
     while shared < min(len(path), len(place)) and path[shared] == place[shared]:
         shared += 1
-    return 2 * shared
+    return shared

@@ -232,13 +232,32 @@ def test_an_optional_argument_that_was_not_given_stays_out():
 
 
 def test_clearing_an_optional_argument_leaves_it_out():
-    """Empty means not given, where that is allowed."""
-    schema = an_object(a={"type": "string"}, n={"type": "integer"}, c={"enum": ["x", "y"]})
+    """Empty means not given, where that is allowed; null is for what has to be given."""
+    schema = an_object(a={"type": "string"}, n={"type": ["integer", "null"]}, c={"enum": ["x", "y"]})
     args = {"a": "x", "n": 1, "c": "x"}
 
     assert submit(args, schema, a=None) == Edited({"n": 1, "c": "x"})
     assert submit(args, schema, n=None) == Edited({"a": "x", "c": "x"})
     assert submit(args, schema, c="(leave out)") == Edited({"a": "x", "n": 1})
+
+
+def test_just_what_may_be_empty_can_be_submitted_empty():
+    """Slack itself holds back a form whose needed inputs are empty, so those that may be cleared say so."""
+    schema = an_object(
+        ["n", "maybe", "text", "c"],
+        n={"type": "integer"},
+        maybe={"type": ["integer", "null"]},
+        text={"type": "string"},
+        c={"enum": ["x", None]},
+        left_out={"type": "integer"},
+    )
+    view = form({"n": 1, "maybe": 2, "text": "x", "c": "x"}, schema)
+
+    assert [label for label, block in inputs(view).items() if block["optional"]] == [
+        "maybe",
+        "text",
+        "left_out",
+    ]
 
 
 def test_clearing_a_needed_argument_gives_null_or_an_empty_text_or_a_sentence():
