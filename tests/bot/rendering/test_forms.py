@@ -133,6 +133,8 @@ def test_values_give_the_inputs_where_there_is_no_schema():
         ({"enum": [1, "1"]}, "1", "radio_buttons"),
         ({"enum": ["(leave out)", "x"]}, "x", "plain_text_input"),
         ({"type": "array", "items": {"enum": ["x", None]}}, ["x"], "plain_text_input"),
+        ({"type": "array", "items": {"enum": ["x", "y"]}}, ["x", "x"], "plain_text_input"),
+        ({"type": "array"}, [1] * 1_000, "plain_text_input"),
         ({"const": "only"}, "only", "radio_buttons"),
         ({"type": "array", "items": {"enum": [f"e{n}" for n in range(50)]}}, ["e1"], "multi_static_select"),
         ({"type": "integer"}, 2**53, "number_input"),
@@ -376,6 +378,7 @@ def test_choices_are_told_apart_by_kind():
     assert submit({"a": 1}, schema, a='"1"') == Edited({"a": "1"})
     assert submit({"a": 1}, schema, a="true") == Edited({"a": True})
     assert submit({"a": True}, schema) == Unchanged()
+    assert inputs(form({"a": True}, schema))["a"]["element"]["initial_option"]["text"]["text"] == "true"
 
 
 def test_spaces_at_the_ends_of_names_and_choices_can_be_seen():
