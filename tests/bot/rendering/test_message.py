@@ -293,8 +293,9 @@ def test_one_open_action_has_no_bulk_buttons():
 
 
 def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
-    """The beginning is shown with how much there is; approving and editing wait at the end of the reading."""
-    part = card(a_state(an_interrupt(an_action("sql", LONG), an_action(), an_action())))
+    """The beginning is shown with how much there is; approving, in any way, and editing wait until all is read."""
+    long = an_action("sql", LONG, allow_always=True)
+    part = card(a_state(an_interrupt(long, an_action(), an_action())))
 
     assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Reject", "Answer", "Read all"]
     assert "of 28,011 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
@@ -353,6 +354,15 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
     assert waiting.digest != resumed.digest
     assert "closed <!date^" in shown(waiting.blocks)
     assert buttons(waiting.blocks) == buttons(resumed.blocks) == []
+
+
+def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done():
+    """An approval is called "not run" only where the deadline came first."""
+    asked = an_interrupt(an_action(), on_expiry="raise")
+
+    part = card(a_state(asked, decided={0: ApproveDecision()}, status="decided", settled_at=NOW))
+
+    assert shown([block_of(part.blocks, "a:0:outcome")]).startswith("*Approved* by <@U0ERIK>")
 
 
 @pytest.mark.parametrize(
