@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from bot.rendering.forms import Edited, Errors, Unchanged, form_of, parse_form
 from bot.rendering.modals import render_edit_view
-from tests.bot.rendering.slack_side import assert_slack_takes_view, inputs, shown, submitted
+from tests.bot.rendering.slack_side import assert_slack_takes_view, inputs, shown, submitted, typed_texts
 from tests.support.builders import a_state, an_action, an_interrupt
 
 
@@ -213,6 +213,14 @@ def test_what_is_typed_is_what_runs():
         }
     )
     assert list(result.args) == [*ORDER, "colour", "note"]
+
+
+def test_the_name_of_a_group_is_literal():
+    """An argument's name is the agent's text, also where it stands over several inputs."""
+    view = form({"<!channel>": {"a": 1, "b": 2}})
+
+    assert ("literal", "<!channel>") in typed_texts(view)
+    assert not [text for place, text in typed_texts(view) if place == "mrkdwn" and "channel" in text]
 
 
 def test_one_change_leaves_every_other_value_as_it_was():

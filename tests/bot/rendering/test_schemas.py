@@ -45,7 +45,7 @@ def test_a_reference_beside_other_rules_keeps_them_all():
     """Neither side loosens the other."""
     flat = flatten(
         {
-            "properties": {"n": {"$ref": "#/$defs/n", "minimum": 5}},
+            "properties": {"n": {"$ref": "#/$defs/n", "minimum": 5, "maximum": 99}},
             "$defs": {"n": {"minimum": 1, "maximum": 9}},
         }
     )
