@@ -356,6 +356,16 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
     assert buttons(waiting.blocks) == buttons(resumed.blocks) == []
 
 
+def test_a_card_says_that_the_agent_could_not_go_on():
+    """Why, in the agent's words, as literal text."""
+    decided = {0: ApproveDecision()}
+
+    part = card(a_state(decided=decided, status="decided", settled_at=NOW, stalled="<!here> no such thread"))
+
+    assert part.blocks[0]["text"]["text"] == "All decided — the agent could not go on"
+    assert literal_text(part.blocks, "reason") == "<!here> no such thread"
+
+
 def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done():
     """An approval is called "not run" only where the deadline came first."""
     asked = an_interrupt(an_action(), on_expiry="raise")
