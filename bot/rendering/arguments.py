@@ -19,7 +19,8 @@ BAR = "│ "
 _ALIGNED = 24
 _INDENT = "  "
 _NARROWEST = 20
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,60}")
+# No dot: in a path it stands between names.
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 _ATOM = re.compile(r"\\(?:u\{[^}]*\}|\{[^}]*\}|.)|.", re.DOTALL)
 
 Line = tuple[str, str]

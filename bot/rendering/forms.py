@@ -206,7 +206,7 @@ def _is_drawable(fields: tuple[Field, ...]) -> bool:
 
 def _fewer(fields: Iterable[Field]) -> list[Field]:
     """Keep as many inputs as a view holds; the arguments after them stay as they are."""
-    found = list(fields)
+    found = list(fields)[:MAX_BLOCKS]
     while len(found) > 1 and not _is_drawable(_numbered(found)):
         found = found[: len(found) * 9 // 10]
     return found
@@ -237,7 +237,12 @@ def _may_be_empty(field: Field) -> bool:
 
 
 def _label(path: Path) -> str:
-    return clip(" → ".join(one_line(name) or '""' for name in path), 150) or "All arguments"
+    return clip(" → ".join(map(_name, path)), 150) or "All arguments"
+
+
+def _name(name: str) -> str:
+    # Slack trims a label, so spaces around a name would not be seen.
+    return one_line(name) if name and name == name.strip() else f'"{one_line(name)}"'
 
 
 def _kept_blocks(field: Field) -> list[Block]:
@@ -298,10 +303,8 @@ def _errors(args: Any, fields: list[Field], schema: Schema | None) -> dict[str, 
 
 
 def _nearness(path: Path, place: tuple[str | int, ...]) -> int:
-    """Count the steps that a field and a place share; a field that is elsewhere comes last."""
-    if place[: len(path)] == path:
-        return 2 * len(path) + 1
+    """Count the steps that a field and a place share, from the outermost."""
     shared = 0
     while shared < min(len(path), len(place)) and path[shared] == place[shared]:
         shared += 1
-    return 2 * shared
+    return shared

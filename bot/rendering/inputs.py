@@ -1,10 +1,9 @@
 """One question, one input: how it is drawn, and what the answer means."""
 
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from bot.rendering.blocks import Block
-from bot.rendering.kinds import ABSENT, KINDS, LEAVE_OUT, NULL, InputError, Question, Raw
+from bot.rendering.kinds import ABSENT, KINDS, LEAVE_OUT, NULL, InputError, Question, Raw, is_same_number
 
 
 def element(kind: str, question: Question, action_id: str) -> Block:
@@ -68,10 +67,7 @@ def _cleared(kind: str, question: Question) -> Any:
 
 def _same(kind: str, raw: Raw, other: Raw) -> bool:
     if kind in {"integer", "number"} and isinstance(raw, str) and isinstance(other, str):
-        try:
-            return Decimal(raw) == Decimal(other)
-        except InvalidOperation:
-            return False
+        return is_same_number(raw, other)
     if isinstance(raw, list) or isinstance(other, list):
         return sorted(raw or []) == sorted(other or [])
     return _normal(raw) == _normal(other)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode
@@ -126,9 +126,17 @@ def _to_number(raw: str, question: Question) -> int | float:
     if not _NUMBER.fullmatch(raw.strip()):
         raise InputError("This must be a number.")
     found = float(raw)
-    if not math.isfinite(found) or Decimal(raw.strip()) != Decimal(repr(found)):
+    if not math.isfinite(found) or not is_same_number(raw, repr(found)):
         raise InputError("This has more digits than a number keeps.")
     return found
+
+
+def is_same_number(one: str, other: str) -> bool:
+    """Tell whether two texts are one number, exactly; what is no number, or out of all bounds, is like no other."""
+    try:
+        return Decimal(one) == Decimal(other)
+    except InvalidOperation:
+        return False
 
 
 # Choices
@@ -150,8 +158,8 @@ def _are_choices(value: Any, question: Question) -> bool:
 
 
 def option_labels(options: tuple[Any, ...]) -> list[str]:
-    """Write the values of a choice, texts without quotes where all of them are texts."""
-    texts = all(isinstance(option, str) and option.strip() for option in options)
+    """Write the values of a choice: texts without quotes where all are texts and none has spaces around it."""
+    texts = all(isinstance(option, str) and option and option == option.strip() for option in options)
     return [one_line(option if texts else encode(option)) for option in options]
 
 

@@ -239,6 +239,7 @@ _SENTENCES = {
     "maxProperties": "Must have at most {limit} entries.",
     "uniqueItems": "No item may stand twice.",
     "enum": "Must be one of the values that the tool takes.",
+    "falseSchema": "The tool does not take this.",
     "const": "Must keep the one value that the tool takes.",
 }
 

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from bot.rendering.arguments import argument_lines, change_lines, text_lines
+from bot.rendering.arguments import argument_lines, change_lines, text_lines, value_lines
 from tests.bot.rendering.slack_side import unwrapped
 
 
@@ -78,6 +78,11 @@ def test_a_long_line_is_wrapped_with_a_mark():
     assert max(map(len, found)) <= 100
     assert all(line.startswith("↪ ") for line in found[1:])
     assert unwrapped("\n".join(found)) == 'query: "' + "select " * 40 + '"'
+
+
+def test_a_spelled_character_stands_on_one_line():
+    """Half of its spelling at the end of a line would read as something else."""
+    assert value_lines("x" * 97 + "\u200b") == ['"' + "x" * 97, '↪ \\u{200B}"']
 
 
 def test_a_value_cannot_pretend_to_be_a_wrapped_line_or_another_argument():
@@ -157,6 +162,14 @@ old: removed
 new: added
 + null
 """)
+
+
+def test_a_name_with_a_dot_is_no_path():
+    """Whoever agrees with a change sees which of two arguments it is about."""
+    asked = {"a.b": 1, "a": {"b": 1}}
+
+    assert change_lines(asked, {**asked, "a.b": 2}) == ['"a.b":', "- 1", "+ 2"]
+    assert change_lines(asked, {**asked, "a": {"b": 2}}) == ["a.b:", "- 1", "+ 2"]
 
 
 def test_an_edited_text_shows_its_lines():

@@ -350,6 +350,15 @@ values = st.recursive(
 )
 
 
+def test_every_text_that_a_masked_value_consists_of_is_taken_out_of_what_the_agent_says():
+    """Names inside it, short ones, and a text that begins like a shorter one: nothing of it is left over."""
+    args = {"token": {"hunter2": ["123", "123456", 987, True]}}
+
+    state = state_of(an_action(args=args, description="hunter2: 123, 123456, 987, 12"), mask=("token",))
+
+    assert "••••: ••••, ••••, ••••, 12" in text_of(state)
+
+
 @bounded(60)
 @given(values, st.dictionaries(st.sampled_from(["host", "to", "n"]), values, max_size=3), st.booleans())
 def test_whatever_is_masked_no_picture_has_it(value: Any, others: dict[str, Any], nested: bool):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from bot.rendering.forms import Edited, Errors, Unchanged, form_of, parse_form
 from bot.rendering.modals import render_edit_view
-from tests.bot.rendering.slack_side import assert_slack_takes_view, inputs, shown, submitted
+from tests.bot.rendering.slack_side import assert_slack_takes_view, inputs, shown, submitted, typed_texts
 from tests.support.builders import a_state, an_action, an_interrupt
 
 
@@ -132,6 +132,9 @@ def test_values_give_the_inputs_where_there_is_no_schema():
         ({"type": "string", "enum": ["x" * 80, "y"]}, "y", "plain_text_input"),
         ({"enum": [1, "1"]}, "1", "radio_buttons"),
         ({"enum": ["(leave out)", "x"]}, "x", "plain_text_input"),
+        ({"type": "array", "items": {"enum": ["x", None]}}, ["x"], "plain_text_input"),
+        ({"type": "array", "items": {"enum": ["x", "y"]}}, ["x", "x"], "plain_text_input"),
+        ({"type": "array"}, [1] * 1_000, "plain_text_input"),
         ({"const": "only"}, "only", "radio_buttons"),
         ({"type": "array", "items": {"enum": [f"e{n}" for n in range(50)]}}, ["e1"], "multi_static_select"),
         ({"type": "integer"}, 2**53, "number_input"),
@@ -212,6 +215,14 @@ def test_what_is_typed_is_what_runs():
     assert list(result.args) == [*ORDER, "colour", "note"]
 
 
+def test_the_name_of_a_group_is_literal():
+    """An argument's name is the agent's text, also where it stands over several inputs."""
+    view = form({"<!channel>": {"a": 1, "b": 2}})
+
+    assert ("literal", "<!channel>") in typed_texts(view)
+    assert not [text for place, text in typed_texts(view) if place == "mrkdwn" and "channel" in text]
+
+
 def test_one_change_leaves_every_other_value_as_it_was():
     """Also those that Slack would have changed."""
     args = {"keep": " a\r\n", "number": 1.0, "long": "x" * 5_000, "to": "dana"}
@@ -231,13 +242,32 @@ def test_an_optional_argument_that_was_not_given_stays_out():
 
 
 def test_clearing_an_optional_argument_leaves_it_out():
-    """Empty means not given, where that is allowed."""
-    schema = an_object(a={"type": "string"}, n={"type": "integer"}, c={"enum": ["x", "y"]})
+    """Empty means not given, where that is allowed; null is for what has to be given."""
+    schema = an_object(a={"type": "string"}, n={"type": ["integer", "null"]}, c={"enum": ["x", "y"]})
     args = {"a": "x", "n": 1, "c": "x"}
 
     assert submit(args, schema, a=None) == Edited({"n": 1, "c": "x"})
     assert submit(args, schema, n=None) == Edited({"a": "x", "c": "x"})
     assert submit(args, schema, c="(leave out)") == Edited({"a": "x", "n": 1})
+
+
+def test_just_what_may_be_empty_can_be_submitted_empty():
+    """Slack itself holds back a form whose needed inputs are empty, so those that may be cleared say so."""
+    schema = an_object(
+        ["n", "maybe", "text", "c"],
+        n={"type": "integer"},
+        maybe={"type": ["integer", "null"]},
+        text={"type": "string"},
+        c={"enum": ["x", None]},
+        left_out={"type": "integer"},
+    )
+    view = form({"n": 1, "maybe": 2, "text": "x", "c": "x"}, schema)
+
+    assert [label for label, block in inputs(view).items() if block["optional"]] == [
+        "maybe",
+        "text",
+        "left_out",
+    ]
 
 
 def test_clearing_a_needed_argument_gives_null_or_an_empty_text_or_a_sentence():
@@ -269,6 +299,7 @@ def test_an_empty_text_that_the_tool_does_not_take_is_refused():
         (1, "1.5", "This must be a whole number."),
         (1.5, "nan", "This must be a number."),
         (1.5, "1e999", "This has more digits than a number keeps."),
+        (1.5, "1e-9999999999999999999", "This has more digits than a number keeps."),
         (1.5, "0.12345678901234567890123", "This has more digits than a number keeps."),
         ([1], "[1", "This must be JSON: not JSON at line 1, column 3: Expecting ',' delimiter."),
         ([1], '[{"a": 1, "a": 2}]', "This must be JSON: key 'a' stands twice in one object; send it once."),
@@ -355,6 +386,16 @@ def test_choices_are_told_apart_by_kind():
     assert submit({"a": 1}, schema, a='"1"') == Edited({"a": "1"})
     assert submit({"a": 1}, schema, a="true") == Edited({"a": True})
     assert submit({"a": True}, schema) == Unchanged()
+    assert inputs(form({"a": True}, schema))["a"]["element"]["initial_option"]["text"]["text"] == "true"
+
+
+def test_spaces_at_the_ends_of_names_and_choices_can_be_seen():
+    """Slack trims labels, so they stand in quotes: no two inputs and no two choices look alike."""
+    args = {"to": 1, "to ": 2, " ": 3, "": {"x": 4}}
+    schema = an_object(["a"], a={"enum": ["x", " x"]})
+
+    assert list(elements(args)) == ["to", '"to "', '" "', '"" → x']
+    assert submit({"a": "x"}, schema, a='" x"') == Edited({"a": " x"})
 
 
 def test_a_choice_with_null_offers_it():
@@ -385,6 +426,15 @@ def test_many_arguments_are_one_json_input():
     assert submit(args) == Unchanged()
     assert submit(args, **{"All arguments · JSON": '{"k": 1}'}) == Edited({"k": 1})
     assert isinstance(submit(args, **{"All arguments · JSON": "[1]"}), Errors)
+
+
+def test_very_many_arguments_have_as_many_inputs_as_a_view_holds():
+    """The rest is counted, and kept."""
+    args = {f"key number {number}": "value" for number in range(500)}
+
+    assert len(elements(args)) == 92
+    assert "408 more arguments do not fit here" in shown(form(args))
+    assert submit(args, **{"key number 91": "x"}) == Edited({**args, "key number 91": "x"})
 
 
 def test_groups_become_json_when_their_inputs_are_too_many():

@@ -14,6 +14,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.interrupt import Context, Link
 from bot.ids import PartId
 from bot.rendering.message import bulk_actions, plan_parts, render_card
+from bot.rendering.modals import render_edit_view, render_reading_view
 from bot.state import Place
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -191,6 +192,25 @@ def test_hidden_characters_are_shown_and_announced():
     assert "Contains hidden characters" in block_of(part.blocks, "a:0:hidden")["elements"][0]["text"]
 
 
+@pytest.mark.parametrize(
+    "action",
+    [
+        an_action("send\u200b_email", {"to": "dana"}),
+        an_action(args={"t\u200bo": "dana"}),
+        an_action(args={"list": [{"to": "da\u200bna"}]}),
+        an_action(args={"to": "dana"}, description="To da\u200bna"),
+    ],
+    ids=["name", "key", "nested", "description"],
+)
+def test_hidden_characters_are_announced_wherever_they_stand(action):
+    """Card, form and reading say it, for the tool's name and the agent's words as well."""
+    state = a_state(an_interrupt(action))
+
+    for view in (render_edit_view(state, 0), render_reading_view(state, 0, 1, pages_read=0)):
+        assert "Contains hidden characters" in shown(view)
+    assert "Contains hidden characters" in shown(card(state).blocks)
+
+
 def test_people_groups_and_channels_may_decide():
     """Approvers are mentioned where Slack knows them; a long list is counted."""
     several = [f"U0000{number}" for number in range(10)]
@@ -273,8 +293,9 @@ def test_one_open_action_has_no_bulk_buttons():
 
 
 def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
-    """The beginning is shown with how much there is; approving and editing wait at the end of the reading."""
-    part = card(a_state(an_interrupt(an_action("sql", LONG), an_action(), an_action())))
+    """The beginning is shown with how much there is; approving, in any way, and editing wait until all is read."""
+    long = an_action("sql", LONG, allow_always=True)
+    part = card(a_state(an_interrupt(long, an_action(), an_action())))
 
     assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Reject", "Answer", "Read all"]
     assert "of 28,011 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
@@ -333,6 +354,25 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
     assert waiting.digest != resumed.digest
     assert "closed <!date^" in shown(waiting.blocks)
     assert buttons(waiting.blocks) == buttons(resumed.blocks) == []
+
+
+def test_a_card_says_that_the_agent_could_not_go_on():
+    """Why, in the agent's words, as literal text."""
+    decided = {0: ApproveDecision()}
+
+    part = card(a_state(decided=decided, status="decided", settled_at=NOW, stalled="<!here> no such thread"))
+
+    assert part.blocks[0]["text"]["text"] == "All decided — the agent could not go on"
+    assert literal_text(part.blocks, "reason") == "<!here> no such thread"
+
+
+def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done():
+    """An approval is called "not run" only where the deadline came first."""
+    asked = an_interrupt(an_action(), on_expiry="raise")
+
+    part = card(a_state(asked, decided={0: ApproveDecision()}, status="decided", settled_at=NOW))
+
+    assert shown([block_of(part.blocks, "a:0:outcome")]).startswith("*Approved* by <@U0ERIK>")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from bot.rendering.modals import (
     render_respond_view,
 )
 from bot.rendering.schemas import UnsafeSchemaError, flatten, violations
-from bot.rendering.text import one_line, visible
+from bot.rendering.text import has_hidden, one_line, visible
 from bot.schedule import Extension, Remark, Step
 from bot.state import Admission, Claim, Place, Terms
 from tests.bot.rendering.slack_side import (
@@ -386,7 +386,7 @@ def _leaves(node: Any, key: str = "") -> Any:
 @bounded(30)
 @given(states())
 def test_no_words_of_others_stand_where_they_would_act(state):
-    """Outside literal text nothing that an agent or a reviewer wrote is found, not even escaped."""
+    """Outside literal text nothing that an agent or a reviewer wrote is found, not even escaped; inside, all is seen."""
     payloads = [part.blocks for part in render_card(state)]
     payloads += [render_respond_view(state, 0), render_reject_view(state, 0)]
     payloads += [render_reading_view(state, 0, page, pages_read=0) for page in (1, page_count(state, 0))]
@@ -396,6 +396,8 @@ def test_no_words_of_others_stand_where_they_would_act(state):
         for place, text in typed_texts(payload):
             if place in {"mrkdwn", "header", "button", "plain"}:
                 _assert_harmless(text)
+            else:
+                assert not has_hidden(text)
     for part in render_card(state):
         _assert_harmless(part.text)
 

@@ -45,7 +45,7 @@ def test_a_reference_beside_other_rules_keeps_them_all():
     """Neither side loosens the other."""
     flat = flatten(
         {
-            "properties": {"n": {"$ref": "#/$defs/n", "minimum": 5}},
+            "properties": {"n": {"$ref": "#/$defs/n", "minimum": 5, "maximum": 99}},
             "$defs": {"n": {"minimum": 1, "maximum": 9}},
         }
     )
@@ -103,13 +103,14 @@ def test_violations_are_plain_sentences_without_the_value():
                 "age": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]},
                 "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True},
                 "both": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+                "never": False,
             },
             "required": ["name", "age"],
             "additionalProperties": False,
         }
     )
 
-    found = violations(flat, {"name": "S3", "tags": ["secret", "a"], "both": [], "extra": 1})
+    found = violations(flat, {"name": "S3", "tags": ["secret", "a"], "both": [], "never": 1, "extra": 1})
 
     assert {(v.path, v.sentence) for v in found} == {
         (("name",), "Must have at least 3 characters."),
@@ -117,6 +118,7 @@ def test_violations_are_plain_sentences_without_the_value():
         (("age",), "This is needed."),
         (("tags", 0), "Must be one of the values that the tool takes."),
         (("both",), "Does not fit what the tool takes (anyOf)."),
+        (("never",), "The tool does not take this."),
         (("extra",), "The tool does not take this."),
     }
     assert [v.sentence for v in violations(flat, {"name": "abc", "age": -1})] == ["Must be 0 or more."]

@@ -59,6 +59,15 @@ def ledger(state: ApprovalState):
 # --- The form -----------------------------------------------------------------------------------------------------
 
 
+def test_what_has_to_be_read_first_is_not_offered_for_later_calls():
+    """A short call has the button on its card; one that does not fit there is read, and approved as itself."""
+    (short,) = render_card(offered())
+    (long,) = render_card(offered(an_action(args={"body": "x" * 9_000})))
+
+    assert "Approve from now on…" in button_labels(short.blocks)
+    assert button_labels(long.blocks) == ["Reject", "Answer", "Read all"]
+
+
 def test_the_form_shows_the_whole_call_and_offers_no_more_than_the_policy():
     """Narrow first: the same call, in this run, for an hour, ten times."""
     view = render_sticky_view(offered(lasts=2 * HOUR, uses=20), 0)

@@ -57,6 +57,16 @@ def test_no_hidden_code_point_of_unicode_is_left():
     assert left == {" ", "\n"}
 
 
+def test_no_letter_or_mark_that_is_drawn_as_nothing_is_left():
+    """Fillers, joiners and variation selectors count as letters and marks, and would be seen no more than a zero width."""
+    blank = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180d\u180f\u2800\u2d7f\u3164\ufe00\ufe0f\uffa0\ufffc"
+    astral = "\U0001107f\U00016fe4\U0001d159\U000e0100\U000e01ef"
+
+    for char in blank + astral:
+        assert visible(f"a{char}b") == f"a\\u{{{ord(char):X}}}b"
+        assert has_hidden(f"a{char}b")
+
+
 @bounded(400)
 @given(NASTY)
 def test_what_is_seen_tells_exactly_what_is_there(raw):
