@@ -670,6 +670,31 @@ async def test_a_wait_may_begin_while_redis_is_away(
         assert (await waiting).decisions[0].type == "approve"
 
 
+@pytest.mark.parametrize("comes_back", [True, False])
+async def test_a_run_that_went_on_while_redis_was_away_keeps_its_result(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, comes_back: bool
+):
+    """Only the note that it went on is late; closing does not wait for a Redis that stays away."""
+    server = RedisServer(tmp_path / "r")
+    server.start()
+    async with an_agent(server.url) as client:
+        interrupt_id = await client.publish(client.interrupt(batch("a")))
+        async with open_redis(server.url) as redis:
+            store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+            await admit(store, interrupt_id)
+            await decide(store, interrupt_id, 0, ApproveDecision())
+        async with client.resuming(interrupt_id):
+            server.kill()
+        await until(lambda: "wait.unreachable" in caplog.text)
+        if comes_back:
+            server.start()
+            async with asyncio.timeout(10):
+                while not (await client.record(interrupt_id)).is_resumed:
+                    await asyncio.sleep(0.1)
+    server.stop()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
 async def test_waits_are_looked_at_again_after_redis_was_away(
     lost_server: tuple[RedisServer, ApprovalClient, str], caplog: pytest.LogCaptureFixture
 ):
