@@ -489,6 +489,16 @@ async def test_a_question_that_redis_forgot_is_asked_again(client: ApprovalClien
     assert (await reviewing).decisions[0].type == "approve"
 
 
+async def test_a_pause_whose_record_is_gone_is_asked_again(client: ApprovalClient, store: ApprovalStore):
+    """A name that leads nowhere any more is no record that could be waited for."""
+    interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
+    interrupt_id = await client.publish(interrupt)
+    await store._redis.delete(store.keys.lane_for(interrupt_id).req(interrupt_id))
+
+    assert await client.publish(interrupt) == interrupt_id
+    assert (await client.record(interrupt_id)).interrupt == interrupt
+
+
 async def first_owed(store: ApprovalStore) -> str:
     lane = store.keys.lane(0)
     async with asyncio.timeout(5):
