@@ -12,7 +12,6 @@ from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConf
 from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.identity import action_fingerprints
-from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
@@ -604,25 +603,6 @@ async def test_the_deadline_of_the_policy_ends_a_wait_too(client: ApprovalClient
 
     async with asyncio.timeout(10), client.reviewing(interrupt) as resume:
         assert resume.status == "expired"
-
-
-async def test_whoever_waits_goes_before_the_workers(
-    client: ApprovalClient, store: ApprovalStore, redis_url: str
-):
-    """A process that comes for an answer and brings what workers need is not overtaken by one of them."""
-    interrupt = client.interrupt(batch("a"), run="thread")
-    interrupt_id = await client.publish(interrupt)
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
-    needs = Continuation(framework="langgraph", name="agent", version="1", state="{}")
-
-    async with (
-        ApprovalClient.from_url(redis_url, agent="billing", grace=timedelta(hours=1)) as other,
-        other.reviewing(interrupt.model_copy(update={"continuation": needs})),
-    ):
-        lane = store.keys.lane_for(interrupt_id)
-        assert await store.claim_work("unresumed", lane, limit=1, lease=60_000) == []
-        assert (await store.owed())["unresumed"] == 1
 
 
 async def test_a_server_that_will_not_do_is_left(redis_url: str):
