@@ -21,6 +21,7 @@ from agent_adapter.connection import (
     open_blocking_redis,
     open_redis,
 )
+from agent_adapter.contract.arguments import check_text
 from agent_adapter.contract.hitl import Decision, HITLRequest
 from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.interrupt import (
@@ -31,7 +32,6 @@ from agent_adapter.contract.interrupt import (
     Interrupt,
     OnExpiry,
     Resume,
-    Route,
 )
 from agent_adapter.contract.record import (
     in_order,
@@ -212,7 +212,7 @@ class ApprovalClient:
                 "request": request,
                 "run": run,
                 "pauses": pauses,
-                "route": Route(channel=channel, thread_ts=thread_ts),
+                "route": {"channel": channel, "thread_ts": thread_ts},
                 **asking,
             },
             where="interrupt",
@@ -270,9 +270,9 @@ class ApprovalClient:
             DecisionNotAllowedError: when what is stored does not answer what was asked.
         """
         await self._replies.start()
-        await patiently(partial(self._records.attach, interrupt_id))
         watch = self._replies.watch(interrupt_id)
         try:
+            await patiently(partial(self._records.attach, interrupt_id))
             while True:
                 watch.arm()
                 record = await patiently(partial(self._records.load, interrupt_id))
@@ -329,9 +329,9 @@ class ApprovalClient:
             UnknownInterruptError: when there is no such record.
         """
         await self._replies.start()
-        await patiently(partial(self._records.attach, interrupt_id, each_decision=True))
         given: set[int] = set()
         with self._replies.following(interrupt_id) as watch:
+            await patiently(partial(self._records.attach, interrupt_id, each_decision=True))
             while True:
                 watch.arm()
                 record = await patiently(partial(self._records.load, interrupt_id))
@@ -357,7 +357,9 @@ class ApprovalClient:
 
         Raises:
             UnknownInterruptError: when there is no such record.
+            InvalidRequestError: when the reason is not Unicode text.
         """
+        check_text(reason, where="reason")
         await self._records.withdraw(interrupt_id, reason)
 
     async def _published_and_settled(self, interrupt: Interrupt) -> str:

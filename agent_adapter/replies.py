@@ -28,6 +28,10 @@ BOT_SILENT_AFTER = 30_000
 """Milliseconds without a heartbeat after which no bot runs."""
 
 
+Woken = asyncio.Future[str]
+"""Done once a record may have changed, with its answer where the wake-up told it."""
+
+
 class Replies:
     """Wakes waiters by interrupt id."""
 
@@ -71,7 +75,7 @@ class Replies:
 
     def watch(self, interrupt_id: str) -> "Watch":
         """Watch one interrupt, until `leave`."""
-        return Watch(self._waiting, interrupt_id)
+        return Watch(self, interrupt_id)
 
     @contextlib.contextmanager
     def following(self, interrupt_id: str) -> Iterator["Watch"]:
@@ -92,9 +96,26 @@ class Replies:
         for interrupt_id in list(self._waiting):
             for future in self._waiting.pop(interrupt_id):
                 if not future.done():
-                    future.set_exception(
-                        AgentAdapterError(f"{interrupt_id}: the client was closed while it waited")
-                    )
+                    future.set_exception(_closed(interrupt_id))
+
+    def enter(self, interrupt_id: str) -> Woken:
+        """Give a future that is done once this interrupt may have changed.
+
+        Raises:
+            AgentAdapterError: when nobody reads any more what wakes.
+        """
+        if not self._tasks:
+            raise _closed(interrupt_id)
+        future: Woken = asyncio.get_running_loop().create_future()
+        self._waiting[interrupt_id] = (*self._waiting.get(interrupt_id, ()), future)
+        return future
+
+    def leave(self, interrupt_id: str, woken: Woken) -> None:
+        """Wake this one no more."""
+        woken.cancel()
+        others = tuple(future for future in self._waiting.pop(interrupt_id, ()) if future is not woken)
+        if others:
+            self._waiting[interrupt_id] = others
 
     def wake(self, interrupt_id: str, told: str = "") -> None:
         """Let whoever waits for this interrupt look at its record, or at the answer that was told."""
@@ -169,37 +190,33 @@ class Replies:
         return int(max(3 * self._every, 10.0) * 1000)
 
 
-Woken = asyncio.Future[str]
-"""Done once a record may have changed, with its answer where the wake-up told it."""
-
-
 class Watch:
     """One waiter's view of one interrupt: armed before the record is read, awaited after."""
 
-    __slots__ = ("_id", "_waiting", "woken")
+    __slots__ = ("_id", "_replies", "woken")
 
-    def __init__(self, waiting: dict[str, tuple[Woken, ...]], interrupt_id: str) -> None:
-        self._waiting = waiting
+    def __init__(self, replies: Replies, interrupt_id: str) -> None:
+        self._replies = replies
         self._id = interrupt_id
-        self.woken = self._enter()
+        self.woken = replies.enter(interrupt_id)
         """A future, since a coroutine around it would cost each waiter memory."""
 
     def arm(self) -> None:
-        """Be woken by what changes from now on."""
+        """Be woken by what changes from now on.
+
+        Raises:
+            AgentAdapterError: when the client was closed meanwhile.
+        """
         if self.woken.done():
-            self.woken = self._enter()
+            self.woken = self._replies.enter(self._id)
 
     def leave(self) -> None:
         """Stop watching."""
-        self.woken.cancel()
-        others = tuple(future for future in self._waiting.pop(self._id, ()) if future is not self.woken)
-        if others:
-            self._waiting[self._id] = others
+        self._replies.leave(self._id, self.woken)
 
-    def _enter(self) -> Woken:
-        future: Woken = asyncio.get_running_loop().create_future()
-        self._waiting[self._id] = (*self._waiting.get(self._id, ()), future)
-        return future
+
+def _closed(interrupt_id: str) -> AgentAdapterError:
+    return AgentAdapterError(f"{interrupt_id}: the client was closed while it waited")
 
 
 def _backoff(failures: int) -> float:

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar, Unpack
 from agent_adapter.client import ApprovalClient, Asking
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Decided, Interrupt, Resume
+from agent_adapter.errors import AgentAdapterError
 from agent_adapter.records import Record
 
 _T = TypeVar("_T")
@@ -27,8 +28,8 @@ class SyncApprovalClient:
 
     def __init__(self, client: ApprovalClient) -> None:
         self.client = client
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="approvals", daemon=True)
+        self._loop: asyncio.AbstractEventLoop
+        self._thread = threading.Thread(target=self._serve, name="approvals", daemon=True)
 
     @classmethod
     def from_url(cls, url: str, *, agent: str, namespace: str = "assent", **settings: timedelta) -> Self:
@@ -37,6 +38,7 @@ class SyncApprovalClient:
 
     def __enter__(self) -> Self:
         """Connect; raises as `ApprovalClient` does."""
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
         try:
             self.run(self.client.__aenter__())
@@ -54,7 +56,21 @@ class SyncApprovalClient:
             self._end()
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run this on the background loop and return its result. An interrupted caller cancels it."""
+        """Run this on the background loop and return its result. An interrupted caller cancels it.
+
+        Raises:
+            AgentAdapterError: when that loop does not run, or would wait for itself.
+        """
+        if not self._thread.is_alive():
+            work.close()
+            raise AgentAdapterError(
+                "this client is not connected: use it inside `with SyncApprovalClient.from_url(…) as approvals:`"
+            )
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise AgentAdapterError(
+                "a verb that blocks was called in what `run` runs, which would wait for itself: await the verb of `client`"
+            )
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
@@ -123,6 +139,9 @@ class SyncApprovalClient:
             self.run(_leave(context, error))
             raise
         self.run(_leave(context, None))
+
+    def _serve(self) -> None:
+        self._loop.run_forever()
 
     def _end(self) -> None:
         # Whoever still waits in another thread hears that it is over.

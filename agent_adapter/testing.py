@@ -150,9 +150,9 @@ class InMemoryApprovalClient(ApprovalClient):
         known = records.pop()
         if known is None:
             return self._keep(asked)
-        record = self._kept[known]
+        record = await self.record(known)
         matching_actions(record.interrupt, asked)
-        if record.resumed:
+        if record.is_resumed:
             raise ConsumedError(f"{known} was already answered and its run resumed")
         if not record.ended_unanswered:
             return known
@@ -224,11 +224,6 @@ class _Record:
     card: dict[str, str] = field(default_factory=lambda: {"policy": POLICY})
     claimed: bool = False
     resumed: bool = False
-
-    @property
-    def ended_unanswered(self) -> bool:
-        status = self.card.get("status")
-        return status == "withdrawn" or (status == "expired" and self.interrupt.on_expiry == "raise")
 
     def decided_by(self, reviewer: Reviewer) -> Resume:
         request = self.interrupt.request

@@ -3,14 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig, records
+from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig, records, replies
 from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -24,12 +26,13 @@ from agent_adapter.errors import (
     InterruptWithdrawnError,
     InvalidRequestError,
     ServerUnreachableError,
+    ServerUnsuitableError,
     UnknownInterruptError,
 )
 from bot.playground.redis_server import RedisServer
 from bot.state import Admission, Place
 from bot.store import ApprovalStore, Outcome
-from tests.conftest import an_agent
+from tests.conftest import an_agent, until
 
 
 def batch(*names: str, allowed: tuple[str, ...] = ("approve", "edit", "reject", "respond")) -> HITLRequest:
@@ -46,10 +49,10 @@ async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
     await redis.aclose()
 
 
-async def admit(store: ApprovalStore, interrupt_id: str) -> None:
+async def admit(store: ApprovalStore, interrupt_id: str, *, life: int | None = None) -> None:
     state = await store.load(interrupt_id)
     places = (Place(channel="C1", actions=tuple(range(len(state.recorded)))),)
-    await store.admit(state, Admission(policy_version="t", approvers=("U1",), places=places))
+    await store.admit(state, Admission(policy_version="t", approvers=("U1",), places=places), life=life)
 
 
 async def decide(
@@ -405,6 +408,30 @@ async def test_nothing_to_resume_with_leaves_no_claim(client: ApprovalClient, st
     assert (await store.load(interrupt_id)).stalled is None
 
 
+async def test_an_answer_that_does_not_fit_leaves_no_claim(client: ApprovalClient, store: ApprovalStore):
+    """Every process that tries to resume with it hears what is wrong with it, and not that another has it."""
+    interrupt_id = await client.publish(client.interrupt(batch("a", allowed=("reject",))))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+
+    async with ApprovalClient.from_url(url_of(client), agent="billing") as other:
+        for each in (other, client):
+            with pytest.raises(DecisionNotAllowedError, match="approve is not one of reject"):
+                async with each.resuming(interrupt_id):
+                    pass
+
+
+async def test_more_waits_than_one_look_takes_all_end(
+    client: ApprovalClient, monkeypatch: pytest.MonkeyPatch
+):
+    """However many there are, none is passed over when nobody answers."""
+    monkeypatch.setattr(replies, "IDS_PER_LOOK", 1)
+    asked = [client.review(batch(name), expires_in=timedelta(seconds=1)) for name in "abc"]
+
+    async with asyncio.timeout(15):
+        assert [resume.status for resume in await asyncio.gather(*asked)] == ["expired"] * 3
+
+
 async def test_who_follows_is_woken_by_each_decision(client: ApprovalClient, store: ApprovalStore):
     """Without a look at intervals, too; and a wait for the same interrupt in the same process hears of its end."""
     interrupt_id = await client.publish(client.interrupt(batch("a", "b")))
@@ -461,6 +488,16 @@ async def test_a_question_that_redis_forgot_is_asked_again(client: ApprovalClien
     assert (await reviewing).decisions[0].type == "approve"
 
 
+async def test_a_pause_whose_record_is_gone_is_asked_again(client: ApprovalClient, store: ApprovalStore):
+    """A name that leads nowhere any more is no record that could be waited for."""
+    interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
+    interrupt_id = await client.publish(interrupt)
+    await store._redis.delete(store.keys.lane_for(interrupt_id).req(interrupt_id))
+
+    assert await client.publish(interrupt) == interrupt_id
+    assert (await client.record(interrupt_id)).interrupt == interrupt
+
+
 async def first_owed(store: ApprovalStore) -> str:
     lane = store.keys.lane(0)
     async with asyncio.timeout(5):
@@ -513,7 +550,14 @@ async def test_a_wait_survives_a_restart_of_redis(tmp_path):
     server.stop()
 
 
-async def test_a_claim_that_went_to_somebody_else_ends_the_body(client: ApprovalClient, store: ApprovalStore):
+@pytest.mark.parametrize(
+    "meanwhile",
+    [{"claim_by": "another", "claim_until": "9999999999999"}, {"resumed": "1", "resumed_by": "another"}],
+    ids=["taken", "resumed"],
+)
+async def test_a_claim_that_went_to_somebody_else_ends_the_body(
+    client: ApprovalClient, store: ApprovalStore, meanwhile: dict[str, str]
+):
     """A process that lost its claim does not go on resuming beside the one that has it."""
     interrupt_id = await client.publish(client.interrupt(batch("a")))
     await admit(store, interrupt_id)
@@ -524,13 +568,151 @@ async def test_a_claim_that_went_to_somebody_else_ends_the_body(client: Approval
     async def resume() -> None:
         nonlocal went_on
         async with client.resuming(interrupt_id):
-            await store._redis.hset(req, mapping={"claim_by": "another", "claim_until": "9999999999999"})
+            await store._redis.hset(req, mapping=meanwhile)
             await asyncio.sleep(5)
             went_on = True
 
     with pytest.raises(ClaimLostError):
         await asyncio.wait_for(resume(), 10)
     assert not went_on
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [{"claim_by": "another"}, {"resumed": "1", "resumed_by": "another"}],
+    ids=["taken", "resumed"],
+)
+async def test_a_run_that_somebody_else_took_is_not_reported_as_resumed(
+    client: ApprovalClient, store: ApprovalStore, meanwhile: dict[str, str]
+):
+    """A body that ends after its claim went to another process is told so: what it did may be done twice."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+
+    with pytest.raises(ClaimLostError, match="another process took it"):
+        async with client.resuming(interrupt_id):
+            await store._redis.hset(store.keys.lane_for(interrupt_id).req(interrupt_id), mapping=meanwhile)
+
+
+async def test_the_deadline_of_the_policy_ends_a_wait_too(client: ApprovalClient, store: ApprovalStore):
+    """Where the rules give people less time than the agent did, nobody waits longer, though the bot is gone."""
+    interrupt = client.interrupt(batch("a"), run="thread")
+    interrupt_id = await client.publish(interrupt)
+    await admit(store, interrupt_id, life=1_000)
+
+    async with asyncio.timeout(10), client.reviewing(interrupt) as resume:
+        assert resume.status == "expired"
+
+
+async def test_a_server_that_will_not_do_is_left(redis_url: str):
+    """A client that refuses its Redis keeps no connection to it."""
+    async with open_redis(redis_url) as redis:
+        await redis.hset(Keys("assent").meta, "schema", "7")
+
+        with pytest.raises(ServerUnsuitableError):
+            async with an_agent(redis_url):
+                pass
+
+        assert len(await redis.client_list()) == 1
+
+
+@pytest.mark.parametrize("option", ["channel", "thread_ts"])
+async def test_a_place_that_is_no_text_is_named(client: ApprovalClient, option: str):
+    """What cannot be asked is an error of our own, which says where."""
+    with pytest.raises(InvalidRequestError, match=rf"interrupt\.route\.{option}: .* valid string"):
+        client.interrupt(batch("a"), **{option: 17})
+
+
+async def test_a_reason_that_is_no_text_is_refused(client: ApprovalClient):
+    """Half a character withdraws nothing, and is named."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+
+    with pytest.raises(InvalidRequestError, match="reason: half of a surrogate pair at character 2"):
+        await client.withdraw(interrupt_id, "no\ud83d")
+
+
+@pytest.fixture
+async def lost_server(tmp_path: Path) -> AsyncIterator[tuple[RedisServer, ApprovalClient, str]]:
+    """A Redis that was killed, a client of it, and what it asked before."""
+    server = RedisServer(tmp_path / "r")
+    server.start()
+    async with an_agent(server.url) as client:
+        interrupt_id = await client.publish(client.interrupt(batch("a")))
+        server.kill()
+        yield server, client, interrupt_id
+    server.stop()
+
+
+async def test_a_wait_may_begin_while_redis_is_away(
+    lost_server: tuple[RedisServer, ApprovalClient, str], caplog: pytest.LogCaptureFixture
+):
+    """It says so, goes on when Redis is back, and gives the answer."""
+    server, client, interrupt_id = lost_server
+    waiting = asyncio.create_task(client.wait(interrupt_id))
+    await until(lambda: "wait.unreachable" in caplog.text)
+    server.start()
+
+    async with open_redis(server.url) as redis, asyncio.timeout(10):
+        store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+        await admit(store, interrupt_id)
+        await decide(store, interrupt_id, 0, ApproveDecision())
+        assert (await waiting).decisions[0].type == "approve"
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+async def test_a_run_that_went_on_while_redis_was_away_keeps_its_result(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, comes_back: bool
+):
+    """Only the note that it went on is late; closing does not wait for a Redis that stays away."""
+    server = RedisServer(tmp_path / "r")
+    server.start()
+    async with an_agent(server.url) as client:
+        interrupt_id = await client.publish(client.interrupt(batch("a")))
+        async with open_redis(server.url) as redis:
+            store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+            await admit(store, interrupt_id)
+            await decide(store, interrupt_id, 0, ApproveDecision())
+        async with client.resuming(interrupt_id):
+            server.kill()
+        await until(lambda: "wait.unreachable" in caplog.text)
+        if comes_back:
+            server.start()
+            async with asyncio.timeout(10):
+                while not (await client.record(interrupt_id)).is_resumed:
+                    await asyncio.sleep(0.1)
+    server.stop()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_waits_are_looked_at_again_after_redis_was_away(
+    lost_server: tuple[RedisServer, ApprovalClient, str], caplog: pytest.LogCaptureFixture
+):
+    """A process that has lost Redis once still notices that nobody answers."""
+    server, client, _ = lost_server
+    await until(lambda: "replies.unreachable" in caplog.text)
+    server.start()
+
+    async with asyncio.timeout(15):
+        assert (await client.review(batch("b"), expires_in=timedelta(seconds=1))).status == "expired"
+
+
+async def test_closing_while_redis_is_away_ends_what_waits(
+    lost_server: tuple[RedisServer, ApprovalClient, str], caplog: pytest.LogCaptureFixture
+):
+    """A wait that had not begun to listen hears of it too, once Redis answers."""
+    server, client, interrupt_id = lost_server
+    waiting = [
+        asyncio.create_task(client.wait(interrupt_id)),
+        asyncio.create_task(anext(client.decisions(interrupt_id))),
+    ]
+    await until(lambda: caplog.text.count("wait.unreachable") >= 2)
+    await client.close()
+    server.start()
+
+    async with asyncio.timeout(10):
+        heard = await asyncio.gather(*waiting, return_exceptions=True)
+    assert ["the client was closed while it waited" in str(each) for each in heard] == [True, True]
 
 
 async def test_whoever_waits_hears_that_the_client_was_closed(redis_url: str):

@@ -17,6 +17,7 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecisio
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
+    AgentAdapterError,
     ConsumedError,
     InterruptWithdrawnError,
     ServerUnreachableError,
@@ -272,3 +273,25 @@ def test_a_client_that_cannot_connect_leaves_no_thread_behind(tmp_path: Path):
         pass
 
     assert background_threads() == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_client_that_is_not_connected_says_so(redis_url: str, when: str):
+    """Outside of its context a verb is an error, and no wait for a loop that does not run."""
+    approvals = SyncApprovalClient.from_url(redis_url, agent="billing")
+    if when == "after":
+        with approvals:
+            pass
+
+    with pytest.raises(AgentAdapterError, match="not connected: use it inside `with SyncApprovalClient"):
+        approvals.publish(an_interrupt())
+
+
+def test_a_blocking_verb_inside_of_what_runs_is_refused(approvals: SyncApprovalClient):
+    """The background loop does not wait for itself for ever."""
+
+    async def agent() -> None:
+        approvals.publish(an_interrupt())
+
+    with pytest.raises(AgentAdapterError, match="would wait for itself: await the verb of `client`"):
+        approvals.run(agent())

@@ -264,6 +264,19 @@ async def test_silence_raises_where_asked_and_the_question_can_be_asked_again():
         assert resume.interrupt_id != interrupt.id
 
 
+async def test_silence_about_what_may_only_be_approved_is_asked_again():
+    """As with the real one: it became neither a rejection nor an answer, so it ended without one."""
+    approvals = nobody()
+    interrupt = approvals.interrupt(request(("deploy", {}), allowed=("approve",)), run="thread")
+    with pytest.raises(InterruptExpiredError):
+        async with approvals.reviewing(interrupt):
+            pass
+    approvals.reviewer = ScriptedReviewer([approve()])
+
+    async with approvals.reviewing(interrupt) as resume:
+        assert resume.decisions == (approve(),)
+
+
 async def test_withdrawn_question_is_not_asked():
     """Whoever waits is told the reason."""
     approvals = client()

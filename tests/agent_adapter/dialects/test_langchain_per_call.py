@@ -101,6 +101,26 @@ class Person(BaseModel):
     level: Literal["junior", "senior"] = "junior"
 
 
+class Team(BaseModel):
+    """Somebody's people."""
+
+    lead: Person
+
+
+async def test_definitions_that_definitions_need_are_carried_along():
+    """A form of a model within a model has all its fields."""
+
+    def form(team: Team) -> str:
+        """Form a team."""
+        return team.lead.name
+
+    payload = await payload_for(StructuredTool.from_function(form), {"team": {"lead": {"name": "Al"}}})
+
+    (config,) = langchain_per_call.to_request(payload).review_configs
+
+    assert sorted(config.args_schema["$defs"]) == ["Person", "Team"]
+
+
 async def test_definitions_that_the_arguments_need_are_carried_along():
     """Nested and recursive models keep their references; what belongs to the decisions stays behind."""
 
