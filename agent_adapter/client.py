@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
-from typing import Self, TypedDict, Unpack
+from typing import Never, Self, TypedDict, Unpack
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
@@ -130,6 +130,13 @@ class ApprovalClient:
             **settings,
         )
 
+    def __getattr__(self, name: str) -> Never:
+        if name in {"_records", "_claims", "_replies", "runs"}:
+            raise AgentAdapterError(
+                "this client is not connected: use it inside `async with ApprovalClient.from_url(…) as approvals:`"
+            )
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
     async def __aenter__(self) -> Self:
         """Connect.
 
@@ -228,7 +235,7 @@ class ApprovalClient:
             that one ended without an answer (refused, withdrawn, expired with `raise`) and is asked again.
 
         Raises:
-            InvalidRequestError: when the interrupt is over a limit; nothing was stored.
+            InvalidRequestError: when the interrupt is over a limit, or of another agent; nothing was stored.
             ConflictError: when its pauses are known with other actions, or only some of them are known.
             ConsumedError: when its run was already resumed.
             ServerUnreachableError: when Redis does not answer.
@@ -236,6 +243,10 @@ class ApprovalClient:
         return await self._publish(interrupt, waits=interrupt.continuation is None)
 
     async def _publish(self, interrupt: Interrupt, *, waits: bool) -> str:
+        if interrupt.agent != self.agent:
+            raise InvalidRequestError(
+                f"interrupt.agent: {interrupt.agent!r} cannot be asked for through the client of {self.agent!r}"
+            )
         await self._replies.start()
         asked, replaced, attempt = interrupt, "", 0
         while True:

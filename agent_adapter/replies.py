@@ -61,14 +61,20 @@ class Replies:
         self._followed: Counter[str] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
+        self._is_closed = False
 
     async def start(self) -> None:
         """Make this process known and start the loops. Before it, nobody could wake this process.
 
         Raises:
+            AgentAdapterError: when the client was closed.
             ServerUnreachableError: when Redis does not answer.
         """
         async with self._starting:
+            if self._is_closed:
+                raise AgentAdapterError(
+                    "this client was closed: make another one with `ApprovalClient.from_url`"
+                )
             if not self._tasks:
                 await self._attend([])
                 self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._reconcile())]
@@ -90,7 +96,8 @@ class Replies:
             self._followed += Counter()
 
     async def close(self) -> None:
-        """Stop the loops."""
+        """Stop the loops, for good."""
+        self._is_closed = True
         await asyncio.gather(*map(end_task, self._tasks))
         self._tasks = []
         for interrupt_id in list(self._waiting):

@@ -31,7 +31,7 @@ _CURES = {
     "restricted_action": "let the bot post there, in the channel's settings",
     "thread_not_found": "the message to answer is gone: ask in the channel",
 }
-_WORKSPACE_FAULTS = {
+WORKSPACE_FAULTS = {
     "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
     "no_permission", "org_login_required", "ekm_access_denied", "not_allowed_token_type", "accesslimited",
     "team_access_not_granted", "app_missing_action_url",
@@ -267,7 +267,7 @@ def _sorted_error(method: str, error: SlackApiError, channel: str) -> SlackError
     # An answer without a word of Slack's comes from something in between, such as a proxy.
     if status >= 500 or "error" not in data or code in _UNCLEAR:
         return SlackUnclearError(method, code, answered=True)
-    if code in _WORKSPACE_FAULTS:
+    if code in WORKSPACE_FAULTS:
         return WorkspaceFaultError(method, code, [_workspace_cure(data.get("needed"))])
     cure = [f"{channel}: {_CURES[code]}"] if code in _CURES else []
     return InterruptFaultError(method, code, [*cure, *map(str, data.get("errors", ()))])

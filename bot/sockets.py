@@ -13,6 +13,8 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 
+from bot.slack_client import WORKSPACE_FAULTS
+
 logger = logging.getLogger(__name__)
 
 CONNECTIONS = 2
@@ -57,7 +59,8 @@ class Sockets:
                     await client.connect()  # type: ignore[no-untyped-call]  # as Slack ships it
             except SlackApiError as error:
                 code = error.response.get("error")
-                return f"Socket Mode: {code}: check SLACK_APP_TOKEN" if code else UNREADABLE
+                cure = ": check SLACK_APP_TOKEN" if code in WORKSPACE_FAULTS else ""
+                return f"Socket Mode: {code}{cure}" if code else UNREADABLE
             except (AttributeError, TypeError):
                 # How slack_sdk 3.47 meets plain text, and broken JSON, in place of an answer.
                 return UNREADABLE

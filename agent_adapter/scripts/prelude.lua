@@ -70,7 +70,9 @@ end
 local function persist(req, card, prefix)
   local id = string.sub(req, #prefix + #'req:' + 1)
   for digest in string.gmatch(redis.call('HGET', req, 'pauses') or '', '%S+') do
-    redis.call('PERSIST', prefix .. 'pause:' .. digest)
+    if redis.call('GET', prefix .. 'pause:' .. digest) == id then
+      redis.call('PERSIST', prefix .. 'pause:' .. digest)
+    end
   end
   redis.call('PERSIST', req)
   redis.call('PERSIST', card)

@@ -20,6 +20,8 @@ from agent_adapter.resumables import Resumable
 from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.loop import ResumeWorker
 
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
 
 def main() -> None:
     """Run the command."""
@@ -39,9 +41,12 @@ def main() -> None:
     )
     given = parser.parse_args()
     url = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
+    level = os.environ.get("ASSENT_LOG_LEVEL", "INFO").upper()
+    if level not in LEVELS:
+        parser.error(f"ASSENT_LOG_LEVEL: {level!r} is not one of {', '.join(LEVELS)}")
     handler = logging.StreamHandler()
     handler.setFormatter(Lines("%(levelname)s %(message)s"))
-    logging.basicConfig(level=os.environ.get("ASSENT_LOG_LEVEL", "INFO").upper(), handlers=[handler])
+    logging.basicConfig(level=level, handlers=[handler])
     try:
         if given.list:
             asyncio.run(_list(url, given.namespace))

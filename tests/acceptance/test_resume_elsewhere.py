@@ -33,12 +33,12 @@ def written(folder, redis_url):
     (folder / "ask.py").write_text(ask.replace("redis://localhost:6379/0", redis_url))
 
 
-async def python(folder, redis_url, *arguments):
+async def python(folder, redis_url, *arguments, **environment):
     return await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "REDIS_URL": redis_url},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "REDIS_URL": redis_url, **environment},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -47,6 +47,17 @@ async def python(folder, redis_url, *arguments):
 async def said(process):
     output, errors = await process.communicate()
     return output.decode(), errors.decode()
+
+
+async def test_a_worker_refuses_a_log_level_that_there_is_not(redis_url, tmp_path):
+    """One sentence with what there is, and an exit code."""
+    process = await python(
+        tmp_path, redis_url, "-m", "agent_adapter.worker", "--list", ASSENT_LOG_LEVEL="chatty"
+    )
+    _, log = await process.communicate()
+
+    assert process.returncode == 2
+    assert log.decode().endswith("ASSENT_LOG_LEVEL: 'CHATTY' is not one of DEBUG, INFO, WARNING, ERROR\n")
 
 
 @pytest.mark.timeout(120)

@@ -726,6 +726,29 @@ async def test_whoever_waits_hears_that_the_client_was_closed(redis_url: str):
             await waiting
 
 
+async def test_a_client_that_is_not_connected_says_how_it_is(redis_url: str):
+    """Before `async with` and after it, a verb is an error of our own; nothing is begun that nobody would end."""
+    client = an_agent(redis_url)
+    with pytest.raises(AgentAdapterError, match="is not connected: use it inside `async with"):
+        await client.wait("billing.1")
+    assert not hasattr(client, "anything_else")
+    async with client:
+        interrupt_id = await client.publish(client.interrupt(batch("a")))
+
+    for verb in (client.wait(interrupt_id), client.publish(client.interrupt(batch("b")))):
+        with pytest.raises(AgentAdapterError, match="this client was closed: make another one"):
+            await verb
+
+
+async def test_an_interrupt_is_asked_for_by_its_own_agent(client: ApprovalClient, redis_url: str):
+    """Another agent's would be stored where nobody looks for it, so it is refused."""
+    async with an_agent(redis_url, "shipping") as other:
+        with pytest.raises(
+            InvalidRequestError, match="'shipping' cannot be asked for through the client of 'billing'"
+        ):
+            await client.publish(other.interrupt(batch("a")))
+
+
 async def test_a_decision_whose_wake_up_was_lost_is_found_at_the_next_look(
     client: ApprovalClient, store: ApprovalStore
 ):
