@@ -650,7 +650,6 @@ def test_an_asynchronous_function_needs_the_asynchronous_client():
         InvalidRequestError, match="_async is asynchronous: give requires_approval an ApprovalClient"
     ):
         requires_approval(approvals)(_async)
-    approvals._loop.close()
 
 
 @pytest.mark.parametrize("given", [{"chanel": "C0MONEY"}, {"key": ""}, {"key": None}, {"key": 5}])
