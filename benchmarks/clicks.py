@@ -1,7 +1,7 @@
 """Clicks: how many a second, how soon acknowledged, how soon the agent goes on."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +52,8 @@ class Stage:
     url: str
     """Of its Redis."""
     unused: list[str]
+    ready: list[str] = field(default_factory=list)
+    """Records of which one action is open."""
     figures: dict[str, float] = field(default_factory=dict)
 
     def records(self, count: float) -> list[str]:
@@ -74,18 +76,21 @@ class Stage:
         self.figures["rate"] = await at_once(self.press, self.prepare, clicks, 32)
         self.figures["cpu"] = 1e6 * (self.app.cpu - used) / len(clicks)
 
-    async def steady(self, rate: float, seconds: float) -> None:
-        """Note when clicks were acknowledged, and when the agent went on.
+    async def get_ready(self, count: float) -> None:
+        """Decide all but the last action of so many cards.
 
-        Each is the last one of its card, whose other actions were decided before, so that each runs an agent as each
-        click of a floor does: a process that is woken a third as often is slower to wake.
+        So each click that is timed runs an agent, as each click of a floor does: a process that is woken a third as
+        often is slower to wake.
         """
-        records, last = self.records(rate * seconds), self.actions - 1
-        if last:
-            before = [(record, index) for index in range(last) for record in records]
+        self.ready = self.records(count)
+        if before := [(record, index) for index in range(self.actions - 1) for record in self.ready]:
             await at_once(self.press, self.prepare, before, 8)
             await all_looked_at(self.url)
-        timed = await at_rate(self.press, self.prepare, [(record, last) for record in records], rate)
+
+    async def steady(self, rate: float) -> None:
+        """Decide what is ready, and note when clicks were acknowledged and when the agent went on."""
+        clicks = [(record, self.actions - 1) for record in self.ready]
+        timed = await at_rate(self.press, self.prepare, clicks, rate)
         acks = [click.acked - click.sent for click in timed]
         waits = await self._until_agent(timed)
         self.figures[f"ack{rate:g}"] = 1000 * median(acks)
@@ -146,25 +151,34 @@ async def stage(
         process.check()
 
 
+async def in_turn(stages: Collection[Stage], rate: float, seconds: float) -> None:
+    """Time clicks on each of them, one right after the other: a machine's pace is not the same a minute later."""
+    for made in stages:
+        await made.get_ready(rate * seconds)
+    for made in stages:
+        await made.steady(rate)
+
+
 async def one_round(slack: Slack, plan: Plan) -> dict[str, dict[str, float]]:
     """Run every variant once, in turn."""
     slow, fast = plan.slow_rate * plan.slow_seconds, plan.fast_rate * plan.fast_seconds
-    found = {}
-    for kind in ("N", "B", "bot"):
-        both = kind != "N"
-        async with stage(kind, slack, timed=slow + both * fast, hurried=plan.burst) as made:
-            await made.steady(plan.slow_rate, plan.slow_seconds)
-            if both:
-                await made.steady(plan.fast_rate, plan.fast_seconds)
+    async with AsyncExitStack() as stack:
+        stages = {
+            kind: await stack.enter_async_context(stage(kind, slack, timed=slow + fast, hurried=plan.burst))
+            for kind in ("N", "B", "bot")
+        }
+        await in_turn(stages.values(), plan.slow_rate, plan.slow_seconds)
+        await in_turn([stages["B"], stages["bot"]], plan.fast_rate, plan.fast_seconds)
+        for made in stages.values():
             await made.burst(plan.burst)
-            found[kind] = made.figures
+        found = {kind: made.figures for kind, made in stages.items()}
     for kind in ("BS", "bot"):
         async with stage(kind, slack, hurried=plan.burst, over_socket=True) as made:
             await made.burst(plan.burst)
             found[f"{kind} over Socket Mode"] = made.figures
     async with stage("bot", slack, timed=slow) as made:
         slack.delay = 0.1
-        await made.steady(plan.slow_rate, plan.slow_seconds)
+        await in_turn([made], plan.slow_rate, plan.slow_seconds)
         slack.delay = 0.0
         found["bot, slow Slack"] = made.figures
     return found

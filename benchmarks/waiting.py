@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from redis import Redis
 
 from benchmarks.cards import LANE, ask_in_bulk, dump_interrupt, interrupt, show_in_bulk
-from benchmarks.clicks import Stage, stage
+from benchmarks.clicks import Stage, in_turn, stage
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import child, private_redis
 from benchmarks.slack import Slack
@@ -75,8 +75,8 @@ async def pending(
             stages.append(await stack.enter_async_context(stage("bot", slack, timed=clicks, redis_url=url)))
         found: dict[str, list[float]] = {"few": [], "many": [], "bytes": [weight]}
         for _ in range(rounds):
+            await in_turn(stages, rate, seconds)
             for name, made in zip(("few", "many"), stages, strict=True):
-                await made.steady(rate, seconds)
                 found[name].append(made.figures[f"agent{rate:g}"])
         return found
 
