@@ -22,7 +22,7 @@ from agent_adapter.errors import (
     UnknownInterruptError,
 )
 
-REMEMBERED = 1_000
+REMEMBERED = 2_000
 """Records of which this process knows what was asked: those that it waits for now."""
 REASON_SHOWN = 1_000
 """Characters of an error that a card is given."""
