@@ -109,9 +109,9 @@ class Replies:
         """Give a future that is done once this interrupt may have changed.
 
         Raises:
-            AgentAdapterError: when nobody reads any more what wakes.
+            AgentAdapterError: when the client was closed.
         """
-        if not self._tasks:
+        if self._is_closed:
             raise _closed(interrupt_id)
         future: Woken = asyncio.get_running_loop().create_future()
         self._waiting[interrupt_id] = (*self._waiting.get(interrupt_id, ()), future)

@@ -28,13 +28,13 @@ class Clock:
         """Do what is due for this record, and say in how many milliseconds something else will be."""
         state = await self._store.load(interrupt_id)
         if state is None:
-            return await self._settle(interrupt_id, "expired")
+            return await self._end(interrupt_id)
         if state.sticky:
             await self._end_sticky(state)
         if state.stage != "open":
             return _until_first(sticky_ahead(state), state)
         if not state.is_open or state.withdraw_asked is not None:
-            return await self._end(state) or _until_first(sticky_ahead(state), state)
+            return await self._end(state.id, state.withdraw_asked) or _until_first(sticky_ahead(state), state)
         steps = due_steps(state)
         # Also without a step: a claim may be over, or more time may be asked for from now on.
         if await self._store.reach(interrupt_id, steps):
@@ -48,15 +48,10 @@ class Clock:
                 await self._store.end_sticky(state.id, index)
                 logger.info("sticky.ended", extra={"interrupt_id": state.id, "index": index})
 
-    async def _end(self, state: ApprovalState) -> int | None:
-        if state.withdraw_asked is not None:
-            return await self._settle(state.id, "withdrawn", state.withdraw_asked)
-        return await self._settle(state.id, "expired")
-
-    async def _settle(
-        self, interrupt_id: str, status: Literal["expired", "withdrawn"], reason: str = ""
-    ) -> int | None:
-        outcome = await self._store.settle(interrupt_id, status, reason=reason)
+    async def _end(self, interrupt_id: str, withdrawn: str | None = None) -> int | None:
+        """End a record, as withdrawn where its agent says why."""
+        status: Literal["expired", "withdrawn"] = "expired" if withdrawn is None else "withdrawn"
+        outcome = await self._store.settle(interrupt_id, status, reason=withdrawn or "")
         if outcome == "early":
             return TOO_EARLY
         if outcome == "settled":
