@@ -34,9 +34,11 @@ from agent_adapter.contract.interrupt import (
     Resume,
 )
 from agent_adapter.contract.record import (
+    Asked,
     in_order,
     load_recorded,
     matching_actions,
+    read_told,
 )
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import (
@@ -291,10 +293,10 @@ class ApprovalClient:
                     return resume
                 if record.notice:
                     logger.warning("%s waits: %s", interrupt_id, record.notice)
-                self._records.remember(record)
+                asked = Asked.by(record.interrupt)
                 # Thousands may wait here: what was read is not kept meanwhile, and no call is held that need not be.
                 del record
-                if resume := self._records.read_told(interrupt_id, await watch.woken):
+                if resume := read_told(interrupt_id, asked, await watch.woken):
                     return resume
         finally:
             watch.leave()

@@ -12,7 +12,7 @@ from agent_adapter.connection import Scripts, fields_of, read_hashes
 from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.keys import Lane
-from agent_adapter.contract.record import Asked, Fields, raise_unanswered, read_resume, read_told
+from agent_adapter.contract.record import Fields, raise_unanswered, read_resume
 from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -22,8 +22,6 @@ from agent_adapter.errors import (
     UnknownInterruptError,
 )
 
-REMEMBERED = 2_000
-"""Records of which this process knows what was asked: those that it waits for now."""
 REASON_SHOWN = 1_000
 """Characters of an error that a card is given."""
 
@@ -89,7 +87,6 @@ class Records:
         self._scripts = scripts
         self._lane = lane
         self._namespace = namespace
-        self._asked: dict[str, Asked] = {}
 
     async def publish(self, interrupt: Interrupt, *, waits: bool, replaced: str = "") -> tuple[str, str]:
         """Store an interrupt once.
@@ -176,23 +173,6 @@ class Records:
         if "body" not in req:
             raise self._unknown(interrupt_id)
         return self._record(req, card, now)
-
-    def remember(self, record: Record) -> None:
-        """Keep what an answer to this record is compared with, for when a wake-up tells one."""
-        self._asked[record.interrupt.id] = Asked.by(record.interrupt)
-        if len(self._asked) > REMEMBERED:
-            del self._asked[next(iter(self._asked))]
-
-    def read_told(self, interrupt_id: str, told: str) -> Resume | None:
-        """Give the answer that a wake-up told, `None` when it told none, or what was asked is not remembered.
-
-        Raises:
-            DecisionNotAllowedError: when it does not answer what was asked.
-        """
-        if not told:
-            return None
-        asked = self._asked.pop(interrupt_id, None)
-        return read_told(asked, told) if asked else None
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
         """Ask the bot to end a record.

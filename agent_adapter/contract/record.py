@@ -14,7 +14,7 @@ from agent_adapter.contract.hitl import (
     ReviewConfig,
     WireModel,
 )
-from agent_adapter.contract.identity import action_fingerprints, slots
+from agent_adapter.contract.identity import action_fingerprints, digest, slots
 from agent_adapter.contract.interrupt import DecisionRecord, Interrupt, Resume, Status
 from agent_adapter.contract.wire import dump_decision, to_model
 from agent_adapter.errors import (
@@ -65,27 +65,33 @@ class Recorded(WireModel):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an answer is compared with: a twentieth of its interrupt, to be kept for many who wait."""
+    """What a told answer is compared with, in a hundred bytes: each of thousands of waits keeps its own."""
 
-    interrupt_id: str
     configs: tuple[ReviewConfig, ...]
-    """Without schemas."""
-    fingerprints: tuple[str, ...]
+    """Without schemas, and shared by all that ask about the same tools."""
+    fingerprint: bytes
+    """Of all actions."""
 
     @classmethod
     def by(cls, interrupt: Interrupt) -> Self:
         """Take from an interrupt what its answer is compared with."""
-        configs = interrupt.request.review_configs
-        return cls(
-            interrupt.id,
-            tuple(_config(each.action_name, each.allowed_decisions, each.allow_always) for each in configs),
-            action_fingerprints(interrupt.request),
+        request = interrupt.request
+        named = tuple(
+            (each.action_name, each.allowed_decisions, each.allow_always) for each in request.review_configs
         )
+        return cls(_configs(named), _joint(action_fingerprints(request)))
 
 
 @lru_cache(maxsize=256)  # an agent asks about the same few tools again and again
-def _config(name: str, allowed: tuple[str, ...], always: bool) -> ReviewConfig:  # noqa: FBT001  # a cache's key
-    return ReviewConfig(action_name=name, allowed_decisions=allowed, allow_always=always)
+def _configs(named: tuple[tuple[str, tuple[str, ...], bool], ...]) -> tuple[ReviewConfig, ...]:
+    return tuple(
+        ReviewConfig(action_name=name, allowed_decisions=allowed, allow_always=always)
+        for name, allowed, always in named
+    )
+
+
+def _joint(fingerprints: Sequence[str | None]) -> bytes:
+    return bytes.fromhex(digest("asked", *fingerprints))
 
 
 def dump_recorded(
@@ -150,13 +156,20 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     status = _status(card, deadline=deadline, now=now, grace=grace)
     if status is None:
         return None
-    resume = _resume(Asked.by(interrupt), status, card)
+    configs = interrupt.request.review_configs
+    stored = [_stored(card, index) for index in range(len(configs))]
+    for index, (each, own) in enumerate(zip(stored, action_fingerprints(interrupt.request), strict=True)):
+        if each and each.get("fingerprint") != own:
+            raise DecisionNotAllowedError(
+                f"{_place(interrupt.id, configs, index)} was made about another call; nothing was resumed"
+            )
+    resume = _resume(interrupt.id, configs, stored, status, card)
     if status != "expired" or card.get("on_timeout", interrupt.on_expiry) == "raise":
         return resume
     ended = DecisionRecord(
         decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)), policy=card.get("policy")
     )
-    silent = [_by_silence(config) for config in interrupt.request.review_configs]
+    silent = [_by_silence(config) for config in configs]
     return resume.model_copy(
         update={
             "decisions": tuple(d or s for d, s in zip(resume.decisions, silent, strict=True)),
@@ -167,42 +180,49 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     )
 
 
-def read_told(asked: Asked, told: str) -> Resume:
+def read_told(interrupt_id: str, asked: Asked, told: str) -> Resume | None:
     """Give the answer that a wake-up tells once people have decided all of a record, which is final.
 
     Args:
-        asked: What it answers.
-        told: Fields of the card, a line for each name and each value.
+        interrupt_id: The record.
+        asked: What it asks.
+        told: Fields of the card, a line for each name and each value; empty when none were told.
+
+    Returns:
+        `None` when this does not answer what was asked: then read the record, which knows why.
 
     Raises:
-        DecisionNotAllowedError: as `read_resume`.
+        DecisionNotAllowedError: when a decision is not of an allowed kind.
     """
     lines = told.split("\n")
-    card = dict(zip(lines[::2], lines[1::2], strict=True))
-    return _resume(asked, "decided", card)
+    card = dict(zip(lines[::2], lines[1::2], strict=False))
+    stored = [_stored(card, index) for index in range(len(asked.configs))]
+    if _joint([each.get("fingerprint") if each else None for each in stored]) != asked.fingerprint:
+        return None
+    return _resume(interrupt_id, asked.configs, stored, "decided", card)
 
 
-def _resume(asked: Asked, status: Status, card: Fields) -> Resume:
-    """Read each action's decision, comparing what it is about with what was asked."""
-    stored = [_stored(card, index) for index in range(len(asked.fingerprints))]
-    for index, each in enumerate(stored):
-        if each and each.get("fingerprint") != asked.fingerprints[index]:
-            raise DecisionNotAllowedError(
-                f"{_place(asked, index)} was made about another call; nothing was resumed"
-            )
+def _resume(
+    interrupt_id: str,
+    configs: Sequence[ReviewConfig],
+    stored: Sequence[dict[str, Any] | None],
+    status: Status,
+    card: Fields,
+) -> Resume:
+    """Read what is stored of each action's decision, once it is known to be about what was asked."""
     # In one go: an agent waits for this, and to begin a validation costs more than what is validated.
     answer = {
-        "interrupt_id": asked.interrupt_id,
+        "interrupt_id": interrupt_id,
         "status": status,
         "decisions": [each and each["decision"] for each in stored],
         "records": stored,
         "reason": card.get("reason") or None,
         "code": card.get("code") or None,
     }
-    resume = to_model(Resume.model_validate, answer, where=asked.interrupt_id)
+    resume = to_model(Resume.model_validate, answer, where=interrupt_id)
     for index, decision in enumerate(resume.decisions):
         if decision:
-            check_decision(decision, asked.configs[index], where=_place(asked, index))
+            check_decision(decision, configs[index], where=_place(interrupt_id, configs, index))
     return resume
 
 
@@ -221,8 +241,8 @@ def _status(card: Fields, *, deadline: int, now: int, grace: int) -> Status | No
             return "expired" if now > deadline + grace else None
 
 
-def _place(asked: Asked, index: int) -> str:
-    return f"{asked.interrupt_id}: decision {index + 1} ({asked.configs[index].action_name})"
+def _place(interrupt_id: str, configs: Sequence[ReviewConfig], index: int) -> str:
+    return f"{interrupt_id}: decision {index + 1} ({configs[index].action_name})"
 
 
 def check_decision(decision: Any, config: ReviewConfig, *, where: str) -> None:

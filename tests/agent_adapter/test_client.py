@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig, records, replies
+from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig, replies
 from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.identity import action_fingerprints
@@ -329,22 +329,6 @@ async def test_an_answer_that_is_too_long_to_be_told_is_read(client: ApprovalCli
     await decide(store, interrupt_id, 0, RejectDecision(message="long " * 2_000))
 
     assert (await waiting).decisions[0].message == "long " * 2_000
-
-
-async def test_more_waits_than_are_remembered_are_all_answered(
-    client: ApprovalClient, store: ApprovalStore, monkeypatch: pytest.MonkeyPatch
-):
-    """What was asked is read again where this process does not know it any more."""
-    monkeypatch.setattr(records, "REMEMBERED", 1)
-    ids = [await client.publish(client.interrupt(batch(name))) for name in "ab"]
-    for interrupt_id in ids:
-        await admit(store, interrupt_id)
-    waiting = [asyncio.create_task(client.wait(interrupt_id)) for interrupt_id in ids]
-    await asyncio.sleep(0.2)
-    for interrupt_id in ids:
-        await decide(store, interrupt_id, 0, ApproveDecision())
-
-    assert [(await each).decisions[0].type for each in waiting] == ["approve", "approve"]
 
 
 async def test_a_told_decision_about_another_call_is_refused(client: ApprovalClient, store: ApprovalStore):

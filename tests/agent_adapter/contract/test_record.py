@@ -208,23 +208,50 @@ def test_what_a_wake_up_tells_is_the_same_answer():
     decisions = {0: ApproveDecision(), 1: RejectDecision(message="no\nnot before Monday")}
     decided = card(TWO, decisions, status="decided")
 
-    assert read_told(Asked.by(TWO), told(decided)) == read(TWO, decided)
+    assert read_told(TWO.id, Asked.by(TWO), told(decided)) == read(TWO, decided)
 
 
 @pytest.mark.parametrize(
     "asked",
     [
         an_interrupt(an_action("a"), an_action("b", args={"n": 2})),
+        an_interrupt(an_action("b"), an_action("a")),
+        an_interrupt(an_action("a"), an_action("b"), an_action("c")),
         an_interrupt(an_action("a"), an_action("b", allowed=("reject",))),
     ],
-    ids=["other arguments", "not allowed"],
+    ids=["other arguments", "other order", "more actions", "other decisions allowed"],
 )
-def test_what_a_wake_up_tells_is_compared_with_what_was_asked(asked: Interrupt):
-    """Without its interrupt, too, nothing is resumed with a decision about something else."""
+def test_what_a_wake_up_tells_about_something_else_is_no_answer(asked: Interrupt):
+    """Without its interrupt, too, nothing is resumed with a decision about something else: the record is read then."""
     decided = card(TWO, {0: ApproveDecision(), 1: ApproveDecision()}, status="decided")
 
-    with pytest.raises(DecisionNotAllowedError):
-        read_told(Asked.by(asked), told(decided))
+    assert read_told(asked.id, Asked.by(asked), told(decided)) is None
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_wake_up_that_tells_less_than_all_is_no_answer(missing: int):
+    """Every action has its decision, or the record is read."""
+    decided = card(TWO, {1 - missing: ApproveDecision()}, status="decided")
+
+    assert read_told(TWO.id, Asked.by(TWO), told(decided)) is None
+    assert read_told(TWO.id, Asked.by(TWO), "") is None
+
+
+def test_a_wake_up_that_tells_a_kind_of_decision_that_is_not_allowed_is_refused():
+    """What was asked is remembered with what it allows."""
+    only_approve = an_interrupt(an_action("a", allowed=("approve",)))
+    decided = card(only_approve, {0: RejectDecision(message="no")}, status="decided")
+
+    with pytest.raises(DecisionNotAllowedError, match=r"decision 1 \(a\): reject is not one of approve"):
+        read_told(only_approve.id, Asked.by(only_approve), told(decided))
+
+
+def test_what_is_kept_of_what_was_asked_is_small_and_shared():
+    """Ten thousand waits that ask about the same tools keep a few bytes each, however long their arguments are."""
+    long, short = (Asked.by(an_interrupt(an_action("a", args={"text": "x" * n}))) for n in (9_000, 1))
+
+    assert long.configs is short.configs
+    assert len(long.fingerprint) == len(short.fingerprint) == 16
 
 
 def test_edited_arguments_arrive_byte_for_byte():
