@@ -72,6 +72,10 @@ for i = 8, #ARGV, 3 do
   outcomes[#outcomes + 1] = decide(ARGV[i], ARGV[i + 1], ARGV[i + 2])
 end
 
+if recorded + counted > 0 then
+  owe(KEYS[3], KEYS[4], ARGV[1], at)
+end
+-- Last, since the server writes first to whom it woke last: the answer is on its way before whoever draws is woken.
 if recorded > 0 then
   local who = 'f:'
   if redis.call('HINCRBY', KEYS[2], 'open', -recorded) == 0 then
@@ -80,8 +84,5 @@ if recorded > 0 then
     who = 'w:'
   end
   notify(KEYS[1], ARGV[4], ARGV[1], who)
-end
-if recorded + counted > 0 then
-  owe(KEYS[3], KEYS[4], ARGV[1], at)
 end
 return outcomes
