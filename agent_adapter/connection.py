@@ -26,6 +26,8 @@ SHARED_SCRIPTS = ("read.lua", "claim_work.lua", "finish_work.lua")
 MINIMUM_VERSION = (6, 2)
 COMMAND_TIMEOUT = 5.0
 """Seconds until one command counts as unanswered."""
+TURN_TIMEOUT = 30.0
+"""Seconds until one command has waited too long while others have all connections: a crowd is no reason to doubt the server."""
 CONNECT_TIMEOUT = 3.0
 
 
@@ -35,7 +37,7 @@ def open_redis(url: str, *, connections: int = 32, retries: int = 5) -> Redis:
         BlockingConnectionPool.from_url(
             url,
             max_connections=connections,
-            timeout=COMMAND_TIMEOUT,
+            timeout=TURN_TIMEOUT,
             decode_responses=True,
             socket_timeout=COMMAND_TIMEOUT,
             socket_connect_timeout=CONNECT_TIMEOUT,

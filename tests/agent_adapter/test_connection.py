@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from agent_adapter import connection
 from agent_adapter.connection import (
     Scripts,
     address_of,
@@ -34,6 +35,17 @@ SAFE = {
 async def redis(redis_url: str) -> AsyncIterator[Redis]:
     async with open_redis(redis_url) as redis:
         yield redis
+
+
+async def test_commands_that_wait_for_their_turn_are_all_answered(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Ten thousand waits that begin at once take longer than one command may, and nobody is told that Redis is away."""
+    monkeypatch.setattr(connection, "COMMAND_TIMEOUT", 0.5)
+    async with open_redis(redis_url, connections=1) as crowded:
+        answers = await asyncio.gather(*(crowded.blpop(["nothing"], timeout=0.2) for _ in range(5)))
+
+    assert answers == [None] * 5
 
 
 @pytest.mark.parametrize(
