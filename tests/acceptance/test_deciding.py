@@ -286,6 +286,27 @@ async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, pe
     assert (await reviewing).decisions[0].type == "approve"
 
 
+async def test_an_edit_from_the_end_of_a_reading_leaves_no_form_open(client, people, slack):
+    """Who has read everything may correct it there, and is back at the card once that is recorded."""
+    reviewing = review(
+        client, an_action("pay", {"amount": 10, "memo": "x" * 6_000}, allowed=("approve", "edit"))
+    )
+    dana = people["dana"]
+    page = await dana.opened(await dana.card("characters in all"), "read:0")
+    while "edit:0" not in buttons(page):
+        number = int(page["private_metadata"].split('"page":')[1].split(",")[0])
+        await slack.click_view("U0DANA", page["id"], f"page:{number + 1}")
+        page = await slack.wait_for_view(
+            "U0DANA", lambda v, n=number: f'"page":{n + 1},' in v["private_metadata"]
+        )
+    await slack.click_view("U0DANA", page["id"], "edit:0")
+    form = await slack.wait_for_view("U0DANA", lambda v: v["callback_id"] == "edit")
+    answer = await dana.fill(form, amount="7")
+
+    assert (answer["result"], answer["views"]) == ("clear", [])
+    assert (await reviewing).decisions[0].edited_action.args == {"amount": 7, "memo": "x" * 6_000}
+
+
 async def test_nobody_approves_what_only_another_person_has_read(client, people, slack):
     """Reading is per person: a forged approve without having read is refused."""
     review(client, an_action("run", {"script": "x" * 9_000}))
