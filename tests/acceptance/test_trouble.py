@@ -9,6 +9,7 @@ import pytest
 
 from agent_adapter import HITLRequest
 from agent_adapter.errors import DecisionNotAllowedError
+from bot import app
 from bot.app import running
 from bot.playground.errors import ControlError
 from bot.playground.redis_server import RedisServer
@@ -164,6 +165,25 @@ async def test_a_bot_that_was_stopped_is_missed(playground, redis_url, client, c
     await until(lambda: "no bot runs in namespace 'assent'" in caplog.text)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
+
+
+async def test_a_silent_slack_does_not_hold_a_bot_that_is_to_end(
+    playground, redis_url, slack, client, monkeypatch
+):
+    """What it cannot finish in time is left, and owed: the next bot asks, once."""
+    monkeypatch.setattr(app, "DRAIN_WITHIN", 0.2)
+    patient = settings_for(playground, redis_url, slack_timeout_seconds=6.0, lease_seconds=7.0)
+    await slack.fault("chat.postMessage", "timeout")
+    async with asyncio.timeout(5), running(patient) as bot:
+        await until(lambda: bot.health.ready)
+        reviewing = review(client)
+        await asyncio.sleep(0.5)
+    async with running(settings_for(playground, redis_url)):
+        dana = Someone(slack, "U0DANA")
+        await dana.press(await dana.card(within=20), "approve:0")
+
+        assert (await reviewing).decisions[0].type == "approve"
+        assert len(await slack.messages("C0APPROVALS")) == 1
 
 
 async def test_a_refusal_names_the_channel_and_the_cure(start_bot, client):
