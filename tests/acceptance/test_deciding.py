@@ -31,6 +31,13 @@ def asking(*actions):
     return HITLRequest(action_requests=requests, review_configs=configs)
 
 
+async def turned(slack, page):
+    """Have Dana turn a page, and wait for the next one."""
+    following = int(page["private_metadata"].split('"page":')[1].split(",")[0]) + 1
+    await slack.click_view("U0DANA", page["id"], f"page:{following}")
+    return await slack.wait_for_view("U0DANA", lambda v: f'"page":{following},' in v["private_metadata"])
+
+
 def review(client, *actions, **asked):
     return asyncio.create_task(client.review(asking(*(actions or (an_action(),))), **asked))
 
@@ -274,11 +281,7 @@ async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, pe
     page, seen = await dana.opened(card, "read:0"), ""
     while not page.get("submit"):
         seen += words(page["blocks"])
-        number = int(page["private_metadata"].split('"page":')[1].split(",")[0])
-        await slack.click_view("U0DANA", page["id"], f"page:{number + 1}")
-        page = await slack.wait_for_view(
-            "U0DANA", lambda v, n=number: f'"page":{n + 1},' in v["private_metadata"]
-        )
+        page = await turned(slack, page)
     seen += words(page["blocks"])
     assert all(f"line {number}: transfer" in seen for number in range(2_600))
     await slack.submit("U0DANA", page["id"])
@@ -294,11 +297,7 @@ async def test_an_edit_from_the_end_of_a_reading_leaves_no_form_open(client, peo
     dana = people["dana"]
     page = await dana.opened(await dana.card("characters in all"), "read:0")
     while "edit:0" not in buttons(page):
-        number = int(page["private_metadata"].split('"page":')[1].split(",")[0])
-        await slack.click_view("U0DANA", page["id"], f"page:{number + 1}")
-        page = await slack.wait_for_view(
-            "U0DANA", lambda v, n=number: f'"page":{n + 1},' in v["private_metadata"]
-        )
+        page = await turned(slack, page)
     await slack.click_view("U0DANA", page["id"], "edit:0")
     form = await slack.wait_for_view("U0DANA", lambda v: v["callback_id"] == "edit")
     answer = await dana.fill(form, amount="7")
