@@ -1,14 +1,19 @@
-"""The right to resume a run: taken once, renewed while the run resumes, finished when it went on."""
+"""The right to resume a run: taken once, renewed while the run resumes, finished when it went on.
+
+Beside it the right to run a thread, which one call has while its graph runs.
+"""
 
 import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from functools import partial
+from typing import TypeAlias, TypeVar
 
+from agent_adapter.background import in_background
 from agent_adapter.connection import end_task
-from agent_adapter.contract.interrupt import Interrupt, Resume
+from agent_adapter.contract.interrupt import DecidedResume, Interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -17,13 +22,18 @@ from agent_adapter.errors import (
     DecisionNotAllowedError,
     InterruptEndedError,
     InvalidRequestError,
+    ServerRefusesError,
     ServerUnreachableError,
 )
-from agent_adapter.records import Record, Records
+from agent_adapter.loops import Loop, supervise
+from agent_adapter.records import Record, Records, UnsureError
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
+Renew: TypeAlias = Callable[[], Awaitable[None]]
 
+KNOWN_AFTER = 50
+"""Milliseconds after the end of a claim that it takes to be sure of it."""
 RETRY_EVERY = 1.0
 """Seconds between tries while Redis does not answer."""
 
@@ -37,7 +47,7 @@ class Claims:
         self._unfinished: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def held(self, interrupt_id: str) -> AsyncIterator[tuple[Interrupt, Resume]]:
+    async def held(self, interrupt_id: str) -> AsyncIterator[tuple[Interrupt, DecidedResume]]:
         """Hold the claim while the body resumes the run with the answer, and finish when it ends.
 
         An error in the body gives the claim back.
@@ -50,53 +60,106 @@ class Claims:
         """
         owner = self._records.new_owner()
         record, resume = await self._taken(interrupt_id, owner)
-        body = asyncio.current_task()
-        assert body is not None
-        renewal = asyncio.create_task(self._renew(interrupt_id, owner, body))
+        renew = partial(self._records.claim, interrupt_id, owner, self._lease)
+        lost = f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
         try:
-            yield record.interrupt, resume
+            async with self._kept(interrupt_id, renew, lost):
+                yield record.interrupt, resume
+        except ClaimLostError:
+            raise
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and renewal.done() and not renewal.cancelled():
-                body.uncancel()
-                raise renewal.exception() or error from error
-            await end_task(renewal)
             with contextlib.suppress(AgentAdapterError):
-                if isinstance(error, AgentAdapterError):
+                # The process that runs the thread may still go on with this answer.
+                if isinstance(error, AgentAdapterError) and not isinstance(error, ClaimedError):
                     # The answer itself cannot be used: whoever decided sees why nothing happens.
                     await self._records.stall(interrupt_id, str(error))
                 await self._records.claim(interrupt_id, owner, 0)
             raise
-        await end_task(renewal)
         await self._finish(interrupt_id, owner)
+
+    @asynccontextmanager
+    async def running(self, thread: str) -> AsyncIterator[None]:
+        """Hold the right to run a thread, given by its digest, while the body runs its graph.
+
+        Raises:
+            ClaimedError: when another call runs it.
+            ClaimLostError: when it lapsed meanwhile and another process took it.
+        """
+        owner = self._records.new_owner()
+        hold = partial(self._records.hold_thread, thread, owner)
+        await patiently(partial(hold, self._lease))
+        lost = "the right to run this thread lapsed while its graph ran, and another process took it"
+        try:
+            async with self._kept(f"thread {thread}", partial(hold, self._lease), lost):
+                yield
+        finally:
+            # What cannot be given back ends by itself.
+            with contextlib.suppress(AgentAdapterError):
+                await hold(0)
 
     async def close(self) -> None:
         """Stop trying to note what could not be noted yet."""
         await asyncio.gather(*map(end_task, list(self._unfinished)))
 
-    async def _taken(self, interrupt_id: str, owner: str) -> tuple[Record, Resume]:
+    async def _taken(self, interrupt_id: str, owner: str) -> tuple[Record, DecidedResume]:
         try:
-            record = await patiently(lambda: self._records.take(interrupt_id, owner, self._lease))
+            record = await self._take(interrupt_id, owner)
             return record, record.answer()
         except (InvalidRequestError, DecisionNotAllowedError, InterruptEndedError):
             with contextlib.suppress(AgentAdapterError):
                 await self._records.claim(interrupt_id, owner, 0)
             raise
 
-    async def _renew(self, interrupt_id: str, owner: str, body: asyncio.Task[object]) -> None:
-        """Renew the claim while the body runs, and end the body when another process has the claim."""
+    async def _take(self, interrupt_id: str, owner: str) -> Record:
+        def take() -> Awaitable[Record]:
+            return self._records.take(interrupt_id, owner, self._lease)
+
+        try:
+            return await patiently(take)
+        except UnsureError as error:
+            await asyncio.sleep((error.known_in + KNOWN_AFTER) / 1000)
+            return await patiently(take)
+
+    @asynccontextmanager
+    async def _kept(self, name: str, renew: Renew, lost: str) -> AsyncIterator[None]:
+        """Renew what is held while the body runs, and end the body when it cannot be kept.
+
+        Raises:
+            ClaimLostError: when another process took it; with the words of `lost`.
+        """
+        body = asyncio.current_task()
+        assert body is not None
+        renewal = in_background(self._keep(name, renew, lost, body), name=f"claim of {name}")
+        try:
+            yield
+        except asyncio.CancelledError as error:
+            if renewal.done() and not renewal.cancelled():
+                body.uncancel()
+                raise renewal.exception() or error from error
+            raise
+        finally:
+            await end_task(renewal)
+
+    async def _keep(self, name: str, renew: Renew, lost: str, body: asyncio.Task[object]) -> None:
+        try:
+            await supervise(
+                Loop("claim", within=self._lease / 1000),
+                partial(self._renew, name, renew, lost),
+                fatal=(ClaimLostError,),
+            )
+        except AgentAdapterError:
+            body.cancel()
+            raise
+
+    async def _renew(self, name: str, renew: Renew, lost: str, _: Loop) -> None:
         while True:
             await asyncio.sleep(self._lease / 3000)
             try:
-                await self._records.claim(interrupt_id, owner, self._lease)
+                await renew()
             except (ClaimedError, ConsumedError) as error:
-                body.cancel()
-                raise ClaimLostError(
-                    f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
-                ) from error
+                raise ClaimLostError(lost) from error
             except AgentAdapterError as error:
-                logger.warning(
-                    "claim.not_renewed", extra={"interrupt_id": interrupt_id, "reason": str(error)}
-                )
+                logger.warning("claim.not_renewed", extra={"interrupt_id": name, "reason": str(error)})
 
     async def _finish(self, interrupt_id: str, owner: str) -> None:
         try:
@@ -104,22 +167,28 @@ class Claims:
         except ServerUnreachableError as error:
             # The run has gone on, so its result must not be lost; only the note of it is owed.
             logger.warning("finish.delayed", extra={"interrupt_id": interrupt_id, "reason": str(error)})
-            task = asyncio.create_task(self._finish_later(interrupt_id, owner))
+            task = in_background(self._finish_later(interrupt_id, owner), name=f"finish of {interrupt_id}")
             self._unfinished.add(task)
             task.add_done_callback(self._unfinished.discard)
 
     async def _finish_later(self, interrupt_id: str, owner: str) -> None:
         try:
             await patiently(lambda: self._records.finish(interrupt_id, owner))
-        except ClaimLostError as error:
+        except (ClaimLostError, ServerRefusesError) as error:
             logger.error("finish.lost", extra={"interrupt_id": interrupt_id, "reason": str(error)})  # noqa: TRY400  # the sentence says all
 
 
 async def patiently(attempt: Callable[[], Awaitable[_T]]) -> _T:
-    """Repeat until Redis answers: what was stored is there again when the server is."""
+    """Repeat until Redis answers: what was stored is there again when the server is.
+
+    Raises:
+        ServerRefusesError: when asking again is of no use.
+    """
     while True:
         try:
             return await attempt()
+        except ServerRefusesError:
+            raise
         except ServerUnreachableError as error:
             logger.warning("wait.unreachable", extra={"reason": str(error)})
             await asyncio.sleep(RETRY_EVERY)

@@ -3,7 +3,7 @@
 import logging
 import secrets
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
@@ -16,23 +16,24 @@ from agent_adapter.claims import Claims, patiently
 from agent_adapter.connection import (
     Scripts,
     address_of,
-    check_server,
     freeze_meta,
     open_blocking_redis,
     open_redis,
 )
+from agent_adapter.continuation import Seal
 from agent_adapter.contract.arguments import check_text
 from agent_adapter.contract.hitl import Decision, HITLRequest
-from agent_adapter.contract.identity import interrupt_id
+from agent_adapter.contract.identity import interrupt_id, thread_digest
 from agent_adapter.contract.interrupt import (
-    AgentName,
     Context,
     Continuation,
     Decided,
+    DecidedResume,
     Interrupt,
     OnExpiry,
     Resume,
 )
+from agent_adapter.contract.names import Namespace
 from agent_adapter.contract.record import (
     Asked,
     in_order,
@@ -40,7 +41,7 @@ from agent_adapter.contract.record import (
     matching_actions,
     read_told,
 )
-from agent_adapter.contract.wire import to_model
+from agent_adapter.contract.wire import agent_name, to_model
 from agent_adapter.errors import (
     AgentAdapterError,
     ConflictError,
@@ -48,9 +49,12 @@ from agent_adapter.errors import (
     InvalidRequestError,
     UnknownInterruptError,
 )
+from agent_adapter.expected import FROM_URL, expect, expect_id, expect_interrupt, expect_request
+from agent_adapter.loops import Loops
 from agent_adapter.records import Record, Records, milliseconds
 from agent_adapter.replies import Replies
 from agent_adapter.runs import Runs
+from agent_adapter.servers import check_server
 
 logger = logging.getLogger(__name__)
 
@@ -84,43 +88,61 @@ class ApprovalClient:
     def __init__(
         self,
         redis: Redis,
-        blocking: Redis,
+        blocking: Redis | None = None,
         *,
-        agent: str,
+        agent: str = "",
         namespace: str = "assent",
         address: str = "",
         grace: timedelta = timedelta(seconds=30),
         claim_lease: timedelta = timedelta(seconds=30),
         reconcile_every: timedelta = timedelta(seconds=30),
+        seal: Seal | None = None,
     ) -> None:
-        self.agent = to_model(TypeAdapter(AgentName).validate_python, agent, where="agent")
+        for where, given in (("redis", redis), ("blocking", blocking)):
+            expect(given, Redis, where=where, cure=f"for the address of a Redis, write {FROM_URL}")
+        assert blocking is not None
+        self.agent = agent_name(agent)
         self._redis = redis
         self._blocking = blocking
-        self._namespace = namespace
+        self._namespace = to_model(TypeAdapter(Namespace).validate_python, namespace, where="namespace")
         self._address = address
         self._grace = grace
         self._lease = claim_lease
         self._every = reconcile_every.total_seconds()
+        self._seal = seal or Seal.from_environment()
         self._records: Records
         self._claims: Claims
         self._replies: Replies
+        self.loops = Loops()
+        """What works in the background while somebody waits, for whoever watches over this process."""
         self.runs: Runs
         """What workers go on with."""
 
     @classmethod
-    def from_url(cls, url: str, *, agent: str, namespace: str = "assent", **settings: timedelta) -> Self:
+    def from_url(
+        cls,
+        url: str,
+        *,
+        agent: str,
+        namespace: str = "assent",
+        seal: Seal | None = None,
+        **settings: timedelta,
+    ) -> Self:
         """Make a client for this Redis.
 
         Args:
             url: `redis://`, `rediss://` or `unix://`.
             agent: Who asks, shown on every card: lower-case letters, digits and dashes.
             namespace: Same as the bot's `ASSENT_NAMESPACE`.
+            seal: Encrypts the states of runs that workers resume; by default with the keys in `ASSENT_STATE_KEY`.
             settings: `grace` after a deadline until a wait ends without the bot, `claim_lease` of a resume,
                 `reconcile_every` how often records are looked at without a wake-up; 30 seconds each.
 
         Raises:
+            InvalidRequestError: when a key in `ASSENT_STATE_KEY` is not valid.
             ServerUnreachableError: when this is no address of a Redis.
         """
+        expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
         address = address_of(url)
         block = min(BLOCK, settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds())
         return cls(
@@ -129,6 +151,7 @@ class ApprovalClient:
             agent=agent,
             namespace=namespace,
             address=address,
+            seal=seal,
             **settings,
         )
 
@@ -156,9 +179,15 @@ class ApprovalClient:
         lane, process = keys.lane_for(self.agent), f"{self.agent}.{secrets.token_hex(6)}"
         scripts = Scripts(self._redis, "agent_adapter.scripts", address=self._address)
         self._records = Records(
-            self._redis, scripts, lane, process=process, namespace=self._namespace, grace=self._grace
+            self._redis,
+            scripts,
+            lane,
+            process=process,
+            namespace=self._namespace,
+            grace=self._grace,
+            seal=self._seal,
         )
-        self.runs = Runs(self._redis, scripts, lane)
+        self.runs = Runs(self._redis, scripts, lane, self._seal)
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
         self._replies = Replies(
             self._blocking,
@@ -167,6 +196,7 @@ class ApprovalClient:
             process=process,
             namespace=self._namespace,
             grace=self._records.grace,
+            loops=self.loops,
             block=min(BLOCK, self._every),
             reconcile_every=self._every,
         )
@@ -206,6 +236,7 @@ class ApprovalClient:
         Raises:
             InvalidRequestError: naming the place.
         """
+        expect_request(request)
         run = run or secrets.token_hex(16)
         pauses = tuple(pauses or ["batch"] * len(request.action_requests))
         if unknown := asking.keys() - Asking.__annotations__.keys():
@@ -242,6 +273,7 @@ class ApprovalClient:
             ConsumedError: when its run was already resumed.
             ServerUnreachableError: when Redis does not answer.
         """
+        expect_interrupt(interrupt)
         return await self._publish(interrupt, waits=interrupt.continuation is None)
 
     async def _publish(self, interrupt: Interrupt, *, waits: bool) -> str:
@@ -260,10 +292,10 @@ class ApprovalClient:
                     f"some pauses of {interrupt.id} are already asked in {found}, others are new: publish them apart"
                 )
             record = await self._records.load(found)
-            matching_actions(record.interrupt, interrupt)
             if record.is_resumed:
                 raise ConsumedError(f"{found} was already answered and its run resumed")
             if not record.ended_unanswered:
+                matching_actions(record.interrupt, interrupt)
                 if waits:
                     await self._records.attach(found)
                 if interrupt.continuation:
@@ -282,6 +314,7 @@ class ApprovalClient:
             UnknownInterruptError: when there is no such record.
             DecisionNotAllowedError: when what is stored does not answer what was asked.
         """
+        expect_id(interrupt_id)
         await self._replies.start()
         watch = self._replies.watch(interrupt_id)
         try:
@@ -301,7 +334,7 @@ class ApprovalClient:
         finally:
             watch.leave()
 
-    async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> Resume:
+    async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """Ask for a batch and return what was decided: publish, wait, claim and finish in one.
 
         Raises:
@@ -312,7 +345,7 @@ class ApprovalClient:
             return resume
 
     @asynccontextmanager
-    async def reviewing(self, interrupt: Interrupt) -> AsyncIterator[Resume]:
+    async def reviewing(self, interrupt: Interrupt) -> AsyncIterator[DecidedResume]:
         """Publish, wait and claim; resume the run in the body; finish when the body ends.
 
         The decisions are in the order of this interrupt's actions. An error in the body gives the claim back.
@@ -322,18 +355,35 @@ class ApprovalClient:
             ClaimedError: when another process is resuming it.
             ConsumedError: when it was resumed before.
         """
-        record_id = await self._published_and_settled(interrupt)
-        async with self._claims.held(record_id) as (asked, resume):
+        expect_interrupt(interrupt)
+        async with AsyncExitStack() as stack:
+            asked, resume = await self._answered(interrupt, stack)
             yield in_order(resume, matching_actions(asked, interrupt))
 
     @asynccontextmanager
-    async def resuming(self, interrupt_id: str) -> AsyncIterator[Resume]:
+    async def resuming(self, interrupt_id: str) -> AsyncIterator[DecidedResume]:
         """Claim a settled interrupt, renew the claim while the body resumes the run, finish when it ends.
 
         Raises: as `reviewing`; and UnknownInterruptError when there is no such record.
         """
+        expect_id(interrupt_id)
         async with self._claims.held(interrupt_id) as (_, resume):
             yield resume
+
+    @asynccontextmanager
+    async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:
+        """Hold the right to run a thread while the body runs its graph; nobody holds it while people are waited for.
+
+        Args:
+            run: Identity of the run, as for `interrupt`.
+            place: Of the thread's state, where a run has several.
+
+        Raises:
+            ClaimedError: when another call runs it.
+            ClaimLostError: when it lapsed meanwhile and another process took it.
+        """
+        async with self._claims.running(thread_digest(self.agent, run, place)):
+            yield
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
         """Give each decision as it is made, with the index of its action; end when the interrupt has ended.
@@ -341,6 +391,7 @@ class ApprovalClient:
         Raises:
             UnknownInterruptError: when there is no such record.
         """
+        expect_id(interrupt_id)
         await self._replies.start()
         given: set[int] = set()
         with self._replies.following(interrupt_id) as watch:
@@ -363,6 +414,7 @@ class ApprovalClient:
         Raises:
             UnknownInterruptError: when there is no such record.
         """
+        expect_id(interrupt_id)
         return await self._records.load(interrupt_id)
 
     async def withdraw(self, interrupt_id: str, reason: str = "") -> None:
@@ -372,19 +424,34 @@ class ApprovalClient:
             UnknownInterruptError: when there is no such record.
             InvalidRequestError: when the reason is not Unicode text.
         """
+        expect_id(interrupt_id)
         check_text(reason, where="reason")
         await self._records.withdraw(interrupt_id, reason)
 
-    async def _published_and_settled(self, interrupt: Interrupt) -> str:
+    async def _answered(self, interrupt: Interrupt, stack: AsyncExitStack) -> tuple[Interrupt, DecidedResume]:
+        """Ask, wait and claim; the stack holds the claim."""
         while True:
             record_id = await self._publish(interrupt, waits=True)
             try:
                 await self.wait(record_id)
+                return await stack.enter_async_context(self._claims.held(record_id))
             except UnknownInterruptError:
                 # A Redis that came back empty: whoever still holds the question asks it again.
                 logger.warning("interrupt.forgotten", extra={"interrupt_id": record_id})
-            else:
-                return record_id
+
+
+def expect_client(value: object) -> None:
+    """Refuse what is not an asynchronous client, before anything runs.
+
+    Raises:
+        WrongArgumentError: saying what to pass instead.
+    """
+    # The one that blocks is made of this one, so it is not known here by name.
+    if isinstance(getattr(value, "client", None), ApprovalClient):
+        cure = "pass its `client`, and let it run the work: approvals.run(run(…, approvals=approvals.client))"
+    else:
+        cure = f"pass a client, as in {FROM_URL}"
+    expect(value, ApprovalClient, where="approvals", cure=cure)
 
 
 def _so_far(record: Record, resume: Resume | None) -> Sequence[Decision | None]:

@@ -1,21 +1,30 @@
-"""Connections to Redis with every time limit stated, the checks of a server, and scripts that are safe to repeat."""
+"""Connections to Redis with every time limit stated, and scripts that are safe to repeat."""
 
 import asyncio
 import logging
-import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 from urllib.parse import urlsplit
 
-from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
+from redis.asyncio import (
+    BlockingConnectionPool,
+    Connection,
+    ConnectionPool,
+    Redis,
+    SSLConnection,
+    UnixDomainSocketConnection,
+)
+from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.commands.core import AsyncScript
-from redis.exceptions import RedisError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError, ResponseError
 
 from agent_adapter.contract.keys import Keys, Lane
-from agent_adapter.errors import ServerUnreachableError, ServerUnsuitableError
+from agent_adapter.errors import ServerUnreachableError, ServerUnsuitableError, UnreadableRecordError
+from agent_adapter.servers import explained
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +32,6 @@ SCHEMA = 1
 """Version of the data model in `contract.keys`."""
 SHARED_SCRIPTS = ("read.lua", "claim_work.lua", "finish_work.lua")
 """What both sides do in the same words."""
-MINIMUM_VERSION = (6, 2)
 COMMAND_TIMEOUT = 5.0
 """Seconds until one command counts as unanswered."""
 TURN_TIMEOUT = 30.0
@@ -31,9 +39,42 @@ TURN_TIMEOUT = 30.0
 CONNECT_TIMEOUT = 3.0
 
 
+class _Sending(AbstractConnection):
+    """Says that a connection is lost where uvloop says something else.
+
+    redis-py does not notice that an idle connection was reset, and writes to it. asyncio's own loop then raises an
+    OSError, which redis-py knows and repeats after; uvloop raises a RuntimeError, which nobody expects.
+    """
+
+    async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            await super().send_packed_command(*args, **kwargs)
+        except RuntimeError as error:
+            raise RedisConnectionError(f"the connection was lost: {error}") from error
+
+
+class _Tcp(_Sending, Connection):
+    pass
+
+
+class _Tls(_Sending, SSLConnection):
+    pass
+
+
+class _Unix(_Sending, UnixDomainSocketConnection):
+    pass
+
+
+_SENDING: dict[type[AbstractConnection], type[AbstractConnection]] = {
+    Connection: _Tcp,
+    SSLConnection: _Tls,
+    UnixDomainSocketConnection: _Unix,
+}
+
+
 def open_redis(url: str, *, connections: int = 32, retries: int = 5) -> Redis:
     """Open the pool for commands. Every write that goes through it is an idempotent script, so it may be retried."""
-    return Redis.from_pool(
+    return _over(
         BlockingConnectionPool.from_url(
             url,
             max_connections=connections,
@@ -50,18 +91,25 @@ def open_redis(url: str, *, connections: int = 32, retries: int = 5) -> Redis:
 
 def open_blocking_redis(url: str, *, block: float) -> Redis:
     """Open the one connection of a loop that reads with `BLOCK block` seconds. The loop itself retries."""
-    return Redis.from_pool(
+    return _over(
         # Nobody else uses it, so nobody waits for it.
         ConnectionPool.from_url(
             url,
             max_connections=1,
             decode_responses=True,
+            # One entry with foreign bytes is no reason to read none of those after it.
+            encoding_errors="surrogateescape",
             # A socket time-out below BLOCK would cut every quiet wait; none at all would hang on a silent link.
             socket_timeout=block + COMMAND_TIMEOUT,
             socket_connect_timeout=CONNECT_TIMEOUT,
             retry=Retry(NoBackoff(), 0),
         )
     )
+
+
+def _over(pool: ConnectionPool) -> Redis:
+    pool.connection_class = _SENDING[pool.connection_class]
+    return Redis.from_pool(pool)
 
 
 def address_of(url: str) -> str:
@@ -82,49 +130,6 @@ def address_of(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname or 'localhost'}:{parts.port or 6379}{parts.path}"
 
 
-async def check_server(redis: Redis, address: str) -> list[str]:
-    """Refuse a Redis that cannot keep approvals; return warnings about one that may lose them.
-
-    Raises:
-        ServerUnreachableError: when it does not answer.
-        ServerUnsuitableError: when it is too old or evicts keys.
-    """
-    try:
-        info: dict[str, Any] = await redis.info()
-    except RedisError as error:
-        raise unreachable(address, error) from error
-    return judge_server(info, address)
-
-
-def judge_server(info: dict[str, Any], address: str) -> list[str]:
-    """Judge what INFO says.
-
-    Raises:
-        ServerUnsuitableError: when it is too old or evicts keys.
-    """
-    version = str(info.get("redis_version", "0"))
-    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    if numbers < MINIMUM_VERSION:
-        raise ServerUnsuitableError(
-            f"Redis at {address} is {version}; 6.2 or newer (or Valkey) is needed: upgrade it"
-        )
-    policy = str(info.get("maxmemory_policy", "noeviction"))
-    limited = int(info.get("maxmemory", 0)) > 0
-    if limited and policy.startswith("allkeys"):
-        raise ServerUnsuitableError(
-            f"Redis at {address} evicts pending approvals (maxmemory-policy {policy}): "
-            "set maxmemory-policy noeviction, or use a server of its own"
-        )
-    warnings = []
-    if policy.startswith("volatile"):
-        warnings.append(f"Redis at {address} may evict finished approvals early (maxmemory-policy {policy})")
-    if not int(info.get("aof_enabled", 0)):
-        warnings.append(
-            f"Redis at {address} keeps no append-only file: a crash loses approvals; set appendonly yes"
-        )
-    return warnings
-
-
 async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes: int = 1) -> Keys:
     """Agree with everybody on the data model, and return the names to use.
 
@@ -138,7 +143,7 @@ async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes:
         await redis.hsetnx(meta, "lanes", str(lanes))
         stored: Any = await redis.hgetall(meta)
     except (RedisError, OSError) as error:
-        raise unreachable(address, error) from error
+        raise explained(address, error) from error
     schema = stored["schema"]
     if schema != str(SCHEMA):
         raise ServerUnsuitableError(
@@ -146,13 +151,6 @@ async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes:
             f"run the version that wrote it, or choose another ASSENT_NAMESPACE"
         )
     return Keys(namespace, int(stored["lanes"]))
-
-
-def unreachable(address: str, error: Exception) -> ServerUnreachableError:
-    """Say that a server does not answer, and what to look at."""
-    return ServerUnreachableError(
-        f"Redis at {address} does not answer ({error or type(error).__name__}): is it running, is REDIS_URL right?"
-    )
 
 
 def entries_of(answer: object) -> list[tuple[str, dict[str, str]]]:
@@ -165,6 +163,11 @@ def entries_of(answer: object) -> list[tuple[str, dict[str, str]]]:
         entries = batches[0] if batches and isinstance(batches[0], list) else batches
         found.extend(entries)
     return found
+
+
+def _cancellations() -> int:
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
 
 
 async def end_task(task: asyncio.Task[Any]) -> None:
@@ -211,11 +214,26 @@ class Scripts:
 
         Raises:
             ServerUnreachableError: after the retries of the pool.
+            UnreadableRecordError: when what it answers is not text.
         """
+        before = _cancellations()
+        try:
+            return await self._run(verb, keys, args)
+        finally:
+            if _cancellations() > before:
+                # redis-py may turn a cancellation that meets a connecting socket into a time-out, and try again.
+                raise asyncio.CancelledError
+
+    async def _run(self, verb: str, keys: Sequence[str], args: Iterable[str | int | float]) -> Any:
         try:
             return await self._scripts[verb](keys=keys, args=list(args), client=self._redis)
+        except UnicodeDecodeError as error:
+            raise UnreadableRecordError(f"{keys[0]}: what is stored there is not UTF-8 text") from error
         except (RedisError, OSError) as error:
-            raise unreachable(self.address, error) from error
+            if isinstance(error, ResponseError):
+                # After a failover the address may lead elsewhere, and what is open leads to the server of before.
+                await self._redis.connection_pool.disconnect(inuse_connections=False)
+            raise explained(self.address, error) from error
 
 
 def _names(package: str) -> list[str]:

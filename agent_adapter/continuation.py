@@ -1,75 +1,123 @@
-"""The state of a paused run as it travels: read by workers only, encrypted when a key is given."""
+"""States of paused runs as they are stored: encrypted where a key is given, each for its own record and field."""
 
+import base64
+import binascii
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from agent_adapter.errors import InvalidRequestError, UnreadableContinuationError
+from agent_adapter.extras import needs
 
 if TYPE_CHECKING:
-    from cryptography.fernet import MultiFernet
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 VARIABLE = "ASSENT_STATE_KEY"
-MARK = "fernet:"
-"""Stands before what is encrypted. No JSON starts so."""
+MARK = "aes-256-gcm:"
+"""Precedes an encrypted text. No JSON starts like this."""
+OLD_MARK = "fernet:"
+"""Preceded the texts of versions before 0.2, which were not bound to their record."""
+NONCE = 12
+"""Bytes. Random for each text, as NIST SP 800-38D allows for up to 2^32 texts of one key."""
 
 
 class Seal:
-    """Encrypts states with the first key, and reads what any of the keys encrypted. Without keys it leaves them as they are.
+    """Encrypts states with the first key, and reads what any of the keys encrypted. Without keys, states stay readable.
+
+    A text is bound to the record and the field that it was encrypted for: it cannot be read in another place.
 
     Args:
-        keys: Fernet keys, newest first, as `cryptography.fernet.Fernet.generate_key()` gives them.
+        keys: 32 random bytes each, in base64, newest first.
 
     Raises:
-        InvalidRequestError: when one is no key, or `cryptography` is not installed.
+        InvalidRequestError: when a key is not valid, or `cryptography` is not installed.
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
-        self._fernet = _fernet(keys) if keys else None
+        self._ciphers = [_cipher(key) for key in keys]
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Read `ASSENT_STATE_KEY`, or the file that `ASSENT_STATE_KEY_FILE` names: keys with commas between."""
-        path = os.environ.get(f"{VARIABLE}_FILE")
-        text = Path(path).read_text(encoding="utf-8") if path else os.environ.get(VARIABLE, "")
-        return cls([key.strip() for key in text.split(",") if key.strip()])
-
-    def close(self, text: str) -> str:
-        """Encrypt JSON, where there is a key."""
-        return text if self._fernet is None else MARK + self._fernet.encrypt(text.encode()).decode()
-
-    def open(self, text: str) -> str:
-        """Give JSON as it was.
+        """Read `ASSENT_STATE_KEY`, or the file that `ASSENT_STATE_KEY_FILE` names: keys with commas between.
 
         Raises:
-            UnreadableContinuationError: when it is encrypted with a key that is not here.
+            InvalidRequestError: when a key is not valid, or the file cannot be read.
         """
-        if not text.startswith(MARK):
+        path = os.environ.get(f"{VARIABLE}_FILE")
+        try:
+            text = Path(path).read_text(encoding="utf-8") if path else os.environ.get(VARIABLE, "")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidRequestError(f"{VARIABLE}_FILE: cannot read {path}: {error}") from error
+        return cls([key.strip() for key in text.split(",") if key.strip()])
+
+    def close(self, text: str, *, record: str, field: str) -> str:
+        """Encrypt a text for one field of one record, where there is a key."""
+        if not self._ciphers:
             return text
-        if self._fernet is None:
+        nonce = os.urandom(NONCE)
+        sealed = self._ciphers[0].encrypt(nonce, text.encode(), _place(record, field))
+        return MARK + base64.b64encode(nonce + sealed).decode()
+
+    def open(self, text: str, *, record: str, field: str) -> str:
+        """Give the text as it was.
+
+        Raises:
+            UnreadableContinuationError: when it was encrypted for another place or with a key that is not here, or when
+                it is not encrypted although there is a key.
+        """
+        if not self._ciphers:
+            if text.startswith((MARK, OLD_MARK)):
+                raise UnreadableContinuationError(
+                    f"the state is encrypted: give this worker the key in {VARIABLE}"
+                )
+            return text
+        if text.startswith(OLD_MARK):
             raise UnreadableContinuationError(
-                f"the state is encrypted: give this worker the key in {VARIABLE}"
+                "the state was encrypted by a version before 0.2: resume this run with a worker of that version"
             )
-        from cryptography.fernet import InvalidToken  # noqa: PLC0415  # installed only where keys are used
+        if not text.startswith(MARK):
+            raise UnreadableContinuationError(
+                f"the state is not encrypted, but this worker has a key in {VARIABLE}: if the run was started without "
+                f"one, resume it with a worker without {VARIABLE}"
+            )
+        return self._decrypt(text.removeprefix(MARK), _place(record, field)).decode()
+
+    def _decrypt(self, text: str, place: bytes) -> bytes:
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415  # installed only where keys are used
 
         try:
-            return self._fernet.decrypt(text.removeprefix(MARK)).decode()
-        except InvalidToken as error:
-            raise UnreadableContinuationError(
-                f"the state is encrypted with a key that is not in {VARIABLE}: add it behind the newer ones"
-            ) from error
+            sealed = base64.b64decode(text, validate=True)
+        except binascii.Error:
+            sealed = b""
+        for cipher in self._ciphers:
+            try:
+                return cipher.decrypt(sealed[:NONCE], sealed[NONCE:], place)
+            except (InvalidTag, ValueError):
+                continue
+        raise UnreadableContinuationError(
+            f"the state was encrypted with a key that is not in {VARIABLE}, or for another run: add the key after the "
+            "newer ones; if it is there already, somebody changed what is stored"
+        )
 
 
-def _fernet(keys: Sequence[str]) -> "MultiFernet":
+def _place(record: str, field: str) -> bytes:
+    return json.dumps(["assent", record, field]).encode()
+
+
+def _cipher(key: str) -> "AESGCM":
     try:
-        from cryptography.fernet import Fernet, MultiFernet  # noqa: PLC0415  # an extra
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise InvalidRequestError(f'{VARIABLE} needs: pip install "assent[encryption]"') from error
+        raise InvalidRequestError(needs(VARIABLE, "encryption", error)) from error
     try:
-        return MultiFernet([Fernet(key) for key in keys])
-    except ValueError as error:
+        raw = base64.b64decode(key.translate({ord("-"): "+", ord("_"): "/"}), validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    if len(raw) != 32:
         raise InvalidRequestError(
-            f"{VARIABLE}: each key is 32 bytes in URL-safe base64; make one with "
-            '`python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"`'
-        ) from error
+            f"{VARIABLE}: each key is 32 bytes in base64; make one with "
+            '`python -c "import base64, os; print(base64.b64encode(os.urandom(32)).decode())"`'
+        )
+    return AESGCM(raw)

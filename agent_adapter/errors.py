@@ -12,6 +12,14 @@ class InvalidRequestError(AgentAdapterError):
     """What was handed in cannot be reviewed as it is; the message names the place and the cure."""
 
 
+class UnreadableRecordError(InvalidRequestError):
+    """What is stored of an interrupt is not what this version writes: something else writes to this Redis."""
+
+
+class WrongArgumentError(InvalidRequestError, TypeError):
+    """Something was passed in the wrong place; the message says what to pass instead."""
+
+
 class UnknownDialectError(InvalidRequestError):
     """The payload is of no pause format that is known here."""
 
@@ -78,7 +86,19 @@ class ServerUnsuitableError(AgentAdapterError):
 
 
 class ServerUnreachableError(AgentAdapterError):
-    """Redis does not answer."""
+    """Redis does not answer, or takes nothing for now; asking again later is right."""
+
+
+class ServerRefusesError(ServerUnreachableError):
+    """Redis answers and refuses this client until somebody changes something; the message says what."""
+
+
+class ServerFailedError(AgentAdapterError):
+    """Redis failed at one command, and may well take others; the message says why."""
+
+
+class LoopBrokenError(AgentAdapterError):
+    """Something that works in the background failed again and again, and was given up."""
 
 
 class UnreadableContinuationError(AgentAdapterError):

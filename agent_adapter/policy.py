@@ -2,10 +2,10 @@
 
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 from agent_adapter.contract.arguments import check_json
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, ActionRequest, HITLRequest, ReviewConfig
@@ -29,7 +29,7 @@ class InterruptOnConfig(TypedDict, total=False):
     """Whether a decision may hold for all later calls of the tool in the run, where the framework can do that."""
 
 
-InterruptOn: TypeAlias = Mapping[str, bool | InterruptOnConfig]
+InterruptOn: TypeAlias = Mapping[str, bool | InterruptOnConfig | Mapping[str, Any]]
 """By tool: `True` for every decision the framework can carry out, a config, or `False` for not gated, as is a tool left out."""
 
 
@@ -49,6 +49,7 @@ class Policy:
         decisions: Those the caller's framework can carry out; `True` stands for all of them.
         always: Whether the framework can keep a decision for later calls of a run.
         description_prefix: What the card says about a call that has no description of its own.
+        tools: The names of all tools that the agent has, where they are known: a name that is not among them is an error.
 
     Raises:
         InvalidRequestError: naming tool, key and cure. Nothing is guessed: a misspelt policy is an error, never a gate left open.
@@ -61,8 +62,12 @@ class Policy:
         decisions: Sequence[str] = KNOWN_DECISIONS,
         always: bool = False,
         description_prefix: str = "",
+        tools: Collection[str] | None = None,
     ) -> None:
         self._interrupt_on = _mapping(interrupt_on)
+        self._tools = None if tools is None else _names(tools)
+        if self._tools is not None:
+            check_tools(self._interrupt_on, self._tools)
         if not isinstance(description_prefix, str):
             raise InvalidRequestError(
                 f"description_prefix: {type(description_prefix).__name__} is no text; leave it out for none"
@@ -90,7 +95,13 @@ class Policy:
             decisions=self._decisions,
             always=self._always,
             description_prefix=self._prefix if description_prefix is None else description_prefix,
+            tools=self._tools,
         )
+
+    def allowed_decisions(self, tool: str) -> tuple[str, ...] | None:
+        """Give what may be decided about the calls of a tool, `None` when it is not gated."""
+        rule = self._rules.get(tool)
+        return rule.allowed_decisions if rule else None
 
     def review(
         self,
@@ -130,12 +141,35 @@ class Policy:
         )
 
 
+def check_tools(interrupt_on: Iterable[str], tools: Collection[str], *, cure: str = "") -> None:
+    """Refuse the name of a tool that the agent does not have: the tool that was meant would not be gated.
+
+    Args:
+        interrupt_on: The names in it.
+        tools: The names of all tools that the agent has.
+        cure: What else the caller may do.
+
+    Raises:
+        InvalidRequestError: with the first one, and the nearest that there is.
+    """
+    for tool in interrupt_on:
+        if tool not in tools:
+            there = ", ".join(sorted(tools)[:_TOLD]) + (", …" if len(tools) > _TOLD else "")
+            raise InvalidRequestError(
+                f"interrupt_on[{tool!r}]: no tool has this name{_meant(tool, tools)}; there are {there or 'no tools'}{cure}"
+            )
+
+
+_TOLD = 20
+"""How many tools an error names."""
+
+
 def from_camel_case(options: Mapping[str, Any]) -> "Options":
     """Read a policy as XpertAI and LangChain JS write it; give it to `Policy(**…)` or `overridden(**…)`.
 
     Args:
         options: `{"interruptOn": {…}, "descriptionPrefix": …}`, with `allowedDecisions` and `argsSchema` in the configs.
-            `True` stands for approve, edit and reject, as it does there.
+            `True` stands for approve, edit and reject, and `interruptOn` may be left out, which gates nothing, as there.
 
     Raises:
         InvalidRequestError: naming tool, key and cure.
@@ -143,20 +177,20 @@ def from_camel_case(options: Mapping[str, Any]) -> "Options":
     if not isinstance(options, Mapping):
         raise InvalidRequestError(f'options: {type(options).__name__}, not {{"interruptOn": {{…}}}}')
     _check_keys(options, ("interruptOn", "descriptionPrefix"), where="options")
-    interrupt_on = options.get("interruptOn")
+    interrupt_on = options.get("interruptOn", {})
     if not isinstance(interrupt_on, Mapping):
-        raise InvalidRequestError("options: interruptOn must be an object; pass {} to gate nothing")
+        raise InvalidRequestError("options: interruptOn must be an object; leave it out to gate nothing")
     read = Options(interrupt_on={tool: _camel(tool, given) for tool, given in interrupt_on.items()})
     if options.get("descriptionPrefix") is not None:
         read["description_prefix"] = options["descriptionPrefix"]
     return read
 
 
-class Options(TypedDict, total=False):
+class Options(TypedDict):
     """Arguments of `Policy`."""
 
     interrupt_on: InterruptOn
-    description_prefix: str
+    description_prefix: NotRequired[str]
 
 
 _SNAKE = {"allowedDecisions": "allowed_decisions", "argsSchema": "args_schema", "allowAlways": "allow_always",
@@ -242,6 +276,12 @@ def _mapping(interrupt_on: Any) -> dict[Any, Any]:
             f"interrupt_on: {type(interrupt_on).__name__} is no mapping; pass {{tool: True, False or a config}}"
         )
     return dict(interrupt_on)
+
+
+def _names(tools: Collection[str]) -> frozenset[str]:
+    if isinstance(tools, str) or not all(isinstance(name, str) for name in tools):
+        raise InvalidRequestError(f"tools: {tools!r} are not names; pass the names of the agent's tools")
+    return frozenset(tools)
 
 
 def _check_keys(given: Mapping[str, Any], known: Iterable[str], *, where: str) -> None:

@@ -10,20 +10,24 @@ import contextlib
 import logging
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from agent_adapter.background import in_background
 from agent_adapter.connection import Scripts, end_task, entries_of
 from agent_adapter.contract.keys import Lane
-from agent_adapter.errors import AgentAdapterError, ServerUnreachableError
+from agent_adapter.errors import AgentAdapterError, LoopBrokenError, ServerUnreachableError
+from agent_adapter.loops import Loop, Loops
 
 logger = logging.getLogger(__name__)
 
 FIRST_LOOK = 5.0
 """Seconds after the first wait until a missing bot is told."""
 IDS_PER_LOOK = 500
+SILENT_ROUNDS = 3
+"""Rounds of a loop within which it has to make progress."""
 BOT_SILENT_AFTER = 30_000
 """Milliseconds without a heartbeat after which no bot runs."""
 
@@ -43,6 +47,7 @@ class Replies:
         *,
         process: str,
         namespace: str,
+        loops: Loops,
         grace: int,
         block: float,
         reconcile_every: float,
@@ -52,6 +57,7 @@ class Replies:
         self._lane = lane
         self._process = process
         self._namespace = namespace
+        self._loops = loops
         self._grace = grace
         self._block = block
         self._every = reconcile_every
@@ -62,6 +68,8 @@ class Replies:
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
         self._is_closed = False
+        self._broken = ""
+        """Why nobody is woken any more, until the loops are started again."""
 
     async def start(self) -> None:
         """Make this process known and start the loops. Before it, nobody could wake this process.
@@ -77,7 +85,13 @@ class Replies:
                 )
             if not self._tasks:
                 await self._attend([])
-                self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._reconcile())]
+                self._broken = ""
+                self._tasks = [
+                    self._loops.start("replies", self._read, within=SILENT_ROUNDS * self._block),
+                    self._loops.start("reconciling", self._reconcile, within=SILENT_ROUNDS * self._every),
+                ]
+                for task in self._tasks:
+                    task.add_done_callback(self._give_up)
 
     def watch(self, interrupt_id: str) -> "Watch":
         """Watch one interrupt, until `leave`."""
@@ -100,19 +114,41 @@ class Replies:
         self._is_closed = True
         await asyncio.gather(*map(end_task, self._tasks))
         self._tasks = []
+        self._fail(_closed)
+
+    def _give_up(self, ended: asyncio.Task[None]) -> None:
+        """Tell everybody who waits that nobody would wake them; the next wait starts the loops again."""
+        error = None if ended.cancelled() else ended.exception()
+        if error is None:
+            return
+        self._broken = str(error)
+        for task in self._tasks:
+            if not task.done():
+                in_background(end_task(task))
+        self._tasks = []
+        self._fail(self._broken_wait)
+
+    def _broken_wait(self, interrupt_id: str) -> AgentAdapterError:
+        return LoopBrokenError(f"{interrupt_id}: this wait was given up, wait again: {self._broken}")
+
+    def _fail(self, error_of: Callable[[str], AgentAdapterError]) -> None:
         for interrupt_id in list(self._waiting):
             for future in self._waiting.pop(interrupt_id):
                 if not future.done():
-                    future.set_exception(_closed(interrupt_id))
+                    future.set_exception(error_of(interrupt_id))
+                    # Who does not look any more needs no word of Python about it.
+                    future.exception()
 
     def enter(self, interrupt_id: str) -> Woken:
         """Give a future that is done once this interrupt may have changed.
 
         Raises:
-            AgentAdapterError: when the client was closed.
+            AgentAdapterError: when the client was closed, or nobody would be woken.
         """
         if self._is_closed:
             raise _closed(interrupt_id)
+        if self._broken:
+            raise self._broken_wait(interrupt_id)
         future: Woken = asyncio.get_running_loop().create_future()
         self._waiting[interrupt_id] = (*self._waiting.get(interrupt_id, ()), future)
         return future
@@ -130,16 +166,18 @@ class Replies:
             if not future.done():
                 future.set_result(told)
 
-    async def _read(self) -> None:
+    async def _read(self, loop: Loop) -> None:
         stream, failures = self._lane.replies(self._process), 0
         while True:
             try:
                 answer = await self._redis.xread({stream: self._cursor}, block=int(self._block * 1000))
             except (RedisError, OSError) as error:
                 failures += 1
+                loop.hinder(str(error))
                 logger.warning("replies.disconnected", extra={"reason": str(error), "failures": failures})
                 await asyncio.sleep(_backoff(failures))
                 continue
+            loop.beat()
             if failures:
                 failures = 0
                 # What was written meanwhile may be below the cursor after a failover.
@@ -147,19 +185,23 @@ class Replies:
                     self.wake(interrupt_id)
             for entry, fields in entries_of(answer):
                 self._cursor = entry
-                self.wake(fields["id"], fields.get("answer", ""))
+                self.wake(fields["id"], _text_of(fields.get("answer", "")))
             # Those who were woken ask for their record first; this loop asks again while Redis answers them.
             await asyncio.sleep(0)
 
-    async def _reconcile(self) -> None:
+    async def _reconcile(self, loop: Loop) -> None:
         delay = min(FIRST_LOOK, self._every)
         while True:
             await asyncio.sleep(delay)
             delay = self._every
             try:
                 await self._look()
+                loop.beat()
             except ServerUnreachableError as error:
+                loop.hinder(str(error))
                 logger.warning("replies.unreachable", extra={"reason": str(error)})
+                # What is read from may not be the server any more that is written to.
+                await self._redis.connection_pool.disconnect()
 
     async def _look(self) -> None:
         ids = list(self._waiting)
@@ -229,3 +271,8 @@ def _closed(interrupt_id: str) -> AgentAdapterError:
 def _backoff(failures: int) -> float:
     longest: float = min(2.0, 0.05 * 2 ** min(failures, 6))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311  # spreads load, no secret
+
+
+def _text_of(answer: str) -> str:
+    """Give an answer that was told, or nothing where it holds foreign bytes: then the record is read, which says so."""
+    return "" if any("\ud800" <= character <= "\udfff" for character in answer) else answer

@@ -7,12 +7,14 @@ from typing import Any, cast
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from agent_adapter.connection import Scripts, read_hashes, unreachable
+from agent_adapter.connection import Scripts, read_hashes
+from agent_adapter.continuation import Seal
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.record import Fields
 from agent_adapter.contract.wire import load_continuation
-from agent_adapter.errors import ConsumedError
+from agent_adapter.errors import ConsumedError, ServerFailedError, UnreadableRecordError
+from agent_adapter.servers import explained
 
 LOOKED_AT = 500
 """Due runs that one script looks at."""
@@ -33,13 +35,14 @@ class Journal:
 
     interrupt_id: str
     notes: dict[str, str]
+    """As they are stored."""
     _runs: "Runs" = field(repr=False)
 
     def __contains__(self, name: str) -> bool:
         return name in self.notes
 
     def __getitem__(self, name: str) -> str:
-        return self.notes[name]
+        return self._runs.seal.open(self.notes[name], record=self.interrupt_id, field=name)
 
     @property
     def continuation(self) -> Continuation:
@@ -48,10 +51,11 @@ class Journal:
         Raises:
             ConsumedError: when the run has gone on meanwhile.
             InvalidRequestError: when this version does not read it.
+            UnreadableContinuationError: when it is encrypted with another key, or was stored by somebody without one.
         """
         if "continuation" not in self.notes:
             raise ConsumedError(f"{self.interrupt_id}: its run has gone on")
-        return load_continuation(self.notes["continuation"])
+        return load_continuation(self["continuation"])
 
     async def keep(self, name: str, text: str) -> str:
         """Note something once; give what stands, which may be an earlier note.
@@ -59,12 +63,14 @@ class Journal:
         Raises:
             ConsumedError: when another process has taken the run further meanwhile.
             ServerUnreachableError: when Redis does not answer.
+            UnreadableContinuationError: when the earlier note is not one that this process can trust.
         """
-        stands = await self._runs.note(self.interrupt_id, name, text)
+        sealed = self._runs.seal.close(text, record=self.interrupt_id, field=name)
+        stands = await self._runs.note(self.interrupt_id, name, sealed)
         if not stands:
             raise ConsumedError(f"{self.interrupt_id}: its run was resumed by another process meanwhile")
         self.notes[name] = stands
-        return stands
+        return self[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +83,15 @@ class Owed:
     notes: Fields
     due: int
     now: int
+    unreadable: str = ""
+    """Why nothing of it can be read; empty where it can."""
 
 
 class Runs:
     """Reads and writes what workers owe. Every verb raises ServerUnreachableError, and may then be repeated."""
 
-    def __init__(self, redis: Redis, scripts: Scripts, lane: Lane) -> None:
+    def __init__(self, redis: Redis, scripts: Scripts, lane: Lane, seal: Seal) -> None:
+        self.seal = seal
         self._redis = redis
         self._scripts = scripts
         self._lane = lane
@@ -137,14 +146,18 @@ class Runs:
         try:
             listed: Any = await self._redis.zrange(self._lane.unresumed, 0, -1, withscores=True)
         except (RedisError, OSError) as error:
-            raise unreachable(self._scripts.address, error) from error
+            raise explained(self._scripts.address, error) from error
         for interrupt_id, due in listed:
-            req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
-            notes = await self._hash(self._lane.run(interrupt_id))
-            yield Owed(interrupt_id, req, card, notes, int(due), now)
+            try:
+                req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
+                notes = await self._hash(self._lane.run(interrupt_id))
+            except (ServerFailedError, UnreadableRecordError) as error:
+                yield Owed(interrupt_id, {}, {}, {}, int(due), 0, unreadable=str(error))
+            else:
+                yield Owed(interrupt_id, req, card, notes, int(due), now)
 
     async def _hash(self, key: str) -> dict[str, str]:
         try:
             return cast("dict[str, str]", await self._redis.hgetall(key))
         except (RedisError, OSError) as error:
-            raise unreachable(self._scripts.address, error) from error
+            raise explained(self._scripts.address, error) from error

@@ -14,6 +14,7 @@ from pydantic_core import PydanticSerializationError
 from pydantic_core.core_schema import DecimalSchema
 
 from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
 
@@ -228,7 +229,8 @@ def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
             f"{where}: JSON does not hold all of this {type(value).__name__}: annotate exactly what is passed, "
             "or keep it out of the signature"
         )
-    return decode(text)
+    # pydantic writes some floats in another way than Python does.
+    return as_floats(decode(text))
 
 
 def _same(rebuilt: Any, value: Any) -> bool:

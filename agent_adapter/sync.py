@@ -1,6 +1,7 @@
 """The same verbs for callers without a loop: one background thread runs the asynchronous client."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -9,11 +10,14 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.continuation import Seal
 from agent_adapter.contract.hitl import HITLRequest
-from agent_adapter.contract.interrupt import Decided, Interrupt, Resume
+from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume
 from agent_adapter.errors import AgentAdapterError
+from agent_adapter.expected import expect
 from agent_adapter.records import Record
 
+logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
@@ -27,14 +31,25 @@ class SyncApprovalClient:
     """
 
     def __init__(self, client: ApprovalClient) -> None:
+        cure = 'for the address of a Redis, write `with SyncApprovalClient.from_url("redis://…", agent="billing")`'
+        expect(client, ApprovalClient, where="client", cure=cure)
         self.client = client
         self._loop: asyncio.AbstractEventLoop
+        self._is_over = False
         self._thread = threading.Thread(target=self._serve, name="approvals", daemon=True)
 
     @classmethod
-    def from_url(cls, url: str, *, agent: str, namespace: str = "assent", **settings: timedelta) -> Self:
+    def from_url(
+        cls,
+        url: str,
+        *,
+        agent: str,
+        namespace: str = "assent",
+        seal: Seal | None = None,
+        **settings: timedelta,
+    ) -> Self:
         """Make a client for this Redis, as `ApprovalClient.from_url`."""
-        return cls(ApprovalClient.from_url(url, agent=agent, namespace=namespace, **settings))
+        return cls(ApprovalClient.from_url(url, agent=agent, namespace=namespace, seal=seal, **settings))
 
     def __enter__(self) -> Self:
         """Connect; raises as `ApprovalClient` does."""
@@ -61,6 +76,8 @@ class SyncApprovalClient:
         Raises:
             AgentAdapterError: when that loop does not run, or would wait for itself.
         """
+        cure = "call the asynchronous function, as in approvals.run(run(graph, input, approvals=approvals.client))"
+        expect(work, Coroutine, where="work", cure=cure)
         if not self._thread.is_alive():
             work.close()
             raise AgentAdapterError(
@@ -97,7 +114,7 @@ class SyncApprovalClient:
         """See `ApprovalClient.wait`."""
         return self.run(self.client.wait(interrupt_id))
 
-    def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> Resume:
+    def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """See `ApprovalClient.review`."""
         return self.run(self.client.review(request, **asking))
 
@@ -119,19 +136,19 @@ class SyncApprovalClient:
             self.run(_close(decided))
 
     @contextmanager
-    def reviewing(self, interrupt: Interrupt) -> Iterator[Resume]:
+    def reviewing(self, interrupt: Interrupt) -> Iterator[DecidedResume]:
         """See `ApprovalClient.reviewing`."""
         with self._inside(self.client.reviewing(interrupt)) as resume:
             yield resume
 
     @contextmanager
-    def resuming(self, interrupt_id: str) -> Iterator[Resume]:
+    def resuming(self, interrupt_id: str) -> Iterator[DecidedResume]:
         """See `ApprovalClient.resuming`."""
         with self._inside(self.client.resuming(interrupt_id)) as resume:
             yield resume
 
     @contextmanager
-    def _inside(self, context: AbstractAsyncContextManager[Resume]) -> Iterator[Resume]:
+    def _inside(self, context: AbstractAsyncContextManager[DecidedResume]) -> Iterator[DecidedResume]:
         resume = self.run(_enter(context))
         try:
             yield resume
@@ -141,11 +158,17 @@ class SyncApprovalClient:
         self.run(_leave(context, None))
 
     def _serve(self) -> None:
-        self._loop.run_forever()
+        while not self._is_over:
+            try:
+                self._loop.run_forever()
+            except (SystemExit, KeyboardInterrupt):
+                # Raised by what `run` runs. Its caller gets it; everybody else's work goes on.
+                logger.warning("sync.exit_refused")
 
     def _end(self) -> None:
         # Whoever still waits in another thread hears that it is over.
         self.run(_cancel_others())
+        self._is_over = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -159,11 +182,11 @@ async def _close(decided: Any) -> None:
     await decided.aclose()
 
 
-async def _enter(context: AbstractAsyncContextManager[Resume]) -> Resume:
+async def _enter(context: AbstractAsyncContextManager[DecidedResume]) -> DecidedResume:
     return await context.__aenter__()
 
 
-async def _leave(context: AbstractAsyncContextManager[Resume], error: BaseException | None) -> None:
+async def _leave(context: AbstractAsyncContextManager[DecidedResume], error: BaseException | None) -> None:
     # Only told here: the body's own error goes on in the caller's thread.
     await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)
 

@@ -11,7 +11,7 @@ from statistics import median
 
 import uvloop
 
-from benchmarks import approvals, clicks, waiting
+from benchmarks import approvals, clicks, neighbours, waiting
 from benchmarks.figures import table
 from benchmarks.slack import Slack
 
@@ -22,8 +22,12 @@ async def measure(rounds: int, *, quick: bool) -> str:
     window, count = (30.0, 20_000) if quick else (60.0, 100_000)
     async with Slack().running() as slack:
         # Both only wait for a minute, so they wait together.
-        told("idle agent; approvals with Slack's limits on")
-        still, shown = await asyncio.gather(waiting.idle(window), approvals.measure(window))
+        told("idle agent; approvals with Slack's limits on; a channel that another agent floods")
+        still, shown, channels = await asyncio.gather(
+            waiting.idle(window), approvals.measure(window), neighbours.channel()
+        )
+        told("neighbours")
+        others = await neighbours.measure(slack, quick=quick)
         told("10,000 waiting")
         many = await waiting.crowd()
         told(f"{count:,} pending")
@@ -32,8 +36,20 @@ async def measure(rounds: int, *, quick: bool) -> str:
         for number in range(1, rounds + 1):
             told(f"clicks, round {number} of {rounds}")
             found.append(await clicks.one_round(slack, plan))
-    rows = [*clicks.rows(found), *waiting.rows(still, many, beside, count), *approvals.rows(shown)]
+    rows = [
+        *clicks.rows(found),
+        *waiting.rows(still, many, beside, count),
+        *approvals.rows(shown),
+        *neighbours.rows(others, channels),
+    ]
     return f"{table(rows)}\n\nCPU a click, us: {_cpu(found)}"
+
+
+async def beside(*, quick: bool) -> str:
+    """Measure the neighbours alone."""
+    async with Slack().running() as slack:
+        found = await neighbours.measure(slack, quick=quick)
+    return table(neighbours.rows(found, await neighbours.channel()))
 
 
 def _cpu(rounds: list[dict[str, dict[str, float]]]) -> str:
@@ -71,11 +87,17 @@ def main() -> None:
     asked.add_argument("--rounds", type=int, help="of clicks; 5, or 1 with --quick")
     asked.add_argument("--quick", action="store_true", help="a look in two minutes, not to be quoted")
     asked.add_argument(
+        "--neighbours", action="store_true", help="what one agent does to the others, and nothing else"
+    )
+    asked.add_argument(
         "--profile", choices=["http", "socket"], help="where the bot's time goes, and nothing else"
     )
     options = asked.parse_args()
     if options.profile:
         return profile(over_socket=options.profile == "socket")
+    if options.neighbours:
+        sys.stdout.write(f"{uvloop.run(beside(quick=options.quick))}\n")
+        return None
     rounds = options.rounds or (1 if options.quick else 5)
     sys.stdout.write(f"{uvloop.run(measure(rounds, quick=options.quick))}\n")
     return None

@@ -191,7 +191,11 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                         args=[record, ACTIONS, "", 0, LANE.prefix, 0, *admitted],
                         client=pipe,
                     )  # fmt: skip
-                    lease(keys=[card], args=[str(PART), "bench", 30_000], client=pipe)
+                    lease(
+                        keys=[card, LANE.epoch],
+                        args=[str(PART), "bench", 30_000, LANE.prefix],
+                        client=pipe,
+                    )
                     drawn(keys=[card], args=[str(PART), "bench", shown], client=pipe)
                     pipe.zrem(LANE.undrawn, record)
                 pipe.execute()

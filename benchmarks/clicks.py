@@ -51,6 +51,7 @@ class Stage:
     actions: int
     url: str
     """Of its Redis."""
+    port: int
     unused: list[str]
     ready: list[str] = field(default_factory=list)
     """Records of which one action is open."""
@@ -117,6 +118,7 @@ async def stage(
     over_socket: bool = False,
     redis_url: str | None = None,
     profile: Path | None = None,
+    policy: str = "",
 ):
     """Set up one variant (`N`, `B`, `BS` or `bot`) for so many clicks at a steady rate and in bursts."""
     over_socket = over_socket or kind == "BS"
@@ -125,7 +127,9 @@ async def stage(
         actions = ACTIONS if kind == "bot" else 1
         count = int(timed + (hurried + 4 * WARM_UP) / actions) + 1
         port, process = await stack.enter_async_context(
-            app(kind, url, f"{slack.url}/api/", over_socket=over_socket, profile=profile)
+            app(
+                kind, url, f"{slack.url}/api/", over_socket=over_socket, profile=profile, ASSENT_POLICY=policy
+            )
         )
         if over_socket:
             await slack.wait_for_sockets(1 if kind == "BS" else 2)
@@ -139,10 +143,10 @@ async def stage(
         else:
             await agent.ask(ids=ids)
         if over_socket:
-            made = Stage(slack.press, slack.envelopes, process, agent, actions, url, ids)
+            made = Stage(slack.press, slack.envelopes, process, agent, actions, url, port, ids)
         else:
             people = await stack.enter_async_context(HttpPeople().connected(port))
-            made = Stage(people.press, people.requests, process, agent, actions, url, ids)
+            made = Stage(people.press, people.requests, process, agent, actions, url, port, ids)
         try:
             await made.warm_up()
             yield made

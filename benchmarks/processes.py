@@ -54,6 +54,12 @@ class Child:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @property
+    def rss(self) -> int:
+        """Bytes of memory that it holds."""
+        pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGESIZE")
+
+    @property
     def said(self) -> str:
         """The end of what it has logged."""
         return self._log.read_text()[-2_000:]

@@ -99,10 +99,14 @@ class Slack:
                     "user": "bot",
                 }
                 answer |= {"url": f"{self.url}/"}
+            case "bots.info":
+                answer |= {"bot": {"id": "B0PLAY", "app_id": "A0PLAY"}}
             case "apps.connections.open":
                 answer |= {"url": f"{self.url.replace('http', 'ws', 1)}/socket"}
             case "users.info":
                 answer |= {"user": {"id": request.query["user"], "team_id": "T0PLAY"}}
+            case "conversations.info":
+                answer |= {"channel": {"id": request.query["channel"]}}
             case method:
                 answer |= {"ts": TS, "channel": method}
         return web.json_response(answer)
@@ -136,6 +140,9 @@ class HttpPeople:
             for _ in range(CONNECTIONS):
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 stack.callback(writer.close)
+                # A connection that brings no request for a while is closed.
+                writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                await _answer(reader)
                 self._free.put_nowait((reader, writer))
             yield self
 
@@ -143,11 +150,7 @@ class HttpPeople:
         """Send one request and read its answer."""
         reader, writer = await self._free.get()
         writer.write(raw)
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(
-            (line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), b":0"
-        )
-        await reader.readexactly(int(length.partition(b":")[2]))
+        head = await _answer(reader)
         self._free.put_nowait((reader, writer))
         if not head.startswith(b"HTTP/1.1 200"):
             raise NotAcknowledgedError(head.decode())
@@ -155,6 +158,16 @@ class HttpPeople:
     def requests(self, clicks: Iterable[Click]) -> list[bytes]:
         """Make what `press` sends, signed now."""
         return [_signed(PRESSES.form(record, index)) for record, index in clicks]
+
+
+async def _answer(reader: asyncio.StreamReader) -> bytes:
+    """Read an answer to its end; give its head."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next(
+        (line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), b":0"
+    )
+    await reader.readexactly(int(length.partition(b":")[2]))
+    return head
 
 
 def _signed(body: bytes) -> bytes:

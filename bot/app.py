@@ -6,10 +6,12 @@ import gc
 import logging
 import secrets
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 import aiohttp
 from aiohttp import web
@@ -18,9 +20,9 @@ from redis.exceptions import RedisError
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
+from agent_adapter.background import in_background
 from agent_adapter.connection import (
     address_of,
-    check_server,
     end_task,
     entries_of,
     freeze_meta,
@@ -29,23 +31,37 @@ from agent_adapter.connection import (
 )
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import AgentAdapterError
+from agent_adapter.loops import Loop, Work
+from agent_adapter.servers import check_server, explained
 from bot.api.agents import Agents
+from bot.api.rates import Rates
 from bot.api.routes import build_api
+from bot.aside import SWITCH_EVERY
 from bot.attention import Attention
+from bot.bodies import Bodies
 from bot.clock import Clock
+from bot.connections import Connections, most_connections
 from bot.decisions import Decisions
+from bot.errors import SettingsError
 from bot.grants import Grants
-from bot.health import Health
+from bot.health import NOT_YET, Health
 from bot.keys import KeyRing
 from bot.listeners import bind
 from bot.listeners.actions import Buttons
 from bot.listeners.commands import Commands
+from bot.listeners.door import Door
 from bot.listeners.views import Forms
+from bot.lookout import LOOK_EVERY, Lookout
 from bot.metrics import build_registry
 from bot.pacing import Pacing
 from bot.people import Directory
 from bot.policy_keeper import PolicyKeeper
 from bot.presenter import Presenter
+from bot.proposals import Proposals
+from bot.pulse import Look
+from bot.quarantine import Quarantine
+from bot.rewind import Rewind
+from bot.room import Room
 from bot.settings import Settings
 from bot.slack_client import SlackClient
 from bot.slack_link import SlackLink
@@ -61,10 +77,15 @@ WAKE_BLOCK = 5.0
 WAKE_AT_MOST = 0.1
 """Seconds between two looks at the wake-ups: a burst of clicks is one reason to draw, not a hundred."""
 HEARTBEAT = 10.0
+SWEEPS = 3
+"""Sweeps within which a loop has to make progress."""
 DRAIN_WITHIN = 20.0
 """With what HTTP and Socket Mode take to close, a bot ends within thirty seconds of SIGTERM: then orchestrators kill."""
-COLLECT_AFTER = (10_000, 20, 50)
-"""Of garbage: a click makes hundreds of objects and no cycle, and to look at all remembered records takes 20 ms."""
+LINGER = 1.0
+"""Seconds for which the rest of a refused body is thrown away before its connection is closed."""
+COLLECT_AFTER = (10_000, 3, 300)
+"""Of garbage: a click makes hundreds of objects and no cycle. To look at the newest 30,000 objects takes some milliseconds, and to look
+at all remembered records longer."""
 
 
 @dataclass
@@ -80,11 +101,13 @@ class Bot:
     slack: SlackClient = field(init=False)
     directory: Directory = field(init=False)
     policies: PolicyKeeper = field(init=False)
+    rewind: Rewind = field(init=False)
     drawing: Worker = field(init=False)
     _owed: dict[str, int] = field(default_factory=dict)
+    _look: Look | None = None
+    _aside: dict[str, int] = field(default_factory=dict)
+    _listening: asyncio.Server | None = None
     _runner: web.AppRunner | None = None
-    keeping: asyncio.Task[None] | None = None
-    """Ends only with the reason why this bot can never work."""
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
@@ -109,7 +132,12 @@ class Bot:
         self.slack = SlackClient(
             settings.slack_bot_token, settings.slack_api_url, session, within=settings.slack_timeout_seconds
         )
-        bolt = AsyncApp(
+        self.directory = Directory(self.slack)
+        self.rewind = Rewind(self.store, self.slack, self.health, self.process)
+        await self.rewind.begin()
+        bolt = Door(
+            self.slack,
+            self.directory,
             logger=_quiet_bolt(),
             client=self.slack.repeating,
             authorize=_authorized_by(self.slack, settings.slack_bot_token),
@@ -117,24 +145,29 @@ class Bot:
             process_before_response=True,
             signing_secret=settings.slack_signing_secret or "socket-mode",
         )
+        connections, bodies = Connections(most_connections()), Bodies()
         site = build_site(
             self.health,
-            build_registry(self.health, lambda: self._owed),
+            build_registry(self.health, lambda: self._owed, lambda: self._aside),
             bolt=bolt,
             signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
-            api=self._build_api(redis, keys),
+            api=self._build_api(redis, keys, bodies, waits=connections.most // 2),
+            connections=connections,
+            bodies=bodies,
         )
-        await self._serve(site)
+        await self._serve(site, connections)
         stack.push_async_callback(self._leave)
-        self._run(self._heartbeat())
+        # Before anything is judged by when a bot was last seen.
+        await self._look_at_the_clock()
+        self._run("heartbeat", partial(self._heartbeat, redis))
         self._compose(bolt)
         self.health.mend("redis")
         logger.info("bot.started", extra={"bot": self.process, "port": self.port})
 
     async def stop(self) -> None:
         """Stop taking work, finish what is held, close everything."""
-        if self.keeping:
-            await end_task(self.keeping)
+        if self._listening:
+            self._listening.close()
         if self._runner:
             await self._runner.cleanup()
         await self._stack.aclose()
@@ -148,40 +181,68 @@ class Bot:
             logger.warning(warning)
         return redis, await freeze_meta(redis, self.settings.namespace, address=address_of(url))
 
-    def _build_api(self, redis: Redis, keys: Keys) -> web.Application:
+    def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:
         url = self.settings.redis_url
+        agents = Agents(redis, keys, url=url, process=self.process)
+        self.health.loops.include(agents.loops)
         return build_api(
             KeyRing(redis, keys, address=address_of(url)),
-            Agents(redis, keys, url=url, process=self.process),
-            per_minute=self.settings.api_requests_per_minute,
+            agents,
+            Rates(self.settings.api_requests_per_minute, waits),
+            bodies,
+            Room(self.policies, self.store),
         )
 
-    async def _serve(self, site: web.Application) -> None:
-        self._runner = web.AppRunner(site, handle_signals=False, access_log=None, shutdown_timeout=5)
+    async def _serve(self, site: web.Application, connections: Connections) -> None:
+        self._runner = web.AppRunner(
+            site,
+            handle_signals=False,
+            access_log=None,
+            shutdown_timeout=5,
+            auto_decompress=False,
+            lingering_time=LINGER,
+        )
         await self._runner.setup()
-        await web.TCPSite(self._runner, self.settings.http_host, self.settings.http_port).start()
-        self.port = self._runner.addresses[0][1]
+        server = self._runner.server
+        assert server
+        self._listening = await asyncio.get_running_loop().create_server(
+            lambda: connections.accept(server), self.settings.http_host, self.settings.http_port
+        )
+        self.port = self._listening.sockets[0].getsockname()[1]
 
     def _compose(self, bolt: AsyncApp) -> None:
         settings, store = self.settings, self.store
         tasks = Tasks()
-        self.directory = Directory(self.slack)
-        decisions = Decisions(store, self.directory)
+        proposals = Proposals(lambda: self.policies.policy, self.slack)
+        decisions = Decisions(store, self.directory, proposals)
         attention, grants = Attention(decisions), Grants(decisions)
+        pacing = Pacing(store.scripts, store.keys, enabled=settings.pace)
+        lookout = Lookout(
+            store,
+            self.slack,
+            pacing,
+            self.health,
+            self.rewind,
+            every=min(LOOK_EVERY, settings.sweep_seconds),
+        )
         bind(
             bolt,
             Buttons(decisions, attention, grants, self.slack, tasks),
-            Forms(decisions, attention),
+            Forms(decisions, attention, tasks),
             Commands(grants, self.slack, tasks),
             self.directory,
+            lookout.deleted,
         )
         presenter = Presenter(
             store,
             self.slack,
-            Pacing(store.scripts, store.keys, enabled=settings.pace),
+            self.directory,
+            pacing,
             self.policies,
             grants,
+            Room(self.policies, store),
             self.health,
+            self.rewind,
             int(settings.lease_seconds * 1000),
         )
         self.drawing = Worker(
@@ -200,23 +261,27 @@ class Bot:
             sweep=min(1.0, settings.sweep_seconds),
         )
         self._stack.push_async_callback(self._drain, tasks, self.drawing, falling_due)
-        self._run(falling_due.run())
-        self._run(self.drawing.run())
+        self._run("deadlines", falling_due.run)
+        self._run("drawing", self.drawing.run)
+        self._run("lookout", lookout.run)
+        self._run("lost cards", partial(self.rewind.run, lookout.turn_to_read))
         for lane in store.keys.all_lanes():
-            self._run(self._listen(lane))
-        sockets = Sockets(bolt, settings.slack_app_token) if settings.slack_app_token else None
+            self._run(f"wake-ups {lane.prefix}", partial(self._listen, lane), every=WAKE_BLOCK)
+        sockets = (
+            Sockets(bolt, settings.slack_app_token, others=self._others) if settings.slack_app_token else None
+        )
         if sockets:
             self._stack.push_async_callback(sockets.close)
-        self._run(self.policies.watch(self.slack))
+        self._run("policy", partial(self.policies.watch, self.slack))
         link = SlackLink(self.slack, self.health, self.policies, sockets, self.drawing.wake)
-        self.keeping = asyncio.create_task(link.keep())
+        self._run("link to Slack", link.keep, fatal=(SettingsError,))
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_WITHIN):
                 await asyncio.gather(tasks.drain(), *(worker.drain() for worker in workers))
 
-    async def _listen(self, lane: Lane) -> None:
+    async def _listen(self, lane: Lane, loop: Loop) -> None:
         """Wake the presenter when something is published or decided."""
         redis = open_blocking_redis(self.settings.redis_url, block=WAKE_BLOCK)
         # Only what comes from now on: the sets hold what was missed.
@@ -229,9 +294,16 @@ class Bot:
                     ):
                         cursor = entry
                         self.drawing.wake()
+                    loop.beat()
+                    if "redis" in self.health.faults:
+                        # After a failover the address leads elsewhere: this connection has to follow.
+                        await redis.connection_pool.disconnect()
                     await asyncio.sleep(WAKE_AT_MOST)
                 except (RedisError, OSError) as error:
                     logger.warning("wake.disconnected", extra={"reason": str(error)})
+                    # Whatever answers next may be of an older state.
+                    self.rewind.doubt()
+                    loop.hinder(str(explained(self.store.scripts.address, error)))
                     await asyncio.sleep(0.5)
                     self.drawing.wake()
         finally:
@@ -241,18 +313,47 @@ class Bot:
         with contextlib.suppress(AgentAdapterError):
             await self.store.heartbeat(self.process, alive=False)
 
-    async def _heartbeat(self) -> None:
+    async def _heartbeat(self, redis: Redis, loop: Loop) -> None:
+        # So that a silent Redis is known before other loops count as stuck.
+        within, quarantine = loop.within / 2, Quarantine(self.store)
         while True:
+            loop.beat(within=2 * loop.within)
             try:
-                await self.store.heartbeat(self.process)
-                self._owed = await self.store.owed()
+                async with asyncio.timeout(within):
+                    # A failover may have made it a replica, and an operator may have changed it.
+                    await check_server(redis, self.store.scripts.address)
+                    await self._look_at_the_clock()
+                    self._owed = await self.store.owed()
+                    self._aside = await quarantine.count()
                 self.health.mend("redis")
+            except TimeoutError:
+                self.health.fault("redis", f"Redis does not answer within {within:.0f} seconds")
             except AgentAdapterError as error:
                 self.health.fault("redis", str(error))
+                # After a failover the address may lead elsewhere.
+                await redis.connection_pool.disconnect(inuse_connections=False)
             await asyncio.sleep(min(HEARTBEAT, self.settings.sweep_seconds))
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        self._stack.push_async_callback(end_task, asyncio.create_task(work))
+    async def _others(self) -> int:
+        return (await self.rewind.beat(hears=False)).others
+
+    async def _look_at_the_clock(self) -> None:
+        asked = time.monotonic()
+        hears = self.health.slack_fault in {None, NOT_YET}
+        at = (await self.rewind.beat(hears=hears)).at
+        look, before = Look(at, asked, time.monotonic()), self._look
+        self._look = look
+        if before and look.stepped_since(before):
+            logger.warning("redis.clock_set", extra={"at": at})
+            within = int((look.answered - before.asked) * 1000)
+            await self.store.heartbeat(self.process, stepped_within=within, hears=hears)
+
+    def _run(
+        self, name: str, work: Work, *, every: float = 0.0, fatal: tuple[type[Exception], ...] = ()
+    ) -> None:
+        within = SWEEPS * max(every, self.settings.sweep_seconds)
+        task = self.health.loops.start(name, work, within=within, fatal=fatal)
+        self._stack.push_async_callback(end_task, task)
 
 
 def _quiet_bolt() -> logging.Logger:
@@ -290,7 +391,7 @@ async def main(settings: Settings) -> None:
 
     Raises:
         SettingsError: when the policy file will not do, or Slack does not know whom or what the policy names.
-        AgentAdapterError: when this Redis will not do.
+        AgentAdapterError: when this Redis will not do, or a loop fails again and again.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -303,10 +404,12 @@ async def main(settings: Settings) -> None:
         gc.collect()
         gc.freeze()
         gc.set_threshold(*COLLECT_AFTER)
+        sys.setswitchinterval(SWITCH_EVERY)
         loop.add_signal_handler(signal.SIGHUP, bot.policies.look_now)
-        assert bot.keeping is not None
-        stopped = asyncio.create_task(stop.wait())
-        await asyncio.wait([stopped, bot.keeping], return_when=asyncio.FIRST_COMPLETED)
+        stopped = in_background(stop.wait(), name="signals")
+        broken = in_background(bot.health.loops.until_broken(), name="loops", expected=(Exception,))
+        await asyncio.wait([stopped, broken], return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        if bot.keeping.done():
-            bot.keeping.result()
+        if broken.done():
+            broken.result()
+        broken.cancel()

@@ -2,25 +2,26 @@
 
 import asyncio
 import contextlib
+import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Annotated, NoReturn, TypeVar
 
 import typer
-from pydantic import TypeAdapter
 
 from agent_adapter.connection import address_of, open_redis
-from agent_adapter.contract.interrupt import AgentName
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.wire import to_model
+from agent_adapter.contract.wire import agent_name
 from agent_adapter.errors import AgentAdapterError
 from bot.errors import BotError, SettingsError
 from bot.keys import ApiKey, KeyRing
 from bot.logs import set_up_logging
 from bot.manifest import Mode, build_manifest, to_yaml
+from bot.policy import is_person
 from bot.policy_commands import policy_cli
-from bot.settings import load_settings
+from bot.settings import load_settings, unknown_variables
 
+logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 cli = typer.Typer(
@@ -39,8 +40,15 @@ def run(context: typer.Context) -> None:
     if context.invoked_subcommand:
         return
     with _told_plainly():
-        settings = load_settings()
+        unknown = unknown_variables()
+        try:
+            settings = load_settings()
+        except SettingsError as error:
+            # A name that was misspelt may be why another one is not set.
+            raise SettingsError("\n".join([str(error), *unknown])) from error
         set_up_logging(settings.log_level)
+        for sentence in unknown:
+            logger.warning("setting.unknown", extra={"reason": sentence})
         # Slack's libraries are slow to import; `manifest` and a wrong setting do not wait for them.
         from bot.app import main  # noqa: PLC0415
 
@@ -58,7 +66,10 @@ def demo() -> None:
     try:
         from bot.playground.demo import main  # noqa: PLC0415  # a deployed bot has no packages for it
     except ImportError as error:
-        _fail(f"{error}: `make demo` installs what the demo needs, and shows it", code=1)
+        _fail(
+            f"{error}: in a checkout of the project, `make demo` installs what the demo needs and shows it",
+            code=1,
+        )
     with _told_plainly():
         raise typer.Exit(main())
 
@@ -93,14 +104,57 @@ def manifest(
     typer.echo(to_yaml(found), nl=False)
 
 
+@cli.command()
+def release(
+    interrupt_id: Annotated[str, typer.Argument(help="as doctor shows it")] = "",
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="all that were set aside")] = False,
+) -> None:
+    """Let the bot try again what it has set aside after several failed attempts; doctor lists it."""
+    from bot.quarantine import release_all, release_one  # noqa: PLC0415  # as in `run`
+
+    with _told_plainly():
+        settings = load_settings()
+        if everything:
+            typer.echo(f"{asyncio.run(release_all(settings))} records will be tried again")
+        elif not interrupt_id:
+            raise typer.BadParameter("name a record as doctor shows it, or give --all")
+        elif not asyncio.run(release_one(settings, interrupt_id)):
+            _fail(f"nothing of {interrupt_id} was set aside: python -m bot doctor lists what was", code=1)
+        else:
+            typer.echo(f"{interrupt_id} will be tried again")
+
+
 @keys.command()
 def create(
     agent: Annotated[str, typer.Argument(help="who asks with it: lower-case letters, digits and dashes")],
+    requester: Annotated[
+        str | None, typer.Option(help="the one person (U…) for whom the agent acts with this key")
+    ] = None,
+    *,
+    may_name_requesters: Annotated[
+        bool,
+        typer.Option(
+            "--may-name-requesters", help="believe what the agent says about for whom it acts, each time"
+        ),
+    ] = False,
 ) -> None:
     """Make a key for an agent and print it. It cannot be shown again."""
+    if requester and may_name_requesters:
+        raise typer.BadParameter(
+            "give --requester, or --may-name-requesters: a key for one person names no others"
+        )
+    if requester and not is_person(requester):
+        raise typer.BadParameter(
+            f"--requester: {requester!r} is not a user id (U…): copy it from the profile in Slack"
+        )
     with _told_plainly():
-        name = to_model(TypeAdapter(AgentName).validate_python, agent, where="agent")
-        typer.echo(_with_ring(lambda ring: ring.create(name)))
+        name = agent_name(agent)
+        typer.echo(
+            _with_ring(
+                lambda ring: ring.create(name, requester=requester, may_name_requesters=may_name_requesters)
+            )
+        )
 
 
 @keys.command("list")
@@ -131,8 +185,9 @@ def _with_ring(work: Callable[[KeyRing], Awaitable[_T]]) -> _T:
 
 
 def _line(key: ApiKey) -> str:
+    names = f"  for {key.requester}" if key.requester else "  names requesters" * key.may_name_requesters
     used = f"used {key.used_at:%Y-%m-%d %H:%M}" if key.used_at else "never used"
-    return f"{key.id}  {key.agent:<40}  made {key.created_at:%Y-%m-%d %H:%M}  {used}"
+    return f"{key.id}  {key.agent:<40}  made {key.created_at:%Y-%m-%d %H:%M}  {used}{names}"
 
 
 @contextlib.contextmanager

@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Literal
 
+from agent_adapter.errors import InvalidRequestError
 from bot.schedule import Remark, Step
 from bot.state import ApprovalState
 from bot.store import ApprovalStore
 
 logger = logging.getLogger(__name__)
 
+UNREADABLE_AGAIN = 60_000
+"""Milliseconds until a record is looked at again that cannot be read; by then it has ended."""
 TOO_EARLY = 50
 """Milliseconds until a record is looked at again whose deadline somebody else has just moved."""
 
@@ -26,13 +29,19 @@ class Clock:
 
     async def fall_due(self, interrupt_id: str) -> int | None:
         """Do what is due for this record, and say in how many milliseconds something else will be."""
-        state = await self._store.load(interrupt_id)
+        try:
+            state = await self._store.load(interrupt_id)
+        except InvalidRequestError:
+            # The presenter refuses it, and says so on its card.
+            await self._store.owe_drawing(interrupt_id)
+            return UNREADABLE_AGAIN
         if state is None:
             return await self._end(interrupt_id)
         if state.sticky:
             await self._end_sticky(state)
         if state.stage != "open":
-            return _until_first(sticky_ahead(state), state)
+            await self._note_lapse(state)
+            return _until_first(times_after(state), state)
         if not state.is_open or state.withdraw_asked is not None:
             return await self._end(state.id, state.withdraw_asked) or _until_first(sticky_ahead(state), state)
         steps = due_steps(state)
@@ -41,6 +50,11 @@ class Clock:
             logger.info("interrupt.reached", extra={"interrupt_id": interrupt_id, "steps": list(steps)})
         state = await self._store.load(interrupt_id)
         return milliseconds_left(state) if state and state.is_open else TOO_EARLY
+
+    async def _note_lapse(self, state: ApprovalState) -> None:
+        has_lapsed = state.claimed_until is not None and state.claimed_until <= state.now
+        if has_lapsed and await self._store.note_lapse(state.id):
+            logger.warning("claim.lapsed", extra={"interrupt_id": state.id})
 
     async def _end_sticky(self, state: ApprovalState) -> None:
         for index, approval in state.sticky.items():
@@ -78,6 +92,12 @@ def times_ahead(state: ApprovalState) -> Iterator[datetime]:
         yield step.due(state.created_at, state.now)
     ahead = [state.extend_from, *(claim.until for claim in state.claims.values())]
     yield from (time for time in ahead if time and time > state.now)
+
+
+def times_after(state: ApprovalState) -> list[datetime]:
+    """Give every time at which something happens to a record that has ended."""
+    claimed = state.claimed_until
+    return [*sticky_ahead(state), *([claimed] if claimed and claimed > state.now else [])]
 
 
 def sticky_ahead(state: ApprovalState) -> list[datetime]:
@@ -129,11 +149,12 @@ def _remark(state: ApprovalState, number: int, step: Step) -> Remark | None:
 def who_is_left(state: ApprovalState, actions: tuple[int, ...]) -> tuple[str, ...]:
     """Give the approvers who can still decide something of this: not who has voted, and seldom who it is done for."""
     assert state.admission is not None
-    requester = state.interrupt.context.requested_by
     found = []
     for index in actions:
         terms = state.admission.terms(index)
         done = {"channel", *(vote.user for vote in state.votes.get(index, ()))}
-        done |= set() if terms.requester_may_decide else {requester or ""}
-        found += [approver for approver in terms.approvers if approver not in done]
+        done |= state.kept_out(terms)
+        proposal = state.proposals.get(index)
+        may_agree = proposal.terms.approvers if proposal else ()
+        found += [approver for approver in (*terms.approvers, *may_agree) if approver not in done]
     return tuple(dict.fromkeys(found))

@@ -1,35 +1,43 @@
 """`python -m bot doctor`: is everything there that the bot needs? Each finding is one line, with its cure."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import aiohttp
 import typer
+from redis.asyncio import Redis
 from slack_sdk.errors import SlackApiError
 
-from agent_adapter.connection import SCHEMA, address_of, judge_server, open_redis, unreachable
+from agent_adapter.connection import SCHEMA, address_of, open_redis
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
+from agent_adapter.servers import explained, judge_server
 from bot.errors import SettingsError, SlackError, SlackUnclearError
 from bot.manifest import needed_scopes
 from bot.people import Directory, Person
 from bot.policy import Policy
 from bot.policy_file import PolicyFile
 from bot.policy_keeper import load_policy, scopes_for
+from bot.quarantine import Failing, Quarantine
 from bot.rendering.message import render_card
-from bot.settings import Settings, load_settings
+from bot.settings import Settings, load_settings, unknown_variables
 from bot.slack_client import SlackClient
 from bot.state import Admission, ApprovalState, Place
+from bot.store import ApprovalStore
 
 TRANSPORT_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 _TOKEN_CURE = "copy the bot token (xoxb-…) again from your Slack app, under OAuth & Permissions"  # noqa: S105  # no token
 _APP_TOKEN_CURE = "make an app-level token (xapp-…) with connections:write, under Basic Information"  # noqa: S105  # no token
 _CHANNEL_CURE = "copy the id from the channel's details; into a private channel the bot must be invited first"
+
+
+SET_ASIDE_SHOWN = 20
+"""Records that are named one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,8 @@ def main() -> int:
 
 async def examine_environment() -> AsyncIterator[Finding]:
     """Check what the environment and .env say."""
+    for sentence in unknown_variables():
+        yield Finding("warn", "settings", sentence)
     try:
         settings = load_settings()
     except SettingsError as error:
@@ -98,11 +108,52 @@ async def _redis(settings: Settings) -> list[Finding]:
     address = address_of(settings.redis_url)
     async with open_redis(settings.redis_url, retries=0) as redis:
         try:
-            info: dict[str, Any] = await redis.info()
-            meta: Any = await redis.hgetall(Keys(settings.namespace).meta)
+            found = judge_redis(await redis.info(), address)
+            if any(finding.verdict == "fail" for finding in found):
+                return found
+            return found + await _namespace(redis, settings.namespace, address)
+        except AgentAdapterError as error:
+            return [Finding("fail", "redis", str(error))]
         except Exception as error:  # noqa: BLE001  # whatever it is, Redis cannot be used
-            return [Finding("fail", "redis", str(unreachable(address, error)))]
-    return [*judge_redis(info, address), judge_schema(meta, settings.namespace)]
+            return [Finding("fail", "redis", str(explained(address, error)))]
+
+
+async def _namespace(redis: Redis, namespace: str, address: str) -> list[Finding]:
+    meta: Any = await redis.hgetall(Keys(namespace).meta)
+    schema = judge_schema(meta, namespace)
+    if schema.verdict == "fail":
+        return [schema]
+    store = ApprovalStore(redis, Keys(namespace, int(meta.get("lanes", 1))), address=address)
+    quarantine = Quarantine(store)
+    foreign = [
+        Finding(
+            "warn",
+            "failing",
+            f"{entry}: the bot did not write this entry. Look for what else writes to this Redis, then delete the entry (HDEL)",
+        )
+        for entry in (await quarantine.foreign())[:SET_ASIDE_SHOWN]
+    ]
+    return [schema, *judge_quarantine(await quarantine.set_aside()), *foreign]
+
+
+def judge_quarantine(aside: Sequence[Failing]) -> list[Finding]:
+    """Name the records that nobody tries any more."""
+    found = [
+        Finding(
+            "warn",
+            "set aside",
+            f"{failing.interrupt_id}: {failing}. Look at the bot's log (work.broken), correct what is wrong, then: "
+            f"python -m bot release {failing.interrupt_id}",
+        )
+        for failing in aside[:SET_ASIDE_SHOWN]
+    ]
+    if more := len(aside) - len(found):
+        found.append(
+            Finding(
+                "warn", "set aside", f"and {more} more. Once it is corrected: python -m bot release --all"
+            )
+        )
+    return found
 
 
 def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
@@ -136,8 +187,18 @@ def judge_schema(meta: Mapping[str, str], namespace: str) -> Finding:
 def judge_policy(policy: Policy, settings: Settings) -> Finding:
     """Judge what is set beside a policy file."""
     said = f"version {policy.version}, rules: {len(policy.rules)}"
-    given = (settings.approvers, settings.channel, settings.requester_may_approve)
-    names = ("ASSENT_APPROVERS", "ASSENT_CHANNEL", "ASSENT_REQUESTER_MAY_APPROVE")
+    given = (
+        settings.approvers,
+        settings.channel,
+        settings.agent_channel_may_decide,
+        settings.requester_may_approve,
+    )
+    names = (
+        "ASSENT_APPROVERS",
+        "ASSENT_CHANNEL",
+        "ASSENT_AGENT_CHANNEL_MAY_DECIDE",
+        "ASSENT_REQUESTER_MAY_APPROVE",
+    )
     if idle := [name for name, value in zip(names, given, strict=True) if value]:
         return Finding("warn", "policy", f"{said}; beside it {', '.join(idle)} means nothing: take it out")
     return Finding("ok", "policy", said)

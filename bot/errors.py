@@ -19,6 +19,10 @@ class PersonUnknownError(BotError):
     """Slack did not say who somebody is, so they may decide nothing now."""
 
 
+class VotersUnknownError(PersonUnknownError):
+    """Slack did not say whether the others who agreed still may decide, so nothing is final."""
+
+
 class SlackError(BotError):
     """Slack answered a call with an error."""
 
@@ -46,8 +50,17 @@ class SlackUnclearError(SlackError):
         """Whether Slack is done with the call; otherwise it may still be carried out later."""
 
 
+class DoneBeforeError(SlackError):
+    """The same click was delivered before, or a later one changed this view: there is nothing left to do or to say."""
+
+
 class InterruptFaultError(SlackError):
     """This interrupt can never be shown where it is asked: an unknown or archived channel, not a member, …"""
+
+    def __init__(self, method: str, code: str, details: Sequence[str] = (), *, place: str = "") -> None:
+        super().__init__(method, code, details)
+        self.place = place
+        """The channel or person that cannot be reached; empty where the message itself is at fault."""
 
 
 class WorkspaceFaultError(SlackError):

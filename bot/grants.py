@@ -5,7 +5,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bot.decisions import Answer, Decisions
+from bot.aside import aside
+from bot.decisions import VOTER_FRESH_FOR, Answer, Decisions
 from bot.errors import PersonUnknownError
 from bot.metrics import DECISIONS
 from bot.rendering.blocks import who
@@ -36,7 +37,7 @@ class Grants:
             ServerUnreachableError: when Redis does not answer.
         """
         asked = replace(state, admission=admission)
-        if not any(action.sticky for action in asked.actions):
+        if not any(action.sticky for action in await aside(state, _actions, asked)):
             return []
         store = self.decisions.store
         given = await store.sticky(store.keys.lane_for(state.id), agent=state.interrupt.agent)
@@ -47,8 +48,7 @@ class Grants:
         for before, index in given:
             approver = _approver(before, index)
             if covers(before, index, asked, action) and await self._may_still(approver, asked, action.index):
-                requester = asked.interrupt.context.requested_by
-                kept = {"interrupt_id": asked.id, "index": action.index, "requested_by": requester}
+                kept = {"interrupt_id": asked.id, "index": action.index, "requested_by": asked.requested_by}
                 if before.sticky[index].grant.same == "tool":
                     kept["call"] = call_words(action)
                 return Covered(
@@ -59,8 +59,12 @@ class Grants:
     async def _may_still(self, user: str, asked: ApprovalState, index: int) -> bool:
         """Whether this person could approve this very call for later ones now."""
         try:
-            verdicts = await self.decisions.judge(asked, user, [index], "approve")
-            return verdicts[index].allowed and (await self.decisions.may_grant(asked, user, index)).allowed
+            fresh = VOTER_FRESH_FOR
+            verdicts = await self.decisions.judge(asked, user, [index], "approve", within=fresh)
+            return (
+                verdicts[index].allowed
+                and (await self.decisions.may_grant(asked, user, index, within=fresh)).allowed
+            )
         except PersonUnknownError:
             return False
 
@@ -104,6 +108,10 @@ class Grants:
         if user == _approver(state, index):
             return True
         return (await self.decisions.judge(state, user, [index], "approve"))[index].allowed
+
+
+def _actions(state: ApprovalState) -> Sequence[Action]:
+    return state.actions
 
 
 def covers(before: ApprovalState, index: int, asked: ApprovalState, action: Action) -> bool:

@@ -3,10 +3,12 @@
 A click carries ids only; what they mean is read from the record.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 BULK_VERBS = ("approve_all", "reject_all")
-"""Buttons of one place: `<verb>:<place>`."""
+"""Buttons of one place: `<verb>:<place>`; the one that approves stands on parts too: `approve_all:<place>.<part>`."""
 PLACE_VERBS = (*BULK_VERBS, "claim", "hand_over")
 STICKY = "sticky"
 """Opens the form that approves an action and later calls like it."""
@@ -21,6 +23,9 @@ REMARK = 1_000
 """Messages of a card's thread from this number on remark on what happened; those below are its parts."""
 LEDGER = 1_000_000
 """From this number on they tell what became of an approval for later calls: this number and the index of its action."""
+
+KEPT = "="
+"""Stands for the digest of a message that stays as it is, whatever its record says."""
 
 EVENT_TYPE = "assent_card"
 """`metadata.event_type` of every card, so that a post that was not saved can be found again."""
@@ -45,6 +50,11 @@ class PartId:
     number: int
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether it is a part of a card in several messages."""
+        return 0 < self.number < REMARK
+
+    @property
     def is_remark(self) -> bool:
         return self.number >= REMARK
 
@@ -59,3 +69,48 @@ class PartId:
     def parse(cls, text: str) -> "PartId":
         place, _, number = text.partition(":")
         return cls(int(place), int(number))
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What one of our messages says about itself, in its metadata: whose it is, and how far its record was when it was drawn."""
+
+    interrupt_id: str
+    part: PartId
+    digest: str = ""
+    """Of what it shows. Messages of version 0.1 do not say it."""
+    stage: str = "open"
+    decided: frozenset[int] = frozenset()
+    """Which actions were decided."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Write it as Slack keeps it. Everybody in the workspace may read it."""
+        return {
+            "event_type": EVENT_TYPE,
+            "event_payload": {
+                "id": self.interrupt_id,
+                "part": str(self.part),
+                "digest": self.digest,
+                "stage": self.stage,
+                "decided": " ".join(map(str, sorted(self.decided))),
+            },
+        }
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any], bot_id: str) -> Self | None:
+        """Read it from a message of a history; `None` where the message is not a card of this bot."""
+        metadata = message.get("metadata") or {}
+        if metadata.get("event_type") != EVENT_TYPE or message.get("bot_id") != bot_id:
+            return None
+        payload = metadata.get("event_payload") or {}
+        try:
+            return cls(
+                str(payload["id"]),
+                PartId.parse(str(payload["part"])),
+                str(payload.get("digest", "")),
+                str(payload.get("stage", "open")),
+                frozenset(map(int, str(payload.get("decided", "")).split())),
+            )
+        except (KeyError, TypeError, ValueError):
+            return None

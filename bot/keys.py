@@ -7,19 +7,22 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from agent_adapter.connection import unreachable
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import moment
+from agent_adapter.contract.wire import MAX_LIFE
+from agent_adapter.servers import explained
 
 NOTED_EVERY = 60.0
 """Seconds for which a use is not noted again."""
+VOUCHED_FOR = (MAX_LIFE + timedelta(days=1)) // timedelta(milliseconds=1)
+"""Milliseconds for which a key's word is kept: until nothing that was asked with it can still be admitted."""
 _WRITTEN = re.compile(r"ass_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 
 
@@ -32,6 +35,14 @@ class ApiKey:
     created_at: datetime
     used_at: datetime | None = None
     """When it was last used, to the minute."""
+    requester: str | None = None
+    """The one person for whom this agent acts."""
+    may_name_requesters: bool = False
+    """Whether its holder is believed about for whom the agent acts."""
+
+    def vouches_for(self, person: str) -> bool:
+        """Whether it is believed that the agent acts for this person."""
+        return self.may_name_requesters or person == self.requester
 
 
 class KeyRing:
@@ -46,10 +57,22 @@ class KeyRing:
         self._address = address
         self._noted: dict[str, float] = {}
 
-    async def create(self, agent: str) -> str:
-        """Make a key for this agent and return it. It is not shown again."""
+    async def create(
+        self, agent: str, *, requester: str | None = None, may_name_requesters: bool = False
+    ) -> str:
+        """Make a key for this agent and return it. It is not shown again.
+
+        Args:
+            agent: Who asks with it.
+            requester: The one person for whom it asks.
+            may_name_requesters: Whether it is believed about for whom it asks.
+        """
         key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         entry = {"agent": agent, "secret": _hashed(secret), "created": await self._now()}
+        if requester:
+            entry["requester"] = requester
+        if may_name_requesters:
+            entry["may_name_requesters"] = True
         await self._ask(self._redis.hset(self._keys.api_keys, key_id, encode(entry)))
         return f"ass_{key_id}_{secret}"
 
@@ -82,6 +105,12 @@ class KeyRing:
         await self._note_use(match[1])
         return _read(match[1], entry)
 
+    async def vouch(self, interrupt_id: str, person: str) -> None:
+        """Note, before it is asked, that a key says for whom the agent acts with this interrupt."""
+        name = self._keys.lane_for(interrupt_id).vouched(interrupt_id)
+        await self._ask(self._redis.sadd(name, person))
+        await self._ask(self._redis.pexpire(name, VOUCHED_FOR))
+
     async def _note_use(self, key_id: str) -> None:
         now = time.monotonic()
         if now >= self._noted.get(key_id, now):
@@ -96,7 +125,7 @@ class KeyRing:
         try:
             return await command
         except (RedisError, OSError) as error:
-            raise unreachable(self._address, error) from error
+            raise explained(self._address, error) from error
 
 
 def _hashed(secret: str) -> str:
@@ -104,4 +133,11 @@ def _hashed(secret: str) -> str:
 
 
 def _read(key_id: str, entry: Mapping[str, Any], used: str | None = None) -> ApiKey:
-    return ApiKey(key_id, entry["agent"], moment(entry["created"]), moment(used) if used else None)
+    return ApiKey(
+        key_id,
+        entry["agent"],
+        moment(entry["created"]),
+        moment(used) if used else None,
+        entry.get("requester"),
+        entry.get("may_name_requesters", False),
+    )

@@ -1,9 +1,10 @@
 """What `/metrics` counts. Agent text is never a label."""
 
+from collections import Counter as Counted
 from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from bot.health import Health
@@ -17,33 +18,60 @@ DECISIONS = Counter(
 )
 
 
+Counts = Callable[[], dict[str, int]]
+
+
 class _Gauges(Collector):
-    def __init__(self, health: Health, owed: Callable[[], dict[str, int]]) -> None:
+    def __init__(self, health: Health, owed: Counts, aside: Counts) -> None:
         self._health = health
         self._owed = owed
+        self._aside = aside
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
-            "assent_ready", "1 while Redis and Slack are connected", int(self._health.ready)
+            "assent_ready",
+            "1 while Redis and Slack are connected and every loop makes progress",
+            int(self._health.ready),
         )
         yield GaugeMetricFamily(
             "assent_policy_outdated",
             "1 while the policy file cannot be used and an older one is in force",
             int("policy" in self._health.warnings),
         )
+        failures = CounterMetricFamily(
+            "assent_loop_failures", "Unexpected errors after which a loop was started again", labels=["loop"]
+        )
+        for name, count in self._failures().items():
+            failures.add_metric([name], count)
+        yield failures
         owed = GaugeMetricFamily("assent_owed", "Records that are owed work", labels=["kind"])
         for kind, count in self._owed().items():
             owed.add_metric([kind], count)
         yield owed
+        aside = GaugeMetricFamily(
+            "assent_set_aside",
+            "Records that could not be handled and that somebody has to look at",
+            labels=["kind"],
+        )
+        for kind, count in self._aside().items():
+            aside.add_metric([kind], count)
+        yield aside
+
+    def _failures(self) -> Counted[str]:
+        counts = Counted[str]()
+        for loop in self._health.loops:
+            counts[loop.name] += loop.failures
+        return counts
 
 
-def build_registry(health: Health, owed: Callable[[], dict[str, int]]) -> CollectorRegistry:
+def build_registry(health: Health, owed: Counts, aside: Counts) -> CollectorRegistry:
     """Make the registry of one process.
 
     Args:
         health: Read at each scrape.
         owed: Gives the last known counts of owed work.
+        aside: Gives the last known counts of records that were set aside.
     """
     registry = CollectorRegistry()
-    registry.register(_Gauges(health, owed))
+    registry.register(_Gauges(health, owed, aside))
     return registry

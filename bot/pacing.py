@@ -21,6 +21,9 @@ POSTS = Limit(1, 1_050)
 EDITS = Limit(50, 60_300)
 """`chat.update`: fifty a minute for the workspace. The windows are a little longer than Slack's, whose clock differs."""
 
+READS = Limit(40, 60_300)
+"""`conversations.history` and `conversations.replies` take fifty a minute each; some are left for cards that are searched."""
+
 ASKING_AT_ONCE = 16
 LONGEST_WAIT = 60_000
 """Milliseconds."""
@@ -33,39 +36,57 @@ class Pacing:
         self._scripts = scripts
         self._keys = keys
         self._enabled = enabled
-        self._edits_closed = 0.0
+        self._edits_closed: dict[str, float] = {}
 
-    async def turn_to_post(self, channel: str) -> int:
+    async def turn_to_post(self, channel: str, agent: str) -> int:
         """Milliseconds to wait before a post in this channel; 0 means go, and counts."""
-        return await self._turn(self._keys.pace("post", channel), POSTS, urgent=True)
+        return await self._turn(self._keys.pace("post", channel), POSTS, agent, urgent=True)
 
-    async def turn_to_edit(self, *, urgent: bool) -> int:
+    async def turn_to_edit(self, agent: str, *, urgent: bool) -> int:
         """Milliseconds to wait before an edit; 0 means go, and counts. Urgent edits go before the others."""
-        wait = await self._turn(self._keys.pace("edit"), EDITS, urgent=urgent)
+        wait = await self._turn(self._keys.pace("edit"), EDITS, agent, urgent=urgent)
         if urgent and wait:
-            self._edits_closed = time.monotonic() + wait / 1000
+            self._edits_closed[agent] = time.monotonic() + wait / 1000
         return wait
 
-    def edits_closed(self) -> int:
-        """Milliseconds for which no edit gets a turn, not even an urgent one, as far as this process knows."""
-        return max(0, int((self._edits_closed - time.monotonic()) * 1000))
+    async def turn_to_look(self, place: str, every: int) -> int:
+        """Milliseconds until it is time to look at a place again; 0 means go, and counts for all replicas."""
+        return await self._turn(self._keys.pace("look", place), Limit(1, every), "", urgent=True)
+
+    async def turn_to_read(self, kind: str) -> int:
+        """Milliseconds to wait before a history (or a thread's replies) is read; 0 means go, and counts."""
+        return await self._turn(self._keys.pace(kind), READS, "", urgent=False)
+
+    def edits_closed(self, agent: str) -> int:
+        """Milliseconds for which no edit of this agent gets a turn, not even an urgent one, as far as this process knows.
+
+        Of each agent for itself: whoever does not ask is not known to wait.
+        """
+        left = int((self._edits_closed.get(agent, 0.0) - time.monotonic()) * 1000)
+        if left <= 0:
+            self._edits_closed.pop(agent, None)
+        return max(0, left)
 
     async def hold_posts(self, channel: str, seconds: float) -> None:
         """Slack asked for this much quiet in a channel."""
         await self._hold(self._keys.pace("post", channel), seconds)
 
+    async def hold_reads(self, kind: str, seconds: float) -> None:
+        """Slack asked for this much quiet about reading."""
+        await self._hold(self._keys.pace(kind), seconds)
+
     async def hold_edits(self, seconds: float) -> None:
         """Slack asked for this much quiet about edits."""
         await self._hold(self._keys.pace("edit"), seconds)
 
-    async def _turn(self, key: str, limit: Limit, *, urgent: bool) -> int:
+    async def _turn(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
         if not self._enabled:
             return 0
         return int(
             await self._scripts(
                 "take_turn",
-                [key, f"{key}:held", f"{key}:urgent"],
-                [limit.calls, limit.window, int(urgent), secrets.token_hex(6)],
+                [key, *(f"{key}:{part}" for part in ("held", "urgent", "waiting", "served"))],
+                [limit.calls, limit.window, int(urgent), secrets.token_hex(6), agent],
             )
         )
 
@@ -74,26 +95,39 @@ class Pacing:
 
 
 class Queue:
-    """Who was told to wait, and until when. A change in between alters what is drawn then, not when."""
+    """Which records were told to wait, and until when. A change in between alters what is drawn then, not when."""
 
     def __init__(self) -> None:
-        self._until: dict[str, float] = {}
+        self._until: dict[str, dict[str, float]] = {}
+        """By agent: how many of one agent wait says nothing about another."""
         self._prune_at = 64
 
-    def remaining(self, name: str) -> int:
+    def remaining(self, interrupt_id: str) -> int:
         """Milliseconds that this one still has to wait."""
-        left = self._until.get(name, 0.0) - time.monotonic()
+        own = self._until.get(_agent(interrupt_id), {})
+        left = own.get(interrupt_id, 0.0) - time.monotonic()
         if left <= 0:
-            self._until.pop(name, None)
+            own.pop(interrupt_id, None)
         return max(0, int(left * 1000))
 
-    def join(self, name: str, wait: int) -> int:
+    def join(self, interrupt_id: str, wait: int) -> int:
         """Wait at least so many milliseconds: longer in a long queue, since few of those who ask get the next turn."""
         now = time.monotonic()
-        if len(self._until) >= self._prune_at:
-            # Another replica may have drawn what was told to wait here.
-            self._until = {other: until for other, until in self._until.items() if until > now}
-            self._prune_at = max(64, 2 * len(self._until))
-        wait = min(wait * max(1, len(self._until) // ASKING_AT_ONCE), LONGEST_WAIT)
-        self._until[name] = now + wait / 1000
+        self._prune(now)
+        own = self._until.setdefault(_agent(interrupt_id), {})
+        wait = min(wait * max(1, len(own) // ASKING_AT_ONCE), LONGEST_WAIT)
+        own[interrupt_id] = now + wait / 1000
         return wait
+
+    def _prune(self, now: float) -> None:
+        """Forget whose time is over: another replica may have drawn what was told to wait here."""
+        if sum(map(len, self._until.values())) < self._prune_at:
+            return
+        kept = {agent: {id: until for id, until in own.items() if until > now}
+                for agent, own in self._until.items()}  # fmt: skip
+        self._until = {agent: own for agent, own in kept.items() if own}
+        self._prune_at = max(64, 2 * sum(map(len, self._until.values())))
+
+
+def _agent(interrupt_id: str) -> str:
+    return interrupt_id.partition(".")[0]

@@ -3,9 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
 from typing import Any, TypeVar, cast
 
+from agent_adapter.background import in_background
+from bot.errors import SlackError
 from bot.slack_client import SlackClient
 
 _T = TypeVar("_T")
@@ -21,11 +25,14 @@ class Person:
 
     id: str
     team_id: str
+    """Their workspace; their organisation where the app is installed in a whole organisation."""
     is_deactivated: bool = False
     is_bot: bool = False
     is_guest: bool = False
     is_stranger: bool = False
     """From outside the workspace, through Slack Connect."""
+    workspaces: frozenset[str] = field(default=frozenset(), compare=False)
+    """From which they may act as one of us."""
 
 
 class Directory:
@@ -34,22 +41,39 @@ class Directory:
     def __init__(self, slack: SlackClient) -> None:
         self._slack = slack
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
-        self._asking: dict[tuple[str, str], asyncio.Task[object]] = {}
+        self._asking: dict[tuple[str, str], tuple[float, asyncio.Task[object]]] = {}
+        self._came_from: dict[str, dict[str, float]] = {}
 
     @property
     def team(self) -> str:
-        """The workspace that the bot is installed in; nobody belongs to it before it is known."""
-        return self._slack.me.team_id
+        """Where the bot is installed, a workspace or an organisation; nobody belongs to it before it is known."""
+        return self._slack.me.home
 
-    async def person(self, user_id: str) -> Person:
-        """Say who this is.
+    def came_from(self, user_id: str, team_id: str) -> None:
+        """Note from which workspace somebody has just acted, as Slack delivered it.
+
+        A foreign one makes them a stranger for a minute, whatever Slack says when it is asked.
+        """
+        teams = self._came_from.pop(user_id, {})
+        self._came_from[user_id] = {**teams, team_id: time.monotonic()}
+        if len(self._came_from) > REMEMBERED:
+            del self._came_from[next(iter(self._came_from))]
+
+    async def person(self, user_id: str, *, within: float = inf) -> Person:
+        """Say who this is, by an answer that Slack gave at most so many seconds ago.
 
         Raises:
             SlackError: when Slack does not say; nobody may decide then.
         """
-        return await self._fresh(("user", user_id), lambda: self._ask_person(user_id))
+        person = await self._fresh(("user", user_id), lambda: self._ask_person(user_id), within)
+        teams = self._came_from.get(user_id, {}).items()
+        now = time.monotonic()
+        acts_from_outside = any(now - at < FRESH_FOR and team not in person.workspaces for team, at in teams)
+        return replace(person, is_stranger=True) if acts_from_outside else person
 
-    async def matching(self, user_id: str, approvers: Iterable[str], channel: str) -> frozenset[str]:
+    async def matching(
+        self, user_id: str, approvers: Iterable[str], channel: str, *, within: float = inf
+    ) -> frozenset[str]:
         """Tell which entries of an approver list this person matches: their id, their groups, `channel`.
 
         Raises:
@@ -57,9 +81,20 @@ class Directory:
         """
         found = set()
         for entry in approvers:
-            if entry == user_id or (entry[0] not in "UW" and user_id in await self._members(entry, channel)):
+            if entry == user_id or (
+                entry[0] not in "UW" and user_id in await self._members(entry, channel, within)
+            ):
                 found.add(entry)
         return frozenset(found)
+
+    async def thread_author(self, channel: str, thread_ts: str) -> str | None:
+        """Say who began a thread; `None` when no person did.
+
+        Raises:
+            SlackError: when Slack does not say.
+        """
+        ask = partial(self._slack.thread_author, channel, thread_ts)
+        return await self._fresh(("thread", f"{channel} {thread_ts}"), ask, inf)
 
     def forget(self, kind: str, name: str) -> None:
         """Ask Slack again the next time, since it said that this changed."""
@@ -67,34 +102,49 @@ class Directory:
         # An answer that is on its way may be of before the change: nobody else waits for it, and it is not kept.
         self._asking.pop((kind, name), None)
 
-    async def _members(self, entry: str, channel: str) -> frozenset[str]:
+    async def _members(self, entry: str, channel: str, within: float) -> frozenset[str]:
         if entry == "channel":
-            return await self._fresh(("channel", channel), lambda: self._slack.channel_members(channel))
-        return await self._fresh(("group", entry), lambda: self._slack.group_members(entry))
+            return await self._fresh(
+                ("channel", channel), lambda: self._slack.channel_members(channel), within
+            )
+        return await self._fresh(("group", entry), lambda: self._slack.group_members(entry), within)
 
     async def _ask_person(self, user_id: str) -> Person:
-        user = await self._slack.user(user_id)
+        user, me = await self._slack.user(user_id), self._slack.me
+        team_id, workspaces = str(user.get("team_id", "")), {me.team_id}
+        if me.enterprise_id:
+            theirs = user.get("enterprise_user") or {}
+            team_id, workspaces = str(theirs.get("enterprise_id", "")), {team_id, *theirs.get("teams", ())}
         return Person(
             id=user_id,
-            team_id=str(user.get("team_id", "")),
+            team_id=team_id,
             is_deactivated=bool(user.get("deleted")),
             is_bot=bool(user.get("is_bot") or user.get("is_app_user")),
             is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
             is_stranger=bool(user.get("is_stranger")),
+            workspaces=frozenset(workspaces - {""}),
         )
 
-    async def _fresh(self, name: tuple[str, str], ask: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    async def _fresh(
+        self, name: tuple[str, str], ask: Callable[[], Coroutine[Any, Any, _T]], within: float
+    ) -> _T:
+        oldest = time.monotonic() - min(within, FRESH_FOR)
         kept = self._kept.get(name)
-        if kept and time.monotonic() - kept[0] < FRESH_FOR:
+        if kept and kept[0] > oldest:
             return cast("_T", kept[1])
-        asking = self._asking.get(name)
-        if asking is None:
-            asking = self._asking[name] = asyncio.create_task(self._ask(name, ask()))
+        asked_at, asking = self._asking.get(name, (oldest, None))
+        if asking is None or asked_at <= oldest:
+            asked_at = time.monotonic()
+            asking = in_background(
+                self._ask(name, ask(), asked_at), name="asking Slack", expected=(SlackError,)
+            )
+            self._asking[name] = asked_at, asking
         # A click that cannot wait any longer leaves the question running, and the next one finds the answer.
         return cast("_T", await asyncio.shield(asking))
 
-    async def _ask(self, name: tuple[str, str], answer: Coroutine[Any, Any, object]) -> object:
-        asked_at = time.monotonic()
+    async def _ask(
+        self, name: tuple[str, str], answer: Coroutine[Any, Any, object], asked_at: float
+    ) -> object:
         try:
             found = await answer
             if self._is_asked_now(name):
@@ -105,7 +155,7 @@ class Directory:
                 del self._asking[name]
 
     def _is_asked_now(self, name: tuple[str, str]) -> bool:
-        return self._asking.get(name) is asyncio.current_task()
+        return self._asking.get(name, (0.0, None))[1] is asyncio.current_task()
 
     def _keep(self, name: tuple[str, str], answer: tuple[float, object]) -> None:
         if len(self._kept) >= REMEMBERED:

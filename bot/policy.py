@@ -1,8 +1,9 @@
 """Who may decide what, where it is asked, until when. Pure, and every doubt is a no."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import secrets
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -10,15 +11,21 @@ from typing import Any, Literal, Protocol
 
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, ActionRequest
 from agent_adapter.contract.interrupt import Interrupt, Route
+from bot.limits import Limits
+from bot.look_alikes import resembled
 from bot.people import Person
 from bot.schedule import Escalation, Extension, QuietHours, Step
 from bot.state import Admission, Care, Place, Terms
 from bot.sticky import Sticky
 
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
+_CHANNEL = re.compile(r"[CDG][A-Z0-9]{1,20}")
+_TIMESTAMP = re.compile(r"[0-9]{1,12}\.[0-9]{1,6}")
 
 SETTINGS_VERSION = "settings-1"
 """Stands in admissions by the settings, where no policy file is."""
+AGENT = "agent"
+"""As the requester of an agent: whoever it names."""
 THREAD = "thread"
 """As a rule's channel: where the run came from, by the interrupt's own route."""
 
@@ -86,6 +93,10 @@ class Rule:
     match: Match = Match()
     name: str = "default"
     """In words, for people."""
+    agent_channel_may_decide: bool = False
+    """Whether `channel` among the approvers means also the members of a channel that the agent chose."""
+    requester: Literal["optional", "required"] = "optional"
+    """Whether it has to be known for whom the agent acts, by somebody else than the agent."""
     requester_may_decide: bool = False
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""
@@ -98,6 +109,8 @@ class Rule:
     risk: Literal["low", "normal", "high"] = "normal"
     mask: tuple[str, ...] = ()
     """Names of arguments that nobody is shown."""
+    mask_random: tuple[str, ...] = ()
+    """Likewise, where the values are random and told apart by a fingerprint."""
     modal_only: tuple[str, ...] = ()
     reminders: tuple[timedelta, ...] = ()
     """After publication."""
@@ -147,6 +160,16 @@ class Rule:
         return self.approvers, self.escalation.approvers if self.escalation else ()
 
 
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """For whom some agents act, as the operator says."""
+
+    agents: str
+    """A glob."""
+    requester: str
+    """A person, or `agent`: whoever the agent names."""
+
+
 class PlanParts(Protocol):
     """Divides the actions of a place into messages."""
 
@@ -169,20 +192,47 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     version: str = SETTINGS_VERSION
     """Names these very rules, in every record and decision."""
+    limits: tuple[Limits, ...] = ()
+    """How much each agent may ask; the first entry that names it holds."""
+    agents: tuple[Trust, ...] = ()
+    """The first entry that names an agent holds."""
+    look_alikes: Literal["refuse", "warn"] = "refuse"
+    """What happens with a tool whose name differs from one in the rules only to a machine."""
 
     @classmethod
     def of_settings(
-        cls, approvers: Sequence[str], channel: str | None = None, *, requester_may_decide: bool = False
+        cls,
+        approvers: Sequence[str],
+        channel: str | None = None,
+        *,
+        requester_may_decide: bool = False,
+        agent_channel_may_decide: bool = False,
     ) -> "Policy":
         """Make the policy of a deployment without a file: the agent's own channel goes before the settings'."""
         default = Rule(tuple(approvers), channel, requester_may_decide=requester_may_decide)
-        wished = Rule(tuple(approvers), THREAD, requester_may_decide=requester_may_decide)
+        wished = replace(default, channel=THREAD, agent_channel_may_decide=agent_channel_may_decide)
         return cls(default, (wished,))
 
     def rule_for(self, agent: str, tool: str, args: Any) -> Rule:
         """Find the rule that decides about a call."""
         matching = (rule for rule in self.rules if not rule.match.mismatch(agent, tool, args))
         return next(matching, self.default)
+
+    def resembled_by(self, agent: str, tool: str, rule: Rule) -> str:
+        """Say which name of an earlier rule this tool's name looks like, where no rule names the tool itself; else nothing.
+
+        Args:
+            agent: Who asks.
+            tool: The name as the agent gives it.
+            rule: The rule that decides about it.
+        """
+        if tool in rule.match.tools:
+            return ""
+        for earlier in takewhile(lambda other: other is not rule, self.rules):
+            glob = resembled(tool, earlier.match.tools)
+            if glob and _is_any_of(agent, earlier.match.agents):
+                return f"{glob} in {earlier.name!r}"
+        return ""
 
     def decides_by_arguments(self, agent: str, tool: str, rule: Rule) -> bool:
         """Whether other arguments of the same tool could meet another rule than this one."""
@@ -196,36 +246,77 @@ class Policy:
         channel = self.default.channel if rule.channel == THREAD else rule.channel
         return (channel, None) if channel and channel != THREAD else None
 
-    def admit(self, interrupt: Interrupt, plan_parts: PlanParts) -> Admission | Refusal:
-        """Say where an interrupt is asked, who may answer and until when, or why it cannot be asked."""
+    def approvers_for(self, rule: Rule, route: Route) -> tuple[str, ...]:
+        """Name who decides where a rule asks: an agent that chooses the channel does not choose its members by that."""
+        is_chosen = rule.channel == THREAD and route.channel not in {None, self.default.channel}
+        if not is_chosen or rule.agent_channel_may_decide:
+            return rule.approvers
+        return tuple(entry for entry in rule.approvers if entry != "channel")
+
+    def requester_of(self, agent: str) -> str | None:
+        """Say for whom an agent acts by the operator's word: a person, `agent`, or nobody knows."""
+        return next((trust.requester for trust in self.agents if fnmatchcase(agent, trust.agents)), None)
+
+    def admit(
+        self, interrupt: Interrupt, plan_parts: PlanParts, *, vouched: Collection[str] = ()
+    ) -> Admission | Refusal:
+        """Say where an interrupt is asked, who may answer and until when, or why it cannot be asked.
+
+        Args:
+            interrupt: What is asked.
+            plan_parts: Divides the actions of a place into messages.
+            vouched: The people for whom a key of the HTTP API says that the agent acts.
+        """
         met = [
             (action, self.rule_for(interrupt.agent, action.name, action.args))
             for action in interrupt.request.action_requests
         ]
-        if refusal := _fault(interrupt, [rule for _, rule in met]):
+        trusted = self.requester_of(interrupt.agent)
+        requester = trusted if trusted and trusted != AGENT else interrupt.context.requested_by
+        is_known = requester is not None and (trusted in {AGENT, requester} or requester in vouched)
+        for _, rule in met:
+            if rule.requester == "required" and not is_known:
+                return Refusal("requester", _requester_unknown(interrupt, rule))
+        if refusal := _fault(interrupt, [rule for _, rule in met], requester):
             return refusal
         asked: dict[tuple[str, str | None], list[int]] = {}
         terms = []
+        mask_key = secrets.token_hex(16)
+        limits = [rule.time for _, rule in met if rule.time]
+        life = min([interrupt.expires_in, *limits])
         for index, (action, rule) in enumerate(met):
             place = self.place_for(rule, interrupt.route)
-            if place is None:
-                return Refusal("no_channel", _NO_CHANNEL)
-            if refusal := _nothing_left(interrupt, index, rule):
-                return refusal
+            refusal = self.why_not_asked(interrupt, action, rule) or _nothing_left(interrupt, index, rule)
+            if refusal or place is None:
+                return refusal or Refusal("no_channel", _NO_CHANNEL)
             asked.setdefault(place, []).append(index)
-            terms.append(self._terms(interrupt.agent, action, rule))
+            terms.append(self._terms(interrupt, action, rule, life, mask_key))
         rules = [rule for _, rule in met]
         steps = _steps(rules)
         return Admission(
             **dict(terms[0]),
             own={index: own for index, own in enumerate(terms) if own != terms[0]},
             policy_version=self.version,
+            requested_by=None if requester == interrupt.context.requested_by else requester,
+            requester_known=is_known,
             on_timeout=_on_timeout(interrupt, rules),
-            time_limit=min((rule.time for rule in rules if rule.time), default=None),
+            time_limit=min(limits, default=None),
             places=tuple(_places(asked, rules, terms, steps, interrupt, plan_parts)),
             steps=steps,
             extension=_extension(rules),
         )
+
+    def why_not_asked(self, interrupt: Interrupt, action: ActionRequest, rule: Rule) -> Refusal | None:
+        """Say why a call cannot be asked where its rule says, of those whom it means."""
+        if self.place_for(rule, interrupt.route) is None:
+            return Refusal("no_channel", _NO_CHANNEL)
+        if rule.channel == THREAD and (refusal := _wrong_route(interrupt.route)):
+            return refusal
+        return self._misled(interrupt, action, rule)
+
+    def terms_for(self, interrupt: Interrupt, action: ActionRequest, rule: Rule) -> Terms:
+        """Give the terms on which a call would be asked now. Silence never approves an edit, so no time is given."""
+        return self._terms(interrupt, action, rule, timedelta())
 
     def sticky_for(self, agent: str, tool: str, rule: Rule) -> Sticky | None:
         """Give for which later calls a call may be approved at once: of risk high or by several people for none."""
@@ -236,9 +327,26 @@ class Policy:
             return rule.sticky.model_copy(update={"same": "arguments"})
         return rule.sticky
 
-    def _terms(self, agent: str, action: ActionRequest, rule: Rule) -> Terms:
+    def _misled(self, interrupt: Interrupt, action: ActionRequest, rule: Rule) -> Refusal | None:
+        """Refuse what would be decided by another rule, or by other people, than its author can have meant."""
+        if rule.approvers and not self.approvers_for(rule, interrupt.route):
+            return Refusal("agent_channel", _AGENT_CHANNEL.format(channel=interrupt.route.channel))
+        meant = self.resembled_by(interrupt.agent, action.name, rule)
+        if not meant or self.look_alikes == "warn":
+            return None
+        return Refusal(
+            "look_alike",
+            f"the tool {action.name!a} looks like {meant}, which does not match it, so {rule.name!r} would decide: "
+            "correct the tool's name, or name it in a rule of its own; look_alikes: warn in the policy file asks "
+            "with a warning on the card",
+        )
+
+    def _terms(
+        self, interrupt: Interrupt, action: ActionRequest, rule: Rule, life: timedelta, mask_key: str = ""
+    ) -> Terms:
+        agent = interrupt.agent
         return Terms(
-            approvers=rule.approvers,
+            approvers=self.approvers_for(rule, interrupt.route),
             requester_may_decide=rule.requester_may_decide,
             decisions=rule.decisions,
             # Likewise: later calls may have arguments that another rule is about.
@@ -246,26 +354,143 @@ class Policy:
             quorum=rule.quorum,
             reject_quorum=rule.reject_quorum,
             risk=rule.risk,
-            by_silence=rule.approves_silently,
+            # A shorter time, of the agent or of another action of the batch, leaves people less time to object.
+            by_silence=rule.approves_silently and (rule.time is None or life >= rule.time),
             mask=rule.mask,
+            mask_random=rule.mask_random,
+            mask_key=mask_key if rule.mask_random else "",
             modal_only=rule.modal_only,
             sticky=self.sticky_for(agent, action.name, rule),
+            resembles=self.resembled_by(agent, action.name, rule),
         )
 
+
+def stricter(admitted: Terms, met: Terms) -> Terms:
+    """Give the terms of an edit that another rule is about: of each term the stricter one, and whom that rule names.
+
+    Who decides has no stricter side: whoever decides about such a call decides about the edit.
+    """
+    return Terms(
+        **{name: pick(getattr(admitted, name), getattr(met, name)) for name, pick in _STRICTER.items()}
+    )
+
+
+def is_same(admitted: Terms, met: Terms, joined: frozenset[str]) -> bool:
+    """Whether the rule that an edit meets decides on the terms on which the call itself was asked.
+
+    Args:
+        admitted: Of the call.
+        met: Of the edit.
+        joined: Who may decide about the call because nobody had for a while.
+    """
+    alike = all(getattr(admitted, name) == getattr(met, name) for name in _STRICTER.keys() - _NOT_OF_EDITS)
+    return alike and {*admitted.approvers} == {*met.approvers, *joined}
+
+
+def _of_both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*one, *other]))
+
+
+def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return tuple(each for each in one if each in other)
+
+
+_RISKS = ("low", "normal", "high")
+_STRICTER: dict[str, Callable[[Any, Any], Any]] = {
+    "approvers": lambda _, met: met,
+    "requester_may_decide": lambda one, other: one and other,
+    "decisions": _in_both,
+    "allow_always": lambda *_: False,
+    "quorum": max,
+    "reject_quorum": max,
+    "risk": lambda *both: max(both, key=_RISKS.index),
+    "by_silence": lambda *_: False,
+    "mask": _of_both,
+    "mask_random": _of_both,
+    # Where there is none yet, nothing has a fingerprint.
+    "mask_key": lambda admitted, _: admitted,
+    "modal_only": _of_both,
+    "sticky": lambda *_: None,
+    "resembles": lambda one, other: one or other,
+}
+_NOT_OF_EDITS = {"approvers", "allow_always", "by_silence", "mask_key", "sticky", "resembles"}
 
 _NO_CHANNEL = "the agent named no channel and neither does the policy: set ASSENT_CHANNEL, or a channel in the policy file"
 
 
-def _fault(interrupt: Interrupt, rules: Sequence[Rule]) -> Refusal | None:
-    requester = interrupt.context.requested_by
+_AGENT_CHANNEL = (
+    "the agent chose the channel {channel}, and only its members would decide: leave the channel out, name people or "
+    "groups as approvers, or allow it with agent_channel_may_decide: true in the rule (without a policy file: "
+    "ASSENT_AGENT_CHANNEL_MAY_DECIDE=true)"
+)
+
+
+def _requester_unknown(interrupt: Interrupt, rule: Rule) -> str:
+    named, where = (
+        interrupt.context.requested_by,
+        f"rule {rule.name!r} requires to know for whom the agent acts",
+    )
+    if named is None:
+        return (
+            f"{where}, and nobody is named: name the person's Slack user id in context.requested_by, "
+            f"with a source that vouches for it ({_SOURCES.format(agent=interrupt.agent)})"
+        )
+    return (
+        f"{where}, and only the agent says that it acts for {named}: let a source vouch for it "
+        f"({_SOURCES.format(agent=interrupt.agent)})"
+    )
+
+
+_SOURCES = (
+    "a key of the HTTP API made with --requester or --may-name-requesters, or in the policy file "
+    "agents: {{{agent}: {{requester: agent}}}}"
+)
+
+
+def _fault(interrupt: Interrupt, rules: Sequence[Rule], requester: str | None) -> Refusal | None:
+    named = interrupt.context.requested_by
+    if named and named != requester:
+        return Refusal(
+            "requester",
+            f"the policy says that agent {interrupt.agent} acts for {requester}, and context.requested_by names "
+            f"{named!r}: leave it out, or correct the policy",
+        )
     if requester and not _PERSON.fullmatch(requester):
         reason = f"context.requested_by is {requester!r}, which is no Slack user id: nobody could be kept from approving their own request"
         return Refusal("requested_by", reason)
+    if interrupt.route.thread_ts and not interrupt.route.channel:
+        # Whoever began that thread could not be kept from approving.
+        return Refusal("not_a_thread", "a thread needs its channel: pass channel=… beside thread_ts")
     if interrupt.on_expiry == "approve" and not all(rule.approves_silently for rule in rules):
         reason = (
             "on_expiry=approve is not what the rules say: they approve nothing by silence, or not all of it"
         )
         return Refusal("policy", reason)
+    return None
+
+
+def _wrong_route(route: Route) -> Refusal | None:
+    """Say why nobody can be asked where an agent wants it. Direct messages to a person are for the policy to choose."""
+    if route.channel and _PERSON.fullmatch(route.channel):
+        reason = (
+            f"the agent named the person {route.channel} in place of a channel: name a channel by its id (C…), "
+            f"or let a rule of the policy ask in a direct message (channel: {route.channel})"
+        )
+        return Refusal("not_a_channel", reason)
+    if route.channel and route.channel.startswith("D"):
+        reason = (
+            f"the agent named the direct message {route.channel[:80]!r} in place of a channel: name a channel by its id "
+            "(C…), or let a rule of the policy ask in a direct message (channel: U…)"
+        )
+        return Refusal("not_a_channel", reason)
+    if route.channel and not _CHANNEL.fullmatch(route.channel):
+        reason = f"the agent named the channel {route.channel[:80]!r}, which is not a channel id: copy the id (C…) from the channel's details in Slack"
+        return Refusal("not_a_channel", reason)
+    if route.channel and route.thread_ts and not _TIMESTAMP.fullmatch(route.thread_ts):
+        reason = f"the agent named the thread {route.thread_ts[:80]!r}, which is not the ts of a message: it looks like 1732104000.000100"
+        return Refusal("not_a_thread", reason)
     return None
 
 
@@ -354,6 +579,11 @@ def _covers(globs: Sequence[str], other: str) -> bool:
     return any(glob == other or ("?" not in glob and fnmatchcase(other, glob)) for glob in globs)
 
 
+def is_person(text: str) -> bool:
+    """Tell whether this is a person's Slack id."""
+    return _PERSON.fullmatch(text) is not None
+
+
 def may_decide(
     person: Person,
     matching: frozenset[str],
@@ -362,6 +592,7 @@ def may_decide(
     team: str,
     requested_by: str | None,
     decision: str,
+    thread_author: str | None = None,
 ) -> Verdict:
     """Judge one person about one action, by what was fixed when it was admitted.
 
@@ -372,6 +603,7 @@ def may_decide(
         team: The workspace that the bot is installed in.
         requested_by: The person for whom the agent acts.
         decision: What they want to decide.
+        thread_author: The person who began the thread that the run came from.
     """
     named = person.id in matching
     if person.is_deactivated:
@@ -380,8 +612,13 @@ def may_decide(
         return Verdict(False, f"{reason} may not decide here, unless named by their id.")
     if not matching:
         return Verdict(False, f"You are not an approver of this. {_who_may(terms)}")
-    if person.id == requested_by and decision != "reject" and not terms.requester_may_decide:
-        return Verdict(False, "The agent acts for you here, so somebody else has to approve it.")
+    if decision != "reject" and not terms.requester_may_decide:
+        if person.id == requested_by:
+            return Verdict(False, "The agent acts for you here, so somebody else has to approve it.")
+        if person.id == thread_author:
+            return Verdict(
+                False, "This comes from a thread that you began, so somebody else has to approve it."
+            )
     if terms.decisions is not None and decision not in terms.decisions:
         offered = ", ".join(terms.decisions)
         return Verdict(False, f"The policy does not offer {decision} here, only {offered}.")

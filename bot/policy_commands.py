@@ -18,6 +18,7 @@ from bot.errors import SettingsError, SlackError
 from bot.policy import THREAD, Policy, Rule
 from bot.policy_file import PolicyFile, read_policy
 from bot.policy_keeper import check_mentions, read_text
+from bot.rendering.arguments import key_text
 from bot.settings import SlackAccess, load_slack_access
 from bot.slack_client import SlackClient
 from bot.sticky import Sticky
@@ -111,25 +112,44 @@ def _tried(policy: Policy, decides: Rule, agent: str, tool: str, args: object) -
 
 
 def _consequences(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[str, str]]:
+    if resembles := policy.resembled_by(agent, tool, rule):
+        does = "refused" if policy.look_alikes == "refuse" else "asked with a warning"
+        yield "look-alike", f"{does}: the name looks like {resembles}"
     yield "asked", _where(policy, rule)
     yield (
         "decided by",
-        ", ".join("the members of that channel" if a == "channel" else a for a in rule.approvers),
+        ", ".join(_approver(rule, entry) for entry in rule.approvers),
     )
-    yield "requester", "may decide" if rule.requester_may_decide else "may only reject"
+    known = ", and has to be known by somebody else than the agent" if rule.requester == "required" else ""
+    yield "requester", ("may decide" if rule.requester_may_decide else "may only reject") + known
     yield "offered", f"{', '.join(rule.decisions or KNOWN_DECISIONS)}, of what the agent allows"
+    if "edit" in (rule.decisions or KNOWN_DECISIONS) and policy.decides_by_arguments(agent, tool, rule):
+        yield (
+            "edits",
+            "values that another rule decides about become a proposal, on the stricter terms of both",
+        )
     yield "time limit", _duration(rule.time_limit) if rule.time_limit else "as the agent says"
     yield "on timeout", _ON_TIMEOUT.get(rule.on_timeout or "", rule.on_timeout or "as the agent says")
     yield from _meanwhile(rule)
     yield "risk", rule.risk
     yield "people who have to agree", f"{rule.quorum}, to reject {rule.reject_quorum}"
     if rule.mask:
-        yield "masked", ", ".join(rule.mask)
+        yield "masked", ", ".join(map(key_text, rule.mask))
+    if rule.mask_random:
+        yield "masked, with a fingerprint", ", ".join(map(key_text, rule.mask_random))
     if rule.modal_only:
-        yield "in a modal only", ", ".join(rule.modal_only)
+        yield "in a modal only", ", ".join(map(key_text, rule.modal_only))
     yield "for the whole run", _for_the_run(policy, rule, agent, tool)
     yield "for later calls", _for_later_calls(policy.sticky_for(agent, tool, rule))
     yield "policy version", policy.version
+
+
+def _approver(rule: Rule, entry: str) -> str:
+    if entry != "channel":
+        return entry
+    if rule.channel != THREAD or rule.agent_channel_may_decide:
+        return "the members of that channel"
+    return "the members of that channel, unless the agent chose it"
 
 
 def _for_the_run(policy: Policy, rule: Rule, agent: str, tool: str) -> str:

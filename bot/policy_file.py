@@ -11,10 +11,12 @@ from typing import Any, get_args
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from bot.errors import SettingsError
-from bot.policy import THREAD, Match, Policy, Rule
+from bot.policy import AGENT, THREAD, Match, Policy, Rule, Trust
+from bot.policy_limits import read_limits
 from bot.policy_schema import read_schema
 from bot.policy_time import read_duration, read_extend, read_quiet_hours, read_reminders, time_problems
 from bot.policy_yaml import Document, MappingNode, Node, Problem, SequenceNode, suggestion
+from bot.rendering.arguments import key_text
 from bot.schedule import Escalation
 from bot.sticky import LONGEST, MOST_USES, Same, Scope, Sticky
 
@@ -22,6 +24,7 @@ _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,20}")
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,20}|channel")
 _AGENT_GLOB = re.compile(r"[a-z0-9*?-]+")
+LOOK_ALIKES = ("refuse", "warn")
 _RISKS = ("low", "normal", "high")
 _MOST_PEOPLE = 20
 
@@ -77,6 +80,8 @@ class _Reader:
         self._gives: dict[str, Callable[[Node], Any]] = {
             "channel": self._channel,
             "approvers": self._approvers,
+            "agent_channel_may_decide": self._yes_or_no,
+            "requester": partial(self._one_of, ("optional", "required")),
             "requester_may_decide": self._yes_or_no,
             "decisions": self._decisions,
             "time_limit": partial(read_duration, self.document),
@@ -85,6 +90,7 @@ class _Reader:
             "reject_quorum": self._people,
             "risk": self._risk,
             "mask": self._names,
+            "mask_random": self._names,
             "modal_only": self._names,
             "reminders": partial(read_reminders, self.document),
             "escalation": self._escalation,
@@ -102,7 +108,7 @@ class _Reader:
                     Problem(1, "this file is empty: it needs a default, at the least")
                 )
             return None
-        found = self.document.keys(root, ("rules", "default"), "a policy")
+        found = self.document.keys(root, ("rules", "default", "limits", "agents", "look_alikes"), "a policy")
         default = self._default(root, found.get("default"))
         rules = [
             self._rule(node, number, default) for number, node in enumerate(self._list(found.get("rules")), 1)
@@ -110,7 +116,45 @@ class _Reader:
         for rule in (*rules, default):
             self._check_rule(rule, default)
         version = hashlib.sha256(text.encode()).hexdigest()[:12]
-        return Policy(default, tuple(rules), version)
+        read_agents = partial(self._globs, is_agent=True)
+        limits = read_limits(self.document, found["limits"], read_agents) if "limits" in found else ()
+        look_alikes = self._one_of(LOOK_ALIKES, found["look_alikes"]) if "look_alikes" in found else None
+        agents = self._agents(found["agents"]) if "agents" in found else ()
+        return Policy(default, tuple(rules), version, limits, agents, **_said({"look_alikes": look_alikes}))
+
+    def _agents(self, node: Node) -> tuple[Trust, ...]:
+        if not isinstance(node, MappingNode):
+            self.document.wrong(
+                node, "agents takes names and what is known of each, as in billing: {requester: agent}"
+            )
+            return ()
+        return tuple(
+            Trust(glob, requester)
+            for key, glob, value in self.document.pairs(node)
+            if (requester := self._trusted(key, glob, value))
+        )
+
+    def _trusted(self, key: Node, glob: str, node: Node) -> str | None:
+        if not _AGENT_GLOB.fullmatch(glob):
+            self.document.wrong(
+                key, f"{glob!r} does not name an agent: they have small letters, digits and hyphens"
+            )
+        found = self.document.keys(node, ("requester",), "an agent")
+        if "requester" not in found:
+            self.document.wrong(
+                node, f"{glob} has no requester: write agent, to believe whom it names, or a user id (U…)"
+            )
+            return None
+        text = self._text(found["requester"], "requester")
+        if text and text != AGENT and not _PERSON.fullmatch(text):
+            self.document.wrong(
+                found["requester"],
+                f"{text!r} is neither the word agent, to believe whom it names, nor a user id (U…)",
+            )
+            return None
+        if text and text != AGENT:
+            self.mentions.append(Mention(text, node.line))
+        return text
 
     def _default(self, root: Node, node: Node | None) -> Rule:
         given = self._given(node, self._gives, "the default") if node else {}
@@ -151,6 +195,12 @@ class _Reader:
             self._problem(
                 rule.line, f"{rule.name!r} asks in a direct message, which has no members: name the approvers"
             )
+        elif rule.channel == THREAD and "channel" in rule.approvers and not rule.agent_channel_may_decide:
+            self._problem(
+                rule.line,
+                f"{rule.name!r} asks where the agent says, and lets the members of that channel decide, so the agent "
+                "chooses who decides: name people or groups, or write agent_channel_may_decide: true",
+            )
         self._check_quorum(rule)
         if rule.on_timeout == "approve" and rule.risk != "low":
             self._problem(
@@ -162,10 +212,20 @@ class _Reader:
                 rule.line,
                 f"{rule.name!r} approves by silence what takes several people: write reject or raise",
             )
-        if twice := sorted({*rule.mask} & {*rule.modal_only}):
+        elif rule.on_timeout == "approve" and rule.time_limit is None:
             self._problem(
                 rule.line,
-                f"{rule.name!r} masks {', '.join(twice)} and shows it in a modal, too: keep it in one of the lists",
+                f"{rule.name!r} approves by silence and says no time, so an agent could say a minute: give it a time_limit",
+            )
+        if twice := sorted({*rule.mask} & {*rule.mask_random}):
+            self._problem(
+                rule.line,
+                f"{rule.name!r} has {', '.join(map(key_text, twice))} in mask and in mask_random: keep it in one of the lists",
+            )
+        if twice := sorted({*rule.mask, *rule.mask_random} & {*rule.modal_only}):
+            self._problem(
+                rule.line,
+                f"{rule.name!r} masks {', '.join(map(key_text, twice))} and shows it in a modal, too: keep it in one of the lists",
             )
 
         for sentence in (*time_problems(rule, default), *_sticky_problems(rule)):
@@ -301,17 +361,32 @@ class _Reader:
         return text
 
     def _names(self, node: Node) -> tuple[str, ...]:
-        named = []
-        for entry, text in self._texts(node, "mask and modal_only take a list of argument names"):
-            if not text or text != text.strip():
-                self.document.wrong(entry, f"{text!r} is no name of an argument: take the spaces off")
-            elif not set(text).isdisjoint("*?."):
-                self.document.wrong(
-                    entry, f"{text!r}: write the name alone: it is meant at any depth, and has no wildcards"
-                )
-            else:
-                named.append(text)
-        return tuple(dict.fromkeys(named))
+        entries = node.items if isinstance(node, SequenceNode) else (node,)
+        named = (self._exact_key(e) if isinstance(e, MappingNode) else self._key(e) for e in entries)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    def _key(self, entry: Node) -> str | None:
+        name = self.document.value(entry)
+        if not isinstance(name, str):
+            said = "mask, mask_random and modal_only take a list of argument names"
+            self.document.wrong(entry, f"{said}; write quotes around a text that looks like something else")
+        elif not name or not set(name).isdisjoint("*?."):
+            self.document.wrong(
+                entry,
+                f"{name!r}: write the name alone: it is meant at any depth, and has no wildcards; "
+                f"if an argument has this very name, write {{exactly: {name!r}}}",
+            )
+        else:
+            return name
+        return None
+
+    def _exact_key(self, entry: Node) -> str | None:
+        found = self.document.keys(entry, ("exactly",), "a name")
+        name = self.document.value(found["exactly"]) if "exactly" in found else None
+        if isinstance(name, str):
+            return name
+        self.document.wrong(entry, "write {exactly: the name}, with quotes around what looks like a number")
+        return None
 
     def _escalation(self, node: Node) -> Escalation | None:
         known = len(self.document.problems)

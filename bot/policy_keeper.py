@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agent_adapter.loops import Loop
 from bot.errors import SettingsError, SlackError
-from bot.health import Health
+from bot.health import PLACE, Health
 from bot.manifest import needed_scopes
 from bot.policy import Policy
 from bot.policy_file import Mention, PolicyFile, PolicyFileError, read_policy
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
 """Seconds between looks at the file."""
+CHECK_WITHIN = 300.0
+"""Seconds that Slack may take to say whom a policy names."""
 UNKNOWN = {"user_not_found", "no_such_subteam", "channel_not_found"}
 
 
@@ -62,12 +65,13 @@ class PolicyKeeper:
         self._refused = ""
         self._asked.set()
 
-    async def watch(self, slack: SlackClient) -> None:
+    async def watch(self, slack: SlackClient, loop: Loop) -> None:
         """Take a changed file into force as long as this runs; one that cannot be used leaves the old one."""
         while self._path is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._asked.wait(), LOOK_EVERY)
             self._asked.clear()
+            loop.beat(within=CHECK_WITHIN)
             await self._read_again(self._path, slack)
 
     async def _read_again(self, path: str, slack: SlackClient) -> None:
@@ -83,6 +87,9 @@ class PolicyKeeper:
                 await check_mentions(changed, slack, path)
                 self._in_force, self._refused = changed, ""
                 self._health.warnings.pop("policy", None)
+                # Those that it still names are noticed again.
+                for name in [name for name in self._health.warnings if name.startswith(PLACE)]:
+                    del self._health.warnings[name]
                 logger.info("policy.loaded", extra={"path": path, "version": self.policy.version})
         except SlackError as error:
             logger.warning("policy.not_checked", extra={"path": path, "reason": str(error)})
@@ -122,7 +129,10 @@ def scopes_for(found: PolicyFile) -> tuple[str, ...]:
 def policy_of(settings: Settings) -> PolicyFile:
     """Give the policy of a deployment without a file."""
     policy = Policy.of_settings(
-        settings.approvers, settings.channel, requester_may_decide=settings.requester_may_approve
+        settings.approvers,
+        settings.channel,
+        requester_may_decide=settings.requester_may_approve,
+        agent_channel_may_decide=settings.agent_channel_may_decide,
     )
     return PolicyFile(policy, tuple(Mention(entry) for entry in settings.approvers if entry != "channel"))
 

@@ -81,7 +81,7 @@ class Escalation(WireModel):
 class Remark(WireModel):
     """A message in the thread of a card: posted once, never changed."""
 
-    kind: Literal["remind", "escalate", "extend", "hand_over"]
+    kind: Literal["remind", "escalate", "extend", "hand_over", "propose"]
     places: tuple[int, ...]
     """Beside which cards it stands."""
     actions: tuple[int, ...] = ()

@@ -1,20 +1,29 @@
 """What an operator sets, read once."""
 
+import os
 import re
+from collections.abc import Collection
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dotenv import dotenv_values
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent_adapter.connection import address_of
+from agent_adapter.contract.names import Namespace
 from agent_adapter.errors import ServerUnreachableError
 from bot.errors import SettingsError
 
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+_PREFIX = "ASSENT_"
+# Of agents, workers and examples, which may share an environment with a bot.
+_OF_OTHERS = frozenset({"ASSENT_AGENT", "ASSENT_KEY", "ASSENT_STATE_KEY", "ASSENT_URL"})
 
 _NAMES = {
     "slack_bot_token": "SLACK_BOT_TOKEN",
@@ -58,7 +67,7 @@ class Settings(_Environment):
     slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
     redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
 
-    namespace: str = Field("assent", pattern=r"^[A-Za-z0-9_.:-]{1,64}$")
+    namespace: Namespace = "assent"
     policy: str | None = None
     """A file of rules, in place of channel, approvers and requester_may_approve."""
     channel: str | None = None
@@ -67,6 +76,8 @@ class Settings(_Environment):
     """Who may decide: user ids, user group ids, or `channel` for the members of the card's channel."""
     requester_may_approve: bool = False
     """Whether the person for whom the agent acts may approve."""
+    agent_channel_may_decide: bool = False
+    """Whether `channel` among the approvers means also the members of a channel that the agent chose."""
     http_host: str = "0.0.0.0"  # noqa: S104  # a container's port is published on purpose
     http_port: int = Field(3000, ge=0, le=65535)
     api_requests_per_minute: int = Field(600, ge=1)
@@ -165,8 +176,6 @@ class _NamedFiles(PydanticBaseSettingsSource):
     """Reads NAME from the file that NAME_FILE names, as container secrets are mounted."""
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002  # its signature
-        import os  # noqa: PLC0415  # the one place that reads the environment beside pydantic-settings
-
         name = f"{variable_of(field_name)}_FILE"
         path = os.environ.get(name)
         return (_text_of(path, name) if path else None), field_name, False
@@ -192,6 +201,36 @@ def _text_of(path: str, name: str) -> str:
 def variable_of(field_name: str) -> str:
     """Give the environment variable of a setting."""
     return _NAMES.get(field_name, f"ASSENT_{field_name.upper()}")
+
+
+def unknown_variables(env_file: str | None = ".env") -> list[str]:
+    """Say which variables look like settings of the bot and are none, each with what may have been meant."""
+    known = {variable_of(name) for name in Settings.model_fields} | _OF_OTHERS
+    found = dict.fromkeys(map(str.upper, _names_in(env_file)), known)
+    found |= {name.upper(): known | {f"{name}_FILE" for name in known} for name in os.environ}
+    return [
+        _unknown(name, known)
+        for name, allowed in sorted(found.items())
+        if name.startswith(_PREFIX) and name not in allowed
+    ]
+
+
+def _names_in(env_file: str | None) -> Collection[str]:
+    try:
+        return dotenv_values(env_file).keys() if env_file else ()
+    except (OSError, UnicodeDecodeError):
+        # `load_settings` says so.
+        return ()
+
+
+def _unknown(name: str, known: Collection[str]) -> str:
+    if name.endswith("_FILE") and name.removesuffix("_FILE") in known:
+        return f"{name} is read from the environment only, so it does nothing in .env"
+    # What all of them begin with would make every name look near.
+    short = {each.removeprefix(_PREFIX): each for each in known}
+    close = get_close_matches(name.removeprefix(_PREFIX).removesuffix("_FILE"), short, 1, 0.6)
+    cure = f"did you mean {short[close[0]]}?" if close else "docs/reference/settings.md lists all settings"
+    return f"{name} is not a setting of the bot, so it does nothing: {cure}"
 
 
 def load_settings(env_file: str | None = ".env") -> Settings:

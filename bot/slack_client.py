@@ -15,27 +15,38 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import (
+    DoneBeforeError,
     InterruptFaultError,
     SlackBusyError,
     SlackError,
     SlackUnclearError,
     WorkspaceFaultError,
 )
-from bot.ids import EVENT_TYPE, PartId
+from bot.ids import Label, PartId
+from bot.manifest import SCOPES
 from bot.metrics import SLACK_CALLS
 
 _CURES = {
     "channel_not_found": "check the id; into a private channel the bot must be invited",
     "not_in_channel": "invite the bot there",
+    "no_permission": "invite the bot there",
     "is_archived": "unarchive it, or ask elsewhere",
     "restricted_action": "let the bot post there, in the channel's settings",
     "thread_not_found": "the message to answer is gone: ask in the channel",
+    "invalid_thread_ts": "the message to answer is gone: ask in the channel",
+    "cannot_reply_to_message": "the message to answer is itself a reply: name the first message of its thread",
+    "user_not_found": "check the id of the person",
+    "user_disabled": "this account is deactivated: ask somebody else",
+    "cannot_dm_bot": "bots read no direct messages: ask a person",
 }
 WORKSPACE_FAULTS = {
     "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
     "no_permission", "org_login_required", "ekm_access_denied", "not_allowed_token_type", "accesslimited",
     "team_access_not_granted", "app_missing_action_url",
 }  # fmt: skip
+# A trigger opens one view, and a view's hash changes with what it shows.
+_DONE_BEFORE = {"exchanged_trigger_id", "hash_conflict"}
+_HISTORY_OF_DIRECT_MESSAGES = "im:history"
 # Two spellings are documented.
 _BUSY = {"ratelimited", "rate_limited", "message_limit_exceeded"}
 _UNCLEAR = {
@@ -58,7 +69,28 @@ class Identity:
     user: str = ""
     user_id: str = ""
     bot_id: str = ""
+    app_id: str = ""
+    enterprise_id: str = ""
+    """The organisation, where the app is installed in all of it; else empty."""
     scopes: frozenset[str] = frozenset()
+
+    @property
+    def home(self) -> str:
+        """Where the app is installed: a workspace, or a whole organisation."""
+        return self.enterprise_id or self.team_id
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Our messages in a part of a channel or thread."""
+
+    labels: Mapping[str, Label]
+    """By `ts`."""
+    messages: Mapping[str, Mapping[str, Any]]
+    """All of them, also those of others, by `ts`."""
+    oldest: str
+    latest: str
+    """What was really looked at: less than was asked for where much was written."""
 
 
 class SlackClient:
@@ -81,16 +113,27 @@ class SlackClient:
     async def who_am_i(self) -> Identity:
         """Ask Slack whose token this is and what it may do; the answer is kept in `me`."""
         answer = await self._call(self.repeating, "auth.test")
+        bot_id = str(answer.get("bot_id", ""))
+        organisation = answer.get("enterprise_id") if answer.get("is_enterprise_install") else ""
         self.me = Identity(
             team_id=str(answer["team_id"]),
             team=str(answer.get("team", "")),
             url=str(answer.get("url", "")),
             user=str(answer.get("user", "")),
             user_id=str(answer.get("user_id", "")),
-            bot_id=str(answer.get("bot_id", "")),
+            bot_id=bot_id,
+            app_id=await self._app_of(bot_id),
+            enterprise_id=str(organisation or ""),
             scopes=frozenset(filter(None, re.split(r"[,\s]+", answer["_scopes"]))),
         )
         return self.me
+
+    async def _app_of(self, bot_id: str) -> str:
+        """Ask to which app a bot belongs, which never changes."""
+        if self.me.app_id and self.me.bot_id == bot_id:
+            return self.me.app_id
+        answer = await self._call(self.repeating, "bots.info", bot=bot_id)
+        return str(answer["bot"]["app_id"])
 
     async def post_message(
         self,
@@ -99,8 +142,7 @@ class SlackClient:
         text: str,
         blocks: Sequence[Mapping[str, Any]],
         thread_ts: str | None,
-        interrupt_id: str,
-        part: PartId,
+        label: Label,
     ) -> str:
         """Post one message of a card and return its `ts`.
 
@@ -115,7 +157,7 @@ class SlackClient:
             text=text,
             blocks=list(blocks),
             thread_ts=thread_ts,
-            metadata={"event_type": EVENT_TYPE, "event_payload": {"id": interrupt_id, "part": str(part)}},
+            metadata=label.metadata,
             parse="none",
             link_names=False,
             unfurl_links=False,
@@ -124,7 +166,7 @@ class SlackClient:
         return str(answer["ts"])
 
     async def update_message(
-        self, channel: str, ts: str, *, text: str, blocks: Sequence[Mapping[str, Any]]
+        self, channel: str, ts: str, *, text: str, blocks: Sequence[Mapping[str, Any]], label: Label
     ) -> None:
         """Replace what one of our messages shows."""
         await self._call(
@@ -134,6 +176,7 @@ class SlackClient:
             ts=ts,
             text=text,
             blocks=list(blocks),
+            metadata=label.metadata,
             parse="none",
             link_names=False,
         )
@@ -161,13 +204,53 @@ class SlackClient:
                 self.repeating, method, **arguments, **({"cursor": cursor} if cursor else {})
             )
             for message in answer.get("messages", ()):
-                metadata = message.get("metadata") or {}
-                ours = metadata.get("event_type") == EVENT_TYPE and message.get("bot_id") == self.me.bot_id
-                if ours and metadata.get("event_payload") == {"id": interrupt_id, "part": str(part)}:
+                label = Label.of(message, self.me.bot_id)
+                if label and (label.interrupt_id, label.part) == (interrupt_id, part):
                     return str(message["ts"])
             cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
             if not cursor:
                 return None
+
+    async def look(self, channel: str, thread_ts: str | None, oldest: str, latest: str) -> "Seen":
+        """Read which of our messages stand in a channel, or in a thread, from one `ts` to another, in one call."""
+        answer = await self._call(
+            self.repeating,
+            "conversations.replies" if thread_ts else "conversations.history",
+            channel=channel,
+            oldest=oldest,
+            latest=latest,
+            inclusive=True,
+            limit=200,
+            include_all_metadata=True,
+            **({"ts": thread_ts} if thread_ts else {}),
+        )
+        found = {str(message["ts"]): message for message in answer.get("messages", ())}
+        labels = {ts: Label.of(message, self.me.bot_id) for ts, message in found.items()}
+        if found and answer.get("has_more"):
+            # A history begins with its newest message, a thread with its oldest.
+            oldest, latest = (oldest, max(found)) if thread_ts else (min(found), latest)
+        return Seen({ts: label for ts, label in labels.items() if label}, found, oldest, latest)
+
+    async def thread_author(self, channel: str, thread_ts: str) -> str | None:
+        """Say who wrote the first message of a thread; `None` when no person did.
+
+        Raises:
+            InterruptFaultError: when there is no such message, or nobody can see any more who wrote it.
+        """
+        first: Mapping[str, Any] = {}
+        # The `ts` of a reply leads to the reply alone, which names the first message.
+        for _ in range(2):
+            answer = await self._call(
+                self.repeating, "conversations.replies", channel=channel, ts=thread_ts, limit=1
+            )
+            first = next(iter(answer.get("messages", ())), {})
+            if first.get("thread_ts", thread_ts) == thread_ts:
+                break
+            thread_ts = str(first["thread_ts"])
+        if not first or first.get("subtype") == "tombstone":
+            cure = f"{channel}: who began the thread cannot be seen any more: ask in the channel"
+            raise InterruptFaultError("conversations.replies", "thread_not_found", [cure], place=channel)
+        return str(first.get("user") or "") or None
 
     async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> None:
         """Open a modal for the person who clicked less than three seconds ago."""
@@ -191,6 +274,40 @@ class SlackClient:
         """Give the channel in which the bot and one person talk."""
         answer = await self._call(self.repeating, "conversations.open", users=user_id)
         return str(answer["channel"]["id"])
+
+    async def reach(self, place: str) -> str:
+        """Give the channel for a place in which the bot can post: a channel, or a person to write to.
+
+        Raises:
+            InterruptFaultError: saying why it cannot.
+            SlackError: when Slack does not say.
+        """
+        self.check_reach(place)
+        if place[0] in "UW":
+            return await self.open_direct_message(place)
+        found = await self.channel(place)
+        for code, is_so in (
+            ("is_archived", found.get("is_archived")),
+            ("not_in_channel", not (found.get("is_member") or found.get("is_im"))),
+        ):
+            if is_so:
+                raise InterruptFaultError(
+                    "conversations.info", code, [f"{place}: {_CURES[code]}"], place=place
+                )
+        return place
+
+    def check_reach(self, channel: str) -> None:
+        """Refuse a place in which a message could be posted and never be found again.
+
+        Raises:
+            InterruptFaultError: naming the scope.
+        """
+        scope = _HISTORY_OF_DIRECT_MESSAGES
+        if channel.startswith("D") and self.me.scopes and scope not in self.me.scopes:
+            cure = _place_cure("missing_scope", frozenset({scope}))
+            raise InterruptFaultError(
+                "conversations.history", "missing_scope", [f"{channel}: {cure}"], place=channel
+            )
 
     async def user(self, user_id: str) -> Mapping[str, Any]:
         """Answer of `users.info`."""
@@ -216,6 +333,25 @@ class SlackClient:
             if not cursor:
                 return frozenset(members)
 
+    async def own_channels(self) -> list[str]:
+        """Channels in which the bot is, and its direct messages where it may see them."""
+        kinds = ["public_channel", "private_channel", *(["im"] if "im:read" in self.me.scopes else [])]
+        found: list[str] = []
+        cursor = ""
+        while True:
+            answer = await self._call(
+                self.repeating,
+                "users.conversations",
+                types=",".join(kinds),
+                exclude_archived=True,
+                limit=200,
+                cursor=cursor,
+            )
+            found += [str(channel["id"]) for channel in answer.get("channels", ())]
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
+            if not cursor:
+                return found
+
     async def channel(self, channel: str) -> Mapping[str, Any]:
         """Answer of `conversations.info`."""
         answer = await self._call(self.repeating, "conversations.info", channel=channel)
@@ -234,7 +370,8 @@ class SlackClient:
     async def _ask(self, client: AsyncWebClient, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in arguments.items() if value not in (None, "")}
         as_query = (
-            method.startswith(("conversations.", "users.", "usergroups.")) and method != "conversations.open"
+            method.startswith(("bots.", "conversations.", "users.", "usergroups."))
+            and method != "conversations.open"
         )
         try:
             # The limit of a call with its repetitions, so that none outlives the lease it is made under.
@@ -243,7 +380,7 @@ class SlackClient:
                     method, **({"http_verb": "GET", "params": _query(given)} if as_query else {"json": given})
                 )
         except SlackApiError as error:
-            raise _sorted_error(method, error, str(arguments.get("channel", ""))) from error
+            raise _sorted_error(method, error, _place_of(arguments)) from error
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError, AttributeError) as error:
             # An AttributeError is how slack_sdk 3.47 meets plain text in place of JSON.
             raise SlackUnclearError(method, str(error) or type(error).__name__, answered=False) from error
@@ -251,6 +388,10 @@ class SlackClient:
         if method == "auth.test":
             data = {**data, "_scopes": answer.headers.get("x-oauth-scopes", "")}
         return data
+
+
+def _place_of(arguments: Mapping[str, Any]) -> str:
+    return str(arguments.get("channel") or arguments.get("users") or "")
 
 
 def _query(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,11 +408,39 @@ def _sorted_error(method: str, error: SlackApiError, channel: str) -> SlackError
     # An answer without a word of Slack's comes from something in between, such as a proxy.
     if status >= 500 or "error" not in data or code in _UNCLEAR:
         return SlackUnclearError(method, code, answered=True)
-    if code in WORKSPACE_FAULTS:
-        return WorkspaceFaultError(method, code, [_workspace_cure(data.get("needed"))])
-    cure = [f"{channel}: {_CURES[code]}"] if code in _CURES else []
-    return InterruptFaultError(method, code, [*cure, *map(str, data.get("errors", ()))])
+    if code in _DONE_BEFORE:
+        return DoneBeforeError(method, code)
+    # Slack may list every scope that would do; those that the app has are not what is missing.
+    lacking = _listed(data.get("needed")) - _listed(data.get("provided"))
+    if code in WORKSPACE_FAULTS and not _is_about_one_place(method, code, channel, lacking):
+        return WorkspaceFaultError(method, code, [_workspace_cure(lacking)])
+    if cure := _place_cure(code, lacking):
+        return InterruptFaultError(method, code, [f"{channel}: {cure}" if channel else cure], place=channel)
+    return InterruptFaultError(method, code, [str(problem) for problem in data.get("errors", ())])
 
 
-def _workspace_cure(needed: str | None) -> str:
-    return f"add the scope {needed} and install the app again" if needed else "check SLACK_BOT_TOKEN"
+def _listed(scopes: object) -> frozenset[str]:
+    return frozenset(filter(None, re.split(r"[,\s]+", str(scopes or ""))))
+
+
+def _is_about_one_place(method: str, code: str, channel: str, lacking: frozenset[str]) -> bool:
+    """Tell what the app may not do in one place or with one person from what it needs everywhere."""
+    if code == "missing_scope":
+        # Writing takes one scope wherever it is, and direct messages are opened only where the policy says so.
+        # Reading takes one for each kind of conversation.
+        is_reading = method.startswith("conversations.") and method != "conversations.open"
+        return is_reading and not lacking & SCOPES.keys()
+    return code == "no_permission" and bool(channel)
+
+
+def _workspace_cure(lacking: frozenset[str]) -> str:
+    if not lacking:
+        return "check SLACK_BOT_TOKEN"
+    return f"add the scope {', '.join(sorted(lacking))} and install the app again"
+
+
+def _place_cure(code: str, lacking: frozenset[str]) -> str | None:
+    if code == "missing_scope":
+        scopes = ", ".join(sorted(lacking)) or "for such a place"
+        return f"ask elsewhere, or add the scope {scopes} and install the app again"
+    return _CURES.get("restricted_action" if code.startswith("restricted_action") else code)

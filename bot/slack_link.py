@@ -2,17 +2,21 @@
 
 import asyncio
 import logging
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from agent_adapter.loops import Loop
 from bot.errors import SlackError
 from bot.health import Health
-from bot.policy_keeper import PolicyKeeper
+from bot.policy_keeper import CHECK_WITHIN, PolicyKeeper
 from bot.slack_client import SlackClient
-from bot.sockets import Sockets
+from bot.sockets import STANDBY, Sockets
 
 logger = logging.getLogger(__name__)
 
+CLICKS = "clicks"
+"""Names the fault of a bot that draws and that no click reaches."""
 LOOK_EVERY, PROBE_EVERY = 0.5, 30.0
 """Seconds between looks at what is known here, and between questions to Slack while all is well."""
 
@@ -30,7 +34,7 @@ class SlackLink:
     """Called whenever Slack works, so that what waited for it goes on."""
     _policy_checked: bool = field(default=False, init=False)
 
-    async def keep(self) -> None:
+    async def keep(self, loop: Loop) -> None:
         """Keep the connection until cancelled.
 
         Raises:
@@ -38,6 +42,7 @@ class SlackLink:
         """
         delay = LOOK_EVERY
         while True:
+            loop.beat(within=CHECK_WITHIN)
             reason = await self._what_is_wrong()
             if reason is None:
                 self.health.mend("slack")
@@ -46,8 +51,9 @@ class SlackLink:
                 if self.health.slack_fault != reason:
                     logger.warning("slack.unavailable", extra={"reason": reason})
                 self.health.fault("slack", reason)
-            if await self._fails_soon():
-                await asyncio.sleep(delay)
+            if await self._fails_soon(loop):
+                # Several that stand by do not ask at the same moment.
+                await asyncio.sleep(delay * random.uniform(0.7, 1.0))  # noqa: S311  # no secret
                 # What passes our questions and fails in use is tried ever less often.
                 delay = min(delay * 2, PROBE_EVERY)
             else:
@@ -64,11 +70,25 @@ class SlackLink:
             return f"the app lacks the scope {scopes}: add it under OAuth & Permissions, and install the app again"
         if not self._policy_checked:
             self._policy_checked = await self._check_policy()
-        return await self.sockets.connect() if self.sockets else None
+        return await self._listen() if self.sockets else None
 
-    async def _fails_soon(self) -> bool:
+    async def _listen(self) -> str | None:
+        """Connect for clicks. Where other bots take them, this one draws all the same."""
+        assert self.sockets is not None
+        reason = await self.sockets.connect()
+        is_standby = reason == STANDBY
+        if is_standby != (CLICKS in self.health.faults):
+            logger.warning("socket.standby" if is_standby else "socket.took_over", extra={"reason": reason})
+        if is_standby:
+            self.health.fault(CLICKS, STANDBY)
+            return None
+        self.health.mend(CLICKS)
+        return reason
+
+    async def _fails_soon(self, loop: Loop) -> bool:
         """Wait for a fault, until it is time to ask Slack again."""
         for _ in range(int(PROBE_EVERY / LOOK_EVERY)):
+            loop.beat(within=PROBE_EVERY)
             if self.health.slack_fault or (self.sockets and not await self.sockets.is_connected()):
                 return True
             await asyncio.sleep(LOOK_EVERY)

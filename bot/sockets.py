@@ -1,9 +1,9 @@
-"""Socket Mode: two connections, since Slack's client closes one before it opens the next."""
+"""Socket Mode: two connections, since Slack's client closes one before it opens the next, and none where Slack has no room."""
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import aiohttp
@@ -13,24 +13,90 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 
+from agent_adapter.errors import AgentAdapterError
 from bot.slack_client import WORKSPACE_FAULTS
 
 logger = logging.getLogger(__name__)
 
 CONNECTIONS = 2
+MOST_BOTS = 4
+"""Bots of one app that connect. Slack hands each click to one of at most ten connections; the rest is for those that it
+still counts and that are broken, which take clicks and lose them (python-slack-sdk issue 1940)."""
 CONNECT_WITHIN = 10.0
 """Seconds for one connection to open."""
 ANSWER_WITHIN = 3.0
 """Seconds that Slack waits for an answer."""
 UNREADABLE = "Socket Mode: what answers apps.connections.open is not Slack: look at SLACK_API_URL, and at proxies in between"
 MOST_CONNECTIONS = 10
-"""Slack hands each click to one of at most ten connections of an app."""
+STANDBY = (
+    f"standby: {MOST_BOTS} bots of this app are connected already, and Slack gives an app {MOST_CONNECTIONS} connections. "
+    "This one draws cards, and takes clicks as soon as there is room"
+)
+
+
+class Client(SocketModeClient):
+    """Slack's client, which asks again at once when Slack turns it away. Here it does not."""
+
+    def __init__(self, app_token: str, bolt: AsyncApp) -> None:
+        super().__init__(
+            app_token=app_token,
+            logger=bolt.logger,
+            web_client=bolt.client,
+            ping_interval=10,
+            # Only once Slack has greeted it: who is turned away comes back when `Sockets` says so.
+            auto_reconnect_enabled=False,
+        )
+        self.greeted = asyncio.Event()
+        """Slack has said how many connections there are, or that there are too many."""
+        self.connections = 0
+        """How many Slack counts, this one included."""
+
+    async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
+        """Handle what Slack sends."""
+        if message.get("type") == "hello":
+            self.connections = int(message.get("num_connections") or 0)
+            self.auto_reconnect_enabled = True
+            self.greeted.set()
+            if self.connections >= MOST_CONNECTIONS:
+                logger.error("socket.crowded", extra={"connections": self.connections})
+        if message.get("type") == "disconnect" and message.get("reason") == "too_many_websockets":
+            self.connections = MOST_CONNECTIONS + 1
+            self.auto_reconnect_enabled = False
+            await self.disconnect()  # type: ignore[no-untyped-call]  # as Slack ships it
+            self.greeted.set()
+            return
+        await super().run_message_listeners(message, raw_message)
 
 
 class Connection(AsyncSocketModeHandler):
     """One connection, which knows what it still has to acknowledge."""
 
+    client: Client
     handling = 0
+
+    def __init__(self, bolt: AsyncApp, app_token: str) -> None:  # as Bolt's, with our client
+        self.app = bolt
+        self.app_token = app_token
+        self.client = Client(app_token, bolt)
+        self.client.socket_mode_request_listeners.append(self.handle)  # type: ignore[arg-type]  # as Bolt does it
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is here that waits for its answer."""
+        return bool(self.handling) or not self.client.message_queue.empty()
+
+    async def has_ended(self) -> bool:
+        """Whether it is closed, and Slack's client does not open it again."""
+        return not self.client.auto_reconnect_enabled and not await self.client.is_connected()
+
+    async def open(self) -> None:
+        """Connect, and hear from Slack how many connections there are."""
+        client = self.client
+        async with asyncio.timeout(CONNECT_WITHIN):
+            # Asked by itself, the client repeats whatever goes wrong for ever and tells nobody.
+            client.wss_uri = await client.issue_new_wss_url()
+            await client.connect()  # type: ignore[no-untyped-call]  # as Slack ships it
+            await client.greeted.wait()
 
     async def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]  # as Bolt
         """Handle one envelope and answer it."""
@@ -44,48 +110,84 @@ class Connection(AsyncSocketModeHandler):
 class Sockets:
     """The connections of one process."""
 
-    def __init__(self, bolt: AsyncApp, app_token: str) -> None:
-        self._handlers = [Connection(bolt, app_token) for _ in range(CONNECTIONS)]
+    def __init__(
+        self, bolt: AsyncApp, app_token: str, *, others: Callable[[], Awaitable[int]] | None = None
+    ) -> None:
+        """Prepare the connections.
+
+        Args:
+            bolt: The app that handles what arrives.
+            app_token: With which Slack lets it connect.
+            others: Tells how many other bots live.
+        """
+        self._bolt = bolt
+        self._app_token = app_token
+        self._others = others
         self._open: list[Connection] = []
 
     async def connect(self) -> str | None:
-        """Open the connections that are not open yet; say what keeps them closed, `None` when all are open."""
-        for handler in self._handlers[len(self._open) :]:
-            client = handler.client
-            try:
-                async with asyncio.timeout(CONNECT_WITHIN):
-                    # Asked by itself, the client repeats whatever goes wrong for ever and tells nobody.
-                    client.wss_uri = await client.issue_new_wss_url()
-                    await client.connect()  # type: ignore[no-untyped-call]  # as Slack ships it
-            except SlackApiError as error:
-                code = error.response.get("error")
-                cure = ": check SLACK_APP_TOKEN" if code in WORKSPACE_FAULTS else ""
-                return f"Socket Mode: {code}{cure}" if code else UNREADABLE
-            except (AttributeError, TypeError):
-                # How slack_sdk 3.47 meets plain text, and broken JSON, in place of an answer.
-                return UNREADABLE
-            except (TimeoutError, OSError, aiohttp.ClientError) as error:
-                return f"Socket Mode: {error or type(error).__name__}"
-            client.message_listeners.append(_watch_hello)
-            self._open.append(handler)
+        """Open the connections that are not open yet; say what keeps them closed, `None` when clicks can arrive.
+
+        The answer is `STANDBY` where other bots of the app take the clicks.
+        """
+        await self._drop_ended()
+        before = tuple(self._open)
+        while len(self._open) < CONNECTIONS:
+            connection = Connection(self._bolt, self._app_token)
+            self._open.append(connection)
+            if reason := await _opened(connection) or await self._too_many(connection):
+                # A bot that comes in takes two places or none; one that is in keeps what it has.
+                ended = self._open[len(before) :] if reason == STANDBY else [connection]
+                self._open = [each for each in self._open if each not in ended]
+                await _close(ended)
+                return None if reason == STANDBY and await self.is_connected() else reason
         return None if await self.is_connected() else "Socket Mode: no connection is open"
 
     async def is_connected(self) -> bool:
         """Whether clicks can arrive: one connection is enough."""
-        return any([await handler.client.is_connected() for handler in self._open])
+        return any([await connection.client.is_connected() for connection in self._open])
 
     async def close(self) -> None:
         """Take no more clicks, once those that are here are answered."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(ANSWER_WITHIN):
-                while any(handler.handling for handler in self._open):  # noqa: ASYNC110  # Bolt tells nobody
-                    await asyncio.sleep(0.01)
-        for handler in self._handlers:
-            await handler.close_async()  # type: ignore[no-untyped-call]  # as Bolt ships it
+        await _close(self._open)
+
+    async def _too_many(self, connection: Connection) -> str | None:
+        """Say whether enough others take clicks. What is connected and is no bot is a broken connection, and no reason to wait."""
+        if connection.client.connections <= CONNECTIONS * MOST_BOTS:
+            return None
+        if connection.client.connections <= MOST_CONNECTIONS and self._others:
+            with contextlib.suppress(AgentAdapterError):
+                return STANDBY if await self._others() >= MOST_BOTS else None
+        return STANDBY
+
+    async def _drop_ended(self) -> None:
+        """Give up connections that will not come back by themselves, such as those that Slack did not take back."""
+        gone = [each for each in self._open if await each.has_ended()]
+        await _close(gone)
+        self._open = [each for each in self._open if each not in gone]
 
 
-async def _watch_hello(_client: Any, message: Mapping[str, Any], _raw: str | None) -> None:
-    connections = message.get("num_connections")
-    if isinstance(connections, int) and connections >= MOST_CONNECTIONS:
-        # Ghosts of broken connections take clicks and lose them (python-slack-sdk issue 1940).
-        logger.error("socket.crowded", extra={"connections": connections})
+async def _opened(connection: Connection) -> str | None:
+    """Open one connection; say what keeps it closed."""
+    try:
+        await connection.open()
+    except SlackApiError as error:
+        code = error.response.get("error")
+        cure = ": check SLACK_APP_TOKEN" if code in WORKSPACE_FAULTS else ""
+        return f"Socket Mode: {code}{cure}" if code else UNREADABLE
+    except (AttributeError, TypeError):
+        # How slack_sdk 3.47 meets plain text, and broken JSON, in place of an answer.
+        return UNREADABLE
+    except (TimeoutError, OSError, aiohttp.ClientError) as error:
+        return f"Socket Mode: {error or type(error).__name__}"
+    return None
+
+
+async def _close(connections: Sequence[Connection]) -> None:
+    """Close connections, once the clicks that are here are answered."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(ANSWER_WITHIN):
+            while any(connection.is_busy for connection in connections):  # noqa: ASYNC110  # Bolt tells nobody
+                await asyncio.sleep(0.01)
+    for connection in connections:
+        await connection.close_async()  # type: ignore[no-untyped-call]  # as Bolt ships it

@@ -1,9 +1,8 @@
 """The record as the bot sees it: frozen, read once, with the views that drawing and deciding need."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field
@@ -21,7 +20,7 @@ from agent_adapter.contract.identity import action_fingerprints, digest
 from agent_adapter.contract.interrupt import Interrupt, OnExpiry
 from agent_adapter.contract.record import Recorded
 from bot.ids import PartId
-from bot.masks import code_of, hide, holds, plain, scrub, secrets_of
+from bot.masks import Mask, code_of, hide, named_in, plain, scrub, secrets_of
 from bot.schedule import Extension, Remark, Step
 from bot.sticky import Sticky, StickyApproval
 
@@ -43,6 +42,13 @@ class Place(WireModel):
     """The step that has it asked here, too; from the beginning when `None`."""
     claim: timedelta | None = None
     """How long somebody may say that they are looking at it; nobody when `None`."""
+    proposed: bool = False
+    """Whether it is asked here, too, since somebody proposed what another rule is about."""
+
+    @property
+    def is_extra(self) -> bool:
+        """Whether it is asked elsewhere as well, so that people can decide without this place."""
+        return self.proposed or self.opened_by is not None
 
 
 class Care(WireModel):
@@ -58,10 +64,22 @@ class Care(WireModel):
     """Whether the deadline approves what nobody decided."""
     mask: tuple[str, ...] = ()
     """Names of arguments, at any depth, whose values nobody is shown."""
+    mask_random: tuple[str, ...] = ()
+    """Likewise, of values that are random: a fingerprint tells them apart."""
+    mask_key: str = ""
+    """Of the fingerprints on this interrupt's cards."""
     modal_only: tuple[str, ...] = ()
     """Names of arguments, at any depth, that are shown in a modal only, which has to be read before approving."""
     sticky: Sticky | None = None
     """For which later calls it may be approved at once; for none when `None`."""
+    resembles: str = ""
+    """The name in another rule that the tool's name looks like, and that rule."""
+
+    @property
+    def masked(self) -> Mask:
+        """Give the names of all masked arguments, and what is shown in their place."""
+        random = tuple(name for name in self.mask_random if name not in self.mask)
+        return Mask((*self.mask, *random), random, self.mask_key)
 
     def needed(self, decision: str) -> int:
         """Tell how many people a decision takes."""
@@ -113,6 +131,12 @@ class Admission(Terms):
     time_limit: timedelta | None = Field(None, exclude=True)
     """The policy's own; what is kept is the deadline that follows from it."""
 
+    requested_by: str | None = None
+    """For whom the agent acts, where the operator says it; else the agent's word holds."""
+    requester_known: bool = False
+    """Whether somebody else than the agent vouches for that."""
+    thread_author: str | None = None
+    """Who began the thread that the run came from."""
     steps: tuple[Step, ...] = ()
     """What happens while nobody has decided, by time."""
     extension: Extension | None = None
@@ -152,6 +176,17 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """One message of ours as a record has it."""
+
+    interrupt_id: str
+    part: PartId
+    thread_ts: str | None
+    shown: Shown
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Vote:
     """What one person said about an action that takes several; their last word."""
 
@@ -178,6 +213,47 @@ def position_of(decision: Decision) -> str:
             return f"{decision.type}:always" if getattr(decision, "always", False) else decision.type
 
 
+class Proposal(WireModel):
+    """An edit that another rule is about. It is asked beside the call itself, on terms of its own."""
+
+    name: str
+    """Of the edited call and its terms: the same name is the same proposal, whoever makes it."""
+    fingerprint: str
+    """Of the edited call."""
+    decision: EditDecision
+    by: str
+    policy: str
+    """Version of the rules that it met."""
+    rule: str
+    """Name of the rule, for people."""
+    terms: Terms
+    """Of each term the stricter one: of the action, and of that rule."""
+    channel: str
+    """Where that rule asks: its members are meant by the approver `channel`."""
+
+    @property
+    def position(self) -> str:
+        """What whoever agrees with it says."""
+        return f"{PROPOSAL}{self.name}"
+
+
+PROPOSAL = "proposal:"
+"""How the positions of those begin who agree with a proposal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What somebody wrote and others can agree with."""
+
+    name: str
+    """Tells it from everything that was written before or after it."""
+    by: str
+    decision: Decision
+    position: str
+    care: Care
+    """With how much care somebody agrees with it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One action with everything known about it."""
@@ -193,10 +269,20 @@ class Action:
     """Texts of masked values, of any action of the batch: nothing that the agent says may show them."""
     votes: tuple[Vote, ...] = ()
     """While it is open, oldest first."""
+    stricter: Proposal | None = None
+    """An edit that another rule is about."""
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What was found out about call and description once, by name: it stays true whatever is decided."""
 
     def shown(self, *, on_card: bool = False) -> Any:
         """Give the arguments as people may see them."""
-        return hide(self.request.args, self.care.mask, self.care.modal_only if on_card else ())
+        return hide(self.request.args, self.care.masked, self.care.modal_only if on_card else ())
+
+    def named(self, names: Collection[str]) -> tuple[str, ...]:
+        """Give those of the names in `care` that arguments have, at any depth."""
+        if "named" not in self.kept:
+            self.kept["named"] = named_in(self.request.args, {*self.care.masked, *self.care.modal_only})
+        return tuple(name for name in names if name in self.kept["named"])
 
     @property
     def description(self) -> str:
@@ -208,10 +294,34 @@ class Action:
         return tuple(vote.user for vote in self.votes if vote.position == position)
 
     @property
-    def proposal(self) -> Vote | None:
-        """What somebody wrote and others can agree with: of edits and answers the one with most people, then the oldest."""
+    def proposal(self) -> Written | None:
+        """What others can agree with: what another rule is about; else of edits and answers the one with most people, then the oldest."""
+        if found := self.stricter:
+            return Written(found.name, found.by, found.decision, found.position, found.terms)
         written = [vote for vote in self.votes if isinstance(vote.decision, EditDecision | RespondDecision)]
-        return max(written, key=lambda vote: len(self.voters(vote.position)), default=None)
+        vote = max(written, key=lambda vote: len(self.voters(vote.position)), default=None)
+        return Written(vote.name, vote.user, vote.decision, vote.position, self.care) if vote else None
+
+    @property
+    def proposed(self) -> "Action":
+        """The call as it would run by the edit that another rule is about, on the terms of that."""
+        assert self.stricter
+        return replace(
+            self,
+            request=self.request.model_copy(update={"args": self.stricter.decision.edited_action.args}),
+            config=self.stricter.terms.narrow(self.config),
+            kept={},
+            fingerprint=self.stricter.fingerprint,
+            care=self.stricter.terms,
+            votes=(),
+            stricter=None,
+        )
+
+    def needed(self, position: str) -> int:
+        """How many people have to say so."""
+        if self.stricter and position == self.stricter.position:
+            return self.stricter.terms.quorum
+        return self.care.needed(position.partition(":")[0])
 
     @property
     def number(self) -> int:
@@ -225,9 +335,10 @@ class Action:
     def code(self) -> str:
         """What is typed to approve it. Nothing of what is masked can be learned from it."""
         args = self.request.args
-        if not holds(args, self.care.mask):
+        masked = self.care.masked.names
+        if not self.named(masked):
             return code_of(self.fingerprint)
-        return code_of(digest("masked", self.request.name, encode(plain(hide(args, self.care.mask)))))
+        return code_of(digest("masked", self.request.name, encode(plain(hide(args, masked)))))
 
     @property
     def sticky(self) -> Sticky | None:
@@ -262,17 +373,33 @@ class ApprovalState:
     """The agent's reason for a withdrawal that is not applied yet."""
     stalled: str | None = None
     """Why the agent could not go on with the answer, in its words."""
+    claimed_until: datetime | None = None
+    """Until when somebody holds the right to resume the run, or held it; `None` when it was given back or used."""
+    claim_has_lapsed: bool = False
+    """Whether whoever held that right has neither gone on with the run in time nor given it back."""
     notice: str | None = None
     """What whoever waits was told about why nothing happens."""
     fingerprints: tuple[str, ...] = ()
     """Of the actions, where whoever read the record knows them already."""
+    body: str = field(default="", compare=False, repr=False)
+    """The interrupt as it is stored."""
+    size: int = field(default=0, compare=False)
+    """Characters of the record."""
+    kept: dict[Any, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
+    """What was found out about each action; of the same record as it is read again and again."""
     shown: Mapping[PartId, Shown] = field(default_factory=dict)
+    up: Mapping[PartId, datetime] = field(default_factory=dict)
+    """Since when each of these messages is there."""
     begun: frozenset[PartId] = frozenset()
     """Messages about which a call to Slack was begun and its end not noted."""
+    gone: frozenset[tuple[str, str]] = frozenset()
+    """(channel, ts) of messages that were deleted and posted anew: nothing is decided on them."""
     read: Mapping[tuple[int, str], str] = field(default_factory=dict)
     """(index, user) -> `<fingerprint>:<pages read in order>`."""
     votes: Mapping[int, tuple[Vote, ...]] = field(default_factory=dict)
     """By the index of an action that takes several people."""
+    proposals: Mapping[int, Proposal] = field(default_factory=dict)
+    """By the index of an action."""
     reached: Mapping[int, bool] = field(default_factory=dict)
     """Steps whose time has come, and whether they did anything: nobody is reminded of what is decided."""
     remarks: Mapping[int, Remark] = field(default_factory=dict)
@@ -288,14 +415,25 @@ class ApprovalState:
     def id(self) -> str:
         return self.interrupt.id
 
-    @cached_property
+    @property
+    def agent(self) -> str:
+        return self.interrupt.agent
+
+    @property
     def actions(self) -> tuple[Action, ...]:
+        # Not a `cached_property`: on Python 3.11 all records would wait for the one that is read beside the loop.
+        found: tuple[Action, ...] | None = self.__dict__.get("_actions")
+        if found is None:
+            found = self.__dict__["_actions"] = self._read_actions()
+        return found
+
+    def _read_actions(self) -> tuple[Action, ...]:
         request = self.interrupt.request
         cares = [
             self.admission.terms(index) if self.admission else ORDINARY for index in range(len(self.recorded))
         ]
         secrets = secrets_of(
-            (action.args, care.mask) for action, care in zip(request.action_requests, cares, strict=True)
+            (action.args, care.masked) for action, care in zip(request.action_requests, cares, strict=True)
         )
         return tuple(
             Action(
@@ -307,6 +445,8 @@ class ApprovalState:
                 cares[index],
                 secrets,
                 self.votes.get(index, ()),
+                self.proposals.get(index),
+                self.kept.setdefault((index, cares[index].masked, cares[index].modal_only, len(secrets)), {}),
             )
             for index, (action, config, fingerprint, recorded) in enumerate(
                 zip(
@@ -320,14 +460,36 @@ class ApprovalState:
         )
 
     @property
+    def requested_by(self) -> str | None:
+        """For whom the agent acts, as far as anybody says it."""
+        named = self.admission.requested_by if self.admission else None
+        return named or self.interrupt.context.requested_by
+
+    def kept_out(self, terms: Terms) -> frozenset[str]:
+        """Name the people who on these terms may reject and nothing else, because it is done for them."""
+        if self.admission is None or terms.requester_may_decide:
+            return frozenset()
+        return frozenset(filter(None, (self.requested_by, self.admission.thread_author)))
+
+    @property
+    def decided(self) -> frozenset[int]:
+        """Which of its actions are decided."""
+        return frozenset(index for index, recorded in enumerate(self.recorded) if recorded)
+
+    @property
     def on_expiry(self) -> OnExpiry:
         """What an open action becomes at the deadline: the policy's word goes before the agent's."""
         return (self.admission and self.admission.on_timeout) or self.interrupt.on_expiry
 
     def is_approved_by_silence(self, index: int) -> bool:
-        """Whether the deadline approves this action when nobody decides it."""
+        """Whether the deadline approves this action when nobody decides it: not while somebody proposes something else."""
         action = self.actions[index]
-        return action.care.by_silence and action.allows("approve") and self.on_expiry != "raise"
+        return (
+            action.care.by_silence
+            and not action.stricter
+            and action.allows("approve")
+            and self.on_expiry != "raise"
+        )
 
     @property
     def places(self) -> Mapping[int, Place]:
@@ -344,6 +506,22 @@ class ApprovalState:
         remarks = [len(remark.places) for remark in self.remarks.values()]
         shown = sum(not part.is_ledger for part in self.shown)
         return bool(messages) and shown == sum(messages) + sum(remarks)
+
+    def is_shown_since(self, start: datetime) -> bool:
+        """Whether every message is there, and those with which it was asked at first have been since then."""
+        asked = {n for n, place in self.places.items() if not place.is_extra and not self.is_covered(place)}
+        first = [part for part in self.shown if part.place in asked and not part.is_remark]
+        return self.is_shown and all(part in self.up and self.up[part] <= start for part in first)
+
+    @property
+    def silent_from(self) -> datetime:
+        """From when on people have to be able to object for the deadline to approve: nine tenths of the time they have."""
+        added = (
+            self.admission.extension.by * self.extended
+            if self.admission and self.admission.extension
+            else timedelta()
+        )
+        return self.deadline - 0.9 * (self.deadline - self.created_at - added)
 
     def is_covered(self, place: Place) -> bool:
         """Whether nothing is asked in a place: all of it was approved before, for calls like these."""
@@ -400,7 +578,13 @@ class ApprovalState:
     def is_open_at(self, index: int) -> bool:
         return self.is_open and self.recorded[index] is None
 
-    def pages_read(self, index: int, user: str) -> int:
-        """How many pages of this action, from the first in order, this person was shown."""
+    def pages_read(self, index: int, user: str, call: Action | None = None) -> int:
+        """How many pages of an action, or of the call that is proposed in its place, this person was shown, in order."""
         fingerprint, _, pages = self.read.get((index, user), "").rpartition(":")
-        return int(pages) if fingerprint == self.actions[index].fingerprint else 0
+        return int(pages) if fingerprint == (call or self.actions[index]).fingerprint else 0
+
+    def joined(self, index: int) -> frozenset[str]:
+        """Name who may decide an action because nobody had for a while."""
+        steps = self.admission.steps if self.admission else ()
+        reached = (steps[number] for number, happened in self.reached.items() if happened)
+        return frozenset(name for step in reached if index in step.actions for name in step.approvers)

@@ -1,13 +1,11 @@
 """Work that goes on after an acknowledgement: kept, logged, and finished before the process ends."""
 
 import asyncio
-import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from agent_adapter.background import in_background
 from bot.errors import SlackError
-
-logger = logging.getLogger(__name__)
 
 
 class Tasks:
@@ -18,20 +16,11 @@ class Tasks:
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Run this in the background."""
-        task = asyncio.create_task(_logged(work))
+        task = in_background(work, expected=(SlackError,))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def drain(self) -> None:
         """Finish what was started."""
         while self._tasks:
-            await asyncio.gather(*self._tasks)
-
-
-async def _logged(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await work
-    except SlackError as error:
-        logger.warning("slack.refused", extra={"reason": str(error)})
-    except Exception:
-        logger.exception("task.failed")
+            await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,7 +1,9 @@
 """The one aiohttp application: Slack's route, the HTTP API, health, metrics."""
 
 import json
+import re
 from collections.abc import Mapping
+from time import time
 from typing import Any
 
 from aiohttp import web
@@ -13,11 +15,18 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
 from yarl import URL
 
+from bot.bodies import Bodies, BodyError, check_head
+from bot.connections import Connections
 from bot.health import Health
 from bot.metrics import COUNTED
 
 MAX_BODY = 1 << 20
 """A view of 250 KB, escaped for a form, fits."""
+SIGNED_WITHIN = 300
+"""Seconds for which a signature holds, as Slack's documentation says."""
+
+_SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
+_TIMESTAMP = re.compile(r"[0-9]{10}")
 
 
 def build_site(
@@ -27,18 +36,23 @@ def build_site(
     bolt: AsyncApp | None,
     signing_secret: str | None,
     api: web.Application,
+    connections: Connections,
+    bodies: Bodies,
 ) -> web.Application:
     """Make the application. Without a signing secret there is no route for Slack."""
-    site = web.Application(client_max_size=MAX_BODY)
+    site = web.Application(middlewares=[connections.serve])
 
     async def alive(_: web.Request) -> web.Response:
+        if stuck := health.stuck:
+            return web.json_response({"alive": False, "stuck": stuck}, status=503)
         return web.Response(text="ok")
 
     async def ready(_: web.Request) -> web.Response:
-        if health.ready:
+        reasons = health.reasons
+        if not reasons:
             warned = {"warnings": health.warnings} if health.warnings else {}
             return web.json_response({"ready": True, **warned})
-        return web.json_response({"ready": False, "faults": health.faults}, status=503)
+        return web.json_response({"ready": False, "faults": reasons}, status=503)
 
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(
@@ -49,7 +63,7 @@ def build_site(
     site.add_routes([web.get("/healthz", alive), web.get("/readyz", ready), web.get("/metrics", metrics)])
     site.add_subapp("/v1", api)
     if bolt and signing_secret:
-        site.add_routes([web.post("/slack/events", SlackRoute(bolt, signing_secret).handle)])
+        site.add_routes([web.post("/slack/events", SlackRoute(bolt, signing_secret, bodies).handle)])
     return site
 
 
@@ -60,19 +74,25 @@ class SlackRoute:
     in this way, so nothing reaches it unverified.
     """
 
-    def __init__(self, bolt: AsyncApp, signing_secret: str) -> None:
+    def __init__(self, bolt: AsyncApp, signing_secret: str, bodies: Bodies) -> None:
         self._bolt = bolt
         self._verifier = SignatureVerifier(signing_secret)
+        self._bodies = bodies
 
     async def handle(self, request: web.Request) -> web.Response:
         """Answer one request of Slack."""
         try:
-            body = (await request.read()).decode("utf-8")
+            check_head(request, most=MAX_BODY)
+            # What cannot be signed is not read, and nothing is parsed before the signature is checked.
+            signed = _signature(request.headers)
+            body = (await self._bodies.read(request, most=MAX_BODY)).decode("utf-8") if signed else ""
+        except BodyError as error:
+            return _refused(error.status, str(error))
         except web.RequestPayloadError:
             return _refused(400, "the body is not encoded as its headers say")
         except ValueError:
             return _refused(400, "the body is not UTF-8")
-        if not self._is_signed(body, request.headers):
+        if not signed or not self._verifier.is_valid(body, *signed):
             return _refused(401, "the signature is missing, old or wrong")
         try:
             payload = read_payload(body, request.content_type)
@@ -83,13 +103,14 @@ class SlackRoute:
         answer = await self._bolt.async_dispatch(AsyncBoltRequest(body=dict(payload), mode="socket_mode"))
         return _to_response(answer)
 
-    def _is_signed(self, body: str, headers: Mapping[str, str]) -> bool:
-        timestamp = headers.get("X-Slack-Request-Timestamp", "")
-        signature = headers.get("X-Slack-Signature", "")
-        # The verifier raises on anything but digits.
-        if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) == 10):
-            return False
-        return self._verifier.is_valid(body, timestamp, signature)
+
+def _signature(headers: Mapping[str, str]) -> tuple[str, str] | None:
+    """Give timestamp and signature where they could be Slack's: the verifier raises on other forms."""
+    timestamp = headers.get("X-Slack-Request-Timestamp", "")
+    signature = headers.get("X-Slack-Signature", "")
+    if not (_TIMESTAMP.fullmatch(timestamp) and _SIGNATURE.fullmatch(signature)):
+        return None
+    return (timestamp, signature) if abs(time() - int(timestamp)) <= SIGNED_WITHIN else None
 
 
 def read_payload(body: str, content_type: str) -> Mapping[str, Any]:

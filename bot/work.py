@@ -3,11 +3,15 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 
+from agent_adapter.background import in_background
 from agent_adapter.contract.keys import Lane
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, ServerUnreachableError
+from agent_adapter.loops import Loop
+from bot.errors import SlackBusyError, SlackUnclearError, StoreUnavailableError, WorkspaceFaultError
+from bot.quarantine import Quarantine
 from bot.store import ApprovalStore, Work, WorkSet
 
 logger = logging.getLogger(__name__)
@@ -17,6 +21,19 @@ CLAIM_AT_MOST = 0.1
 
 START_EVERY = 0.002
 """Seconds between two starts: a picture holds the loop for as long, and a click waits for one of them, not for sixteen."""
+
+LEASES = 10
+"""Leases after which an attempt that does not come to its end has failed."""
+ELSEWHERE = (
+    ServerUnreachableError,
+    StoreUnavailableError,
+    SlackBusyError,
+    SlackUnclearError,
+    WorkspaceFaultError,
+)
+"""Errors that say nothing about the record: Redis or Slack cannot be used now."""
+ELSEWHERE_RETRY = 1_000
+"""Milliseconds until it is tried again after one of them."""
 
 Handler = Callable[[str], Awaitable[int | None]]
 """Does the work of one id; `None` when it is done, else in how many milliseconds to come again."""
@@ -46,6 +63,7 @@ class Worker:
         self._sweep = sweep
         self._at_once = at_once
         self._wait = wait
+        self._quarantine = Quarantine(store)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._starting = asyncio.Lock()
         self._wake = asyncio.Event()
@@ -54,14 +72,16 @@ class Worker:
         """Look now rather than at the next sweep."""
         self._wake.set()
 
-    async def run(self) -> None:
+    async def run(self, loop: Loop) -> None:
         """Work until cancelled. What is running then is finished by `drain`."""
         while True:
             self._wake.clear()
             try:
                 more = await self._claim_all()
+                loop.beat()
             except AgentAdapterError as error:
                 logger.warning("work.unreachable", extra={"kind": self._kind, "reason": str(error)})
+                loop.hinder(str(error))
                 more = False
             if not more:
                 await self._rest()
@@ -74,7 +94,10 @@ class Worker:
     async def _claim_all(self) -> bool:
         free = self._at_once - len(self._running)
         if free <= 0:
-            await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
+            # All of them wait for Slack, each for so long only.
+            await asyncio.wait(
+                self._running.values(), timeout=self._sweep, return_when=asyncio.FIRST_COMPLETED
+            )
             return True
         claimed = 0
         # Each lane is first in its turn, or a busy one would leave no place for the others.
@@ -95,7 +118,7 @@ class Worker:
             if wait := self._wait(work.interrupt_id):
                 waits[work] = wait
                 continue
-            task = asyncio.create_task(self._work(work))
+            task = in_background(self._work(work), name=f"{self._kind} {work.interrupt_id}")
             self._running[work.interrupt_id] = task
             task.add_done_callback(partial(self._forget, work.interrupt_id))
         if waits:
@@ -112,23 +135,39 @@ class Worker:
         async with self._starting:
             await asyncio.sleep(START_EVERY)
         try:
-            again_in = await self._handle(work.interrupt_id)
-        except AgentAdapterError as error:
+            async with asyncio.timeout(LEASES * self._lease / 1000):
+                again_in = await self._handle(work.interrupt_id)
+        except ELSEWHERE as error:
             logger.warning("work.failed", extra={"interrupt_id": work.interrupt_id, "reason": str(error)})
-            again_in = 1_000
-        except Exception:
-            # The lease brings it back; the others go on.
+            again_in = ELSEWHERE_RETRY
+        except Exception as error:  # whatever it is, it is about this record, and the others go on
             logger.exception("work.broken", extra={"interrupt_id": work.interrupt_id})
+            await self._noted(work, self._fail(work, error))
             return
+        await self._noted(work, self._finish(work, again_in))
+        # What is due later than the next sweep needs no wake-up of its own.
+        if again_in is not None and again_in < self._sweep * 1000:
+            self._wake_in(again_in)
+
+    async def _finish(self, work: Work, again_in: int | None) -> None:
+        if await self._store.finish_work(work, again_in=again_in):
+            await self._store.notice(work.interrupt_id, "")
+
+    async def _fail(self, work: Work, error: Exception) -> None:
+        first_pause = int(self._sweep * 1000)
+        if sentence := await self._quarantine.failed(work, error, first_pause=first_pause):
+            logger.error("work.set_aside", extra={"interrupt_id": work.interrupt_id, "reason": sentence})
+            # Whoever waits for it has to know that nothing happens by itself.
+            await self._store.notice(work.interrupt_id, sentence)
+
+    async def _noted(self, work: Work, note: Coroutine[None, None, None]) -> None:
+        """Note in Redis what became of work. Where that fails, the lease brings it back."""
         try:
-            await self._store.finish_work(work, again_in=again_in)
+            await note
         except AgentAdapterError as error:
             logger.warning(
                 "work.not_finished", extra={"interrupt_id": work.interrupt_id, "reason": str(error)}
             )
-        # What is due later than the next sweep needs no wake-up of its own.
-        if again_in is not None and again_in < self._sweep * 1000:
-            self._wake_in(again_in)
 
     def _wake_in(self, milliseconds: int) -> None:
         asyncio.get_running_loop().call_later(milliseconds / 1000, self.wake)

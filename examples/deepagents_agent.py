@@ -6,8 +6,9 @@ Start the bot with `make up`, then run this with the same REDIS_URL. MODEL names
 
 import asyncio
 import os
+from typing import Any, Self
 
-from deepagents import create_deep_agent
+from deepagents import SubAgent, create_deep_agent
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
@@ -24,19 +25,19 @@ def send_email(to: str, subject: str) -> str:
 
 
 class Rehearsed(FakeMessagesListChatModel):
-    def bind_tools(self, *_tools, **_options):
+    def bind_tools(self, *_tools: Any, **_options: Any) -> Self:
         return self
 
 
 def chat_model(tool: str, args: dict[str, str], last_word: str) -> BaseChatModel:
     if name := os.environ.get("MODEL"):
         return init_chat_model(name)
-    call = {"name": tool, "args": args, "id": "call_1"}
-    return Rehearsed(responses=[AIMessage("", tool_calls=[call]), AIMessage(last_word)])
+    call = AIMessage("", tool_calls=[{"name": tool, "args": args, "id": "call_1"}])
+    return Rehearsed(responses=[call, AIMessage(last_word)])
 
 
 async def main() -> None:
-    mailer = {
+    mailer: SubAgent = {
         "name": "mailer",
         "description": "Writes and sends e-mails.",
         "system_prompt": "Send the e-mail that you are asked for.",
@@ -44,14 +45,14 @@ async def main() -> None:
         "model": chat_model("send_email", {"to": "dana@example.com", "subject": "Invoice 17"}, "Mailed."),
     }
     lead = chat_model("task", {"subagent_type": "mailer", "description": "Remind Dana."}, "That is settled.")
-    asked = {"send_email": True}  # the subagent inherits it
-    agent = create_deep_agent(lead, subagents=[mailer], interrupt_on=asked, checkpointer=InMemorySaver())
+    gated = {"send_email": True}  # the subagent inherits it
+    agent = create_deep_agent(lead, subagents=[mailer], interrupt_on=gated, checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": os.urandom(8).hex()}}
-    redis_url = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
-    async with ApprovalClient.from_url(redis_url, agent="billing") as approvals:
+    url = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
+    async with ApprovalClient.from_url(url, agent="billing") as approvals:
         print("asking in Slack …")
-        ask = {"messages": [("user", "Remind Dana of invoice 17.")]}
-        result = await run(agent, ask, approvals=approvals, config=thread)
+        task = {"messages": [("user", "Remind Dana of invoice 17.")]}
+        result = await run(agent, task, approvals=approvals, config=thread)
     print(result["messages"][-1].text)
 
 

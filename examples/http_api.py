@@ -11,12 +11,9 @@ import uuid
 from typing import Any
 
 SERVER = os.environ.get("ASSENT_URL", "http://localhost:3000")
-CALL = {
-    "name": "send_email",
-    "args": {"to": "dana@example.com", "subject": "Invoice 17", "body": "Dear Dana,\n\nyour invoice is due."},
-}
+EMAIL = {"to": "dana@example.com", "subject": "Invoice 17", "body": "Dear Dana,\n\nyour invoice is due."}
 PAUSE = {
-    "action_requests": [CALL],
+    "action_requests": [{"name": "send_email", "args": EMAIL}],
     "review_configs": [
         {"action_name": "send_email", "allowed_decisions": ["approve", "edit", "reject", "respond"]}
     ],
@@ -28,7 +25,8 @@ def send(method: str, path: str, body: Any = None) -> dict[str, Any]:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{SERVER}/v1{path}", data, headers, method=method)
     with urllib.request.urlopen(request, timeout=90) as answer:
-        return json.load(answer)
+        state: dict[str, Any] = json.load(answer)
+        return state
 
 
 def main() -> None:
@@ -42,7 +40,7 @@ def main() -> None:
         raise SystemExit(f"{state['status']}, nothing may run: {state['reason']}")
     match state["resume"]["decisions"][0]:
         case {"type": "approve"}:
-            send_email(**CALL["args"])
+            send_email(**EMAIL)
         case {"type": "edit", "edited_action": action}:
             send_email(**action["args"])
         case {"type": "reject" | "respond", **said}:

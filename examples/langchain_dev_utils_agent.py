@@ -7,6 +7,7 @@ Start the bot with `make up`, then run this with the same REDIS_URL. MODEL names
 import asyncio
 import os
 from datetime import timedelta
+from typing import Any, Self
 
 from langchain.agents import create_agent
 from langchain.chat_models import init_chat_model
@@ -27,7 +28,7 @@ def pay(to: str, amount: int = 5) -> str:
 
 
 class Rehearsed(FakeMessagesListChatModel):
-    def bind_tools(self, *_tools, **_options):
+    def bind_tools(self, *_tools: Any, **_options: Any) -> Self:
         return self
 
 

@@ -7,6 +7,7 @@ Start the bot with `make up`, then run this with the same REDIS_URL. MODEL names
 import asyncio
 import os
 from datetime import timedelta
+from typing import Any, Self
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -26,7 +27,7 @@ def send_email(to: str, subject: str, body: str) -> str:
 
 
 class Rehearsed(FakeMessagesListChatModel):
-    def bind_tools(self, *_tools, **_options):
+    def bind_tools(self, *_tools: Any, **_options: Any) -> Self:
         return self
 
 

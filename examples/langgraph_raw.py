@@ -22,9 +22,8 @@ class Release(TypedDict):
 
 
 def release(state: Release) -> dict[str, str]:
-    answer = interrupt({"question": "Release to production?", "build": state["build"]})
-    # "approve", "reject", or the words that the person typed.
-    return {"outcome": "released" if answer == "approve" else f"not released: {answer}"}
+    released = interrupt({"question": "Release to production?", "build": state["build"]})
+    return {"outcome": "released" if released else "not released"}
 
 
 async def main() -> None:
@@ -38,6 +37,8 @@ async def main() -> None:
             {"build": 17},
             approvals=approvals,
             config=thread,
+            # The node reads true or false.
+            dialect="boolean",
             expires_in=timedelta(hours=1),
         )
     print(f"build {result['build']}: {result['outcome']}")

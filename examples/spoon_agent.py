@@ -8,6 +8,7 @@ import asyncio
 import json
 import logging
 import os
+from typing import Any
 
 from spoon_ai.agents import ToolCallAgent
 from spoon_ai.chat import ChatBot
@@ -24,7 +25,7 @@ EMAIL = {"properties": {"to": TEXT, "subject": TEXT, "body": TEXT}, "required": 
 class SendEmail(BaseTool):
     name: str = "send_email"
     description: str = "Send an e-mail."
-    parameters: dict = EMAIL
+    parameters: dict[str, Any] = EMAIL
 
     async def execute(self, to: str, subject: str, body: str) -> str:
         print(f"To: {to}\nSubject: {subject}\n\n{body}\n")
@@ -32,13 +33,13 @@ class SendEmail(BaseTool):
 
 
 class Rehearsed(ChatBot):
-    def __init__(self):
+    def __init__(self) -> None:
         body = "Dear Dana,\n\nyour invoice is due."
         email = json.dumps({"to": "dana@example.com", "subject": "Invoice 17", "body": body})
         call = ToolCall(id="call_1", function=Function(name="send_email", arguments=email))
         self.replies = iter([([call], ""), ([], "That is settled.")])
 
-    async def ask_tool(self, **_):
+    async def ask_tool(self, *_given: Any, **_options: Any) -> LLMResponse:
         calls, text = next(self.replies)
         return LLMResponse(content=text, tool_calls=calls, finish_reason="tool_calls" if calls else "stop")
 

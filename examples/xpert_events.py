@@ -7,6 +7,7 @@ run this with the same REDIS_URL. The event here is one that was written down; y
 import asyncio
 import json
 import os
+from typing import Any
 
 from agent_adapter import ApprovalClient
 from agent_adapter.integrations.xpert import run
@@ -31,7 +32,7 @@ STREAMED = """
 """
 
 
-async def resume_conversation(value: dict) -> None:
+async def resume_conversation(value: dict[str, Any]) -> None:
     # Here you call XpertAI: this is the `resume` of its interrupt command.
     print(json.dumps(value))
 

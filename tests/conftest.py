@@ -1,6 +1,7 @@
 """Real parts for every test: a private Redis, the stand-in for Slack, bots and agents between them."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -15,6 +16,8 @@ from bot.playground.client import Control
 from bot.playground.redis_server import RedisServer
 from bot.playground.server import Playground
 from bot.settings import Settings
+from tests.support.lanes import require
+from tests.support.postgres import PostgresServer, binaries
 
 APPROVERS = "U0DANA,U0ERIK,U0MIRA"
 
@@ -48,6 +51,27 @@ async def slack(playground: Playground) -> AsyncIterator[Control]:
     """The hands and eyes of the people in Slack."""
     async with Control(playground.url) as control:
         yield control
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One real PostgreSQL for the whole run."""
+    found = binaries()
+    require("PostgreSQL", found, "its server is not installed (Debian: apt install postgresql)")
+    assert found
+    server = PostgresServer(found)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def threads_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database for the threads of graphs, of each kind that the documentation names."""
+    if request.param == "sqlite":
+        return str(tmp_path / "threads.db")
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return server.new_database()
 
 
 def settings_for(playground: Playground, redis_url: str, **changed: object) -> Settings:
@@ -104,3 +128,19 @@ async def until(condition: Callable[[], object], *, within: float = 10.0) -> Non
     async with asyncio.timeout(within):
         while not condition():
             await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def unnoticed() -> AsyncIterator[list[str]]:
+    """Collect what Python says about errors of tasks that nobody looked at."""
+    found: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: found.append(context["message"]))
+    yield found
+    loop.set_exception_handler(None)
+
+
+async def forgotten() -> None:
+    """Let go of tasks that have ended: only then does Python complain about their errors."""
+    await asyncio.sleep(0.05)
+    gc.collect()

@@ -1,6 +1,5 @@
 """What the repository says about itself is true: examples run, names exist, files agree with the code."""
 
-import ast
 import asyncio
 import contextlib
 import inspect
@@ -10,18 +9,17 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
+import types
 
 import pytest
 import typer
 import yaml
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langgraph.checkpoint.memory import InMemorySaver
 
 import agent_adapter.errors
 from agent_adapter.contract.hitl import EFFECTS
 from agent_adapter.contract.keys import Keys
+from agent_adapter.extras import PACKAGES
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from bot.cli import cli
 from bot.health import Health
 from bot.manifest import COMMAND_SCOPE, DIRECT_SCOPES, GROUP_SCOPE, SCOPES
@@ -32,25 +30,9 @@ from bot.playground.workspace import Workspace
 from bot.settings import Settings, variable_of
 from bot.slack_client import _CURES as CURES
 from tests.support.lanes import require
+from tests.support.pages import PAGES, REDIS, ROOT, fenced, files_of, name_of, page, run_page, run_program
 from tests.support.people import buttons
 from tests.support.scripted_model import ScriptedModel, says
-
-ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-REDIS = "redis://localhost:6379/0"
-
-
-def name_of(page):
-    return page.relative_to(ROOT).as_posix()
-
-
-def page(name):
-    return (ROOT / name).read_text(encoding="utf-8")
-
-
-def fenced(text, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
 
 # --- Examples -----------------------------------------------------------------------------------------------------
 
@@ -75,21 +57,6 @@ async def everything_is_approved(start_bot, slack):
     task.cancel()
 
 
-async def run_examples(name, redis_url, **given):
-    """Run the Python of a page from top to bottom, in one namespace."""
-    namespace = {"__name__": "example", **given}
-    for number, source in enumerate(fenced(page(name), "python"), 1):
-        code = compile(
-            source.replace(REDIS, redis_url),
-            f"{name}, example {number}",
-            "exec",
-            ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
-        )
-        if inspect.iscoroutine(running := eval(code, namespace)):
-            await running
-    return namespace
-
-
 def a_model():
     return ScriptedModel(
         turns=[says(("send_email", {"to": "dana@example.com", "subject": "Your invoice"})), says(text="done")]
@@ -99,50 +66,53 @@ def a_model():
 @pytest.mark.parametrize("name", ["README.md", "docs/how-to/use-from-langgraph.md"])
 async def test_the_langgraph_examples_run(everything_is_approved, redis_url, name):
     """As they stand, with a chat model of the reader's: the email is sent once it is approved."""
-    found = await run_examples(name, redis_url, model=a_model())
+    ran = await run_page(name, redis_url, instead={'"openai:gpt-5"': a_model()})
 
-    assert "sent to dana@example.com" in str(found["result"]["messages"])
-    if "work" in found:
-        result = await asyncio.to_thread(found["work"])
-        assert "sent to dana@example.com" in str(result["messages"])
+    assert "sent to dana@example.com" in ran.printed
+    if "result" in ran.names:
+        assert "sent to dana@example.com" in str(ran.names["result"]["messages"])
 
 
 async def test_the_client_examples_run(everything_is_approved, redis_url):
     """From connecting to closing."""
-    found = await run_examples("docs/reference/client.md", redis_url)
+    ran = await run_page("docs/reference/client.md", redis_url)
 
-    assert found["resume"].status == "decided"
+    assert ran.printed.count("run send_email {'to': 'dana@example.com'") == 3
+    assert "\ndecided\n" in ran.printed
 
 
-async def test_the_examples_about_testing_pass(redis_url):
+async def test_the_examples_about_testing_pass(redis_url, monkeypatch):
     """The tests on the page are run as tests."""
-    ran = []
-
-    def send_email(to: str) -> str:
-        """Send an email."""
-        ran.append("send_email")
-        return f"sent to {to}"
-
-    def delete_file(path: str) -> str:
-        """Delete a file."""
-        ran.append("delete_file")
-        return f"deleted {path}"
-
+    files = files_of("docs/how-to/test-your-agent.md")
     turn = says(("send_email", {"to": "a@example.com"}), ("delete_file", {"path": "report.txt"}))
-    agent = create_agent(
-        ScriptedModel(turns=[turn, says(text="done")]),
-        [send_email, delete_file],
-        middleware=[HumanInTheLoopMiddleware({"send_email": True, "delete_file": True})],
-        checkpointer=InMemorySaver(),
-    )
+    model = ScriptedModel(turns=[turn, says(text="done")])
+    module = types.ModuleType("tidy_agent")
+    found = await run_program(files["tidy_agent.py"], "tidy_agent.py", redis_url, {'"openai:gpt-5"': model})
+    vars(module).update(found.names)
+    monkeypatch.setitem(sys.modules, "tidy_agent", module)
 
-    found = await run_examples("docs/how-to/test-your-agent.md", redis_url, agent=agent)
-    tests = [value for name, value in found.items() if name.startswith("test_")]
+    found = await run_program(files["test_your_agent.py"], "test_your_agent.py", redis_url)
+    tests = [value for name, value in found.names.items() if name.startswith("test_")]
+    fixtures = {"scripted_approvals": lambda answers: InMemoryApprovalClient(ScriptedReviewer(answers))}
     for test in tests:
-        await test()
+        await test(*(fixtures[name] for name in inspect.signature(test).parameters))
 
+    ran = [
+        message.text
+        for thread in ("test", "mail")
+        for message in module.agent.get_state({"configurable": {"thread_id": thread}}).values["messages"]
+        if message.type == "tool" and message.status == "success"
+    ]
     assert len(tests) == 2
-    assert ran == ["send_email"]
+    assert ran == ["sent to a@example.com", "sent to a@example.com", "deleted report.txt"]
+
+
+async def test_the_example_of_the_playground_in_a_test_passes(redis_url):
+    """For those who work in a checkout."""
+    source = fenced(page("docs/reference/playground.md"), "python")[-1]
+    ran = await run_program(source, "docs/reference/playground.md", redis_url)
+
+    await ran.names["test_there_is_a_channel_to_ask_in"]()
 
 
 async def test_the_tutorial_prints_what_it_says(everything_is_approved, redis_url, tmp_path):
@@ -248,12 +218,32 @@ def test_the_errors_page_names_every_error():
     assert {name for name in family if f"`{name}`" not in page("docs/reference/errors.md")} == set()
 
 
+def test_every_error_is_exported():
+    """An agent's author catches each of them by `agent_adapter.…Error`."""
+    own = {name for name, value in vars(agent_adapter.errors).items() if inspect.isclass(value)}
+
+    assert own - set(agent_adapter.__all__) == set()
+    assert [
+        name for name in own if getattr(agent_adapter, name) is not vars(agent_adapter.errors)[name]
+    ] == []
+
+
 def test_the_errors_page_names_every_reason_to_refuse():
     """Those of the rules and of the record, and those words of Slack for which there is a cure."""
     ours = re.findall(r'(?:Refusal\(\s*|code=)"([a-z_]+)"', page("bot/policy.py") + page("bot/presenter.py"))
     text = page("docs/reference/errors.md")
 
-    assert set(ours) == {"no_channel", "policy", "requested_by", "unreadable"}
+    assert set(ours) == {
+        "agent_channel",
+        "look_alike",
+        "no_channel",
+        "not_a_channel",
+        "not_a_thread",
+        "policy",
+        "requested_by",
+        "requester",
+        "unreadable",
+    }
     assert [code for code in (*ours, *CURES) if f"`{code}`" not in text] == []
 
 
@@ -283,7 +273,7 @@ def test_the_redis_page_names_every_script():
 
 def test_the_http_page_names_every_metric():
     """By the names that Prometheus sees."""
-    gauges = build_registry(Health(), lambda: {"due": 1}).collect()
+    gauges = build_registry(Health(), lambda: {"due": 1}, lambda: {"due": 1}).collect()
     counters = [f"{family.name}_total" for family in COUNTED.collect()]
     names = [*(family.name for family in gauges), *counters]
 
@@ -319,11 +309,85 @@ def test_the_playground_page_names_every_way_to_control_it(playground):
     assert [id for id in there if f"`{id}`" not in text] == []
 
 
-def test_the_changelog_tells_about_this_version():
-    """The newest entry is the version that is built."""
-    version = tomllib.loads(page("pyproject.toml"))["project"]["version"]
+PROJECT = tomllib.loads(page("pyproject.toml"))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 
-    assert re.findall(r"^## \[(.*?)\]", page("CHANGELOG.md"), re.MULTILINE)[0] == version
+
+def packages_of(extra):
+    """Its packages, and those of an extra of ours that it names."""
+    for wanted in EXTRAS[extra]:
+        ours = re.fullmatch(r"assent\[(.+)\]", wanted)
+        yield from packages_of(ours[1]) if ours else [wanted.partition(";")[0].strip()]
+
+
+def test_what_is_missing_is_named_as_the_extras_name_it():
+    """Which package, in which version: the library's own extras are of no use to pip where it is on no index."""
+    assert {extra: tuple(packages_of(extra)) for extra in EXTRAS} == PACKAGES
+
+
+INSTALLING = re.compile(r"pip install (?!--)([^`\n(]*)")
+FOLDERS = ("agent_adapter", "bot", "docs", "examples", "deploy")
+SENTENCES = [
+    (path.relative_to(ROOT).as_posix(), wanted)
+    for path in [
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "Makefile", ".env.example")),
+        *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*")),
+    ]
+    if path.suffix in {".py", ".md", ".ts", ".yaml", ".example", ""}
+    and path.is_file()
+    and "node_modules" not in path.parts
+    for wanted in INSTALLING.findall(path.read_text(encoding="utf-8"))
+]
+
+
+def test_some_pages_say_what_to_install():
+    """So that the next test looks at something."""
+    assert len(SENTENCES) > 8
+
+
+@pytest.mark.parametrize(("place", "wanted"), SENTENCES)
+def test_every_cure_names_packages_that_pip_finds(place, wanted):
+    """This checkout with an extra that it has, or a package of the extras and of the groups; never our own name."""
+    groups = [entry for group in PROJECT["dependency-groups"].values() for entry in group]
+    real = {re.match(r"[\w.-]+", entry)[0] for entry in groups if isinstance(entry, str)}
+    real |= {re.match(r"[\w.-]+", package)[0] for packages in PACKAGES.values() for package in packages}
+    real |= {".", *(f".[{extra}]" for extra in EXTRAS)}
+
+    for package in (re.split(r"[<>=!~;]", word.strip("\"'.,") or ".")[0] for word in wanted.split()):
+        word = package if not package.startswith("[") else f".{package}"
+        # Filled in from the table that the test above compares.
+        assert word in real | {"{packages}"}, f"{place}: {wanted}"
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "extra"),
+    [
+        ("integrations.langgraph", "langgraph", "langgraph"),
+        ("integrations.langchain_dev_utils", "langchain_dev_utils", "langchain-dev-utils"),
+        ("integrations.openai_agents", "agents", "openai-agents"),
+        ("integrations.spoon", "spoon_ai", "spoon"),
+        ("resumables.langgraph", "langchain_core", "langgraph"),
+        ("resumables.openai_agents", "agents", "openai-agents"),
+    ],
+)
+def test_an_integration_without_its_framework_says_what_to_install(module, package, extra):
+    """Its packages with their versions, and what could not be imported."""
+    code = f"import sys; sys.modules[{package!r}] = None; import agent_adapter.{module}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    last = done.stderr.strip().splitlines()[-1]
+    wanted = " ".join(f'"{each}"' for each in PACKAGES[extra])
+    assert f"needs: pip install {wanted} (" in last
+    assert package in last
+    assert "assent[" not in last
+
+
+def test_the_changelog_tells_about_this_version():
+    """The newest entry is the version that is built, below what has not been released yet."""
+    entries = re.findall(r"^## \[(.*?)\]", page("CHANGELOG.md"), re.MULTILINE)
+
+    assert next(entry for entry in entries if entry != "Unreleased") == agent_adapter.__version__
+    assert "Unreleased" not in entries[1:]
 
 
 def test_a_lane_that_is_missing_is_skipped_here_and_fails_in_ci(monkeypatch):

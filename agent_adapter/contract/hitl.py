@@ -1,6 +1,6 @@
 """What is asked and what is answered, in LangChain's words, field for field."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -72,7 +72,19 @@ class EditedAction(WireModel):
     """The whole arguments, not a patch."""
 
 
-class ApproveDecision(WireModel):
+class _WithoutEdit:
+    @property
+    def edited_action(self) -> None:
+        """Only an edit has one."""
+
+
+class _WithoutWords:
+    @property
+    def message(self) -> None:
+        """Only a rejection and an answer have words."""
+
+
+class ApproveDecision(_WithoutEdit, _WithoutWords, WireModel):
     """Run the call as it was shown."""
 
     type: Literal["approve"] = "approve"
@@ -80,14 +92,14 @@ class ApproveDecision(WireModel):
     """Also every later call of this tool in this run, where `allow_always` is set."""
 
 
-class EditDecision(WireModel):
+class EditDecision(_WithoutWords, WireModel):
     """Run the call with these arguments."""
 
     type: Literal["edit"] = "edit"
     edited_action: EditedAction
 
 
-class RejectDecision(WireModel):
+class RejectDecision(_WithoutEdit, WireModel):
     """Do not run the call."""
 
     type: Literal["reject"] = "reject"
@@ -97,7 +109,7 @@ class RejectDecision(WireModel):
     """Also every later call of this tool in this run, where `allow_always` is set."""
 
 
-class RespondDecision(WireModel):
+class RespondDecision(_WithoutEdit, WireModel):
     """Do not run the call; the reviewer answers in the tool's place."""
 
     type: Literal["respond"] = "respond"
@@ -112,6 +124,8 @@ class UnknownDecision(WireModel):
     type: str
 
 
+KnownDecision: TypeAlias = ApproveDecision | EditDecision | RejectDecision | RespondDecision
+"""One person's answer to one action, of a kind that this version can carry out."""
 KNOWN_DECISIONS = ("approve", "edit", "reject", "respond")
 
 

@@ -31,6 +31,11 @@ def pause_digest(agent: str, run: str, pause: str) -> str:
     return digest("pause", agent, run, pause)
 
 
+def thread_digest(agent: str, run: str, place: str) -> str:
+    """Name a thread of an agent, so that one process at a time runs it."""
+    return digest("thread", agent, run, place)
+
+
 _NO_SCHEMA = digest("schema", None)
 
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator
 
-from agent_adapter.contract.hitl import Decision, EditedAction, HITLRequest, WireModel
+from agent_adapter.contract.hitl import Decision, EditedAction, HITLRequest, KnownDecision, WireModel
+from agent_adapter.contract.names import AgentName, MaybeName, PlainName
 
 SCHEMA_VERSION = 1
 CONTINUATION_FORMAT = 1
 
-AgentName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,40}$")]
 Status = Literal["decided", "expired", "withdrawn", "refused"]
 OnExpiry = Literal["reject", "raise", "approve"]
 
@@ -27,7 +27,8 @@ class Link(WireModel):
 class Context(WireModel):
     """Who asks and why. Shown on the card; everything here is untrusted text."""
 
-    requested_by: str | None = None
+    # An empty name names nobody, also in a record that was written without a look at it.
+    requested_by: Annotated[str | None, AfterValidator(lambda named: named or None)] = None
     """Slack id of the person for whom the agent acts; by default they may not approve their own request."""
     title: str | None = None
     links: tuple[Link, ...] = ()
@@ -50,9 +51,6 @@ class Source(WireModel):
     payload: Any
 
 
-PlainName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
-
-
 class Continuation(WireModel):
     """What a worker needs to go on with a run when its process is gone."""
 
@@ -63,7 +61,7 @@ class Continuation(WireModel):
     """Of the agent in a worker's registry."""
     version: PlainName
     """Of the agent's definition, as its owner counts."""
-    state_schema: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,64}$")] = ""
+    state_schema: MaybeName = ""
     """Version of the state's form, where the framework has one."""
     sdk: str = ""
     """The framework's package and version that wrote the state: told to operators, compared by nobody."""
@@ -163,3 +161,12 @@ class Resume(WireModel):
     def key(self, position: int) -> str:
         """Name one decided call of this answer: the same name in every attempt to run it."""
         return f"{self.interrupt_id}:{self.indices[position] if self.indices else position}"
+
+
+class DecidedResume(Resume):
+    """The answer that a run resumes with: every action has a decision of a known kind."""
+
+    status: Literal["decided", "expired"]
+    """`expired` when the deadline decided what people had left open."""
+    decisions: tuple[KnownDecision, ...]
+    records: tuple[DecisionRecord, ...]

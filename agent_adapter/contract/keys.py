@@ -11,24 +11,35 @@ class Keys:
     ======================================  ======  =====================================================
     `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used
     `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
-    `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait
+    `assent:{<user>}:sent:<digest>`         STRING  something that a person sent: since when it is being handled, or
+                                                    its answer, for ten minutes
+    `assent:{<user>}:sent`                  STRING  digest of the newest of them
+    `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
+                                                    `…:waiting` agents that wait, `…:served` their last turns
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
                                                     `body` `fingerprint` `pauses` `created` `deadline`,
                                                     `w:<process>` who waits, `f:<process>` who of them follows
                                                     each decision, `withdraw` the reason,
-                                                    `fence` `claim_by` `claim_until`, `resumed` `resumed_by`,
+                                                    `fence` `claim_by` `claim_until` (0 when it was given back),
+                                                    `claim_for` its lease, `resumed` `resumed_by`,
                                                     `stalled` why its run could not be resumed,
                                                     `needs` `head_start` of a run that workers may go on with
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
+                                                    `lapsed` the fence of a claim that nobody finished,
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
+                                                    `requested_by` for whom, `requester_known` whether
+                                                    that is vouched for, `thread_author` who began its thread,
                                                     and its terms
                                                     `approvers` `requester` `decisions` `once` `quorum`
-                                                    `reject_quorum` `risk` `silence` `mask` `modal_only`
+                                                    `reject_quorum` `risk` `silence` `mask`
+                                                    `mask_random` `mask_key` `modal_only` `resembles`
                                                     `sticky`, or
                                                     `<term>:<i>` of an action that has its own,
                                                     `votes:<i>` one line for each person: who, position, token,
                                                     when, decision,
+                                                    `proposal:<i>` an edit that another rule is about: its name, how
+                                                    many people, version of the rules, when, the proposal,
                                                     `d:<i>` decision, `t:<i>` tokens of the clicks that made it,
                                                     `by:<i>` who agreed where it took several, `at:<i>` when,
                                                     `seen:<i>:<user>` pages read,
@@ -37,19 +48,35 @@ class Keys:
                                                     what was approved for later calls: `sticky_grant:<i>` how wide,
                                                     `sticky_until:<i>` `sticky_left:<i>` `sticky_ended:<i>`,
                                                     `sticky_uses:<i>` one line for each use, `sticky_given` whether,
-                                                    `part:<place>:<n>` what Slack shows, `lease:<place>:<n>`
+                                                    `part:<place>:<n>` what Slack shows, `up:<place>:<n>`
+                                                    since when that message is there, `lease:<place>:<n>`,
+                                                    `gone` channel and ts of messages that were deleted
     `assent:{00}:run:<id>`                  HASH    what a worker goes on with: `continuation`, notes of what was
                                                     done (`began`, `arrived`, `call:<i>`, `output:<i>`, `outcome`),
                                                     `failures` `failed_by` `reason`
     `assent:{00}:pause:<digest>`            STRING  id of the record that asks about this pause
+    `assent:{00}:thread:<digest>`           STRING  owner of the right to run one thread of an agent, while its graph
+                                                    runs; ends with the owner's lease
+    `assent:{00}:vouched:<id>`              SET     for whom a key of the HTTP API says that the agent acts, of the
+                                                    first record about these pauses; eight days
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
+    `assent:{00}:failing`                   HASH    work that could not be done: `undrawn:<id>`, `due:<id>` -> how often,
+                                                    since when, why; after five attempts it is in no set any more
     `assent:{00}:unresumed`                 ZSET    likewise: decided runs that a worker is to go on with
     `assent:{00}:sticky`                    ZSET    approvals that hold for later calls, `<id>:<index>` -> until when
     `assent:{00}:wake`                      STREAM  ids, capped: wakes presenters
     `assent:{00}:replies:<agent>.<process>` STREAM  ids, capped: wakes one process; its existence says it lives. With
                                                     the id of a record that was decided may come its answer; what
                                                     was read is deleted
+    `assent:{00}:held:<agent>`              HASH    open interrupts of an agent that the policy limits, and their bytes;
+                                                    those that have ended since go when room is needed
+    `assent:{00}:rate:<agent>`              STRING  until when such an agent has used up what it may ask in a minute
     `assent:{00}:bots`                      ZSET    bot process -> last heartbeat
+    `assent:{00}:epoch`                     STRING  how often any bot has said that it lives: less than before is an
+                                                    older state
+    `assent:{00}:clock`                     STRING  when a bot last noticed that the server's clock was set
+    `assent:{00}:watched`                   HASH    `since` when a bot that Slack can reach has been there without a
+                                                    gap, and when one was last `heard`
     `assent:{00}:audit`                     STREAM  one entry per transition, 90 days
     ======================================  ======  =====================================================
 
@@ -74,6 +101,12 @@ class Keys:
 
     def pace(self, method: str, channel: str = "") -> str:
         return f"{self.namespace}:{{pace}}:{method}" + (f":{channel}" if channel else "")
+
+    def delivery(self, user: str, digest: str) -> str:
+        return f"{self.newest_delivery(user)}:{digest}"
+
+    def newest_delivery(self, user: str) -> str:
+        return f"{self.namespace}:{{{user}}}:sent"
 
     def lane_of(self, name: str) -> int:
         """Tell the lane of an agent, or of an interrupt id (which starts with its agent)."""
@@ -109,8 +142,20 @@ class Lane:
     def pause(self, pause_digest: str) -> str:
         return f"{self.prefix}pause:{pause_digest}"
 
+    def vouched(self, interrupt_id: str) -> str:
+        return f"{self.prefix}vouched:{interrupt_id}"
+
     def replies(self, process: str) -> str:
         return f"{self.prefix}replies:{process}"
+
+    def held(self, agent: str) -> str:
+        return f"{self.prefix}held:{agent}"
+
+    def rate(self, agent: str) -> str:
+        return f"{self.prefix}rate:{agent}"
+
+    def thread(self, thread_digest: str) -> str:
+        return f"{self.prefix}thread:{thread_digest}"
 
     @property
     def undrawn(self) -> str:
@@ -119,6 +164,10 @@ class Lane:
     @property
     def due(self) -> str:
         return f"{self.prefix}due"
+
+    @property
+    def failing(self) -> str:
+        return f"{self.prefix}failing"
 
     @property
     def unresumed(self) -> str:
@@ -135,6 +184,18 @@ class Lane:
     @property
     def bots(self) -> str:
         return f"{self.prefix}bots"
+
+    @property
+    def clock(self) -> str:
+        return f"{self.prefix}clock"
+
+    @property
+    def watched(self) -> str:
+        return f"{self.prefix}watched"
+
+    @property
+    def epoch(self) -> str:
+        return f"{self.prefix}epoch"
 
     @property
     def audit(self) -> str:

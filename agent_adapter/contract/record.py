@@ -1,21 +1,23 @@
 """What the record says, read the same way by both sides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import (
     Decision,
+    KnownDecision,
     RejectDecision,
     RespondDecision,
     ReviewConfig,
     WireModel,
 )
 from agent_adapter.contract.identity import action_fingerprints, digest, slots
-from agent_adapter.contract.interrupt import DecisionRecord, Interrupt, Resume, Status
+from agent_adapter.contract.interrupt import DecidedResume, DecisionRecord, Interrupt, Resume, Status
 from agent_adapter.contract.wire import dump_decision, to_model
 from agent_adapter.errors import (
     ConflictError,
@@ -24,11 +26,14 @@ from agent_adapter.errors import (
     InterruptRefusedError,
     InterruptWithdrawnError,
     InvalidRequestError,
+    UnreadableRecordError,
 )
 
 EXPIRED = "expired"
 """Stands for the person where the deadline decided."""
 EXPIRED_MESSAGE = "Nobody decided in time."
+
+_R = TypeVar("_R", bound=Resume)
 
 Fields = Mapping[str, str]
 """One Redis hash, decoded."""
@@ -139,6 +144,34 @@ def _stored(card: Fields, index: int) -> dict[str, Any] | None:
     return value
 
 
+@contextmanager
+def reading(interrupt_id: str) -> Iterator[None]:
+    """Read stored fields: whatever is wrong with them is an error of ours.
+
+    Raises:
+        UnreadableRecordError: naming the record.
+    """
+    try:
+        yield
+    except UnreadableRecordError:
+        raise
+    except InvalidRequestError as error:
+        raise UnreadableRecordError(f"{interrupt_id} cannot be read: {error}") from error
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        AttributeError,
+        RecursionError,
+        OSError,
+    ) as error:
+        raise UnreadableRecordError(
+            f"{interrupt_id} cannot be read, because its fields are not as they are written ({type(error).__name__}): "
+            "look for what else writes to this Redis"
+        ) from error
+
+
 def moment(milliseconds: str | int) -> datetime:
     """Read a time of the store."""
     return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
@@ -169,7 +202,7 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     ended = DecisionRecord(
         decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)), policy=card.get("policy")
     )
-    silent = [_by_silence(config) for config in configs]
+    silent = [by_silence(config) for config in configs]
     return resume.model_copy(
         update={
             "decisions": tuple(d or s for d, s in zip(resume.decisions, silent, strict=True)),
@@ -196,10 +229,11 @@ def read_told(interrupt_id: str, asked: Asked, told: str) -> Resume | None:
     """
     lines = told.split("\n")
     card = dict(zip(lines[::2], lines[1::2], strict=False))
-    stored = [_stored(card, index) for index in range(len(asked.configs))]
-    if _joint([each.get("fingerprint") if each else None for each in stored]) != asked.fingerprint:
-        return None
-    return _resume(interrupt_id, asked.configs, stored, "decided", card)
+    with reading(interrupt_id):
+        stored = [_stored(card, index) for index in range(len(asked.configs))]
+        if _joint([each.get("fingerprint") if each else None for each in stored]) != asked.fingerprint:
+            return None
+        return _resume(interrupt_id, asked.configs, stored, "decided", card)
 
 
 def _resume(
@@ -226,11 +260,13 @@ def _resume(
     return resume
 
 
-def _by_silence(config: ReviewConfig) -> Decision | None:
+def by_silence(config: ReviewConfig, message: str = EXPIRED_MESSAGE) -> Decision | None:
     """Give what an action becomes when nobody decides: the kind of no that it allows, `None` when it allows none."""
     if "reject" in config.allowed_decisions:
-        return RejectDecision(message=EXPIRED_MESSAGE)
-    return RespondDecision(message=EXPIRED_MESSAGE) if "respond" in config.allowed_decisions else None
+        return RejectDecision(message=message)
+    # A program that asked in its own way takes any words for a person's.
+    answerable = "respond" in config.allowed_decisions and "words_only" not in config.effects
+    return RespondDecision(message=message) if answerable else None
 
 
 def _status(card: Fields, *, deadline: int, now: int, grace: int) -> Status | None:
@@ -276,13 +312,13 @@ def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
         if found is None or known[found] != own[index]:
             raise ConflictError(
                 f"{record.id} was published with another action in place of {index + 1} "
-                f"({asked.request.action_requests[index].name}): a pause may not change once it is asked"
+                f"({asked.request.action_requests[index].name}): a pause may not change once it is asked. To ask anew, withdraw it first"
             )
         indices.append(found)
     return indices
 
 
-def in_order(resume: Resume, indices: Sequence[int]) -> Resume:
+def in_order(resume: _R, indices: Sequence[int]) -> _R:
     """Give the answers to these actions of a record, in this order."""
     return resume.model_copy(
         update={
@@ -293,11 +329,12 @@ def in_order(resume: Resume, indices: Sequence[int]) -> Resume:
     )
 
 
-def raise_unanswered(interrupt: Interrupt, resume: Resume) -> None:
-    """Refuse to resume with an answer that leaves something open.
+def decided(interrupt: Interrupt, resume: Resume) -> DecidedResume:
+    """Give the answer to resume a run with.
 
     Raises:
-        InterruptEndedError: of the kind that says how it ended.
+        InterruptEndedError: when it leaves something open; of the kind that says how the interrupt ended.
+        DecisionNotAllowedError: when a decision is of a kind that this version cannot carry out.
     """
     match resume.status:
         case "refused":
@@ -310,3 +347,13 @@ def raise_unanswered(interrupt: Interrupt, resume: Resume) -> None:
             )
         case "expired" if None in resume.decisions:
             raise InterruptExpiredError(f"{interrupt.id}: nobody decided in time")
+    configs = interrupt.request.review_configs
+    for index, decision in enumerate(resume.decisions):
+        if not isinstance(decision, KnownDecision):
+            kind = decision.type if decision else "nothing"
+            raise DecisionNotAllowedError(
+                f"{_place(interrupt.id, configs, index)}: {kind} is not a decision that this version can carry out; "
+                "nothing was resumed"
+            )
+    # What was read is checked already; to validate it again would only cost time.
+    return DecidedResume.model_construct(**dict(resume))

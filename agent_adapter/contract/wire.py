@@ -22,10 +22,13 @@ from agent_adapter.contract.interrupt import (
     Continuation,
     Interrupt,
 )
+from agent_adapter.contract.names import AgentName
 from agent_adapter.errors import InvalidRequestError
 
 MAX_ENVELOPE_BYTES = 256 * 1024
 MAX_CONTINUATION_BYTES = 256 * 1024
+KEPT_BYTES = 8 * 1024
+"""Of a stored interrupt that is kept as it was read."""
 MAX_ACTIONS = 50
 MAX_NAME = 128
 MIN_LIFE, MAX_LIFE = timedelta(seconds=1), timedelta(days=7)
@@ -46,6 +49,15 @@ def to_model(build: Callable[[Any], _T], value: Any, *, where: str) -> _T:
         first = error.errors(include_url=False, include_input=False)[0]
         path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
         raise InvalidRequestError(f"{where}{path}: {first['msg']}") from error
+
+
+def agent_name(text: object) -> str:
+    """Give the name of an agent.
+
+    Raises:
+        InvalidRequestError: when it cannot be one.
+    """
+    return to_model(TypeAdapter(AgentName).validate_python, text, where="agent")
 
 
 def check_request(request: HITLRequest) -> None:
@@ -103,9 +115,12 @@ def dump_interrupt(interrupt: Interrupt) -> str:
         )
     if not MIN_LIFE <= interrupt.expires_in <= MAX_LIFE:
         raise InvalidRequestError(f"expires_in: {interrupt.expires_in}, from {MIN_LIFE} to {MAX_LIFE}")
+    if interrupt.route.thread_ts and not interrupt.route.channel:
+        raise InvalidRequestError("a thread needs its channel: pass channel=… beside thread_ts")
     envelope = interrupt.model_dump(mode="json", exclude={"request", "continuation", "source"})
     check_json(envelope, where="interrupt")
-    envelope["request"] = interrupt.request.model_dump(mode="python")
+    # As `model_dump` gives it, without a copy of every value.
+    envelope["request"] = {name: [dict(each) for each in listed] for name, listed in interrupt.request}
     text = encode(envelope)
     size = len(text.encode())
     if size > MAX_ENVELOPE_BYTES:
@@ -153,13 +168,19 @@ def load_continuation(text: str) -> Continuation:
     return to_model(Continuation.model_validate, value, where="continuation")
 
 
-@lru_cache(maxsize=64)  # a body never changes, and is read again at every click and wake-up
 def load_interrupt(text: str | bytes) -> Interrupt:
     """Read a stored interrupt.
 
     Raises:
         InvalidRequestError: when it is not one, or was written by a newer, incompatible version.
     """
+    # A body never changes, and is read again at every wake-up; large ones would fill the memory.
+    read = _read_interrupt if len(text) <= KEPT_BYTES else _read_interrupt.__wrapped__
+    return read(text)
+
+
+@lru_cache(maxsize=64)
+def _read_interrupt(text: str | bytes) -> Interrupt:
     value = decode(text)
     version = value.get("schema_version") if isinstance(value, dict) else None
     if not isinstance(version, int):

@@ -1,6 +1,6 @@
 """The wire forms in which frameworks pause and resume. Pure: no framework is imported."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -14,7 +14,10 @@ from agent_adapter.dialects import (
     langchain_per_call,
     spoon,
 )
+from agent_adapter.dialects.generic import custom
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
+
+__all__ = ["DIALECTS", "RECOGNISED", "Dialect", "answering", "by_name", "choose", "custom", "detect"]
 
 KEYS_TOLD = 20
 """How many keys of a payload an error tells."""
@@ -26,6 +29,10 @@ class Dialect(Protocol):
     @property
     def LOOKED_FOR(self) -> str:  # noqa: N802 - most dialects are modules, and this is a constant of them
         """The keys that mark a pause of this dialect."""
+
+    @property
+    def KEYS(self) -> frozenset[str]:  # noqa: N802
+        """All keys that its framework writes. A pause with others is a program's own, and reads its own answers."""
 
     def recognises(self, payload: Any) -> bool:
         """Tell whether this looks like a pause of this dialect, well formed or not."""
@@ -53,9 +60,11 @@ DIALECTS: Mapping[str, Dialect] = {
     "human_interrupt_classic": human_interrupt.CLASSIC,
     "dev_utils": human_interrupt.DEV_UTILS,
     "dev_utils_0_1": human_interrupt.DEV_UTILS_0_1,
+    "boolean": generic.BOOLEAN,
+    "text": generic.TEXT,
+    "approve_reject": generic.APPROVE_REJECT,
     "accept_reject": generic.ACCEPT_REJECT,
     "accept_reject_response": generic.ACCEPT_REJECT_RESPONSE,
-    "generic": generic.TEXT,
 }
 """Each dialect by its name: those that are recognised, and those that only a caller can name."""
 
@@ -64,10 +73,12 @@ def detect(payload: Any) -> str:
     """Name the dialect of a pause.
 
     Raises:
-        UnknownDialectError: with the keys that were looked for and those that were found.
+        UnknownDialectError: with the keys that were looked for and those that were found. Also for a pause with keys that
+            its framework does not write: who reads the answer is not known then.
     """
     for name, dialect in RECOGNISED.items():
         if dialect.recognises(payload):
+            _check_keys(payload, name, dialect)
             return name
     looked_for = "; ".join(f"{name}: {dialect.LOOKED_FOR}" for name, dialect in RECOGNISED.items())
     others = ", ".join(name for name in DIALECTS if name not in RECOGNISED)
@@ -101,13 +112,34 @@ def by_name(name: str) -> Dialect:
         InvalidRequestError: with the names that there are.
     """
     if name not in DIALECTS:
-        raise InvalidRequestError(f"{name!r} is no dialect; there are {', '.join(DIALECTS)}")
+        raise InvalidRequestError(f"{name!r} is not the name of a dialect; there are {', '.join(DIALECTS)}")
     return DIALECTS[name]
+
+
+def answering(name: str) -> Dialect:
+    """Give the dialect in which a stored record is answered: one that is not offered any more is among them.
+
+    Raises:
+        InvalidRequestError: with the names that there are.
+    """
+    return generic.RETIRED if name == "generic" else by_name(name)
+
+
+def _check_keys(payload: Any, name: str, dialect: Dialect) -> None:
+    parts = payload if isinstance(payload, list) else [payload]
+    keys = dict.fromkeys(key for part in parts if isinstance(part, dict) for key in part)
+    if others := [key for key in keys if key not in dialect.KEYS]:
+        raise UnknownDialectError(
+            f"this pause looks like {name}, but has keys that {name} does not write: {_listed(others)}. Name its dialect"
+        )
 
 
 def _found(payload: Any) -> str:
     if not isinstance(payload, dict):
         return f"{type(payload).__name__}, not an object"
-    told = ", ".join(repr(key)[:KEY_TOLD] for key in islice(payload, KEYS_TOLD))
-    more = f" and {len(payload) - KEYS_TOLD} more" if len(payload) > KEYS_TOLD else ""
-    return f"the keys {told}{more}" if payload else "an empty object"
+    return f"the keys {_listed(payload)}" if payload else "an empty object"
+
+
+def _listed(keys: Collection[str]) -> str:
+    told = ", ".join(repr(key)[:KEY_TOLD] for key in islice(keys, KEYS_TOLD))
+    return told + (f" and {len(keys) - KEYS_TOLD} more" if len(keys) > KEYS_TOLD else "")

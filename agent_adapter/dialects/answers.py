@@ -84,8 +84,8 @@ def without_respond(allowed: Sequence[str], *, where: str) -> tuple[str, ...]:
 
 def rejection(name: str, message: str | None) -> str:
     """Say a rejection in words, for a framework that hands them to the model as the tool's answer."""
-    if message == EXPIRED_MESSAGE:
-        return f"This call of {name} was not executed. {EXPIRED_MESSAGE}"
+    if message and message.startswith(EXPIRED_MESSAGE):
+        return f"This call of {name} was not executed. {message}"
     said = f"A person rejected this call of {name}, and it was not executed."
     return f"{said} Their reason: {message}" if message else f"{said} Do not repeat it unless asked to."
 

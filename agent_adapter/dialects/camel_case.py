@@ -16,6 +16,7 @@ from agent_adapter.contract.hitl import (
     ReviewConfig,
     WireModel,
 )
+from agent_adapter.contract.numbers import Number, is_exact
 from agent_adapter.contract.wire import check_request, dump_decision, to_model
 from agent_adapter.dialects.answers import check_answers, without_respond
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
@@ -53,6 +54,7 @@ class CamelCase:
     reject_drops_batch: bool = False
     """Whether one rejection keeps the approved calls of the batch from running."""
     LOOKED_FOR: str = "'actionRequests' with 'reviewConfigs'"
+    KEYS: frozenset[str] = frozenset({"actionRequests", "reviewConfigs"})
 
     def recognises(self, payload: Any) -> bool:
         """Tell whether this looks like a batched pause, well formed or not."""
@@ -148,9 +150,11 @@ def _answer(index: int, decision: Decision) -> dict[str, Any]:
 
 
 def _inexact(value: Any, where: str) -> str:
-    """Say which integer JavaScript would change; empty when there is none."""
+    """Say which number JavaScript would change; empty when there is none."""
     if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER:
         return f"{where}: JavaScript is not exact for integers beyond 2^53-1; send it as a string"
+    if isinstance(value, Number) and not is_exact(value):
+        return f"{where}: JavaScript does not keep all digits of {value.text[:40]}; send it as a string"
     return next(filter(None, (_inexact(child, path) for path, child in _children(value, where))), "")
 
 

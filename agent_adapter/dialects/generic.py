@@ -16,6 +16,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.wire import check_request
 from agent_adapter.dialects import camel_case, human_interrupt, langchain, langchain_per_call
 from agent_adapter.dialects.answers import check_answers
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 
 ACTION = "interrupt"
 """The name under which such a pause is shown."""
@@ -31,6 +32,7 @@ class Generic:
     answer: Callable[[Decision], Any]
     allowed: tuple[str, ...]
     LOOKED_FOR: str = "any value, where the caller names the dialect"
+    KEYS: frozenset[str] = frozenset()
 
     def recognises(self, payload: Any) -> bool:
         """Tell whether this may be a pause of a program's own: none that its keys tell is."""
@@ -64,17 +66,60 @@ class Generic:
         return self.answer(decision)
 
 
+def custom(
+    write: Callable[[Decision], Any], *, allowed_decisions: Sequence[str] = ("approve", "reject")
+) -> Generic:
+    """Make the dialect of a program that reads an answer of its own form.
+
+    Args:
+        write: Gives the answer for a decision, any JSON value but null. Silence is a decision of type `reject`.
+        allowed_decisions: What the reviewer is offered: some of `approve`, `reject` and `respond`. Without `reject`,
+            silence raises and nothing is resumed.
+
+    Raises:
+        InvalidRequestError: when nothing that can be offered is allowed, or `write` is not callable.
+    """
+    allowed = tuple(allowed_decisions)
+    if not callable(write):
+        raise InvalidRequestError(f"write: {write!r} is not callable; pass a function of the decision")
+    if not allowed or not set(allowed) <= set(_OFFERED):
+        raise InvalidRequestError(f"allowed_decisions: pass some of {', '.join(_OFFERED)}, not {allowed}")
+
+    def answer(decision: Decision) -> Any:
+        try:
+            written = write(decision)
+            check_json(written, where="the answer")
+        except InvalidRequestError as error:
+            raise DecisionNotAllowedError(f"{error}; nothing was resumed") from error
+        except Exception as error:
+            raise DecisionNotAllowedError(
+                f"the answer to {decision.type} could not be written: the callable raised {error!r}; nothing was resumed"
+            ) from error
+        if written is None:
+            raise DecisionNotAllowedError(
+                f"the answer to {decision.type} is null, which a paused graph does not get; nothing was resumed"
+            )
+        return written
+
+    return Generic(answer, allowed=allowed)
+
+
+_OFFERED = ("approve", "reject", "respond")
+
+
+def _boolean(decision: Decision) -> bool:
+    return isinstance(decision, ApproveDecision)
+
+
+def _word(decision: Decision) -> str:
+    # The bare word, so that a program can compare it. The reason is kept in the record.
+    return "approve" if isinstance(decision, ApproveDecision) else "reject"
+
+
 def _text(decision: Decision) -> str:
-    """Answer in words, never with `{}` or null, which LangGraph does not hand on."""
-    match decision:
-        case ApproveDecision():
-            return "approve"
-        case RespondDecision():
-            return decision.message
-        case _:
-            # A rejection must not read as an approval, whatever its reason says.
-            reason = (getattr(decision, "message", None) or "").strip()
-            return f"reject: {reason}" if reason else "reject"
+    if isinstance(decision, RespondDecision):
+        return decision.message
+    raise DecisionNotAllowedError("a program that reads text gets typed words and nothing else")
 
 
 def _object(decision: Decision) -> dict[str, Any]:
@@ -88,6 +133,14 @@ def _object(decision: Decision) -> dict[str, Any]:
             return {"type": "reject", "args": reason} if reason else {"type": "reject"}
 
 
-TEXT = Generic(_text, allowed=("approve", "reject", "respond"))
+def _as_asked_before(decision: Decision) -> str:
+    return "approve" if isinstance(decision, ApproveDecision) else _text(decision)
+
+
+BOOLEAN = Generic(_boolean, allowed=("approve", "reject"))
+APPROVE_REJECT = Generic(_word, allowed=("approve", "reject"))
+TEXT = Generic(_text, allowed=("respond",))
 ACCEPT_REJECT = Generic(_object, allowed=("approve", "reject"))
 ACCEPT_REJECT_RESPONSE = Generic(_object, allowed=("approve", "reject", "respond"))
+RETIRED = Generic(_as_asked_before, allowed=("approve", "reject", "respond"))
+"""Text as it was asked up to version 0.1.0. A record of it is answered with words; its rejection is not handed over."""

@@ -55,6 +55,7 @@ class HumanInterrupt:
     """One form of the schema."""
 
     LOOKED_FOR: str = "'action_request' with 'config'"
+    KEYS: frozenset[str] = frozenset({"action_request", "config", "description"})
     listed: bool = False
     """Whether a pause is a list of requests, answered by a list of responses."""
     edit: EditShape | None = None

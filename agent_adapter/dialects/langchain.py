@@ -8,6 +8,7 @@ from agent_adapter.contract.wire import check_request, dump_decision, to_model
 from agent_adapter.dialects.answers import check_answers
 
 LOOKED_FOR = "'action_requests' with 'review_configs'"
+KEYS = frozenset({"action_requests", "review_configs"})
 
 
 def recognises(payload: Any) -> bool:

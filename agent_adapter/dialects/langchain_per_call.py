@@ -14,6 +14,7 @@ from agent_adapter.dialects.langchain import without_template
 from agent_adapter.errors import InvalidRequestError
 
 LOOKED_FOR = "'type' that is 'tool_approval', with the pause's 'response_schema'"
+KEYS = frozenset({"type", "tool_call_id", "name", "args", "description", "response_schema"})
 
 Schema = Mapping[str, Any]
 _DEFS = "#/$defs/"

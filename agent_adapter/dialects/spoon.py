@@ -20,6 +20,7 @@ from agent_adapter.dialects.answers import check_answers, without_respond
 from agent_adapter.errors import InvalidRequestError
 
 LOOKED_FOR = "'action_requests' with 'review_configs' that have an 'action_id'"
+KEYS = frozenset({"action_requests", "review_configs"})
 
 
 class _Action(WireModel):

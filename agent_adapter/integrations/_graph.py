@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
@@ -21,6 +23,13 @@ from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 
 Graph: TypeAlias = PregelProtocol[Any, Any, Any, Any]
 Tools: TypeAlias = Sequence[BaseTool | Callable[..., Any]]
+Config: TypeAlias = RunnableConfig | Mapping[str, Any]
+"""LangGraph's own type, or a mapping as people write it: a type checker does not see that one is the other."""
+
+
+def tool_names(graph: Graph) -> set[str]:
+    """Name the graph's tools, also those of the agents inside it."""
+    return {tool.name for inner in graphs_in(graph) for tool in _tools_of(inner)}
 
 
 def own_tools(graph: Graph) -> dict[str, BaseTool]:
@@ -30,7 +39,7 @@ def own_tools(graph: Graph) -> dict[str, BaseTool]:
     """
     found: dict[str, BaseTool] = {}
     doubtful = set()
-    for tool in _tools_in(graph, set()):
+    for tool in (tool for inner in graphs_in(graph) for tool in _tools_of(inner)):
         if tool.name in found and json_schema(tool) != json_schema(found[tool.name]):
             doubtful.add(tool.name)
         found[tool.name] = tool
@@ -94,6 +103,55 @@ def askers(state: StateSnapshot) -> dict[str, str]:
     return {pause.id: names[task.id] for task in paused for pause in task.interrupts if names.get(task.id)}
 
 
+def places(state: StateSnapshot) -> dict[str, list[str]]:
+    """Name the tool and the nodes that ask, by the id of the pause; the innermost comes first."""
+    named: dict[str, list[str]] = {}
+    calls = _open_calls(state.values)
+    paused = [task for task in state.tasks if task.interrupts]
+    in_tools = [task for task in paused if task.state is None and task.name == "tools"]
+    # As in `askers`: both are in the order of the model's calls.
+    tools = (
+        dict(zip((task.id for task in in_tools), calls, strict=True)) if len(calls) == len(in_tools) else {}
+    )
+    for task in paused:
+        inside = places(task.state) if isinstance(task.state, StateSnapshot) else {}
+        tool = [tools[task.id]["name"]] if task.id in tools else []
+        for pause in task.interrupts:
+            named[pause.id] = [*inside.get(pause.id, []), *tool, task.name]
+    return named
+
+
+def reviewed_names(graph: Graph) -> list[str]:
+    """Name the tools that LangChain's reviews in a graph, or in one inside it, are to hold."""
+    found = []
+    for inner in graphs_in(graph):
+        for node in inner.nodes.values():
+            middleware = getattr(getattr(node.bound, "func", None), "__self__", None)
+            if isinstance(middleware, HumanInTheLoopMiddleware):
+                found += list(middleware.interrupt_on)
+    return list(dict.fromkeys(found))
+
+
+def node_names(graph: Graph) -> set[str]:
+    """Name the nodes of a graph and of those inside it; empty for one on a server, which does not tell."""
+    return {name for inner in graphs_in(graph) for name in inner.nodes}
+
+
+def breakpoints(graph: Graph, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give where a graph, one inside it, or a call with these options would stop without a question."""
+    for kind in ("interrupt_before", "interrupt_after"):
+        if options.get(kind):
+            yield kind, repr(options[kind])
+        for inner in graphs_in(graph):
+            if nodes := getattr(inner, f"{kind}_nodes"):
+                yield kind, repr(nodes)
+
+
+def graphs_in(graph: object) -> Iterator[Pregel[Any, Any, Any, Any]]:
+    """Give a graph and all that it runs: as nodes, in its nodes, and in its tools."""
+    return _graphs_in(graph, set())
+
+
 def reviews_turn(pause: Pause) -> bool:
     """Tell whether this is LangChain's review of all calls of a turn."""
     return isinstance(pause.value, dict) and "action_requests" in pause.value
@@ -119,19 +177,23 @@ def check_call_ids(values: Any) -> None:
             )
 
 
-def _tools_in(graph: object, seen: set[int]) -> Iterator[BaseTool]:
+def _graphs_in(graph: object, seen: set[int]) -> Iterator[Pregel[Any, Any, Any, Any]]:
     if not isinstance(graph, Pregel) or id(graph) in seen:
         return
     seen.add(id(graph))
+    yield graph
+    for tool in _tools_of(graph):
+        for inner in _graphs_of(tool):
+            yield from _graphs_in(inner, seen)
+    for _, inner in graph.get_subgraphs():
+        yield from _graphs_in(inner, seen)
+
+
+def _tools_of(graph: Pregel[Any, Any, Any, Any]) -> Iterator[BaseTool]:
     for node in graph.nodes.values():
         for part in (node.bound, *getattr(node.bound, "steps", ())):
             if isinstance(part, ToolNode):
-                for tool in part.tools_by_name.values():
-                    yield tool
-                    for inner in _graphs_of(tool):
-                        yield from _tools_in(inner, seen)
-    for _, inner in graph.get_subgraphs():
-        yield from _tools_in(inner, seen)
+                yield from part.tools_by_name.values()
 
 
 def _graphs_of(tool: BaseTool) -> Iterator[Graph]:

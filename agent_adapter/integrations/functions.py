@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, cast
 
-from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.client import ApprovalClient, Asking, expect_client
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -299,6 +299,7 @@ async def run(
 
     Raises: as what `requires_approval` makes.
     """
+    expect_client(approvals)
     _check_options(options, CallOptions)
     gate = _Gate.of(function, allowed_decisions, description, when, on_reject)
     return await gate.ask(Call.of(gate.inputs, arguments), approvals, {**_asked(), **options})

@@ -17,35 +17,49 @@ from agent_adapter.contract.hitl import (
     ReviewConfig,
 )
 from agent_adapter.contract.interrupt import Resume
+from agent_adapter.dialects import by_name
 from agent_adapter.dialects.answers import check_answers, rejection
+from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.extras import needs
 from agent_adapter.integrations import langgraph
-from agent_adapter.integrations._graph import Graph, Tools, check_edit, json_schema
+from agent_adapter.integrations._graph import Config, Graph, Tools, check_edit, json_schema
 
 try:
-    from langchain_core.runnables import RunnableConfig
     from langchain_dev_utils.tool_calling import InterruptParams
     from langgraph.types import Command, interrupt
     from langgraph.types import Interrupt as Pause
 except ImportError as error:
-    raise ImportError(
-        'langchain-dev-utils support needs: pip install "assent[langchain-dev-utils]"'
-    ) from error
+    raise ImportError(needs("langchain-dev-utils support", "langchain-dev-utils", error)) from error
 
-DEFAULT_HANDLER = "dev_utils"
-"""The dialect of the decorators' own handler. Nothing in its pauses tells it."""
+_OWN = by_name("dev_utils")
 
 
-def to_request(pauses: Sequence[Pause], *, tools: Tools = (), dialect: str = DEFAULT_HANDLER) -> HITLRequest:
+def _of_its_page(payload: Any) -> str | None:
+    """Name the dialect of the decorators' own handlers, and of the custom handler in the package's page."""
+    if isinstance(payload, str):
+        return "accept_reject"
+    if not isinstance(payload, dict) or not payload.keys() <= _OWN.KEYS:
+        return None
+    config = payload.get("config")
+    # With `allow_ignore` it is a graph's own: its edits are of another form.
+    return "dev_utils" if isinstance(config, dict) and "allow_ignore" not in config else None
+
+
+def to_request(pauses: Sequence[Pause], *, tools: Tools = (), dialect: Named = None) -> HITLRequest:
     """Gather the pauses into one batch. See `langgraph.to_request`."""
-    return langgraph.to_request(pauses, tools=tools, dialect=dialect)
+    return langgraph.to_request(pauses, tools=tools, dialect=_named(dialect))
 
 
 def to_resume(
-    resume: Resume, pauses: Sequence[Pause], *, tools: Tools = (), dialect: str = DEFAULT_HANDLER
+    resume: Resume, pauses: Sequence[Pause], *, tools: Tools = (), dialect: Named = None
 ) -> Command[Any]:
     """Hand each decision back to the pause that it answers. See `langgraph.to_resume`."""
-    return langgraph.to_resume(resume, pauses, tools=tools, dialect=dialect)
+    return langgraph.to_resume(resume, pauses, tools=tools, dialect=_named(dialect))
+
+
+def _named(dialect: Named) -> Naming:
+    return Naming.of(dialect, otherwise=_of_its_page)
 
 
 async def run(
@@ -53,9 +67,9 @@ async def run(
     input: Any,
     *,
     approvals: ApprovalClient,
-    config: RunnableConfig,
+    config: Config,
     tools: Tools = (),
-    dialect: str = DEFAULT_HANDLER,
+    dialect: Named = None,
     options: Mapping[str, Any] | None = None,
     **asking: Unpack[Asking],
 ) -> Any:
@@ -67,8 +81,8 @@ async def run(
         approvals: Whom to ask.
         config: As there.
         tools: As there.
-        dialect: What the handler of the tools reads: `accept_reject` for one that pauses on anything of its own, such
-            as a plain string, and takes `{"type": "accept"}` or `{"type": "reject"}`. The handlers below need none.
+        dialect: What a handler of your own reads. The decorators' own handlers and those below need none, nor does one
+            that pauses with a sentence and takes `{"type": "accept"}` or `{"type": "reject"}`, as in the package's page.
         options: As there.
         asking: Where, for whom and how long to ask.
     """
@@ -78,7 +92,7 @@ async def run(
         approvals=approvals,
         config=config,
         tools=tools,
-        dialect=dialect,
+        dialect=_named(dialect),
         options=options,
         **asking,
     )

@@ -2,23 +2,22 @@
 
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Literal, Unpack, cast
 
-from agent_adapter.client import ApprovalClient, Asking
-from agent_adapter.contract.hitl import ActionRequest, HITLRequest
+from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
 from agent_adapter.contract.wire import MAX_ACTIONS
-from agent_adapter.dialects import Dialect, by_name, choose, langchain_per_call
+from agent_adapter.dialects import Dialect, langchain_per_call
 from agent_adapter.dialects.answers import share_out
-from agent_adapter.errors import (
-    ConflictError,
-    InvalidRequestError,
-    UnknownDialectError,
-)
+from agent_adapter.dialects.naming import Named, Naming
+from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError
+from agent_adapter.extras import needs
+from agent_adapter.policy import check_tools
 
 try:
     from langchain_core.runnables import RunnableConfig
@@ -30,49 +29,77 @@ try:
 
     from agent_adapter.calls.langgraph import keys_of, telling_tools
     from agent_adapter.integrations._graph import (
+        Config,
         Graph,
         Tools,
         askers,
+        breakpoints,
         check_call_ids,
         check_edit,
+        node_names,
         own_tools,
+        places,
+        reviewed_names,
         reviews_turn,
+        tool_names,
         tools_by_name,
         with_schema,
     )
 except ImportError as error:
-    raise ImportError('LangGraph support needs: pip install "assent[langgraph]"') from error
+    raise ImportError(needs("LangGraph support", "langgraph", error)) from error
 
 # LangGraph reads a resume as a map only if every key looks like this; anything else it hands to the node as it is.
 _PAUSE_ID = re.compile(r"[0-9a-f]{32}")
 
 
-def to_request(pauses: Sequence[Pause], *, tools: Tools = (), dialect: str | None = None) -> HITLRequest:
-    """Gather the pauses into one batch, in the order the reviewer will see.
+@dataclass(frozen=True)
+class Question:
+    """A pause, what it asks, and the dialect in which it is answered."""
 
-    A pause of no known dialect is asked about as it is, and answered with words.
+    pause: Pause
+    dialect: Dialect
+    request: HITLRequest
+
+    @classmethod
+    def of(cls, pause: Pause, naming: Naming, places: Collection[str] = ()) -> "Question":
+        """Read a pause, or refuse it before anybody is asked.
+
+        Raises:
+            InvalidRequestError: when it cannot be reviewed as it is.
+        """
+        payload = _payload(pause)
+        try:
+            dialect = naming.dialect(payload, places)
+            return cls(pause, dialect, dialect.to_request(payload))
+        except InvalidRequestError as error:
+            raise type(error)(f"pause {pause.id}: {error}") from error
+
+    @property
+    def id(self) -> str:
+        return self.pause.id
+
+    def answer(self, decisions: Sequence[Decision | None]) -> Any:
+        """Write the answer. Raises DecisionNotAllowedError as the dialect does."""
+        return self.dialect.to_resume(decisions, _payload(self.pause))
+
+
+def to_request(pauses: Sequence[Pause], *, tools: Tools = (), dialect: Named = None) -> HITLRequest:
+    """Gather the pauses into one batch, in the order the reviewer will see.
 
     Args:
         pauses: `result["__interrupt__"]`, or the `interrupts` of a state.
         tools: Where the argument schemas are found that the pauses do not carry.
-        dialect: Of the pauses whose keys do not tell it, by its name in `agent_adapter.dialects.DIALECTS`.
+        dialect: Of the pauses whose keys do not tell it: a name in `agent_adapter.dialects.DIALECTS`, what `custom`
+            gives, or a function of the payload.
 
     Raises:
-        InvalidRequestError: when a pause cannot be reviewed as it is, or there is no such dialect.
+        InvalidRequestError: when a pause cannot be reviewed as it is, or nobody has said how its answer is read.
     """
-    _check_ids(pauses)
-    known = tools_by_name(tools)
-    requests = [_request_of(pause, dialect) for pause in pauses]
-    return HITLRequest(
-        action_requests=tuple(action for request in requests for action in request.action_requests),
-        review_configs=tuple(
-            with_schema(config, known) for request in requests for config in request.review_configs
-        ),
-    )
+    return _request_of(_questions(pauses, dialect), tools)
 
 
 def to_resume(
-    resume: Resume, pauses: Sequence[Pause], *, tools: Tools = (), dialect: str | None = None
+    resume: Resume, pauses: Sequence[Pause], *, tools: Tools = (), dialect: Named = None
 ) -> Command[Any]:
     """Hand each decision back to the pause that it answers.
 
@@ -85,15 +112,7 @@ def to_resume(
     Raises:
         DecisionNotAllowedError: when a decision does not fit: nothing was resumed, the pauses can still be answered.
     """
-    _check_ids(pauses)
-    requests = [_request_of(pause, dialect) for pause in pauses]
-    known, answers = tools_by_name(tools), {}
-    for pause, request, own in zip(pauses, requests, share_out(resume, requests), strict=True):
-        payload = _payload(pause)
-        answers[pause.id] = _dialect_of(payload, dialect).to_resume(own, payload)
-        for action, decision in zip(request.action_requests, own, strict=True):
-            check_edit(action, decision, known)
-    return Command(resume=answers)
+    return _command_for(resume, _questions(pauses, dialect), tools)
 
 
 async def run(
@@ -101,9 +120,9 @@ async def run(
     input: Any,
     *,
     approvals: ApprovalClient,
-    config: RunnableConfig,
+    config: Config,
     tools: Tools = (),
-    dialect: str | None = None,
+    dialect: Named = None,
     options: Mapping[str, Any] | None = None,
     **asking: Unpack[Asking],
 ) -> Any:
@@ -115,7 +134,8 @@ async def run(
         approvals: Whom to ask.
         config: With `{"configurable": {"thread_id": …}}`.
         tools: Tools that are not in a tool node of the graph, for the schemas of their arguments.
-        dialect: Of the pauses whose keys do not tell it, by its name in `agent_adapter.dialects.DIALECTS`.
+        dialect: How the answers to the graph's own questions are read: a name (`boolean`, `approve_reject`, `text`, …),
+            names by tool or node, or a function of the payload. What nobody names is refused, and nobody is asked.
         options: Handed to every call of the graph: `context`, `durability`, `version`, …
         asking: Where, for whom and how long to ask.
 
@@ -124,16 +144,20 @@ async def run(
 
     Raises:
         InvalidRequestError: before the graph runs when it could not be resumed, or when a pause cannot be reviewed.
+        ClaimedError: when another process runs this thread.
+        ConsumedError: when the thread went on while people were asked, and does not wait for their answer any more.
         AgentAdapterError: as in `ApprovalClient.reviewing`. The thread stays paused.
     """
     settings = dict(options or {})
     thread = Thread.of(graph, config, approvals, tools, dialect, settings, asking)
     result = None
-    if input is not None or not await thread.pauses():
-        result = await graph.ainvoke(input, config, **settings)
-    while pauses := await thread.pauses():
-        async with thread.answered(pauses) as command:
-            result = await graph.ainvoke(command, config, **settings)
+    async with thread.beginning(input) as begins:
+        if begins:
+            result = await graph.ainvoke(input, thread.config, **settings)
+    while questions := await thread.questions():
+        async with thread.answered(questions) as command:
+            result = await graph.ainvoke(command, thread.config, **settings)
+    await thread.check_ended()
     return result
 
 
@@ -142,11 +166,11 @@ async def stream(
     input: Any,
     *,
     approvals: ApprovalClient,
-    config: RunnableConfig,
+    config: Config,
     stream_mode: StreamMode | list[StreamMode] | None = None,
     version: Literal["v1", "v2"] = "v1",
     tools: Tools = (),
-    dialect: str | None = None,
+    dialect: Named = None,
     options: Mapping[str, Any] | None = None,
     **asking: Unpack[Asking],
 ) -> AsyncGenerator[Any]:
@@ -160,16 +184,18 @@ async def stream(
 
     def chunks_of(given: Any) -> AbstractAsyncContextManager[AsyncGenerator[Any]]:
         # Every graph's `astream` is a generator; its protocol only says iterator.
-        return aclosing(cast("AsyncGenerator[Any]", graph.astream(given, config, **settings)))
+        return aclosing(cast("AsyncGenerator[Any]", graph.astream(given, thread.config, **settings)))
 
-    if input is not None or not await thread.pauses():
-        async with chunks_of(input) as chunks:
+    async with thread.beginning(input) as begins:
+        if begins:
+            async with chunks_of(input) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+    while questions := await thread.questions():
+        async with thread.answered(questions) as command, chunks_of(command) as chunks:
             async for chunk in chunks:
                 yield chunk
-    while pauses := await thread.pauses():
-        async with thread.answered(pauses) as command, chunks_of(command) as chunks:
-            async for chunk in chunks:
-                yield chunk
+    await thread.check_ended()
 
 
 @dataclass(frozen=True)
@@ -181,7 +207,7 @@ class Thread:
     id: str
     approvals: ApprovalClient
     tools: Tools
-    dialect: str | None
+    naming: Naming
     options: Mapping[str, Any]
     asking: Asking
 
@@ -189,14 +215,15 @@ class Thread:
     def of(
         cls,
         graph: Graph,
-        config: RunnableConfig,
+        config: Config,
         approvals: ApprovalClient,
         tools: Tools,
-        dialect: str | None,
+        dialect: Named,
         options: Mapping[str, Any],
         asking: Asking,
     ) -> "Thread":
         """Refuse, before anything runs, what could not be resumed after its first pause."""
+        expect_client(approvals)
         configurable = config.get("configurable", {})
         checkpointer = getattr(graph, "checkpointer", True)
         if checkpointer is None or checkpointer is False:
@@ -213,35 +240,124 @@ class Thread:
                 "config names a checkpoint_id, but approvals belong to the newest state of a thread: leave it out, "
                 "or fork the thread with update_state first"
             )
-        if dialect is not None:
-            by_name(dialect)
-        known = {**own_tools(graph), **tools_by_name(tools)}
+        for kind, nodes in breakpoints(graph, options):
+            raise InvalidRequestError(
+                f"the graph has a breakpoint ({kind}: {nodes}), where it would stop as if it had finished, with nobody "
+                "asked: leave it out, and ask with interrupt() or LangChain's HumanInTheLoopMiddleware"
+            )
+        naming, given = Naming.of(dialect), tools_by_name(tools)
+        known = {**own_tools(graph), **given}
+        own = tool_names(graph)
+        if own:
+            cure = "; pass a tool in tools=[…] that the graph adds while it runs, or that it had when a thread paused"
+            check_tools(reviewed_names(graph), {*own, *given}, cure=cure)
+        if inside := node_names(graph):
+            naming.check_places([*inside, *own, *given])
         id = str(configurable["thread_id"])
-        return cls(graph, config, id, approvals, list(known.values()), dialect, options, asking)
+        own_config = cast("RunnableConfig", config)
+        return cls(graph, own_config, id, approvals, list(known.values()), naming, options, asking)
 
-    async def pauses(self) -> Sequence[Pause]:
+    @asynccontextmanager
+    async def beginning(self, input: Any) -> AsyncIterator[bool]:
+        """Tell whether to run the graph before anybody is asked, which nobody else does while the body runs it.
+
+        Raises:
+            ClaimedError: when another process runs this thread.
+            InvalidRequestError: when to go on would pass a breakpoint of a graph on a server.
+        """
+        if not await self._begins(input):
+            yield False
+            return
+        async with self.running():
+            # Whoever ran the thread until now may have come to a pause.
+            yield await self._begins(input)
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Keep others from running this thread while the body runs its graph.
+
+        Raises:
+            ClaimedError: when another process runs it.
+        """
+        place = self.config.get("configurable", {}).get("checkpoint_ns") or ""
+        return self.approvals.running(self.id, place=place)
+
+    @asynccontextmanager
+    async def resuming(self, questions: Sequence[Question]) -> AsyncIterator[None]:
+        """Keep others from running this thread while the body resumes it with the answer to these questions.
+
+        Raises:
+            ConsumedError: when the thread does not wait for them any more.
+            ClaimedError: when another process runs it.
+        """
+        await self._check_open(questions)
+        async with self.running():
+            await self._check_open(questions)
+            yield
+
+    async def _check_open(self, questions: Sequence[Question]) -> None:
+        open = {pause.id for pause in (await self._state()).interrupts}
+        if not open.issuperset(question.id for question in questions):
+            raise ConsumedError(
+                f"the thread {self.id!r} went on without this answer, and does not wait for it any more: "
+                "nothing was resumed"
+            )
+
+    async def _begins(self, input: Any) -> bool:
+        """Not when the thread waits for an answer already."""
+        if input is not None:
+            return True
+        state = await self._state()
+        if not isinstance(self.graph, Pregel) and not any(task.error for task in state.tasks):
+            _check_ended(state)
+        return not state.interrupts
+
+    async def questions(self) -> Sequence[Question]:
         """Read what the thread waits for, in the order of its tasks, which is that of the model's calls.
 
         The order of `__interrupt__` is another in every run, and some stream modes do not carry it.
+
+        Raises:
+            InvalidRequestError: when one of the pauses cannot be reviewed.
         """
-        return (await self.graph.aget_state(self.config)).interrupts
+        state = await self._state(subgraphs=bool(self.naming.by_place))
+        asks = places(state) if self.naming.by_place else {}
+        return [Question.of(pause, self.naming, asks.get(pause.id, ())) for pause in state.interrupts]
+
+    async def came_to(self) -> Literal["a pause", "a breakpoint", "the end"]:
+        """Tell where a graph that has just run has come to."""
+        state = await self._state()
+        if state.interrupts:
+            return "a pause"
+        return "a breakpoint" if state.next else "the end"
+
+    async def check_ended(self) -> None:
+        """Refuse a run that has stopped with nobody asked.
+
+        Raises:
+            InvalidRequestError: naming the place.
+        """
+        _check_ended(await self._state())
+
+    async def _state(self, *, subgraphs: bool = False) -> StateSnapshot:
+        return await self.graph.aget_state(self.config, subgraphs=subgraphs)
 
     @asynccontextmanager
-    async def answered(self, pauses: Sequence[Pause]) -> AsyncIterator[Command[Any] | None]:
-        """Ask about these pauses and give the command that answers them, or as many as one record holds."""
+    async def answered(self, questions: Sequence[Question]) -> AsyncIterator[Command[Any] | None]:
+        """Ask these questions and give the command that answers them, or as many as one record holds."""
         failure: BaseException | None = None
-        pauses = _batch(pauses, self.dialect)
+        questions = _batch(questions)
         async with AsyncExitStack() as stack:
             try:
-                resume = await stack.enter_async_context(await self._reviewing(pauses))
+                resume = await stack.enter_async_context(await self._reviewing(questions))
             except ConflictError:
-                pauses = await self._apart(pauses)
-                resume = await stack.enter_async_context(await self._reviewing(pauses))
+                questions = await self._apart(questions)
+                resume = await stack.enter_async_context(await self._reviewing(questions))
+            await stack.enter_async_context(self.resuming(questions))
             try:
-                async with self.command_for(resume, pauses) as command:
+                async with self.command_for(resume, questions) as command:
                     yield command
             except BaseException as error:
-                if await self._waits_for(pauses):
+                if await self._waits_for(questions):
                     raise
                 # The graph took the answer and ended further on: the question is settled, only the run is not.
                 failure = error
@@ -250,28 +366,26 @@ class Thread:
 
     @asynccontextmanager
     async def command_for(
-        self, resume: Resume, pauses: Sequence[Pause]
+        self, resume: Resume, questions: Sequence[Question]
     ) -> AsyncIterator[Command[Any] | None]:
         """Give the command that hands these decisions back; in the body, tools know for which call they run."""
-        command = to_resume(resume, pauses, tools=self.tools, dialect=self.dialect)
-        with telling_tools(await self.keys_for(resume, pauses)):
+        command = _command_for(resume, questions, self.tools)
+        with telling_tools(await self.keys_for(resume, questions)):
             yield await self._unless_saved(command)
 
-    async def keys_for(self, resume: Resume, pauses: Sequence[Pause]) -> dict[str, str]:
+    async def keys_for(self, resume: Resume, questions: Sequence[Question]) -> dict[str, str]:
         """Name the calls that these decisions let run, for `telling_tools`."""
-        state = await self.graph.aget_state(self.config, subgraphs=True)
-        asked = [(pause.id, _request_of(pause, self.dialect).action_requests) for pause in pauses]
-        return await keys_of(resume, asked, state, self._stored_inside)
+        asked = [(question.id, question.request.action_requests) for question in questions]
+        return await keys_of(resume, asked, await self._state(subgraphs=True), self._stored_inside)
 
     async def ask(self) -> str | None:
         """Publish the question that the thread is paused on, and give the id of its record; `None` without a pause."""
-        if not (pauses := await self.pauses()):
+        if not (questions := _batch(await self.questions())):
             return None
-        pauses = _batch(pauses, self.dialect)
         try:
-            return await self.approvals.publish(await self.interrupt_of(pauses))
+            return await self.approvals.publish(await self.interrupt_of(questions))
         except ConflictError:
-            return await self.approvals.publish(await self.interrupt_of(await self._apart(pauses)))
+            return await self.approvals.publish(await self.interrupt_of(await self._apart(questions)))
 
     async def _unless_saved(self, command: Command[Any]) -> Command[Any] | None:
         """Leave out answers that a crashed run has already saved in the checkpoint.
@@ -279,10 +393,14 @@ class Thread:
         LangGraph lists their pauses until the node has ended, and would give an answer that comes again to the node's
         next pause, which nobody has decided. So first let the nodes go on with what they have.
         """
-        if not await self._has_saved_answers(await self.graph.aget_state(self.config, subgraphs=True)):
+        if not await self._has_saved_answers(await self._state(subgraphs=True)):
             return command
-        await self.graph.ainvoke(None, self.config, **self.options)
-        still = {pause.id for pause in await self.pauses()}
+        try:
+            await self.graph.ainvoke(None, self.config, **self.options)
+        except Exception:
+            if not await self._takes_back(command, await self._state(subgraphs=True)):
+                raise
+        still = {pause.id for pause in (await self._state()).interrupts}
         answers = {id: answer for id, answer in cast("dict[str, Any]", command.resume).items() if id in still}
         return Command(resume=answers) if answers else None
 
@@ -298,6 +416,35 @@ class Thread:
                 return True
         return False
 
+    async def _takes_back(self, command: Command[Any], state: StateSnapshot) -> bool:
+        """Forget the answers that nodes have failed on where these decisions are now written in another way.
+
+        LangGraph would give the saved one to the node for ever.
+        """
+        answers, taken = cast("dict[str, Any]", command.resume), False
+        stored = await self._stored(state.config)
+        for task in state.tasks:
+            if isinstance(task.state, StateSnapshot):
+                taken |= await self._takes_back(command, task.state)
+            for saved in _saved_answers(stored, task.id):
+                namespace = _namespace(state, task)
+                ids = [
+                    # As LangGraph names the pauses of a task: by how many answers it had.
+                    Pause.from_ns(None, f"{namespace}|{number}" if number else namespace).id
+                    for number in range(len(saved))
+                ]
+                wrong = [
+                    number
+                    for number, (id, answer) in enumerate(zip(ids, saved, strict=True))
+                    if id in answers and repr(answers[id]) != repr(answer)
+                ]
+                if wrong:
+                    saver = cast("BaseCheckpointSaver[Any]", cast("Any", self.graph).checkpointer)
+                    kept = [(RESUME, saved[: wrong[0]])]
+                    await saver.aput_writes(cast("CheckpointTuple", stored).config, kept, task.id)
+                    taken = True
+        return taken
+
     async def _stored(self, config: RunnableConfig) -> CheckpointTuple | None:
         if not isinstance(self.graph, Pregel) or not isinstance(self.graph.checkpointer, BaseCheckpointSaver):
             return None
@@ -305,29 +452,31 @@ class Thread:
 
     async def _stored_inside(self, state: StateSnapshot, task: PregelTask) -> CheckpointTuple | None:
         """Read what a graph has stored that runs inside this task, such as a subagent of a tool: no state lists it."""
-        around = state.config["configurable"]
-        namespace = "|".join(filter(None, (around.get("checkpoint_ns"), f"{task.name}:{task.id}")))
+        thread_id = state.config["configurable"]["thread_id"]
         return await self._stored(
-            {"configurable": {"thread_id": around["thread_id"], "checkpoint_ns": namespace}}
+            {"configurable": {"thread_id": thread_id, "checkpoint_ns": _namespace(state, task)}}
         )
 
-    async def _apart(self, pauses: Sequence[Pause]) -> Sequence[Pause]:
-        """Give the first pause with those of its record.
+    async def _apart(self, questions: Sequence[Question]) -> Sequence[Question]:
+        """Give the first question with those of its record.
 
         A crash can leave some pauses of an earlier question open beside new ones: these are two records.
         """
-        records = [await self.approvals.publish(await self.interrupt_of([pause])) for pause in pauses]
-        return [pause for pause, record in zip(pauses, records, strict=True) if record == records[0]]
+        records = [
+            await self.approvals.publish(await self.interrupt_of([question])) for question in questions
+        ]
+        return [question for question, record in zip(questions, records, strict=True) if record == records[0]]
 
-    async def _reviewing(self, pauses: Sequence[Pause]) -> AbstractAsyncContextManager[Resume]:
-        return self.approvals.reviewing(await self.interrupt_of(pauses))
+    async def _reviewing(self, questions: Sequence[Question]) -> AbstractAsyncContextManager[Resume]:
+        return self.approvals.reviewing(await self.interrupt_of(questions))
 
-    async def interrupt_of(self, pauses: Sequence[Pause]) -> Interrupt:
-        state = await self.graph.aget_state(self.config, subgraphs=True)
+    async def interrupt_of(self, questions: Sequence[Question]) -> Interrupt:
+        """Make the interrupt that asks these questions."""
+        state = await self._state(subgraphs=True)
         await self._check_call_ids(state)
         names = askers(state)
-        ids = [pause.id for pause in pauses for _ in _request_of(pause, self.dialect).action_requests]
-        request = to_request(pauses, tools=self.tools, dialect=self.dialect)
+        ids = [question.id for question in questions for _ in question.request.action_requests]
+        request = _request_of(questions, self.tools)
         request, asking = _with_askers(request, [names.get(id) for id in ids], self.asking)
         return self.approvals.interrupt(request, run=self.id, pauses=ids, **asking)
 
@@ -342,8 +491,50 @@ class Thread:
                 elif task.name != "tools":
                     check_call_ids(state.values)
 
-    async def _waits_for(self, pauses: Sequence[Pause]) -> bool:
-        return not {pause.id for pause in pauses}.isdisjoint(pause.id for pause in await self.pauses())
+    async def _waits_for(self, questions: Sequence[Question]) -> bool:
+        waiting = {pause.id for pause in (await self._state()).interrupts}
+        return not waiting.isdisjoint(question.id for question in questions)
+
+
+def _questions(pauses: Sequence[Pause], dialect: Named) -> Sequence[Question]:
+    _check_ids(pauses)
+    naming = Naming.of(dialect)
+    if naming.by_place:
+        raise InvalidRequestError(
+            "dialect: a pause does not say which tool asks, so only `run` and `stream` take names by tool: "
+            "pass a function of the payload"
+        )
+    return [Question.of(pause, naming) for pause in pauses]
+
+
+def _request_of(questions: Sequence[Question], tools: Tools) -> HITLRequest:
+    known = tools_by_name(tools)
+    requests = [question.request for question in questions]
+    return HITLRequest(
+        action_requests=tuple(action for request in requests for action in request.action_requests),
+        review_configs=tuple(
+            with_schema(config, known) for request in requests for config in request.review_configs
+        ),
+    )
+
+
+def _command_for(resume: Resume, questions: Sequence[Question], tools: Tools) -> Command[Any]:
+    requests = [question.request for question in questions]
+    known, answers = tools_by_name(tools), {}
+    for question, own in zip(questions, share_out(resume, requests), strict=True):
+        answers[question.id] = question.answer(own)
+        for action, decision in zip(question.request.action_requests, own, strict=True):
+            check_edit(action, decision, known)
+    return Command(resume=answers)
+
+
+def _check_ended(state: StateSnapshot) -> None:
+    if state.next and not state.interrupts:
+        raise InvalidRequestError(
+            f"the graph stopped before {', '.join(map(repr, state.next))} and nobody was asked: it has a breakpoint "
+            "(interrupt_before or interrupt_after). Leave it out, and ask with interrupt() or LangChain's "
+            "HumanInTheLoopMiddleware"
+        )
 
 
 def _check_ids(pauses: Sequence[Pause]) -> None:
@@ -361,6 +552,19 @@ def _check_ids(pauses: Sequence[Pause]) -> None:
 def _answered(stored: CheckpointTuple | None) -> set[str]:
     """Name the tasks for which an answer is stored."""
     return {id for id, channel, _ in (stored and stored.pending_writes) or () if channel == RESUME}
+
+
+def _saved_answers(stored: CheckpointTuple | None, task_id: str) -> list[list[Any]]:
+    """Give the answers that are stored for a task, if any are."""
+    writes = (stored and stored.pending_writes) or ()
+    found = [value for id, channel, value in writes if id == task_id and channel == RESUME]
+    return [value if isinstance(value, list) else [value] for value in found]
+
+
+def _namespace(state: StateSnapshot, task: PregelTask) -> str:
+    """Name the place of what runs inside this task."""
+    around = state.config["configurable"].get("checkpoint_ns")
+    return "|".join(filter(None, (around, f"{task.name}:{task.id}")))
 
 
 def _with_askers(
@@ -383,26 +587,11 @@ def _asked_by(action: ActionRequest, name: str | None) -> ActionRequest:
     return action.model_copy(update={"description": "\n\n".join(told)})
 
 
-def _batch(pauses: Sequence[Pause], dialect: str | None) -> Sequence[Pause]:
-    """Give the first pauses, as many as one interrupt may ask about."""
-    totals = accumulate(len(_request_of(pause, dialect).action_requests) for pause in pauses)
-    return [pause for pause, total in zip(pauses, totals, strict=True) if total <= MAX_ACTIONS] or pauses
-
-
-def _request_of(pause: Pause, dialect: str | None) -> HITLRequest:
-    payload = _payload(pause)
-    try:
-        return _dialect_of(payload, dialect).to_request(payload)
-    except InvalidRequestError as error:
-        raise type(error)(f"pause {pause.id}: {error}") from error
-
-
-def _dialect_of(payload: Any, named: str | None) -> Dialect:
-    """Give the dialect of a pause. What is of none is a question of the graph's own, answered with words."""
-    try:
-        return by_name(choose(payload, named))
-    except UnknownDialectError:
-        return by_name("generic")
+def _batch(questions: Sequence[Question]) -> Sequence[Question]:
+    """Give the first questions, as many as one interrupt may ask."""
+    totals = accumulate(len(question.request.action_requests) for question in questions)
+    fitting = [q for q, total in zip(questions, totals, strict=True) if total <= MAX_ACTIONS]
+    return fitting or questions
 
 
 def _payload(pause: Pause) -> Any:

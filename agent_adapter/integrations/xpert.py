@@ -10,7 +10,7 @@ from typing import Any, TypeVar, Unpack
 
 from pydantic import Field
 
-from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.client import ApprovalClient, Asking, expect_client
 from agent_adapter.contract.hitl import HITLRequest, WireModel
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.wire import to_model
@@ -109,6 +109,7 @@ async def run(
         InvalidRequestError: when the event cannot be reviewed. Nothing was asked.
         AgentAdapterError: as in `ApprovalClient.reviewing`. The conversation stays paused.
     """
+    expect_client(approvals)
     ids = [pause.id for pause in _pauses(event) for _ in _request_of(pause).action_requests]
     interrupt = approvals.interrupt(to_request(event), run=thread_id, pauses=ids, **asking)
     async with approvals.reviewing(interrupt) as resume:

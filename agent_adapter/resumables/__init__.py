@@ -79,9 +79,6 @@ class Resumable(Protocol):
     def needs(self) -> Sequence[str]:
         """Which continuations it takes, as `Continuation.needs` writes it."""
 
-    def check(self, continuation: Continuation) -> None:
-        """Raise UnreadableContinuationError when this worker cannot read it all the same."""
-
     async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
         """Bring the run to its end or to its next pause, which is published.
 

@@ -4,19 +4,21 @@ from collections.abc import Mapping
 from importlib.metadata import version as version_of
 from typing import Any, Unpack
 
+from agent_adapter.extras import needs
+
 try:
     from langchain_core.runnables import RunnableConfig
 except ImportError as error:
-    raise ImportError('LangGraph support needs: pip install "assent[langgraph]"') from error
+    raise ImportError(needs("LangGraph support", "langgraph", error)) from error
 
 from agent_adapter.calls.langgraph import telling_tools
 from agent_adapter.client import ApprovalClient, Asking
-from agent_adapter.continuation import Seal
 from agent_adapter.contract.arguments import check_json, decode, encode
 from agent_adapter.contract.interrupt import Continuation, needs_of
 from agent_adapter.contract.record import in_order, matching_actions
+from agent_adapter.dialects.naming import Named
 from agent_adapter.errors import ConsumedError
-from agent_adapter.integrations._graph import Graph, Tools
+from agent_adapter.integrations._graph import Config, Graph, Tools
 from agent_adapter.integrations.langgraph import Thread, run
 from agent_adapter.resumables import Finished, GoneOn, Paused, Tell, Turn
 
@@ -34,7 +36,6 @@ class ResumableGraph:
         dialect: Likewise.
         options: Likewise. Checkpoints are saved before the graph goes on (`durability="sync"`) unless told otherwise.
         over: Told when a run is over.
-        seal: Encrypts what travels; by default with the keys in `ASSENT_STATE_KEY`.
     """
 
     def __init__(
@@ -44,10 +45,9 @@ class ResumableGraph:
         *,
         version: str,
         tools: Tools = (),
-        dialect: str | None = None,
+        dialect: Named = None,
         options: Mapping[str, Any] | None = None,
         over: Tell | None = None,
-        seal: Seal | None = None,
     ) -> None:
         self.name = name
         self.graph = graph
@@ -56,10 +56,9 @@ class ResumableGraph:
         self._tools = tools
         self._dialect = dialect
         self._options = {"durability": "sync", **(options or {})}
-        self._seal = seal or Seal.from_environment()
 
     async def start(
-        self, input: Any, *, approvals: ApprovalClient, config: RunnableConfig, **asking: Unpack[Asking]
+        self, input: Any, *, approvals: ApprovalClient, config: Config, **asking: Unpack[Asking]
     ) -> Paused | Finished:
         """Run the graph until it pauses, ask, and leave the rest to a worker.
 
@@ -71,16 +70,18 @@ class ResumableGraph:
 
         Raises:
             InvalidRequestError: before the graph runs when it could not be resumed, or when a pause cannot be reviewed.
+            ClaimedError: when another process runs this thread.
             AgentAdapterError: as in `ApprovalClient.publish`. The thread stays paused.
         """
         thread = self._thread(approvals, config, asking)
-        if input is not None or not await thread.pauses():
-            await self.graph.ainvoke(input, config, **self._options)
+        async with thread.beginning(input) as begins:
+            if begins:
+                await self.graph.ainvoke(input, thread.config, **self._options)
         interrupt_id = await thread.ask()
         return Paused(interrupt_id) if interrupt_id else await self._finished(thread)
 
     async def run(
-        self, input: Any, *, approvals: ApprovalClient, config: RunnableConfig, **asking: Unpack[Asking]
+        self, input: Any, *, approvals: ApprovalClient, config: Config, **asking: Unpack[Asking]
     ) -> Any:
         """Run the graph to its end, as `integrations.langgraph.run`; a worker goes on when this process dies while it waits."""
         self._thread(approvals, config, asking)
@@ -96,7 +97,7 @@ class ResumableGraph:
             **asking,
         )
 
-    def continuation(self, config: RunnableConfig) -> Continuation:
+    def continuation(self, config: Config) -> Continuation:
         """Write what a worker needs: the thread and the other values of `configurable`.
 
         Raises:
@@ -114,7 +115,7 @@ class ResumableGraph:
             name=self.name,
             version=self.version,
             sdk=f"langgraph {version_of('langgraph')}",
-            state=self._seal.close(encode({"configurable": own})),
+            state=encode({"configurable": own}),
         )
 
     @property
@@ -122,30 +123,33 @@ class ResumableGraph:
         """What it takes."""
         return (needs_of(FRAMEWORK, self.name, self.version),)
 
-    def check(self, continuation: Continuation) -> None:
-        """Raise UnreadableContinuationError when the state is encrypted with another key."""
-        self._seal.open(continuation.state)
-
     async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
         """Answer the pause if it is still open, go on from where a crash left the run, and ask what comes next."""
-        config: RunnableConfig = decode(self._seal.open(turn.continuation.state))
+        config: RunnableConfig = decode(turn.continuation.state)
         thread = self._thread(turn.approvals, config, turn.asking)
+        async with thread.running():
+            at = await self._resumed(turn, thread, config)
+        if at is None:
+            return GoneOn()
+        return await self._ask(thread) if at == "a pause" else await self._finished(thread)
+
+    async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig) -> str | None:
+        """Tell where the run has come to, `None` when it is not ours to go on with."""
         asked = set(turn.interrupt.pauses)
-        if pauses := [pause for pause in await thread.pauses() if pause.id in asked]:
-            indices = matching_actions(turn.interrupt, await thread.interrupt_of(pauses))
+        if questions := [question for question in await thread.questions() if question.id in asked]:
+            indices = matching_actions(turn.interrupt, await thread.interrupt_of(questions))
             resume = in_order(turn.resume, indices)
-            keys = await turn.journal.keep("began", encode(await thread.keys_for(resume, pauses)))
+            keys = await turn.journal.keep("began", encode(await thread.keys_for(resume, questions)))
             with telling_tools(decode(keys)):
-                async with thread.command_for(resume, pauses) as command:
+                async with thread.command_for(resume, questions) as command:
                     await self.graph.ainvoke(command, config, **self._options)
         elif "began" not in turn.journal:
-            return GoneOn()
+            return None
         elif "arrived" not in turn.journal and await self._was_cut_off(config):
             # Tools that run again do so under the keys that they had.
             with telling_tools(decode(turn.journal["began"])):
                 await self.graph.ainvoke(None, config, **self._options)
-        at = await turn.journal.keep("arrived", "a pause" if await thread.pauses() else "the end")
-        return await self._ask(thread) if at == "a pause" else await self._finished(thread)
+        return await turn.journal.keep("arrived", await thread.came_to())
 
     async def _ask(self, thread: Thread) -> Paused | GoneOn:
         try:
@@ -156,6 +160,7 @@ class ResumableGraph:
         return Paused(interrupt_id) if interrupt_id else GoneOn()
 
     async def _finished(self, thread: Thread) -> Finished:
+        await thread.check_ended()
         return Finished((await self.graph.aget_state(thread.config)).values)
 
     async def _was_cut_off(self, config: RunnableConfig) -> bool:
@@ -163,7 +168,7 @@ class ResumableGraph:
         state = await self.graph.aget_state(config)
         return bool(state.next) and not state.interrupts
 
-    def _thread(self, approvals: ApprovalClient, config: RunnableConfig, asking: Asking) -> Thread:
+    def _thread(self, approvals: ApprovalClient, config: Config, asking: Asking) -> Thread:
         with_continuation: Asking = {**asking, "continuation": self.continuation(config)}
         return Thread.of(
             self.graph, config, approvals, self._tools, self._dialect, self._options, with_continuation

@@ -11,16 +11,17 @@ from typing import Any, Unpack
 
 from pydantic_core import to_jsonable_python
 
+from agent_adapter.extras import needs
+
 try:
     from agents import Agent, RunHooks, Runner, Tool, ToolApprovalItem, __version__
     from agents.run_state import SUPPORTED_SCHEMA_VERSIONS
 except ImportError as error:
-    raise ImportError('OpenAI Agents support needs: pip install "assent[openai-agents]"') from error
+    raise ImportError(needs("OpenAI Agents support", "openai-agents", error)) from error
 
 from agent_adapter.calls import finding
 from agent_adapter.claims import patiently
-from agent_adapter.client import ApprovalClient, Asking
-from agent_adapter.continuation import Seal
+from agent_adapter.client import ApprovalClient, Asking, expect_client
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision, RespondDecision
 from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
@@ -47,7 +48,6 @@ class ResumableAgent:
         storing: Handed to `RunState.to_json`: `context_serializer`, `strict_context`.
         restoring: Handed to `RunState.from_json`: `context_override`, `context_deserializer`, `strict_context`.
         over: Told when a run is over; the result is the final output as JSON values.
-        seal: Encrypts what travels; by default with the keys in `ASSENT_STATE_KEY`.
     """
 
     def __init__(
@@ -61,7 +61,6 @@ class ResumableAgent:
         storing: Mapping[str, Any] | None = None,
         restoring: Mapping[str, Any] | None = None,
         over: Tell | None = None,
-        seal: Seal | None = None,
     ) -> None:
         self.name = name
         self.agent = agent
@@ -71,7 +70,6 @@ class ResumableAgent:
         self._allow_always = allow_always
         self._storing = dict(storing or {})
         self._restoring = dict(restoring or {})
-        self._seal = seal or Seal.from_environment()
 
     async def start(
         self, input: Any, *, approvals: ApprovalClient, **asking: Unpack[Asking]
@@ -87,6 +85,7 @@ class ResumableAgent:
             InvalidRequestError: when a pause cannot be reviewed, or its state is too large to travel.
             AgentAdapterError: as in `ApprovalClient.publish`.
         """
+        expect_client(approvals)
         result = await Runner.run(self.agent, input, **self._options)
         paused = PausedRun.of(self.agent, result, allow_always=self._allow_always)
         if paused is None:
@@ -100,16 +99,12 @@ class ResumableAgent:
             needs_of(FRAMEWORK, self.name, self.version, form) for form in sorted(SUPPORTED_SCHEMA_VERSIONS)
         ]
 
-    def check(self, continuation: Continuation) -> None:
-        """Raise UnreadableContinuationError when the state is encrypted with another key."""
-        self._seal.open(continuation.state)
-
     async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
         """Run what was decided until the end or the next pause, once, and ask what comes next."""
         if "outcome" not in turn.journal:
             outcome = await self._run(turn)
-            await _keep(turn, "outcome", self._seal.close(encode(outcome)))
-        outcome = decode(self._seal.open(turn.journal["outcome"]))
+            await _keep(turn, "outcome", encode(outcome))
+        outcome = decode(turn.journal["outcome"])
         if "paused" not in outcome:
             return Finished(outcome["result"])
         following = await self._load(outcome["paused"])
@@ -119,7 +114,7 @@ class ResumableAgent:
             return GoneOn()
 
     async def _run(self, turn: Turn) -> dict[str, Any]:
-        text = self._seal.open(turn.continuation.state)
+        text = turn.continuation.state
         paused = await self._load(text)
         items, resume = _decided(paused, turn)
         outputs = self._outputs(turn, resume)
@@ -130,7 +125,7 @@ class ResumableAgent:
             if getattr(resume.decisions[position], "always", False):
                 paused.state.approve(items[position], always_approve=True)
         state = paused.decided((_with_outputs(resume, outputs), items))
-        hooks = _Notes(turn, self._seal, paused, self._options.get("hooks"))
+        hooks = _Notes(turn, paused, self._options.get("hooks"))
         with editing(paused.edits), finding(paused.key):
             result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
         if following := paused.then(result):
@@ -141,7 +136,7 @@ class ResumableAgent:
         """Give what decided calls gave to a worker that died, by their position."""
         notes = {position: f"output:{index}" for position, index in enumerate(resume.indices)}
         return {
-            position: str(decode(self._seal.open(turn.journal[note])))
+            position: str(decode(turn.journal[note]))
             for position, note in notes.items()
             if note in turn.journal
         }
@@ -153,7 +148,7 @@ class ResumableAgent:
             version=self.version,
             state_schema=decode(text)["schema"],
             sdk=f"openai-agents {__version__}",
-            state=self._seal.close(text),
+            state=text,
         )
         items = paused.state.get_interruptions()[:MAX_ACTIONS]
         with_continuation: Asking = {**asking, "continuation": continuation}
@@ -219,9 +214,8 @@ def _kind(item: ToolApprovalItem) -> str:
 class _Notes(RunHooks[Any]):
     """Notes the start and the output of each decided call, besides what the owner's own hooks do."""
 
-    def __init__(self, turn: Turn, seal: Seal, paused: PausedRun, own: RunHooks[Any] | None) -> None:
+    def __init__(self, turn: Turn, paused: PausedRun, own: RunHooks[Any] | None) -> None:
         self._turn = turn
-        self._seal = seal
         self._paused = paused
         self._own = own or RunHooks[Any]()
         for name in ("on_llm_start", "on_llm_end", "on_agent_start", "on_agent_end", "on_handoff"):
@@ -232,7 +226,7 @@ class _Notes(RunHooks[Any]):
         await self._own.on_tool_start(context, agent, tool)
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Tool, result: Any) -> None:
-        await self._note("output", context, self._seal.close(encode(str(result))))
+        await self._note("output", context, encode(str(result)))
         await self._own.on_tool_end(context, agent, tool, result)
 
     async def _note(self, kind: str, context: Any, text: str) -> None:

@@ -13,11 +13,12 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])
 redis.call('XTRIM', KEYS[1], 'MINID', ARGV[4])
 
 local seen = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')
-local answer = { seen[2] and at - seen[2] or -1 }
+local answer = { seen[2] and math.max(0, at - seen[2]) or -1 }
 for i = 5, #ARGV do
-  local status, deadline = unpack(redis.call('HMGET', ARGV[3] .. 'card:' .. ARGV[i], 'status', 'deadline'))
-  local asked = redis.call('HGET', ARGV[3] .. 'req:' .. ARGV[i], 'deadline')
-  deadline = asked and (deadline or asked)
+  -- One that cannot be read wants a look: whoever waits for it hears of it.
+  local status, deadline = unpack(try('HMGET', ARGV[3] .. 'card:' .. ARGV[i], 'status', 'deadline') or { 'unreadable' })
+  local asked = try('HGET', ARGV[3] .. 'req:' .. ARGV[i], 'deadline')
+  deadline = tonumber(asked and (deadline or asked))
   if (status and status ~= 'pending') or not deadline or at > deadline + ARGV[2] then
     answer[#answer + 1] = ARGV[i]
   end

@@ -14,8 +14,10 @@ end
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(at), 'LIMIT', ARGV[4], ARGV[5])
 local missing, answer = {}, { #due, {} }
 for _, id in ipairs(due) do
-  local needs = redis.call('HGET', ARGV[3] .. 'req:' .. id, 'needs')
-  if not needs then
+  local needs = try('HGET', ARGV[3] .. 'req:' .. id, 'needs')
+  if needs == nil then
+    -- Passed over: an operator sees it among the owed runs.
+  elseif not needs then
     -- Somebody deleted the record by hand.
     redis.call('ZREM', KEYS[1], id)
   elseif can[needs] then

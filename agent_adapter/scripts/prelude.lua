@@ -18,6 +18,55 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
+-- Call a command on one of several keys. Gives nil where the key is of another type: one damaged key stops no other record.
+local function try(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then
+    if string.find(answer.err, 'WRONGTYPE', 1, true) then
+      return nil
+    end
+    return redis.call(...)
+  end
+  return answer
+end
+
+-- Tell whether the server's clock may have been set since this moment, so that less time has passed than it says. Bots note
+-- what they notice (`clock`); until they do, their last sign of life (`bots`) seems older than one ever is.
+local UNSEEN = 15000
+local function may_have_stepped(prefix, since, at)
+  local noted = tonumber(redis.call('GET', prefix .. 'clock') or 0)
+  if noted >= since and noted <= at then
+    return true
+  end
+  local seen = tonumber(redis.call('ZREVRANGE', prefix .. 'bots', 0, 0, 'WITHSCORES')[2])
+  return seen ~= nil and seen >= since - UNSEEN and at - seen > UNSEEN
+end
+
+-- Give the milliseconds that a lease still holds, and whether that is a new lease, because the clock was set: back, which
+-- lengthens no lease, or forward, which ends none. Who holds it and lives has the time to renew it.
+local function left_of(till, lease, prefix, at)
+  local left = till - at
+  if left > lease or (left <= 0 and till > 0 and may_have_stepped(prefix, till - lease, at)) then
+    return lease, true
+  end
+  return left, false
+end
+
+-- Give the milliseconds that a key still lives which holds how many it was given: a clock that was set back adds none.
+local function life_of(key)
+  local left, given = redis.call('PTTL', key), tonumber(redis.call('GET', key) or 0)
+  if left > given then
+    redis.call('PEXPIRE', key, given)
+    return given
+  end
+  return math.max(0, left)
+end
+
+-- Name failed work: the set that it is owed in, and the record.
+local function failing_name(set, id)
+  return string.match(set, '[^:]+$') .. ':' .. id
+end
+
 -- Say that a card must be drawn anew, and wake whoever draws.
 local function owe(undrawn, wake, id, at)
   redis.call('ZADD', undrawn, text(at), id)
@@ -46,7 +95,7 @@ local function notify(req, prefix, id, who)
   for _, field in ipairs(redis.call('HKEYS', req)) do
     if string.sub(field, 1, 2) == who then
       answer = answer or (who == 'w:' and answer_of(prefix .. 'card:' .. id) or '')
-      redis.call('XADD', prefix .. 'replies:' .. string.sub(field, 3), 'NOMKSTREAM', 'MAXLEN', '~', 1000, '*',
+      try('XADD', prefix .. 'replies:' .. string.sub(field, 3), 'NOMKSTREAM', 'MAXLEN', '~', 1000, '*',
         'id', id, 'answer', answer)
     end
   end
@@ -57,7 +106,7 @@ local function retire(req, card, prefix, milliseconds)
   local id = string.sub(req, #prefix + #'req:' + 1)
   for digest in string.gmatch(redis.call('HGET', req, 'pauses') or '', '%S+') do
     -- A pause that is asked anew leads to its newer record.
-    if redis.call('GET', prefix .. 'pause:' .. digest) == id then
+    if try('GET', prefix .. 'pause:' .. digest) == id then
       redis.call('PEXPIRE', prefix .. 'pause:' .. digest, milliseconds)
     end
   end
@@ -70,7 +119,7 @@ end
 local function persist(req, card, prefix)
   local id = string.sub(req, #prefix + #'req:' + 1)
   for digest in string.gmatch(redis.call('HGET', req, 'pauses') or '', '%S+') do
-    if redis.call('GET', prefix .. 'pause:' .. digest) == id then
+    if try('GET', prefix .. 'pause:' .. digest) == id then
       redis.call('PERSIST', prefix .. 'pause:' .. digest)
     end
   end

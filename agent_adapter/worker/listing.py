@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 
 from agent_adapter.connection import Scripts, address_of, freeze_meta, open_redis
+from agent_adapter.continuation import Seal
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.runs import Owed, Runs
 from agent_adapter.worker.loop import LEFT
@@ -37,17 +37,24 @@ async def _opened(url: str, namespace: str) -> AsyncIterator[tuple[Keys, Callabl
     redis, address = open_redis(url), address_of(url)
     try:
         scripts = Scripts(redis, "agent_adapter.scripts", address=address)
-        yield await freeze_meta(redis, namespace, address=address), partial(Runs, redis, scripts)
+        yield (
+            await freeze_meta(redis, namespace, address=address),
+            lambda lane: Runs(redis, scripts, lane, Seal()),
+        )
     finally:
         await redis.aclose()
 
 
 def why(owed: Owed) -> str:
     """Say why nobody has gone on with a run yet."""
+    if owed.unreadable:
+        return f"cannot be read: {owed.unreadable}"
     held, again = int(owed.req.get("claim_until", 0)) - owed.now, owed.due - owed.now
     failures, reason = owed.notes.get("failures"), owed.notes.get("reason", "")
     if held > 0:
         return f"{owed.req['claim_by'].partition(':')[0]} is resuming it"
+    if lapsed := _lapsed(owed):
+        return lapsed
     if failures and owed.notes["failed_by"] == LEFT:
         return f"left: {reason}"
     if failures:
@@ -55,6 +62,18 @@ def why(owed: Owed) -> str:
     if again > 0:
         return f"left to whoever waits for it, for {again / 1000:.0f} s more"
     return "no worker takes it"
+
+
+def _lapsed(owed: Owed) -> str:
+    """Say that whoever went on with the run has not finished; empty when nobody has begun, or gave it back."""
+    until = int(owed.req.get("claim_until", 0))
+    if not until or until > owed.now:
+        return ""
+    who = owed.req["claim_by"].partition(":")[0]
+    return (
+        f"{who} took it and did not finish: its claim lapsed {(owed.now - until) / 1000:.0f} s ago, "
+        "so what was approved may have run"
+    )
 
 
 def _in(milliseconds: int) -> str:

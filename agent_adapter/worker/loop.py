@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
 
-from agent_adapter.client import ApprovalClient
+from agent_adapter.background import in_background
+from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.connection import end_task
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -20,6 +21,7 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     UnreadableContinuationError,
 )
+from agent_adapter.loops import Loop, supervise
 from agent_adapter.records import Record, milliseconds
 from agent_adapter.resumables import Finished, GoneOn, Over, Paused, Resumable, Turn
 from agent_adapter.runs import Journal, OwedRun
@@ -28,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 REASON_TOLD = 300
 """Characters of an error that an operator is told."""
+SILENT_ROUNDS = 3
+"""Rounds within which it has to make progress."""
 LEFT = "left"
 """Stands for the attempt where a worker did not try."""
 
@@ -54,6 +58,7 @@ class ResumeWorker:
         at_once: int = 8,
         retry_at_most: timedelta = timedelta(hours=1),
     ) -> None:
+        expect_client(approvals)
         self._approvals = approvals
         self._by_needs = {
             f"{approvals.agent}: {needs}": resumable for resumable in registry for needs in resumable.needs
@@ -69,23 +74,34 @@ class ResumeWorker:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._told: set[str] = set()
         self._stopping = asyncio.Event()
+        self.loop = Loop("worker", within=SILENT_ROUNDS * self._sweep)
+        """Whether it makes progress, for whoever watches over this process."""
 
     async def run(self) -> None:
-        """Work until `stop`; what is running then comes to its end or its next pause first. Cancelled, it is left to others."""
+        """Work until `stop`; what is running then comes to its end or its next pause first. Cancelled, it is left to others.
+
+        Raises:
+            LoopBrokenError: when an error that nobody expected comes again and again. What is running is left to others.
+        """
         try:
-            while not self._stopping.is_set():
-                try:
-                    await self._take()
-                except AgentAdapterError as error:
-                    logger.warning("worker.unreachable", extra={"reason": str(error)})
-                await self._rest()
-            await asyncio.gather(*self._running.values())
+            await supervise(self.loop, self._take_until_stopped)
+            await asyncio.gather(*self._running.values(), return_exceptions=True)
         finally:
             await asyncio.gather(*map(end_task, list(self._running.values())))
 
     def stop(self) -> None:
         """Take nothing new."""
         self._stopping.set()
+
+    async def _take_until_stopped(self, loop: Loop) -> None:
+        while not self._stopping.is_set():
+            try:
+                await self._take()
+                loop.beat()
+            except AgentAdapterError as error:
+                loop.hinder(str(error))
+                logger.warning("worker.unreachable", extra={"reason": str(error)})
+            await self._rest()
 
     async def _take(self) -> None:
         free = self._at_once - len(self._running)
@@ -102,7 +118,7 @@ class ResumeWorker:
                 # It takes longer than its lease. The claim on the record is what holds it.
                 await self._approvals.runs.give_back(run, again_in=self._lease)
                 continue
-            task = asyncio.create_task(self._work(run))
+            task = in_background(self._work(run), name=f"run of {run.interrupt_id}")
             self._running[run.interrupt_id] = task
             task.add_done_callback(partial(self._forget, run.interrupt_id))
 
@@ -171,9 +187,7 @@ class ResumeWorker:
             continuation = journal.continuation
         except InvalidRequestError as error:
             raise UnreadableContinuationError(str(error)) from error
-        resumable = self._by_needs[f"{record.interrupt.agent}: {continuation.needs}"]
-        resumable.check(continuation)
-        return resumable
+        return self._by_needs[f"{record.interrupt.agent}: {continuation.needs}"]
 
     async def _let_go(self, record: Record, resumable: Resumable) -> None:
         """Resume nothing: the run stays paused where it is, and its owner may ask again."""

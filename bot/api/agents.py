@@ -1,6 +1,7 @@
 """The agents that speak HTTP: each has one client here, as it would have in its own process."""
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,7 +10,9 @@ from redis.asyncio import Redis
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.connection import Scripts, address_of
+from agent_adapter.continuation import Seal
 from agent_adapter.contract.keys import Keys
+from agent_adapter.loops import Loop
 from agent_adapter.records import Records
 
 GRACE = timedelta(seconds=30)
@@ -49,13 +52,20 @@ class Agents:
                 self._known[name] = await self._open(name)
         return self._known[name]
 
+    def loops(self) -> Iterator[Loop]:
+        """Give what works in the background for all of them."""
+        for agent in self._known.values():
+            yield from agent.client.loops
+
     async def close(self) -> None:
         """Close every client."""
         await self._stack.aclose()
 
     async def _open(self, name: str) -> Agent:
         namespace = self._keys.namespace
-        client = ApprovalClient.from_url(self._url, agent=name, namespace=namespace, grace=GRACE)
+        # No continuation travels over HTTP, so there is nothing to encrypt.
+        seal = Seal()
+        client = ApprovalClient.from_url(self._url, agent=name, namespace=namespace, grace=GRACE, seal=seal)
         await self._stack.enter_async_context(client)
         records = Records(
             self._redis,
@@ -64,5 +74,6 @@ class Agents:
             process=f"{name}.{self._process}",
             namespace=namespace,
             grace=GRACE,
+            seal=seal,
         )
         return Agent(name, client, records)

@@ -19,8 +19,10 @@ from agent_adapter.errors import (
     InvalidRequestError,
     UnknownDialectError,
     UnknownInterruptError,
+    UnreadableRecordError,
 )
 from bot.api.messages import Failure, Problem
+from bot.bodies import BodyError
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +35,7 @@ TOO_LARGE = (
 )
 
 KINDS: tuple[tuple[type[AgentAdapterError], int, str], ...] = (
+    (UnreadableRecordError, 409, "unreadable"),
     (UnknownDialectError, 422, "unknown_dialect"),
     (InvalidRequestError, 422, "invalid"),
     (UnknownInterruptError, 404, "not_found"),
@@ -74,8 +77,8 @@ async def told(request: web.Request, handler: Handler) -> web.StreamResponse:
     except AgentAdapterError as error:
         status, value = problem(error)
         return answer(value, status=status)
-    except web.HTTPRequestEntityTooLarge:
-        return failure(413, "too_large", TOO_LARGE)
+    except BodyError as error:
+        return failure(error.status, error.code, TOO_LARGE if error.status == 413 else str(error))
     except web.HTTPException as error:
         code, message = PLAIN.get(error.status, ("malformed", error.reason))
         allowed = {name: value for name, value in error.headers.items() if name == "Allow"}

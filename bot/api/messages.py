@@ -7,12 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agent_adapter.contract.hitl import Decision, WireModel
 from agent_adapter.contract.interrupt import Context, DecisionRecord, OnExpiry, Status
+from agent_adapter.contract.names import Claim
 from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE, dump_decision
 from agent_adapter.dialects import DIALECTS
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 """An id that the caller's framework gave."""
-Claim = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,64}$")]
 EXAMPLE = {
     "actionRequests": [{"name": "send_email", "args": {"to": "dana@example.com", "subject": "Your invoice"}}],
     "reviewConfigs": [{"actionName": "send_email", "allowedDecisions": ["approve", "edit", "reject"]}],
@@ -92,11 +92,15 @@ class State(WireModel):
     """Until when people may decide."""
     resumed_at: datetime | None
     """When the agent said that its run went on."""
+    claim_lapsed_at: datetime | None
+    """When the claim lapsed under which a process took the answer, if it has neither said that the run went on nor
+    claimed again: it may have died in the middle, and what was approved may have run."""
 
     def dump(self) -> dict[str, Any]:
         """Give it as plain JSON values."""
         decisions = [decision and dump_decision(decision) for decision in self.decisions]
-        return {**self.model_dump(mode="json"), "decisions": decisions}
+        # What is handed back to a framework is JSON already, in the exact text of its numbers.
+        return {**self.model_dump(mode="json"), "decisions": decisions, "resume": self.resume}
 
 
 class DecisionEvent(WireModel):

@@ -19,12 +19,17 @@ REFUSALS = {
     "404": "No such interrupt of this agent; or there is no key at all, so the API is off.",
     "409": "It does not fit how the interrupt stands: `pending`, `ended` without an answer, `claimed` by another process, "
     "`consumed` already, or in `conflict` with what was asked under these names.",
+    "408": "The body did not arrive in time.",
     "413": "The body is too large.",
+    "415": "The body has a `Content-Encoding`.",
     "422": "The body or a parameter says what cannot be; the message names the place.",
     "429": "More requests than this key may send; the header `Retry-After` says how many seconds to wait.",
     "503": "Redis does not answer. Send the request again: every one of them may be repeated.",
 }
-READING, WRITING = ("401", "404", "429", "503"), ("400", "401", "404", "409", "413", "422", "429", "503")
+READING, WRITING = (
+    ("401", "404", "429", "503"),
+    (*("400", "401", "404", "408", "409", "413", "415", "422", "429", "503"),),
+)
 
 ID: Json = {
     "name": "id",

@@ -15,10 +15,14 @@ STRANGERS = ""
 
 
 class Rates:
-    """A bucket for each key: full it holds a minute's requests, and it fills evenly."""
+    """A bucket for each key: full it holds a minute's requests, and it fills evenly.
 
-    def __init__(self, per_minute: int) -> None:
+    Requests that wait hold a connection each, so all of them together may hold only some of the bot's.
+    """
+
+    def __init__(self, per_minute: int, waits: int) -> None:
         self._most = per_minute
+        self._waits = waits
         self._buckets: dict[str, tuple[float, float]] = {}
         self._waiting: Counter[str] = Counter()
 
@@ -49,6 +53,13 @@ class Rates:
         Raises:
             RefusedError: 429, when too many do.
         """
+        if self._waiting.total() >= self._waits:
+            raise RefusedError(
+                429,
+                "rate_limited",
+                f"{self._waits:,} requests wait at this bot already: ask again without waiting, or ask another bot",
+                Retry_After="1",
+            )
         if self._waiting[key_id] >= MAX_WAITING:
             raise RefusedError(
                 429,

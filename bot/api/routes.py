@@ -11,8 +11,9 @@ from pydantic import BaseModel
 
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.interrupt import Interrupt, Source
-from agent_adapter.contract.record import raise_unanswered
-from agent_adapter.contract.wire import to_model
+from agent_adapter.contract.numbers import as_floats
+from agent_adapter.contract.record import decided
+from agent_adapter.contract.wire import dump_interrupt, to_model
 from agent_adapter.dialects import DIALECTS, detect
 from agent_adapter.errors import (
     ClaimLostError,
@@ -23,14 +24,17 @@ from agent_adapter.errors import (
 )
 from agent_adapter.records import Record
 from bot.api.agents import Agent, Agents
-from bot.api.failures import MAX_BODY, TOO_LARGE, Handler, RefusedError, answer, told
+from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, told
 from bot.api.messages import Ask, Claiming, Resumed
 from bot.api.openapi import document
 from bot.api.rates import STRANGERS, Rates
 from bot.api.states import tell
 from bot.api.streams import ENDED, events, known_by
 from bot.api.waits import Waits
+from bot.aside import Received, aside
+from bot.bodies import Bodies
 from bot.keys import ApiKey, KeyRing
+from bot.room import Room
 
 logger = logging.getLogger(__name__)
 
@@ -48,9 +52,9 @@ _ID = re.compile(r"[a-z0-9-]{1,40}\.[0-9a-f]{32}")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def build_api(ring: KeyRing, agents: Agents, *, per_minute: int) -> web.Application:
+def build_api(ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, room: Room) -> web.Application:
     """Make what is served below `/v1`."""
-    api = Api(ring, agents, Rates(per_minute))
+    api = Api(ring, agents, rates, bodies, room)
     site = web.Application(middlewares=[told, api.admit])
     site.add_routes(
         [
@@ -71,10 +75,12 @@ def build_api(ring: KeyRing, agents: Agents, *, per_minute: int) -> web.Applicat
 class Api:
     """Acts for the agent whose key a request carries."""
 
-    def __init__(self, ring: KeyRing, agents: Agents, rates: Rates) -> None:
+    def __init__(self, ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, room: Room) -> None:
         self._ring = ring
         self._agents = agents
         self._rates = rates
+        self._bodies = bodies
+        self._room = room
         self._waits = Waits()
 
     @web.middleware
@@ -110,9 +116,16 @@ class Api:
     async def ask(self, request: web.Request) -> web.Response:
         """Publish an interrupt, once however often it is sent."""
         agent = await self._agent(request)
-        body = await _body(request, Ask)
-        interrupt = _interrupt(agent, body)
+        body = await self._body(request, Ask)
+        key = request[KEY]
+        received = Received(agent.name, request.content_length or MAX_BODY)
+        interrupt = await aside(received, _interrupt, agent, _with_requester(body, key))
+        requester = interrupt.context.requested_by
+        if requester and key.vouches_for(requester):
+            await self._ring.vouch(interrupt.id, requester)
         before = await _known(agent, interrupt.id)
+        if before is None:
+            await self._check_room(interrupt)
         record = await agent.records.load(await agent.client.publish(interrupt))
         created = before is None or int(record.req["created"]) >= before.now
         logger.info(
@@ -159,7 +172,7 @@ class Api:
     async def claim(self, request: web.Request) -> web.Response:
         """Take the right to resume the run, or renew it."""
         agent, interrupt_id = await self._addressed(request)
-        body = await _body(request, Claiming)
+        body = await self._body(request, Claiming)
         record = await agent.records.load(interrupt_id)
         _check_answered(record)
         await agent.records.claim(interrupt_id, _owner(body.claim), int(body.seconds * 1000))
@@ -168,7 +181,7 @@ class Api:
     async def resumed(self, request: web.Request) -> web.Response:
         """Note that the run went on. Final."""
         agent, interrupt_id = await self._addressed(request)
-        body = await _body(request, Resumed, empty=Resumed())
+        body = await self._body(request, Resumed, empty=Resumed())
         _check_answered(await agent.records.load(interrupt_id))
         owner = _owner(body.claim or "")
         # A request that is repeated because its answer was lost finds its own work done: `finish` tells whose it is.
@@ -200,6 +213,27 @@ class Api:
         """Close what the agents had."""
         await self._agents.close()
 
+    async def _check_room(self, interrupt: Interrupt) -> None:
+        """Refuse at once what would be refused when it is to be drawn."""
+        too_much = await self._room.take(interrupt.agent, size=len(dump_interrupt(interrupt).encode()))
+        if too_much:
+            raise RefusedError(429, "limits", too_much.reason, Retry_After=str(too_much.retry_after))
+
+    async def _body(
+        self, request: web.Request, model: type[_Model], *, empty: _Model | None = None
+    ) -> _Model:
+        raw = await self._bodies.read(request, most=MAX_BODY)
+        if not raw and empty is not None:
+            return empty
+        try:
+            value = decode(raw)
+        except InvalidRequestError as error:
+            raise RefusedError(400, "malformed", f"body: {error}") from error
+        if isinstance(value, dict):
+            # A pause keeps the text of its numbers; fields of ours are computed with.
+            value = {name: child if name == "payload" else as_floats(child) for name, child in value.items()}
+        return to_model(model.model_validate, value, where="body")
+
     async def _agent(self, request: web.Request) -> Agent:
         return await self._agents.find(request[KEY].agent)
 
@@ -230,6 +264,20 @@ def _interrupt(agent: Agent, body: Ask) -> Interrupt:
     return interrupt.model_copy(update={"source": Source(dialect=dialect, payload=body.payload)})
 
 
+def _with_requester(body: Ask, key: ApiKey) -> Ask:
+    """Put in for whom the key acts."""
+    if key.requester is None:
+        return body
+    if body.context.requested_by not in {None, key.requester}:
+        raise RefusedError(
+            403,
+            "requester",
+            f"this key acts for {key.requester}: leave context.requested_by out, or use a key for {body.context.requested_by}",
+        )
+    context = body.context.model_copy(update={"requested_by": key.requester})
+    return body.model_copy(update={"context": context})
+
+
 def _dialect(body: Ask) -> str:
     named = body.dialect
     if named is None:
@@ -249,19 +297,6 @@ async def _known(agent: Agent, interrupt_id: str) -> Record | None:
     return None
 
 
-async def _body(request: web.Request, model: type[_Model], *, empty: _Model | None = None) -> _Model:
-    raw = await request.read()
-    if len(raw) > MAX_BODY:
-        raise RefusedError(413, "too_large", TOO_LARGE)
-    if not raw and empty is not None:
-        return empty
-    try:
-        value = decode(raw)
-    except InvalidRequestError as error:
-        raise RefusedError(400, "malformed", f"body: {error}") from error
-    return to_model(model.model_validate, value, where="body")
-
-
 def _seconds(request: web.Request) -> float:
     try:
         seconds = float(request.query.get("wait", "0"))
@@ -276,7 +311,7 @@ def _check_answered(record: Record) -> None:
     resume = record.resume()
     if resume is None:
         raise RefusedError(409, "pending", f"{record.interrupt.id} is still being decided: wait for it first")
-    raise_unanswered(record.interrupt, resume)
+    decided(record.interrupt, resume)
 
 
 def _owner(claim: str) -> str:

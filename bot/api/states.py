@@ -6,7 +6,7 @@ from typing import Any
 from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.interrupt import DecisionRecord, Interrupt, Source
 from agent_adapter.contract.record import load_recorded, moment
-from agent_adapter.dialects import DIALECTS
+from agent_adapter.dialects import answering
 from agent_adapter.records import Record
 from bot.api.messages import State
 
@@ -30,6 +30,7 @@ def tell(record: Record) -> State:
         notice=None if resume else record.notice,
         deadline=moment(record.card.get("deadline", record.req["deadline"])),
         resumed_at=moment(record.req["resumed"]) if record.is_resumed else None,
+        claim_lapsed_at=record.claim_lapsed_at,
     )
 
 
@@ -46,4 +47,4 @@ def _so_far(record: Record) -> tuple[tuple[Decision | None, ...], tuple[Decision
 def _written(interrupt: Interrupt, decisions: Sequence[Decision | None]) -> Any:
     # What was published by the Python library has no source; it is answered in the library's own form.
     source = interrupt.source or Source(dialect="langchain", payload=interrupt.request.model_dump())
-    return DIALECTS[source.dialect].to_resume(decisions, source.payload)
+    return answering(source.dialect).to_resume(decisions, source.payload)

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from agent_adapter.background import in_background
+
 _T = TypeVar("_T")
 
 
@@ -16,7 +18,7 @@ class Waits:
 
     def start(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
         """Begin waiting. The task is cancelled when everything ends."""
-        task = asyncio.create_task(work)
+        task = in_background(work, name="waiting")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if self._ended:

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
@@ -21,7 +21,14 @@ logger = logging.getLogger(__name__)
 _ANYTHING = re.compile(r".*")
 
 
-def bind(app: AsyncApp, buttons: Buttons, forms: Forms, commands: Commands, directory: Directory) -> None:
+def bind(
+    app: AsyncApp,
+    buttons: Buttons,
+    forms: Forms,
+    commands: Commands,
+    directory: Directory,
+    deleted: Callable[[str, str], Awaitable[None]],
+) -> None:
     """Bind all listeners. Clicks come first: each listener before them costs time."""
     app.action(_ANYTHING)(buttons.press)
     app.view_submission(_ANYTHING)(forms.submit)
@@ -35,6 +42,10 @@ def bind(app: AsyncApp, buttons: Buttons, forms: Forms, commands: Commands, dire
     @app.event("member_left_channel")
     async def member_left(event: Mapping[str, Any]) -> None:
         directory.forget("channel", event["channel"])
+
+    @app.event({"type": "message", "subtype": "message_deleted"})
+    async def message_deleted(event: Mapping[str, Any]) -> None:
+        await deleted(event["channel"], event["deleted_ts"])
 
     @app.event(_ANYTHING)
     async def other_event() -> None:

@@ -9,7 +9,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from slack_bolt.context.respond.async_respond import AsyncRespond
 
 from agent_adapter.errors import AgentAdapterError
-from bot.errors import PersonUnknownError, SlackError
+from bot.errors import DoneBeforeError, PersonUnknownError, SlackError
 from bot.grants import Grants
 from bot.rendering.notices import NOT_LISTED
 from bot.rendering.sticky import render_rules_view
@@ -41,6 +41,8 @@ class Commands:
         try:
             given = await self.grants.revocable(user)
             await self.slack.open_view(trigger_id, render_rules_view(given))
+        except DoneBeforeError as error:
+            logger.info("rules.listed_before", extra={"user": user, "reason": str(error)})
         except (AgentAdapterError, PersonUnknownError, SlackError) as error:
             logger.warning("rules.not_listed", extra={"user": user, "reason": str(error)})
             await respond(NOT_LISTED)

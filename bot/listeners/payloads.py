@@ -4,8 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.ids import parse_action_id
+from bot.ids import PartId, parse_action_id
 from bot.rendering.modals import ViewMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """For which app something was delivered, where, and on whose behalf. Empty where the payload does not say."""
+
+    app: str
+    team: str
+    organisation: str
+    user: str
+    user_team: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +37,20 @@ class Click:
     """The modal in which it was pressed."""
     index: int = -1
     """The action that this modal is about."""
+    vote: str = ""
+    """The proposal that this modal is about, or the vote."""
 
     @property
     def number(self) -> int:
         """The subject as a number, -1 when it is none."""
         number = self.subject.partition(".")[0]
         return int(number) if number.isdecimal() else -1
+
+    @property
+    def part(self) -> PartId:
+        """The message of a place that the subject names, as `<place>.<part>`; the card itself where it names none."""
+        part = self.subject.partition(".")[2]
+        return PartId(self.number, int(part) if part.isdecimal() else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +66,23 @@ class Submission:
     def first_input(self) -> str | None:
         """Where an error about the whole form is shown."""
         return next((b["block_id"] for b in self.view["blocks"] if b["type"] == "input"), None)
+
+
+def parse_origin(body: Mapping[str, Any]) -> Origin:
+    """Read from where any payload comes. A command says it in other fields than a click."""
+    user = body.get("user")
+    return Origin(
+        app=str(body.get("api_app_id") or ""),
+        team=_id(body, "team"),
+        organisation=_id(body, "enterprise"),
+        user=_id(body, "user"),
+        user_team=str(user.get("team_id") or "") if isinstance(user, Mapping) else _id(body, "team"),
+    )
+
+
+def _id(body: Mapping[str, Any], of: str) -> str:
+    found = body.get(of)
+    return str((found.get("id") if isinstance(found, Mapping) else body.get(f"{of}_id")) or "")
 
 
 def parse_click(body: Mapping[str, Any]) -> Click:
@@ -69,6 +105,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         ts=meta.ts if meta else message.get("ts", ""),
         view=view,
         index=meta.index if meta else -1,
+        vote=meta.vote if meta else "",
     )
 
 

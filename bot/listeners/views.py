@@ -1,7 +1,8 @@
 """Forms: what was typed becomes a decision, or stays on the screen with the reason beside it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
@@ -15,25 +16,31 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.errors import AgentAdapterError
+from bot.aside import aside
 from bot.attention import Attention
-from bot.decisions import Answer, Decisions
+from bot.decisions import Answer, Decisions, places
+from bot.deliveries import handle_once
 from bot.errors import PersonUnknownError, StoreUnavailableError
 from bot.ids import STICKY
 from bot.listeners.payloads import Submission, parse_submission
-from bot.rendering.forms import Errors, Unchanged, parse_form
+from bot.rendering.forms import Errors, Unchanged, changed_input, parse_form
 from bot.rendering.modals import CODE, parse_always, parse_code, parse_person, parse_words, render_notice_view
 from bot.rendering.notices import (
     GONE,
     NOT_RECORDED,
     NOT_SAVED,
     NOTHING_CHANGED,
+    ONLY_SPACES,
     OUTDATED,
-    WHO_ARE_YOU,
     WRONG_CODE,
     told,
+    unknown,
 )
 from bot.rendering.sticky import parse_grant
 from bot.state import ApprovalState
+from bot.tasks import Tasks
+
+_OF_A_PLACE = ("reject_all", "hand_over")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,7 @@ class Forms:
 
     decisions: Decisions
     attention: Attention
+    tasks: Tasks = field(default_factory=Tasks)
 
     async def submit(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Handle one `view_submission` payload."""
@@ -50,21 +58,26 @@ class Forms:
             return
         submission = parse_submission(body)
         try:
-            state = await self.decisions.store.load(submission.meta.id)
-            reply = await self._reply(state, submission) if state else _notice(OUTDATED)
-        except PersonUnknownError:
+            store = self.decisions.store
+            reply = await handle_once(store, self.tasks, body, partial(self._handle, submission))
+        except PersonUnknownError as error:
             # Errors beside a field keep what was typed.
-            reply = _beside_first(submission, WHO_ARE_YOU) or _notice(WHO_ARE_YOU)
+            reply = _beside_first(submission, unknown(error)) or _notice(unknown(error))
         except (AgentAdapterError, StoreUnavailableError):
             reply = _beside_first(submission, NOT_SAVED) or _notice(NOT_RECORDED)
         await ack(**reply)
 
+    async def _handle(self, submission: Submission) -> dict[str, Any]:
+        state = await self.decisions.store.load(submission.meta.id)
+        if state is None or not _is_there(state, submission):
+            return _notice(OUTDATED)
+        return await self._reply(state, submission)
+
     async def _reply(self, state: ApprovalState, submission: Submission) -> dict[str, Any]:
         if submission.form == "reject_all":
-            answer = await self.decisions.decide_all(
+            answer = await self.decisions.reject_all(
                 state,
                 submission.user,
-                "reject_all",
                 submission.meta.index,
                 message=parse_words(dict(submission.view)),
             )
@@ -72,9 +85,11 @@ class Forms:
         if submission.form == "hand_over":
             to = parse_person(dict(submission.view))
             return _closing(await self.attention.hand_over(state, submission.user, submission.meta.index, to))
-        decision = _decision(state, submission)
+        view = dict(submission.view)
+        if _is_about_a_proposal(state, submission):
+            return await self._agree(state, submission, parse_code(view))
+        decision = await aside(state, _decision, state, submission)
         if not isinstance(decision, dict):
-            view = dict(submission.view)
             answer = await self.decisions.decide(
                 state,
                 submission.user,
@@ -82,8 +97,42 @@ class Forms:
                 code=parse_code(view),
                 grant=parse_grant(view) if submission.form == STICKY else None,
             )
+            if answer.keeps_form:
+                block = await aside(state, _changed_input, state, submission, decision)
+                block = block or submission.first_input
+                return _beside(block, answer.sentence) or _notice(answer.sentence)
             return _closing(answer)
         return decision
+
+    async def _agree(self, state: ApprovalState, submission: Submission, code: str) -> dict[str, Any]:
+        meta = submission.meta
+        stricter = state.proposals.get(meta.index)
+        if stricter and _asks_for_code(submission) and code != state.actions[meta.index].proposed.code:
+            return {"response_action": "errors", "errors": {CODE: WRONG_CODE}}
+        return _closing(await self.decisions.agree(state, submission.user, meta.index, meta.vote, code=code))
+
+
+def _is_there(state: ApprovalState, submission: Submission) -> bool:
+    """Whether a form is about an action of this record, or a place: Python would count a negative index from the end."""
+    index = submission.meta.index
+    count = len(places(state)) if submission.form in _OF_A_PLACE else len(state.actions)
+    return type(index) is int and 0 <= index < count
+
+
+def _is_about_a_proposal(state: ApprovalState, submission: Submission) -> bool:
+    """Whether this form agrees with an edit that another rule is about, and not with a vote."""
+    stricter, vote = state.proposals.get(submission.meta.index), submission.meta.vote
+    return bool(vote) and (submission.form == "read" or (stricter is not None and stricter.name == vote))
+
+
+def _changed_input(state: ApprovalState, submission: Submission, decision: Decision) -> str | None:
+    """Name the first input of an edit whose value is not what was asked."""
+    if submission.form != "edit" or not isinstance(decision, EditDecision):
+        return None
+    action = state.actions[submission.meta.index]
+    return changed_input(
+        action.request.args, decision.edited_action.args, action.config.args_schema, action.care.masked
+    )
 
 
 def _decision(state: ApprovalState, submission: Submission) -> Decision | dict[str, Any]:
@@ -104,10 +153,13 @@ def _decision(state: ApprovalState, submission: Submission) -> Decision | dict[s
             view = dict(submission.view)
             return RejectDecision(message=parse_words(view), always=parse_always(view))
         case "respond":
-            return RespondDecision(message=parse_words(dict(submission.view)) or "")
+            message = parse_words(dict(submission.view))
+            if message is None:
+                return _beside_first(submission, ONLY_SPACES) or _notice(ONLY_SPACES)
+            return RespondDecision(message=message)
         case _:
             parsed = parse_form(
-                dict(submission.view), action.request.args, action.config.args_schema, action.care.mask
+                dict(submission.view), action.request.args, action.config.args_schema, action.care.masked
             )
     match parsed:
         case Errors(by_block):
@@ -135,5 +187,8 @@ def _notice(sentence: str, *, title: str = "Not done") -> dict[str, Any]:
 
 
 def _beside_first(submission: Submission, sentence: str) -> dict[str, Any] | None:
-    block = submission.first_input
+    return _beside(submission.first_input, sentence)
+
+
+def _beside(block: str | None, sentence: str) -> dict[str, Any] | None:
     return {"response_action": "errors", "errors": {block: sentence}} if block else None

@@ -167,16 +167,24 @@ class Control:
         delay: float | None = None,
         disconnect: str | None = None,
         trim: bool | None = None,
+        forge: Json | None = None,
     ) -> None:
         """Change how things are delivered, or ask the sockets to reconnect.
 
         Args:
-            duplicate: Deliver every event twice.
+            duplicate: Deliver every event, click and form twice.
             delay: Seconds to wait before anything is sent.
             disconnect: `warning` or `refresh_requested`, told to every socket at once.
+            forge: Put these fields over what clicks, forms and commands say of themselves; `{}` ends it.
             trim: Give text inputs back trimmed and with plain line ends, also the untouched ones.
         """
-        await self._post("delivery", duplicate=duplicate, delay=delay, disconnect=disconnect, trim=trim)
+        await self._post(
+            "delivery", duplicate=duplicate, delay=delay, disconnect=disconnect, trim=trim, forge=forge
+        )
+
+    async def deliver_again(self, delivery_id: str) -> Json:
+        """Send what a person did once more, byte for byte; its acknowledgement and the app's answer."""
+        return await self._post(f"deliveries/{delivery_id}/again")
 
     async def deliver_to(self, events_url: str | None) -> None:
         """Deliver by signed HTTP, or with `None` over Socket Mode."""
@@ -198,9 +206,17 @@ class Control:
         """Revoke the bot's token, or give it back."""
         await self._post("token", revoked=revoked)
 
+    async def install_in(self, enterprise_id: str | None) -> None:
+        """Have the app installed in a whole organisation, or with `None` in the workspace."""
+        await self._request("POST", "token", {"enterprise_id": enterprise_id})
+
     async def set_scopes(self, *scopes: str) -> None:
         """What the bot's token may do from now on."""
         await self._post("token", scopes=list(scopes))
+
+    async def delete(self, user: str, channel: str, ts: str, *, event: bool = False) -> None:
+        """Delete a message as an admin; with `event` the app hears of it, as one that is subscribed to messages."""
+        await self._post("delete", user=user, channel=channel, ts=ts, event=event)
 
     async def reset(self) -> None:
         """Everything back to the defaults; sockets stay."""

@@ -10,6 +10,7 @@ from bot.playground.errors import SlackError
 from bot.playground.web_api import Answer, Call, method
 from bot.playground.workspace import BOT_USER, Channel, Message
 
+_PREFIXES = {"public_channel": "channels", "private_channel": "groups", "im": "im"}
 LARGEST_LIMIT = 999
 """Slack wants a limit under 1,000."""
 LARGEST_PAGE = 100
@@ -43,6 +44,25 @@ def info(call: Call) -> Answer:
     if call.flag("include_num_members"):
         shown["num_members"] = len(channel.members)
     return {"channel": shown}
+
+
+@method("users.conversations", "types exclude_archived cursor limit", "tier3", json_body=False)
+def own_conversations(call: Call) -> Answer:
+    """The channels in which the bot is."""
+    kinds = (call.optional_text("types") or "public_channel").split(",")
+    prefixes = {_PREFIXES[kind] for kind in kinds if kind in _PREFIXES}
+    if len(prefixes) < len(kinds):
+        raise SlackError("invalid_types")
+    for prefix in sorted(prefixes):
+        call.state.grant.require(f"{prefix}:read")
+    hides = call.flag("exclude_archived")
+    found = [
+        channel
+        for channel in call.state.workspace.channels.values()
+        if channel.kind in prefixes and BOT_USER in channel.members and not (hides and channel.is_archived)
+    ]
+    page, cursor = _page(call, [channel.to_slack() for channel in found], 100)
+    return {"channels": page, "response_metadata": {"next_cursor": cursor}}
 
 
 @method("conversations.members", "channel cursor limit", "tier4", json_body=False)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from bot.playground.errors import ControlError
 from bot.playground.journal import Delivery, Journal
 from bot.playground.timing import Timing
 
@@ -68,10 +69,12 @@ class Outbox:
         self.journal = journal
         self.duplicate = False
         self.delay = 0.0
+        self.forge: dict[str, Any] = {}
+        """Put over what a person's act says of itself, for a test of what the app believes."""
         self._timing = timing
         self._on_change = on_change
         self._numbers = itertools.count(1)
-        self._retries: set[asyncio.Task[None]] = set()
+        self._retries: set[asyncio.Task[Any]] = set()
 
     async def interact(
         self,
@@ -81,20 +84,44 @@ class Outbox:
         summary: str,
         accepts_response: bool,
     ) -> Delivery:
-        """Deliver what a person did. Slack never repeats it."""
+        """Deliver what a person did. Slack never repeats it; the copy that a test asked for is answered by nobody."""
+        payload = _merged(payload, self.forge)
         user = payload["user"]["id"] if "user" in payload else payload["user_id"]
-        delivery = self._new(payload.get("type", "slash_command"), payload, user, summary)
-        await self._attempt(delivery, kind, accepts_response=accepts_response)
+        first, *others = [
+            self._new(payload.get("type", "slash_command"), payload, user, summary)
+            for _ in range(self._copies)
+        ]
+        for delivery in others:
+            self._in_background(self._attempt(delivery, kind, accepts_response=accepts_response))
+        await self._attempt(first, kind, accepts_response=accepts_response)
+        return first
+
+    async def again(self, delivery_id: str) -> Delivery:
+        """Deliver the same bytes of what a person did once more, as somebody who recorded them could.
+
+        Raises:
+            ControlError: There is no such delivery, or it was an event.
+        """
+        first = self.journal.delivery(delivery_id)
+        if first is None or first.user is None:
+            raise ControlError(f"There is no click, form or command {delivery_id} to send again.", 404)
+        delivery = self._new(first.type, first.payload, first.user, first.summary)
+        kind: EnvelopeType = "slash_commands" if first.type == "slash_command" else "interactive"
+        await self._attempt(delivery, kind, accepts_response=first.type != "block_actions")
         return delivery
 
     async def event(self, payload: dict[str, Any]) -> Delivery:
         """Deliver an event; further attempts, and the copy that a test asked for, go on by themselves."""
-        copies = 2 if self.duplicate else 1
-        first, *others = [self._new(payload["event"]["type"], payload, None, "event") for _ in range(copies)]
+        kind = payload["event"]["type"]
+        first, *others = [self._new(kind, payload, None, "event") for _ in range(self._copies)]
         for delivery in others:
             self._in_background(self._attempt_event(delivery, 0))
         await self._attempt_event(first, 0)
         return first
+
+    @property
+    def _copies(self) -> int:
+        return 2 if self.duplicate else 1
 
     def fail(self, delivery: Delivery, error: str) -> None:
         """Mark what was acknowledged with an answer that Slack would not take."""
@@ -103,7 +130,7 @@ class Outbox:
 
     def reset(self) -> None:
         """Deliver as at the start, and forget what was delivered."""
-        self.duplicate, self.delay = False, 0.0
+        self.duplicate, self.delay, self.forge = False, 0.0, {}
         self.journal.clear()
         for task in self._retries:
             task.cancel()
@@ -162,3 +189,12 @@ class Outbox:
         task = asyncio.get_running_loop().create_task(attempt)
         self._retries.add(task)
         task.add_done_callback(self._retries.discard)
+
+
+def _merged(payload: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Put some fields over others, objects field by field."""
+    found = dict(payload)
+    for name, value in over.items():
+        old = found.get(name)
+        found[name] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return found

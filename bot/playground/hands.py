@@ -23,6 +23,7 @@ class Hands:
             "POST command": self.command,
             "POST event": self.event,
             "POST message": self.message,
+            "POST delete": self.delete,
         }
 
     async def click(self, asked: Asked) -> Json:
@@ -84,3 +85,24 @@ class Hands:
             raise ControlError(f"There is no message {thread_ts} in {channel.id}.", 404)
         message = self._state.post(channel.id, person.id, asked.text("text"), thread_ts=thread_ts)
         return {"message": message.to_control()}
+
+    async def delete(self, asked: Asked) -> Json:
+        """A person deletes a message: their own, or anybody's, as admins may."""
+        asked.only("user", "channel", "ts", "event")
+        person = self._state.workspace.person(asked.text("user"))
+        channel = self._state.workspace.channel(asked.text("channel"))
+        message = channel.messages.get(asked.text("ts"))
+        if message is None or message.is_tombstone:
+            raise ControlError(f"There is no message {asked.text('ts')} in {channel.id}.", 404)
+        self._state.delete(message)
+        if asked.flag("event", False):
+            await self._interactions.event(
+                {
+                    "type": "message",
+                    "subtype": "message_deleted",
+                    "hidden": True,
+                    "channel": channel.id,
+                    "deleted_ts": message.ts,
+                }
+            )
+        return {"deleted": message.ts, "by": person.id}

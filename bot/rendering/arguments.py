@@ -1,11 +1,12 @@
 """Arguments as a person reads them, and what an edit changed in them.
 
 Strings stand in quotes, everything else does not, so `"1"` and `1` differ. Text of several lines stands behind a bar.
-A line that begins with the wrap mark goes on from the line above; no line of an agent can begin so.
+A line that begins with the wrap mark goes on from the line above; no line of an agent can begin so. Lines end at spaces:
+half a number or half a word would read as another one.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -14,6 +15,10 @@ from bot.rendering.text import one_line, visible
 
 WIDTH = 100
 WRAP = "↪ "
+SAME_WORD = "↪↪ same word: "
+"""Begins a line that goes on in the middle of a word, because no message or modal could hold that word."""
+LONGEST_WORD = 9_000
+"""Characters: half of what a page of a reading holds, if all of them take two units."""
 BAR = "│ "
 
 _ALIGNED = 24
@@ -21,7 +26,9 @@ _INDENT = "  "
 _NARROWEST = 20
 # No dot: in a path it stands between names.
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
-_ATOM = re.compile(r"\\(?:u\{[^}]*\}|\{[^}]*\}|.)|.", re.DOTALL)
+_SPELLED = r"\\(?:u\{[^}]*\}|\{[^}]*\}|.)"
+_ATOM = re.compile(rf"{_SPELLED}|.", re.DOTALL)
+_COUNT = re.compile(r"\\\{[0-9]+ [a-z ]+\}")
 
 Line = tuple[str, str]
 """Our indent, and what stands there."""
@@ -29,17 +36,23 @@ Line = tuple[str, str]
 
 def argument_lines(args: dict[str, Any]) -> list[str]:
     """Write arguments as lines of about 100 columns."""
-    return _wrapped(_object(args, "")) if args else ["(no arguments)"]
+    lines: list[Line] = []
+    _object(args, "", lines)
+    return _wrapped(lines) if args else ["(no arguments)"]
 
 
 def value_lines(value: Any) -> list[str]:
     """Write one value as lines."""
-    return _wrapped(_value(value, ""))
+    lines: list[Line] = []
+    _value(value, "", lines)
+    return _wrapped(lines)
 
 
 def text_lines(text: str) -> list[str]:
     """Write free text as lines behind a bar."""
-    return _wrapped(_text(text, ""))
+    lines: list[Line] = []
+    _text(text, "", lines)
+    return _wrapped(lines)
 
 
 def change_lines(
@@ -49,49 +62,56 @@ def change_lines(
     modal_only: Collection[str] = (),
 ) -> list[str]:
     """Write what differs, by path: `-` was asked, `+` was decided. Values with these names are not shown."""
-    lines = list(_changes(before, after, "", lambda value: hide(value, mask, modal_only)))
+    unshown = {*mask, *modal_only}
+    lines = list(_changes(before, after, "", unshown, lambda value: hide(value, mask, modal_only)))
     return lines or ["(only the order of the arguments changed)"]
 
 
-def _wrapped(lines: Iterator[Line]) -> list[str]:
+def key_text(key: str) -> str:
+    """Write the name of an argument: in quotes, where it is not a plain word."""
+    # A quote inside the name is spelled, so that the name ends where its quotes end.
+    return key if _PLAIN_KEY.fullmatch(key) else '"' + one_line(key).replace('"', "\\u{22}") + '"'
+
+
+def _wrapped(lines: Iterable[Line]) -> list[str]:
     return [piece for indent, text in lines for piece in _wrap(indent, text)]
 
 
-def _value(value: Any, indent: str) -> Iterator[Line]:
+def _value(value: Any, indent: str, lines: list[Line]) -> None:
     if _is_inline(value):
-        yield indent, _inline(value)
+        lines.append((indent, _inline(value)))
     elif isinstance(value, dict):
-        yield from _object(value, indent)
+        _object(value, indent, lines)
     elif isinstance(value, list):
-        yield from _list(value, indent)
+        _list(value, indent, lines)
     else:
-        yield from _text(value, indent)
+        _text(value, indent, lines)
 
 
-def _object(value: dict[str, Any], indent: str) -> Iterator[Line]:
-    labels = [f"{_key(key)}:" for key in value]
-    width = min(max(map(len, labels)), _ALIGNED)
+def _object(value: dict[str, Any], indent: str, lines: list[Line]) -> None:
+    labels = [f"{key_text(key)}:" for key in value]
+    width = min(max(map(len, labels), default=0), _ALIGNED)
     for label, child in zip(labels, value.values(), strict=True):
         if _is_inline(child):
-            yield indent, f"{label:<{width}} {_inline(child)}"
+            lines.append((indent, f"{label:<{width}} {_inline(child)}"))
         else:
-            yield indent, label
-            yield from _value(child, indent + _INDENT)
+            lines.append((indent, label))
+            _value(child, indent + _INDENT, lines)
 
 
-def _list(value: list[Any], indent: str) -> Iterator[Line]:
+def _list(value: list[Any], indent: str, lines: list[Line]) -> None:
     for child in value:
-        lines = _value(child, indent + _INDENT)
-        yield indent, f"- {next(lines)[1]}"
-        yield from lines
+        first = len(lines)
+        _value(child, indent + _INDENT, lines)
+        lines[first] = (indent, f"- {lines[first][1]}")
 
 
-def _text(text: str, indent: str) -> Iterator[Line]:
+def _text(text: str, indent: str, lines: list[Line]) -> None:
     for line in visible(text).split("\n"):
         kept = line.rstrip(" ")
         # Spaces at the end of a line would not be seen.
         trailing = len(line) - len(kept)
-        yield indent, f"{BAR}{kept}" + (f"\\{{{trailing} spaces}}" if trailing else "")
+        lines.append((indent, f"{BAR}{kept}" + (f"\\{{{trailing} spaces}}" if trailing else "")))
 
 
 def _is_inline(value: Any) -> bool:
@@ -101,40 +121,79 @@ def _is_inline(value: Any) -> bool:
 def _inline(value: Any) -> str:
     if isinstance(value, Unshown):
         return value.says
+    if type(value) is int:
+        # As `encode` writes it, which takes ten times as long for a single number.
+        return str(value)
     return f'"{visible(value)}"' if isinstance(value, str) else encode(value)
 
 
-def _key(key: str) -> str:
-    # A quote inside the name is spelled, so that the name ends where its quotes end.
-    return key if _PLAIN_KEY.fullmatch(key) else '"' + one_line(key).replace('"', "\\u{22}") + '"'
-
-
 def _wrap(indent: str, text: str) -> Iterator[str]:
-    room = max(WIDTH - len(indent), _NARROWEST)
-    atoms = iter([text] if len(text) <= room else _ATOM.findall(text))
-    line, lead = next(atoms, ""), indent
-    for atom in atoms:
-        if len(line) + len(atom) > room:
-            yield lead + line
-            line, lead, room = "", indent + WRAP, max(WIDTH - len(indent) - len(WRAP), _NARROWEST)
-        line += atom
-    yield lead + line
+    start, lead, room = 0, indent, _room(indent)
+    fresh = _room(indent + WRAP)
+    while start < len(text) or lead == indent:
+        end = _line_end(text, start, room, fresh)
+        for piece in _cut(text[start:end]) if end - start > LONGEST_WORD + room else [text[start:end]]:
+            yield lead + piece
+            lead = indent + SAME_WORD
+        start, lead, room = end, indent + WRAP, fresh
 
 
-def _changes(before: Any, after: Any, path: str, hidden: Callable[[Any], Any]) -> Iterator[str]:
-    if encode(before) == encode(after):
-        return
+def _room(lead: str) -> int:
+    return max(WIDTH - len(lead), _NARROWEST)
+
+
+def _line_end(text: str, start: int, room: int, fresh: int) -> int:
+    """Find where the next line begins: at a space, and not before a word that no line holds, which Slack wraps."""
+    if len(text) - start <= room:
+        return len(text)
+    before = text.rfind(" ", start, start + room + 1)
+    while before > start and not _may_break(text, before):
+        before = text.rfind(" ", start, before)
+    after = text.find(" ", start + room)
+    while after >= 0 and not _may_break(text, after):
+        after = text.find(" ", after + 1)
+    after = len(text) if after < 0 else after
+    end = before if before > start and after - before - 1 <= fresh else after
+    while end < len(text) and text[end] == " ":
+        end += 1
+    return end
+
+
+def _may_break(text: str, space: int) -> bool:
+    """Tell whether a line may end at a space: not within a number (1 250 000), nor within what we have written."""
+    if text[space - 1].isdigit() and text[space + 1 : space + 2].isdigit():
+        return False
+    opened = text.rfind("\\{", max(space - 24, 0), space)
+    count = _COUNT.match(text, opened) if opened >= 0 else None
+    return count is None or count.end() <= space
+
+
+def _cut(word: str) -> Iterator[str]:
+    piece = ""
+    for atom in _ATOM.findall(word):
+        if len(piece) + len(atom) > LONGEST_WORD:
+            yield piece
+            piece = ""
+        piece += atom
+    yield piece
+
+
+def _changes(
+    before: Any, after: Any, path: str, unshown: Collection[str], hidden: Callable[[Any], Any]
+) -> Iterator[str]:
     pairs = _common(before, after, path)
     if pairs is None:
+        if _is_same(before, after):
+            return
         yield f"{path}:"
         yield from _marked("- ", hidden(before))
         yield from _marked("+ ", hidden(after))
         return
     for name, child_path, old, new in pairs:
         if old is not _ABSENT and new is not _ABSENT:
-            if name is None or not isinstance(hidden({name: old})[name], Unshown):
-                yield from _changes(old, new, child_path, hidden)
-            elif encode(old) != encode(new):
+            if name not in unshown:
+                yield from _changes(old, new, child_path, unshown, hidden)
+            elif not _is_same(old, new):
                 yield f"{child_path}:"
                 yield from _marked("- ", hidden({name: old})[name])
                 yield from _marked("+ ", hidden({name: new})[name])
@@ -142,6 +201,13 @@ def _changes(before: Any, after: Any, path: str, hidden: Callable[[Any], Any]) -
             yield f"{child_path}: " + ("added" if old is _ABSENT else "removed")
             kept = new if old is _ABSENT else old
             yield from _marked("+ " if old is _ABSENT else "- ", hidden({name: kept})[name])
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are written alike: 1, 1.0 and true are equal in Python."""
+    if type(one) is str and type(other) is str:
+        return one == other
+    return encode(one) == encode(other)
 
 
 _ABSENT = object()
@@ -152,7 +218,9 @@ def _common(before: Any, after: Any, path: str) -> list[tuple[str | None, str, A
     if isinstance(before, dict) and isinstance(after, dict) and ((before and after) or not path):
         names = [*before, *(key for key in after if key not in before)]
         dot = "." if path else ""
-        return [(n, f"{path}{dot}{_key(n)}", before.get(n, _ABSENT), after.get(n, _ABSENT)) for n in names]
+        return [
+            (n, f"{path}{dot}{key_text(n)}", before.get(n, _ABSENT), after.get(n, _ABSENT)) for n in names
+        ]
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         pairs = enumerate(zip(before, after, strict=True))
         return [(None, f"{path}[{i}]", old, new) for i, (old, new) in pairs]

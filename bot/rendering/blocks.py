@@ -43,7 +43,8 @@ def literal(block_id: str, text: str) -> Block:
 
 def literal_within(block_id: str, text: str, room: int) -> Block:
     """Words of others in a block of at most so much JSON (300 or more), cut with a statement where they are longer."""
-    block = literal(block_id, text)
+    # JSON takes no fewer characters than its text.
+    block = literal(block_id, clip(text, room))
     size = room
     while json_size(block) > room:
         # Escapes (`\n`, `\"`) make JSON at most six times as long as its text.

@@ -62,6 +62,11 @@ def remark_text(remark: Remark) -> str:
             if remark.also_in:
                 return f"{nobody}, so it is asked in {place_name(remark.also_in)} as well."
             return f"{nobody}. {_called(remark)} may decide now, too."
+        case "propose":
+            says = f"{who(remark.by or '')} proposes changes to {_which(remark)}"
+            if remark.also_in:
+                return f"{says}, so it is asked in {place_name(remark.also_in)} as well."
+            return f"{says}. {_called(remark)} may agree." if remark.mentions else f"{says}."
         case "extend":
             until = f", until {when(remark.until)}" if remark.until else ""
             return f"{who(remark.by or '')} gave everybody more time{until}."

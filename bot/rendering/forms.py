@@ -15,8 +15,10 @@ from agent_adapter.errors import InvalidRequestError
 from bot.masks import Unshown, hide, holds
 from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, context, literal, plain
+from bot.rendering.boxes import BOXES, Box, is_blank, is_text
 from bot.rendering.inputs import answer, element, fits, raw_of
 from bot.rendering.kinds import ABSENT, InputError, Question
+from bot.rendering.labels import LONGEST, label_of
 from bot.rendering.schemas import Schema, UnsafeSchemaError, flatten, violations
 from bot.rendering.specs import ANYTHING, UNKNOWN, Spec, inferred_kind
 from bot.rendering.text import clip, one_line, visible
@@ -31,6 +33,7 @@ Path = tuple[str, ...]
 _KEPT = "kept"
 _MULTILINE = 100
 _EXCERPT = 1_000
+_OPTION = 75
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,15 @@ class Field:
     """One of `kinds.KINDS`, or `kept` for what cannot be edited here."""
     question: Question
     hint: str = ""
-    block_id: str = ""
+    number: int = 0
+    """Its place in the form."""
+
+    @property
+    def block_id(self) -> str:
+        return f"f:{self.number}"
+
+    def label(self, size: int = LONGEST) -> str:
+        return label_of(self.path, self.number + 1, as_json=self.kind == "json", size=size)
 
     @property
     def is_input(self) -> bool:
@@ -102,12 +113,13 @@ def form_blocks(fields: tuple[Field, ...]) -> list[Block]:
     """Draw the inputs, those of a nested object under its name."""
     blocks: list[Block] = []
     group: Path = ()
-    for number, field in enumerate(fields):
+    for field in fields:
         if field.path[:-1] not in {group, ()}:
-            blocks.append(literal(f"group:{number}", clip(_label(field.path[:-1]), 300)))
+            name = label_of(field.path[:-1], field.number + 1, as_json=False)
+            blocks.append(literal(f"group:{field.number}", name))
         group = field.path[:-1]
         blocks += [_input(field)] if field.is_input else _kept_blocks(field)
-    return blocks
+    return blocks + [box.block(_options(suited)) for box, suited in _boxes(fields)]
 
 
 def parse_form(
@@ -120,10 +132,14 @@ def parse_form(
     """
     fields = [field for field in form_of(args, schema, mask) if field.is_input]
     found, errors = copy.deepcopy(args), {}
+    ticked = {box: box.ticked(view) & {f.block_id for f in suited} for box, suited in _boxes(fields)}
     for field in fields:
+        boxes = [box for box, block_ids in ticked.items() if field.block_id in block_ids]
         state = view["state"]["values"].get(field.block_id, {}).get(field.block_id, {})
         try:
-            value = answer(field.kind, field.question, raw_of(state)) if state else field.question.value
+            value = (
+                answer(field.kind, field.question, raw_of(state), boxes) if state else field.question.value
+            )
         except InputError as error:
             errors[field.block_id] = str(error)
         else:
@@ -134,6 +150,25 @@ def parse_form(
         return Unchanged()
     errors = _errors(found, fields, schema)
     return Errors(errors) if errors else Edited(found)
+
+
+def changed_input(
+    args: dict[str, Any], edited: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()
+) -> str | None:
+    """Name the first input whose value an edit changed, `None` when there is none."""
+    for field in form_of(args, schema, mask):
+        if field.is_input and _at(args, field.path) != _at(edited, field.path):
+            return field.block_id
+    return None
+
+
+def _at(args: Any, path: Path) -> str | None:
+    """Write what is at a place; nothing when nothing is."""
+    for name in path:
+        if not isinstance(args, dict) or name not in args:
+            return None
+        args = args[name]
+    return encode(args)
 
 
 # Which inputs
@@ -196,7 +231,19 @@ def _whole(args: dict[str, Any]) -> Field:
 
 
 def _numbered(fields: Iterable[Field]) -> tuple[Field, ...]:
-    return tuple(replace(field, block_id=f"f:{number}") for number, field in enumerate(fields))
+    return tuple(replace(field, number=number) for number, field in enumerate(fields))
+
+
+def _boxes(fields: Iterable[Field]) -> Iterator[tuple[Box, list[Field]]]:
+    """Give each box with the inputs that it suits, where there are any."""
+    fields = list(fields)
+    for box in BOXES:
+        if suited := [field for field in fields if box.suits(field.kind, field.question)]:
+            yield box, suited
+
+
+def _options(fields: list[Field]) -> list[tuple[str, str]]:
+    return [(field.label(_OPTION), field.block_id) for field in fields]
 
 
 def _is_drawable(fields: tuple[Field, ...]) -> bool:
@@ -206,7 +253,7 @@ def _is_drawable(fields: tuple[Field, ...]) -> bool:
 
 def _fewer(fields: Iterable[Field]) -> list[Field]:
     """Keep as many inputs as a view holds; the arguments after them stay as they are."""
-    found = list(fields)[:MAX_BLOCKS]
+    found = list(fields)[: MAX_BLOCKS - len(BOXES)]
     while len(found) > 1 and not _is_drawable(_numbered(found)):
         found = found[: len(found) * 9 // 10]
     return found
@@ -217,11 +264,10 @@ def _fewer(fields: Iterable[Field]) -> list[Field]:
 
 def _input(field: Field) -> Block:
     question = field.question
-    as_json = " · JSON" if field.kind == "json" else ""
     block = {
         "type": "input",
         "block_id": field.block_id,
-        "label": plain(_label(field.path) + as_json),
+        "label": plain(field.label()),
         "element": element(field.kind, question, field.block_id),
         "optional": _may_be_empty(field),
     }
@@ -233,23 +279,16 @@ def _may_be_empty(field: Field) -> bool:
         # Leaving out and null are choices of their own.
         return False
     question = field.question
-    return not question.required or question.nullable or field.kind in {"text", "lines", "choices"}
-
-
-def _label(path: Path) -> str:
-    return clip(" → ".join(map(_name, path)), 150) or "All arguments"
-
-
-def _name(name: str) -> str:
-    # Slack trims a label, so spaces around a name would not be seen.
-    return one_line(name) if name and name == name.strip() else f'"{one_line(name)}"'
+    # No choice made is an empty list. A text of nothing, or of spaces only, is an empty input from the beginning.
+    is_empty = field.kind == "choices" or (is_text(field.kind) and is_blank(question.value))
+    return is_empty or not question.required or question.nullable
 
 
 def _kept_blocks(field: Field) -> list[Block]:
     value = field.question.value
     text = visible(value) if isinstance(value, str) else "\n".join(value_lines(value))
     return [
-        literal(f"{field.block_id}:name", _label(field.path)),
+        literal(f"{field.block_id}:name", field.label()),
         context(f"{field.block_id}:kept", _why_kept(value)),
         literal(f"{field.block_id}:value", clip(text, _EXCERPT)),
     ]

@@ -1,9 +1,13 @@
 """One question, one input: how it is drawn, and what the answer means."""
 
+from collections.abc import Collection
 from typing import Any
 
 from bot.rendering.blocks import Block
+from bot.rendering.boxes import BARE, EMPTY, Box, is_blank, is_text
 from bot.rendering.kinds import ABSENT, KINDS, LEAVE_OUT, NULL, InputError, Question, Raw, is_same_number
+
+_OR_TICK = f"or tick its name under “{EMPTY.label}”"
 
 
 def element(kind: str, question: Question, action_id: str) -> Block:
@@ -37,18 +41,26 @@ def raw_of(state: dict[str, Any]) -> Raw:
     return None
 
 
-def answer(kind: str, question: Question, raw: Raw) -> Any:
+def answer(kind: str, question: Question, raw: Raw, ticked: Collection[Box] = ()) -> Any:
     """Turn what came back into the argument; untouched is exactly the value that was there.
 
-    Clearing an argument that may be left out leaves it out; otherwise it becomes null where that is allowed, and an
-    empty text where it is a text.
+    Clearing an argument that may be left out leaves it out; otherwise it becomes null where that is allowed.
 
     Raises:
         InputError: with what is wanted.
     """
-    if _same(kind, raw, initial(kind, question)):
+    if EMPTY in ticked:
+        return ""
+    untouched = _same(kind, raw, initial(kind, question))
+    if BARE in ticked:
+        raw, untouched = str((question.value if untouched else raw) or "").strip(), False
+    if untouched:
         return question.value
-    if raw is None or (isinstance(raw, str) and not raw.strip()):
+    if raw is None or raw == "":
+        return _cleared(kind, question)
+    if is_blank(raw):
+        if is_text(kind):
+            raise InputError(f"There are only spaces here. Write a text, {_OR_TICK}.")
         return _cleared(kind, question)
     if raw in (NULL, LEAVE_OUT) and kind == "choice":
         return None if raw == NULL else ABSENT
@@ -60,8 +72,8 @@ def _cleared(kind: str, question: Question) -> Any:
         return ABSENT
     if question.nullable:
         return None
-    if kind in {"text", "lines"}:
-        return ""
+    if is_text(kind):
+        raise InputError(f"This needs a text. Write one, {_OR_TICK}.")
     raise InputError("This needs a value.")
 
 
@@ -70,9 +82,16 @@ def _same(kind: str, raw: Raw, other: Raw) -> bool:
         return is_same_number(raw, other)
     if isinstance(raw, list) or isinstance(other, list):
         return sorted(raw or []) == sorted(other or [])
-    return _normal(raw) == _normal(other)
+    if kind == "json":
+        return _lines(raw).strip() == _lines(other).strip()
+    return _lines(raw) in _untouched(_lines(other))
 
 
-def _normal(raw: str | None) -> str:
-    # What Slack does to text: it trims, and it has one form of line end.
-    return (raw or "").replace("\r\n", "\n").replace("\r", "\n").strip()
+def _lines(raw: str | None) -> str:
+    # Slack has one form of line end.
+    return (raw or "").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _untouched(text: str) -> set[str]:
+    """Give what Slack may send back for this text: it may trim each end."""
+    return {text, text.strip(), text.lstrip(), text.rstrip()}

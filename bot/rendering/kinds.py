@@ -13,10 +13,11 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.arguments import decode, encode, encode_indented
+from agent_adapter.contract.numbers import Number, is_exact, map_numbers
 from agent_adapter.errors import InvalidRequestError
 from bot.rendering.blocks import Block, plain
-from bot.rendering.text import has_hidden, one_line, units
+from bot.rendering.text import clip, has_decomposed, has_invisible, one_line, respelled, units
 
 MAX_INPUT = 3_000
 
@@ -64,8 +65,12 @@ class Kind:
 # Text
 
 
+def _is_unclear(text: str) -> bool:
+    return has_invisible(text.replace("\r", "")) or has_decomposed(text)
+
+
 def _is_text(value: Any, _: Question) -> bool:
-    return isinstance(value, str) and units(value) <= MAX_INPUT and not has_hidden(value.replace("\r", ""))
+    return isinstance(value, str) and units(value) <= MAX_INPUT and not _is_unclear(value)
 
 
 def _text_element(raw: Raw, _: Question, *, multiline: bool = False) -> Block:
@@ -104,14 +109,18 @@ def _is_integer(value: Any, _: Question) -> bool:
 
 
 def _is_number(value: Any, _: Question) -> bool:
-    return type(value) in {int, float} and len(encode(value)) <= MAX_INPUT
+    return type(value) in {int, float, Number} and len(encode(value)) <= MAX_INPUT
 
 
 def _number_element(raw: Raw, question: Question, *, decimals: bool) -> Block:
-    if isinstance(raw, str) and ("e" in raw or abs(Decimal(raw)) > _SAFE):
+    if isinstance(raw, str) and not _is_kept_by_slack(raw):
         return _text_element(raw, question)
     found: Block = {"type": "number_input", "is_decimal_allowed": decimals}
     return {**found, "initial_value": raw} if raw else found
+
+
+def _is_kept_by_slack(raw: str) -> bool:
+    return "e" not in raw.lower() and abs(Decimal(raw)) <= _SAFE and is_same_number(raw, repr(float(raw)))
 
 
 def _to_integer(raw: str, _: Question) -> int:
@@ -247,25 +256,32 @@ def _picker(type_: str, key: str, convert: Callable[[str], Any] = str) -> Callab
 
 def json_text(value: Any) -> str:
     r"""Write a value as JSON in which every hidden character is spelled `\uXXXX`."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    text = encode_indented(value)
     if units(text) > MAX_INPUT:
         text = encode(value)
-    return "".join(_spelled(char) for char in text) if has_hidden(text) else text
-
-
-def _spelled(char: str) -> str:
-    return json.dumps(char)[1:-1] if char != "\n" and has_hidden(char) else char
+    hides = has_invisible(text) or has_decomposed(text)
+    return respelled(text, lambda char: json.dumps(char)[1:-1]) if hides else text
 
 
 def _is_short_json(value: Any, _: Question) -> bool:
     return units(encode(value)) <= MAX_INPUT and units(json_text(value)) <= MAX_INPUT
 
 
-def _from_json(raw: str, _: Question) -> Any:
+def _from_json(raw: str, question: Question) -> Any:
     try:
-        return decode(raw)
+        found = decode(raw)
     except InvalidRequestError as error:
         raise InputError(f"This must be JSON: {error}.") from error
+    given: set[str] = set()
+    map_numbers(question.value, lambda number: given.add(number.text))
+    return map_numbers(found, lambda number: number if number.text in given else _typed(number))
+
+
+def _typed(number: Number) -> float:
+    """Read a number that a person wrote: what runs is what a float keeps."""
+    if not is_exact(number):
+        raise InputError(f"{clip(number.text, 60)} has more digits than a number keeps.")
+    return float(number)
 
 
 KINDS: dict[str, Kind] = {

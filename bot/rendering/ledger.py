@@ -11,7 +11,11 @@ from bot.sticky import StickyApproval
 SHOWN_USES = 20
 _CALL = 160
 _SAME = {"arguments": "with the same arguments", "tool": "whatever their arguments are"}
-_REASONS = {"time": "its time is over", "uses": "it was used up"}
+_REASONS = {
+    "time": "its time is over",
+    "uses": "it was used up",
+    "went_back": "the server went back to an older state",
+}
 
 
 def call_words(action: Action) -> str:

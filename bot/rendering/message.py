@@ -9,7 +9,7 @@ from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED
 from bot.ids import LEDGER, REMARK, PartId, action_id
-from bot.masks import scrub
+from bot.masks import scrub, scrub_all
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import (
     Block,
@@ -27,6 +27,7 @@ from bot.rendering.blocks import (
     when,
     who,
 )
+from bot.rendering.cautions import caution_blocks
 from bot.rendering.clock import claim_blocks, clock_blocks, place_name, remark_text
 from bot.rendering.ledger import ledger_blocks, ledger_text
 from bot.rendering.rows import (
@@ -39,6 +40,7 @@ from bot.rendering.rows import (
     is_mixed,
     needs_reading,
     outcome_text,
+    proposal_text,
     safe_name,
     status_of,
 )
@@ -49,12 +51,14 @@ BUDGET = 9_000
 """JSON characters of blocks in one message: Slack stops somewhere above 11,000 (`msg_blocks_too_long`)."""
 MAX_BLOCKS = 45
 
-# What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes.
-_FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 400, 9
+# What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes; and a part.
+_FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 1_400, 9
 # The line that tells who is looking, and the buttons about time.
 _CLOCK, _CLOCK_BLOCKS = 900, 2
 # The line that tells who decided, and the least that is shown of the words that go with it.
 _OUTCOME, _OUTCOME_TEXT = 300, 300
+# The most that is shown of a proposal.
+_PROPOSAL = 1_500
 _CONTEXT = 1_000
 _REASON = 700
 _SHOWN_APPROVERS = 8
@@ -65,6 +69,8 @@ _CALLED_ONCE, _MOST_NUMBERS = 20, 40
 _WHO_DECIDES = 350
 # The lines that count votes, with the button to agree, and the line about silence.
 _VOTES, _SILENCE = 950, 160
+# The line that warns of a tool's name.
+_LOOK_ALIKE = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +135,19 @@ def render_card(state: ApprovalState) -> tuple[Part, ...]:
 
     Nothing is drawn before the interrupt was admitted.
     """
-    cards = [part for number, place in state.places.items() for part in _render_place(state, number, place)]
-    return (*cards, *_render_remarks(state), *_render_ledgers(state))
+    return tuple(draw_parts(state))
+
+
+def draw_parts(state: ApprovalState, only: PartId | None = None) -> Iterator[Part]:
+    """Draw the messages of an interrupt's card one after the other, or that one."""
+    for number, place in state.places.items():
+        if only is None or only == PartId(number, 0):
+            yield _render_place(state, number, place)
+        for part in range(1, len(place.parts) + 1):
+            if only is None or only == PartId(number, part):
+                yield _render_part(state, PartId(number, 0), place, part)
+    beside = (*_render_remarks(state), *_render_ledgers(state))
+    yield from (part for part in beside if only in {None, part.id})
 
 
 def _render_remarks(state: ApprovalState) -> Iterator[Part]:
@@ -154,35 +171,48 @@ def _beside(state: ApprovalState, number: int, part: int, text: str, blocks: lis
     return Part(PartId(number, part), place.channel, place.thread_ts, parent, text, blocks, ())
 
 
-def bulk_actions(state: ApprovalState, place: Place, decision: str) -> tuple[int, ...]:
-    """Give the open actions of a place on which its bulk button acts.
+def calls_on(state: ApprovalState, part: PartId) -> tuple[int, ...]:
+    """Give the actions that one message of a card shows: none for the message above numbered parts."""
+    place = state.places.get(part.place)
+    if place is None or part.number > len(place.parts):
+        return ()
+    if part.number == 0:
+        return () if place.parts else place.actions
+    return place.parts[part.number - 1]
 
-    What has to be read first is not approved in bulk, and what is of high risk is decided one by one.
+
+def bulk_actions(state: ApprovalState, indices: Iterable[int], decision: str) -> tuple[int, ...]:
+    """Give the open actions of these that may be decided together.
+
+    What has to be read first is not approved in bulk, nor that for which somebody proposes what another rule is about;
+    and what is of high risk is decided one by one.
     """
     return tuple(
         index
-        for index in place.actions
+        for index in indices
         if state.is_open_at(index)
         and state.actions[index].allows(decision)
         and not state.actions[index].has_code
-        and not (decision == "approve" and needs_reading(state.actions[index]))
+        and not (decision == "approve" and _is_apart(state.actions[index]))
     )
 
 
-def _render_place(state: ApprovalState, number: int, place: Place) -> list[Part]:
+def _is_apart(action: Action) -> bool:
+    """Whether an action is not approved together with others."""
+    return needs_reading(action) or action.stricter is not None
+
+
+def _render_place(state: ApprovalState, number: int, place: Place) -> Part:
     text = f"{_headline(state, place)}: {_names(state, place)} (agent {state.interrupt.agent})"
     top = [*_top_blocks(state, place), *claim_blocks(state, number)]
     frame = [*top, *_agent_blocks(state.interrupt, _secrets(state)), *_reason_blocks(state)]
-    bulk = [*_bulk_blocks(state, number, place), *clock_blocks(state, number)]
+    parent = PartId(number, 0)
+    bulk = [*_bulk_blocks(state, parent), *clock_blocks(state, number)]
     if not place.parts:
         blocks = [*frame, *_filled(state, place.actions, [*frame, *bulk]), *bulk]
-        return [Part(PartId(number, 0), place.channel, place.thread_ts, None, text, blocks, place.actions)]
-    parent = PartId(number, 0)
+        return Part(parent, place.channel, place.thread_ts, None, text, blocks, place.actions)
     blocks = [*frame, _summary_block(state, place), *bulk]
-    return [
-        Part(parent, place.channel, place.thread_ts, None, text, blocks, ()),
-        *(_render_part(state, parent, place, part) for part in range(1, len(place.parts) + 1)),
-    ]
+    return Part(parent, place.channel, place.thread_ts, None, text, blocks, ())
 
 
 def _is_standing(state: ApprovalState, place: Place) -> bool:
@@ -197,9 +227,9 @@ def _render_part(state: ApprovalState, parent: PartId, place: Place, number: int
     shown = place.parts[number - 1]
     title = f"Part {number} of {len(place.parts)}"
     which = f"{'action' if len(shown) == 1 else 'actions'} {numbers(shown)}"
-    top = [header("part", f"{title}: {which}")]
-    blocks = [*top, *_filled(state, shown, top)]
     id = PartId(parent.place, number)
+    top, bulk = [header("part", f"{title}: {which}")], _bulk_blocks(state, id)
+    blocks = [*top, *_filled(state, shown, [*top, *bulk]), *bulk]
     return Part(id, place.channel, place.thread_ts, parent, f"{title}: {which}", blocks, shown)
 
 
@@ -207,12 +237,25 @@ def _filled(state: ApprovalState, indices: Iterable[int], frame: list[Block]) ->
     """Draw actions, sharing the room that is left among the words that go with their decisions."""
     shown = [state.actions[index] for index in indices]
     drawn = {action.index: _one(state, action) for action in shown}
-    told = {action.index: outcome_text(action) for action in shown if outcome_text(action)}
+    open_ones = [action for action in shown if state.is_open_at(action.index)]
+    told, proposed = (
+        {action.index: text for action in which if (text := words_of(action))}
+        for which, words_of in ((shown, outcome_text), (open_ones, proposal_text))
+    )
     used = json_size(frame) + sum(json_size(blocks) for blocks in drawn.values())
+    room = (BUDGET - used) // max(len(told) + len(proposed), 1)
     for index, text in told.items():
-        room = max((BUDGET - used) // len(told), _OUTCOME_TEXT)
-        drawn[index].append(literal_within(f"a:{index}:told", text, room))
+        drawn[index].append(literal_within(f"a:{index}:told", text, max(room, _OUTCOME_TEXT)))
+    for index, text in proposed.items():
+        # Without room for it here, all of it is behind the button that agrees.
+        if room >= _OUTCOME_TEXT:
+            _before_buttons(drawn[index], literal_within(f"a:{index}:proposal", text, min(room, _PROPOSAL)))
     return [block for blocks in drawn.values() for block in blocks]
+
+
+def _before_buttons(blocks: list[Block], added: Block) -> None:
+    at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
+    blocks.insert(at, added)
 
 
 def _one(state: ApprovalState, action: Action) -> list[Block]:
@@ -227,7 +270,8 @@ def _cost(action: Action, value: str, who_decides: int) -> tuple[int, int]:
 
 
 def _votes_cost(care: Care) -> int:
-    return _VOTES * care.needs_votes + _SILENCE * care.by_silence
+    warns = bool(care.resembles)
+    return _VOTES * care.needs_votes + _SILENCE * care.by_silence + _LOOK_ALIKE * warns
 
 
 def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _FRAME_BLOCKS) -> bool:
@@ -248,15 +292,22 @@ def _headline(state: ApprovalState, place: Place) -> str:
         if still < total:
             which = f"{still} of {total} actions"
         return f"{which} {'needs' if still == 1 else 'need'} approval"
-    silent = any(recorded and recorded.decided_by == EXPIRED for recorded in state.recorded)
+    silent = any(
+        recorded and recorded.decided_by == EXPIRED and recorded.decision.type == "approve"
+        for recorded in state.recorded
+    )
     ended = {
         "decided": "All decided",
         "expired": "Time is up: nobody objected" if silent else "Expired: nobody decided in time",
         "withdrawn": "Withdrawn by the agent",
-        "refused": "Refused: this could not be asked",
+        "refused": "Over: the server went back to an older state"
+        if state.code == "went_back"
+        else "Refused: this could not be asked",
     }.get(state.status, "Time is up")
     if state.resumed_at is not None:
         return f"{ended} — the agent has resumed"
+    if state.claim_has_lapsed:
+        return f"{ended} — the agent took the answer and did not finish"
     if state.stalled:
         return f"{ended} — the agent could not go on"
     return f"{ended} — waiting for the agent" if state.status == "decided" else ended
@@ -275,9 +326,11 @@ def _top_blocks(state: ApprovalState, place: Place) -> list[Block]:
 
 
 def _who_and_when(state: ApprovalState, place: Place) -> list[str]:
-    requester = state.interrupt.context.requested_by
+    requester = state.requested_by
     asks = f" for {who(requester)}" if requester and is_person(requester) else ""
     words = [f"Agent `{state.interrupt.agent}` asks{asks}"]
+    if state.is_open and not requester:
+        words.append("*requester unknown*")
     if state.is_open:
         words += [
             f"open until {when(state.deadline)}{_then(state, place)}",
@@ -312,6 +365,10 @@ def _asked_also(state: ApprovalState, place: Place) -> list[str]:
 def _approvers(state: ApprovalState, place: Place) -> str:
     assert state.admission is not None
     first = place.actions[0]
+    if place.proposed and (proposal := state.proposals.get(first)):
+        return approver_names(
+            proposal.terms.approvers, at_most=_SHOWN_APPROVERS, channel=place_name(proposal.channel)
+        )
     if not is_mixed(state.admission, place):
         approvers = state.admission.terms(first).approvers
         return approver_names(approvers, at_most=_SHOWN_APPROVERS, channel=home(state, first))
@@ -346,19 +403,22 @@ def _agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
     facts = {name: fact for name, fact in facts.items() if fact}
     if not facts:
         return []
-    text = "\n".join(argument_lines(_scrubbed(facts, secrets)))
-    return [context("says", "The agent says about this run:"), literal_within("run", text, _CONTEXT)]
+    said = scrub_all(facts, secrets)
+    text = "\n".join(argument_lines(said)) if isinstance(said, dict) else said
+    blocks = [context("says", "The agent says about this run:"), literal_within("run", text, _CONTEXT)]
+    return [*blocks, *caution_blocks("run:", said)]
 
 
-def _scrubbed(value: Any, secrets: Sequence[str]) -> Any:
-    if isinstance(value, str):
-        return scrub(value, secrets)
-    if isinstance(value, dict):
-        return {scrub(name, secrets): _scrubbed(child, secrets) for name, child in value.items()}
-    return [_scrubbed(child, secrets) for child in value]
+_LAPSED = (
+    "A process of the agent took the answer to go on with its run, and has not said since that it did. It may have died "
+    "in the middle: *what was approved may have run, or a part of it.* Look there before you ask again. "
+    "If a process goes on with the run, this card says so."
+)
 
 
 def _reason_blocks(state: ApprovalState) -> list[Block]:
+    if state.claim_has_lapsed:
+        return [context("lapsed", _LAPSED)]
     reason = state.reason if state.status in {"withdrawn", "refused"} else state.stalled
     if not reason:
         return []
@@ -384,55 +444,73 @@ def _standing(state: ApprovalState, place: Place, action: Action) -> list[str]:
     return ["to be read first"] if needs_reading(action) else []
 
 
-def _bulk_blocks(state: ApprovalState, number: int, place: Place) -> list[Block]:
-    if standing := _is_standing(state, place):
-        state = replace(state, recorded=(None,) * len(state.recorded))
-    ready, rejectable = (bulk_actions(state, place, decision) for decision in ("approve", "reject"))
-    still = [index for index in place.actions if state.is_open_at(index)]
-    unread = [index for index in still if state.actions[index].allows("approve") and _is_long(state, index)]
+def _bulk_blocks(state: ApprovalState, part: PartId) -> list[Block]:
+    """Draw the buttons that decide several actions.
 
-    def label(verb: str, which: Sequence[int]) -> str:
-        return (
-            f"{verb} all" if standing or len(which) == len(still) else f"{verb} {len(which)} of {len(still)}"
-        )
-
-    buttons = []
-    if len(ready) > 1:
-        which = "All actions that are still open" if standing else f"Actions {numbers(ready)}"
-        buttons.append(
-            button(
-                action_id("approve_all", number),
-                label("Approve", ready),
-                state.id,
-                style="primary",
-                asks=_confirm(which, unread),
-            )
-        )
-    if len(rejectable) > 1:
-        buttons.append(
-            button(action_id("reject_all", number), label("Reject", rejectable), state.id, style="danger")
-        )
-    alone = [index for index in still if state.actions[index].has_code]
-    told = []
-    if unread and len(still) > 1:
-        told.append(f"To be read before approving: {numbers(unread)}.")
-    if alone and len(still) > 1:
-        told.append(f"High risk, decided one by one: {numbers(alone)}.")
+    The one that approves stands on the message that shows all it approves, and nowhere else; the one that rejects
+    stands on the card itself, for all of its place.
+    """
+    place = state.places[part.place]
+    if standing := part.number == 0 and _is_standing(state, place):
+        state = replace(state, recorded=(None,) * len(state.recorded), votes={}, proposals={})
+    still = [index for index in calls_on(state, part) or place.actions if state.is_open_at(index)]
+    buttons = [*_approve_all(state, part, still), *_reject_all(state, part, still, standing=standing)]
+    told = _alone_words(state, still)
     blocks = [context("unread", " ".join(told))] if told else []
     if buttons:
         blocks += [divider("bulk:divider"), actions("bulk", buttons)]
     return blocks
 
 
-def _is_long(state: ApprovalState, index: int) -> bool:
-    return needs_reading(state.actions[index])
+def _approve_all(state: ApprovalState, part: PartId, still: Sequence[int]) -> list[Block]:
+    ready = bulk_actions(state, calls_on(state, part), "approve")
+    if len(ready) < 2:
+        return []
+    label = (
+        f"Approve all {len(ready)}" if len(ready) == len(still) else f"Approve {len(ready)} of {len(still)}"
+    )
+    subject = f"{part.place}.{part.number}" if part.number else part.place
+    asks = _confirm(state, ready, _unread(state, still))
+    return [button(action_id("approve_all", subject), label, state.id, style="primary", asks=asks)]
 
 
-def _confirm(which: str, unread: Sequence[int]) -> Block:
-    text = f"{which} run as they are shown."
+def _reject_all(state: ApprovalState, part: PartId, still: Sequence[int], *, standing: bool) -> list[Block]:
+    rejectable = bulk_actions(state, still, "reject")
+    if part.number or len(rejectable) < 2:
+        return []
+    is_all = standing or len(rejectable) == len(still)
+    label = "Reject all" if is_all else f"Reject {len(rejectable)} of {len(still)}"
+    return [button(action_id("reject_all", part.place), label, state.id, style="danger")]
+
+
+def _alone_words(state: ApprovalState, still: Sequence[int]) -> list[str]:
+    """Say which actions are not decided together with others, and why."""
+    if len(still) < 2:
+        return []
+    unread, alone = _unread(state, still), [index for index in still if state.actions[index].has_code]
+    told = [f"To be read before approving: {numbers(unread)}."] if unread else []
+    if proposed := [index for index in still if state.actions[index].stricter]:
+        told.append(f"With a proposal, approved one by one: {numbers(proposed)}.")
+    return [*told, f"High risk, decided one by one: {numbers(alone)}."] if alone else told
+
+
+def _unread(state: ApprovalState, indices: Iterable[int]) -> list[int]:
+    found = (state.actions[index] for index in indices)
+    return [action.index for action in found if action.allows("approve") and needs_reading(action)]
+
+
+def _confirm(state: ApprovalState, ready: Sequence[int], unread: Sequence[int]) -> Block:
+    by_tool: dict[str, list[int]] = {}
+    for index in ready:
+        name = safe_name(state.actions[index].request) or "a tool with an unusual name"
+        by_tool.setdefault(clip(name, 60), []).append(index)
+    which = ", ".join(f"{numbers(indices)} ({name})" for name, indices in by_tool.items())
+    text = f"As this message shows them: actions {which}."
+    if proposed := [index for index in ready if state.actions[index].proposal]:
+        text = f"As asked, without what somebody proposes: {numbers(proposed)}. {text}"
     if unread:
-        text += f" Not approved with them, because they have to be read first: {numbers(unread)}."
-    return confirm("Approve them all?", clip(text, 300), "Approve")
+        text = f"Not approved with them, because they have to be read first: {numbers(unread)}. {text}"
+    return confirm(f"Approve {len(ready)} calls?", clip(text, 300), f"Approve {len(ready)}")
 
 
 def _few_numbers(indices: Sequence[int]) -> str:

@@ -5,8 +5,10 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from agent_adapter.contract.hitl import Decision, EditDecision, RespondDecision
+from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from bot.ids import PAGE, action_id
+from bot.masks import hide
+from bot.rendering import labels
 from bot.rendering.arguments import argument_lines, change_lines, text_lines
 from bot.rendering.blocks import (
     Block,
@@ -16,12 +18,14 @@ from bot.rendering.blocks import (
     literal,
     plain,
     section,
+    who,
 )
+from bot.rendering.cautions import caution_blocks
 from bot.rendering.forms import form_blocks, form_of, schema_problem
 from bot.rendering.message import bulk_actions, numbers
-from bot.rendering.rows import approver_names, hides_something, mask_words, title_blocks
+from bot.rendering.rows import approver_names, mask_words, title_blocks
 from bot.rendering.text import clip, pieces, units
-from bot.state import Action, ApprovalState
+from bot.state import Action, ApprovalState, Proposal, Written
 
 MAX_REASON = 2_000
 MAX_ANSWER = 3_000
@@ -32,14 +36,8 @@ _ABOVE_ANSWER = 8_000
 _WORDS, _TEXT = "words", "text"
 _ALWAYS = "always"
 CODE = "code"
-_CODE_INPUT: Block = {
-    "type": "input",
-    "block_id": CODE,
-    "label": plain("Code"),
-    "hint": plain("The four characters that stand on the card, beside High risk."),
-    "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 20},
-    "optional": False,
-}
+_BESIDE_RISK = "The four characters that stand on the card, beside High risk."
+_BESIDE_PROPOSAL = "The four characters that stand on the card, beside the proposal."
 _PERSON = "person"
 _LATER_TOO: Block = {
     "type": "input",
@@ -83,13 +81,10 @@ def render_edit_view(state: ApprovalState, index: int, *, channel: str = "", ts:
     """Draw the form that changes an action's arguments."""
     action = state.actions[index]
     args, schema = action.request.args, action.config.args_schema
-    fields = form_of(args, schema, action.care.mask)
+    fields = form_of(args, schema, action.care.masked)
     problem = schema_problem(schema)
     blocks = [*title_blocks(action), context("about", _about_form(problem)), *care_blocks(action)]
-    if hides_something(action):
-        blocks.append(
-            context("hidden", "⚠️ *Contains hidden characters*, written in JSON as `\\u` and four digits.")
-        )
+    blocks += caution_blocks("", [action.request.name, action.shown(), action.description], as_json=True)
     blocks += form_blocks(fields)
     if missing := set(args) - {name for field in fields for name in field.path[:1] or args}:
         blocks.append(
@@ -98,14 +93,14 @@ def render_edit_view(state: ApprovalState, index: int, *, channel: str = "", ts:
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
     submit = "Approve with changes" if any(field.is_input for field in fields) else None
     if submit and action.has_code:
-        blocks.append(_CODE_INPUT)
+        blocks.append(_code_input())
     return modal("edit", f"Edit action {action.number}", blocks, meta, submit=submit)
 
 
 def render_reject_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw the question why an action is rejected; the answer may stay empty."""
     action = state.actions[index]
-    blocks = [*title_blocks(action), _reason_input(), *([_LATER_TOO] if action.config.allow_always else [])]
+    blocks = [*_call_blocks(action), _reason_input(), *([_LATER_TOO] if action.config.allow_always else [])]
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
     return modal("reject", f"Reject action {action.number}", blocks, meta, submit="Reject")
 
@@ -113,7 +108,7 @@ def render_reject_view(state: ApprovalState, index: int, *, channel: str = "", t
 def render_reject_all_view(state: ApprovalState, place: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw the question why all open actions of a place are rejected."""
     assert state.admission is not None
-    rejected = bulk_actions(state, state.admission.places[place], "reject")
+    rejected = bulk_actions(state, state.admission.places[place].actions, "reject")
     if not rejected:
         return render_notice_view("Reject all", "Nothing is left to reject.")
     subject = "action" if len(rejected) == 1 else "actions"
@@ -127,36 +122,64 @@ def render_confirm_view(state: ApprovalState, index: int, *, channel: str = "", 
     action = state.actions[index]
     about = section("about", "The risk of this call is high. It runs as its card shows it.")
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
-    blocks = [*title_blocks(action), about, _CODE_INPUT]
-    return modal("confirm", f"Approve action {action.number}", blocks, meta, submit="Approve")
+    blocks = [*_call_blocks(action), about, _code_input()]
+    return modal("confirm", f"Approve action {action.number}", blocks, meta, submit=_approve_label(action))
 
 
 def render_agree_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw what somebody wrote, for others to agree with: all of it, or nothing to agree with."""
     action = state.actions[index]
-    vote = action.proposal
-    if vote is None or not state.is_open_at(index):
-        return render_notice_view("Nothing to agree with", "What was proposed here is proposed no more.")
-    told, label = _proposed(action, vote.decision)
+    found = action.proposal
+    if found is None or not state.is_open_at(index):
+        return render_notice_view("Nothing to agree with", "This proposal was withdrawn or decided.")
+    told, label = _proposed(action, found)
+    people = action.voters(found.position) or (found.by,)
+    call = action.proposed if action.stricter else action
     blocks = [
         *title_blocks(action),
-        section("about", f"{approver_names(action.voters(vote.position), at_most=8)} {label}"),
+        section("about", f"{approver_names(people, at_most=8)} {label}"),
     ]
-    blocks += [*care_blocks(action), literal("proposal", clip(told, PAGE_SIZE))]
+    blocks += [*care_blocks(call), literal("proposal", clip(told, PAGE_SIZE)), *_whole_blocks(found)]
+    blocks += caution_blocks("proposal:", [action.request.name, _words_of(found)])
     if units(told) > PAGE_SIZE:
         blocks.append(context("too-long", "This is too long to be agreed with here."))
         return modal("agree", f"Action {action.number}", blocks, None)
-    if action.has_code and vote.decision.type == "edit":
-        blocks.append(_CODE_INPUT)
-    meta = ViewMeta(state.id, index, vote=vote.name, channel=channel, ts=ts)
+    if call.has_code and found.decision.type == "edit":
+        blocks.append(_code_input(_BESIDE_PROPOSAL if action.stricter else _BESIDE_RISK))
+    meta = ViewMeta(state.id, index, vote=found.name, channel=channel, ts=ts)
     return modal("agree", f"Agree: action {action.number}", blocks, meta, submit="Agree")
 
 
-def _proposed(action: Action, decision: Decision) -> tuple[str, str]:
-    """Write a proposal so that all of it is seen, and say what agreeing with it means."""
-    match decision:
+def _whole_blocks(found: Written) -> list[Block]:
+    """Draw the whole call as an edit would have it run: on a phone the form covers the card."""
+    if not isinstance(found.decision, EditDecision):
+        return []
+    whole = "\n".join(argument_lines(hide(found.decision.edited_action.args, found.care.masked)))
+    if units(whole) > PAGE_SIZE:
+        return [context("whole:label", "All other arguments run as they were asked.")]
+    return [context("whole:label", "The whole call, as it would run:"), literal("whole", whole)]
+
+
+def _words_of(found: Written) -> Any:
+    match found.decision:
         case EditDecision(edited_action=edited):
-            lines = change_lines(action.request.args, edited.args, action.care.mask)
+            return hide(edited.args, found.care.masked)
+        case RespondDecision(message=message):
+            return message
+        case _:
+            return ""
+
+
+def _call_blocks(action: Action) -> list[Block]:
+    """Draw which call a form is about, where its arguments are not in it."""
+    return [*title_blocks(action), *caution_blocks("", action.request.name)]
+
+
+def _proposed(action: Action, found: Written) -> tuple[str, str]:
+    """Write a proposal so that all of it is seen, and say what agreeing with it means."""
+    match found.decision:
+        case EditDecision(edited_action=edited):
+            lines = change_lines(action.request.args, edited.args, found.care.masked)
             label = "would approve the call with these changes (- was asked, + would run):"
         case RespondDecision(message=message):
             lines = text_lines(message)
@@ -180,7 +203,7 @@ def render_hand_over_view(state: ApprovalState, place: int, *, channel: str = ""
 def render_respond_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw the question, and room for an answer in the tool's place."""
     action = state.actions[index]
-    blocks = [*title_blocks(action), *care_blocks(action)]
+    blocks = [*title_blocks(action), *care_blocks(action), *_cautions(action)]
     for name, lines in _sections(action):
         text = clip("\n".join(lines), _ABOVE_ANSWER)
         blocks += [context(f"{name}:label", _LABELS[name]), literal(name, text)]
@@ -190,7 +213,14 @@ def render_respond_view(state: ApprovalState, index: int, *, channel: str = "", 
 
 
 def render_reading_view(
-    state: ApprovalState, index: int, page: int, *, pages_read: int, channel: str = "", ts: str = ""
+    state: ApprovalState,
+    index: int,
+    page: int,
+    *,
+    pages_read: int,
+    proposal: Proposal | None = None,
+    channel: str = "",
+    ts: str = "",
 ) -> Block:
     """Draw one page (from 1) of everything an action says.
 
@@ -199,38 +229,48 @@ def render_reading_view(
         index: the action.
         page: which page; beyond the last is the last.
         pages_read: how many pages, from the first in order, this person was shown before this one.
+        proposal: of the call as it would run by this proposal, whose reading ends with agreeing.
         channel: where the button was pressed.
         ts: of the message where it was pressed.
 
     Returns:
         A view whose submit approves, on the last page, for a person who was shown all others.
     """
-    action = state.actions[index]
+    action = state.actions[index].proposed if proposal else state.actions[index]
     pages = _pages(action)
     page = min(max(page, 1), len(pages))
     blocks = [*title_blocks(action), context("page", f"Page {page} of {len(pages)}"), *care_blocks(action)]
-    if hides_something(action):
-        blocks.append(context("hidden", "⚠️ *Contains hidden characters*, written here as `\\u{…}`."))
+    blocks += _cautions(action)
+    if proposal:
+        blocks.append(context("proposed", f"As {who(proposal.by)} proposes to run it."))
     for name, lines in pages[page - 1]:
         blocks += [context(f"{name}:label", _LABELS[name]), literal(name, "\n".join(lines))]
     done = page == len(pages) and pages_read >= page - 1 and state.is_open_at(index)
-    may_edit = done and action.allows("edit")
+    may_edit = done and action.allows("edit") and not proposal
     if may_edit and not _has_inputs(action):
         blocks.append(
             context("no-form", "These arguments are too long for a form, so they cannot be edited here.")
         )
     if turns := _turns(state, action, page, len(pages), may_edit=may_edit and _has_inputs(action)):
         blocks.append(actions("turns", turns))
-    meta = ViewMeta(state.id, index, page, channel=channel, ts=ts)
-    submit = "Approve" if done and action.allows("approve") else None
+    meta = ViewMeta(state.id, index, page, proposal.name if proposal else "", channel=channel, ts=ts)
+    submit = "Agree" if proposal else _approve_label(action) if action.allows("approve") else None
+    submit = submit if done else None
     if submit and action.has_code:
-        blocks.append(_CODE_INPUT)
+        blocks.append(_code_input(_BESIDE_PROPOSAL if proposal else _BESIDE_RISK))
     return modal("read", f"Read action {action.number}", blocks, meta, submit=submit)
 
 
-def page_count(state: ApprovalState, index: int) -> int:
-    """Tell how many pages a reading of this action has."""
-    return len(_pages(state.actions[index]))
+def _approve_label(action: Action) -> str:
+    return "Approve as asked" if action.proposal else "Approve"
+
+
+def page_count(state: ApprovalState, index: int, call: Action | None = None) -> int:
+    """Tell how many pages a reading of this action has, or of the call that is proposed in its place."""
+    action = call or state.actions[index]
+    if "pages" not in action.kept:
+        action.kept["pages"] = len(_pages(action))
+    return int(action.kept["pages"])
 
 
 def render_notice_view(title: str, text: str) -> Block:
@@ -304,8 +344,12 @@ def _turns(state: ApprovalState, action: Action, page: int, last: int, *, may_ed
     return buttons
 
 
+def _cautions(action: Action) -> list[Block]:
+    return caution_blocks("", [action.request.name, action.shown(), action.description])
+
+
 def _has_inputs(action: Action) -> bool:
-    fields = form_of(action.request.args, action.config.args_schema, action.care.mask)
+    fields = form_of(action.request.args, action.config.args_schema, action.care.masked)
     return any(field.is_input for field in fields)
 
 
@@ -322,6 +366,17 @@ def _about_form(problem: str | None) -> str:
         if problem
         else text
     )
+
+
+def _code_input(hint: str = _BESIDE_RISK) -> Block:
+    return {
+        "type": "input",
+        "block_id": CODE,
+        "label": plain(labels.CODE),
+        "hint": plain(hint),
+        "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 20},
+        "optional": False,
+    }
 
 
 def _reason_input() -> Block:

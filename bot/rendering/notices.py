@@ -1,23 +1,32 @@
 """Sentences that only the person who clicked sees."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from bot.errors import PersonUnknownError, VotersUnknownError
 from bot.rendering.blocks import when, who
+from bot.rendering.clock import place_name
 from bot.rendering.message import numbers
 from bot.rendering.rows import tally
-from bot.state import Action, ApprovalState
+from bot.rendering.text import mrkdwn, one_line
+from bot.state import Action, ApprovalState, Proposal
 
 NOT_RECORDED = "The store did not answer in time, so your decision may *not* be recorded. Please press the same button again."
 OUTDATED = "This card is no longer kept, so nothing was recorded. Look for a newer one."
+UNREADABLE = "What is stored of this request cannot be read, so nothing was recorded. Whoever operates the bot finds the reason in its log."
+NOT_SHOWN_HERE = "Nothing was approved, because this message does not show the calls. They are in its thread: decide there."
 WHO_ARE_YOU = "Slack did not say who you are, so nothing was recorded. Please press again."
+WHO_AGREED = "Slack did not say whether everybody who agreed still may decide this, so nothing is final. Please press again."
+CHANNEL_UNKNOWN = "Slack did not say whether it can be asked where these values belong. Nothing was recorded: please submit it again."
+AGREE_YOURSELF = "press “Look and agree…” on the card, and look at all of it there first."
 NOT_OPENED = "This could not be opened, and nothing was decided. Please press again."
 NOT_LISTED = "The sticky approvals could not be listed now. Please try again."
 NOTHING_CHANGED = "Nothing was changed, so nothing was recorded. Change something, or close this form."
+ONLY_SPACES = "There are only spaces here. Write an answer, or close this form."
 OVER = "This is decided or over already."
 NOT_SAVED = "Not saved: the store did not answer in time. Your text is still here, please try again."
 
 WRONG_CODE = "These are not the characters on the card of this action. Nothing was recorded."
-GONE = "What was proposed here is proposed no more, so nothing was recorded. Look at the card."
+GONE = "This proposal was withdrawn or decided, so nothing was recorded. Look at the card."
 
 _DID = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}
 _ENDED = {
@@ -45,9 +54,34 @@ def counted(state: ApprovalState, indices: Sequence[int], user: str, *, again: b
     )
 
 
+def uncounted(people: Iterable[str]) -> str:
+    """Say whose votes were taken out; nothing when there are none."""
+    names = ", ".join(who(person) for person in sorted(people))
+    return f"Not counted any more, because they may not decide this now: {names}." if names else ""
+
+
+def unknown(error: PersonUnknownError) -> str:
+    """Say about whom Slack did not answer."""
+    return WHO_AGREED if isinstance(error, VotersUnknownError) else WHO_ARE_YOU
+
+
+def proposed(state: ApprovalState, proposal: Proposal, why_not_counted: str = "") -> str:
+    """Tell an author that their edit is asked on the terms of another rule, and why they do not count themselves."""
+    takes = proposal.terms.quorum
+    people = "1 person has" if takes == 1 else f"{takes} people have"
+    where = f" in {place_name(proposal.channel)}" if len(state.places) > 1 else ""
+    told = (
+        f"With these values the rule “{mrkdwn(one_line(proposal.rule))}” decides, so your change is a proposal: "
+        f"{people} to agree{where}."
+    )
+    if not why_not_counted:
+        return told
+    return f"{told} You do not count among them yet: {why_not_counted}"
+
+
 def _standing(action: Action, user: str) -> str:
     position = next((vote.position for vote in action.votes if vote.user == user), "")
-    missing = action.care.needed(position.partition(":")[0]) - len(action.voters(position))
+    missing = action.needed(position) - len(action.voters(position))
     people = "1 more person has" if missing == 1 else f"{missing} more people have"
     return f"{tally(action, position)}. {people} to say the same before it is decided."
 

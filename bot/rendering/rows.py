@@ -9,8 +9,8 @@ from agent_adapter.contract.hitl import ActionRequest, EditDecision, RejectDecis
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.ids import STICKY, action_id
-from bot.masks import hide, holds, secrets_of
-from bot.rendering.arguments import argument_lines, change_lines
+from bot.masks import Mask, hide, secrets_of
+from bot.rendering.arguments import argument_lines, change_lines, key_text
 from bot.rendering.blocks import (
     Block,
     actions,
@@ -24,9 +24,10 @@ from bot.rendering.blocks import (
     when,
     who,
 )
+from bot.rendering.cautions import caution_blocks, caution_lines
 from bot.rendering.clock import place_name
-from bot.rendering.text import clip, has_hidden, mrkdwn, one_line, visible
-from bot.state import ORDINARY, Action, Admission, ApprovalState, Care, Place
+from bot.rendering.text import clip, mrkdwn, one_line, visible
+from bot.state import ORDINARY, PROPOSAL, Action, Admission, ApprovalState, Care, Place, Written
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -34,6 +35,8 @@ CARD_DESCRIPTION = 900
 """JSON characters of a description that a card shows whole."""
 
 _HEAD = 1_200
+# Characters of arguments whose text is kept for the next drawing.
+_REMEMBERED = 16_384
 _SHOWN_NAMES = 6
 # Two slashes would be an address, two colons a picture (`:name:`).
 _NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
@@ -49,6 +52,11 @@ ALWAYS = "approve_always"
 CONFIRM = "confirm"
 # Opens what somebody wrote, for others to agree with.
 AGREE = "agree"
+_LOOK = "Look and agree…"
+_SHOWS = f"*{_LOOK}* shows all of it, *Approve as asked* means the call above."
+_RESEMBLES = (
+    "*Look at the tool's name*: only its case or its letters' shape tells it from a name in another rule:"
+)
 _DONE = {
     "approve": "Approved",
     "edit": "Approved with changes",
@@ -65,7 +73,7 @@ _EFFECTS = {
     "reject_as_answer": "Reject: this agent's framework knows no rejection. "
     "The call does not run, and the model gets a sentence that says so as the tool's answer.",
     "answer_as_rejection": "Answer: the call does not run, and the model gets your words as the reason of a rejection.",
-    "words_only": "The program that asks gets your decision as words; what it does then is its own affair.",
+    "words_only": "The program that asks gets your decision, and only it knows what it does then.",
     "reject_drops_batch": "Reject: this agent's framework then runs no other call of this batch either, "
     "not even an approved one.",
 }
@@ -75,7 +83,9 @@ _VOTED = {
     "reject": "rejected",
     "respond": "gave the same answer",
 }
+_AGREED = "agreed with the proposal"
 _SHOWN_POSITIONS = 3
+_FOLDED = 100
 _FOLLOWS = {"edit": ". Asked (-) and decided (+):", "reject": ", because:", "respond": ":"}
 
 _ASKS_ALWAYS = confirm(
@@ -91,7 +101,7 @@ def asked(interrupt: Interrupt, cares: Sequence[Care] = ()) -> tuple[Action, ...
     request = interrupt.request
     kept = cares or [ORDINARY] * len(request.action_requests)
     pairs = list(zip(request.action_requests, request.review_configs, kept, strict=True))
-    secrets = secrets_of((action.args, care.mask) for action, _, care in pairs)
+    secrets = secrets_of((action.args, care.masked) for action, _, care in pairs)
     return tuple(
         Action(index, action, config, "", None, care, secrets)
         for index, (action, config, care) in enumerate(pairs)
@@ -105,19 +115,26 @@ def arguments_text(action: Action) -> str:
 
 def needs_reading(action: Action) -> bool:
     """Tell whether the arguments are not all on the card, so that approving comes at the end of a reading."""
-    return _is_long(action) or holds(action.request.args, action.care.modal_only)
+    return _is_long(action) or bool(action.named(action.care.modal_only))
 
 
 def _is_long(action: Action) -> bool:
-    return _card_text(action)[1] > CARD_ARGUMENTS
+    if "is_long" not in action.kept:
+        action.kept["is_long"] = _card_text(action)[1] > CARD_ARGUMENTS
+    return bool(action.kept["is_long"])
 
 
 def _card_text(action: Action) -> tuple[str, int]:
-    return _drawn(encode(action.request.args), action.care.mask, action.care.modal_only)
+    encoded = encode(action.request.args)
+    # Long ones would fill the memory.
+    draw = _drawn if len(encoded) <= _REMEMBERED else _drawn.__wrapped__
+    text, size = draw(encoded, action.care.masked, action.care.modal_only)
+    action.kept["is_long"] = size > CARD_ARGUMENTS
+    return text, size
 
 
 @lru_cache(maxsize=256)
-def _drawn(encoded: str, mask: tuple[str, ...], modal_only: tuple[str, ...]) -> tuple[str, int]:
+def _drawn(encoded: str, mask: Mask, modal_only: tuple[str, ...]) -> tuple[str, int]:
     """Give the text of some arguments and what it takes; a card asks several times at each drawing."""
     text = "\n".join(argument_lines(hide(decode(encoded), mask, modal_only)))
     return text, json_size(literal("a:00:arguments", text))
@@ -152,8 +169,7 @@ def call_blocks(action: Action) -> list[Block]:
         blocks.append(whole)
     if told := [*_unshown(action), *mask_words(action), *_care_words(action)]:
         blocks.append(context(f"{at}:care", "\n".join(told)))
-    if hides_something(action):
-        blocks.append(context(f"{at}:hidden", "⚠️ *Contains hidden characters*, written here as `\\u{…}`."))
+    blocks += caution_blocks(f"{at}:", [action.request.name, action.shown(on_card=True), action.description])
     if request.description:
         blocks += [
             context(f"{at}:says", "The agent says:"),
@@ -164,7 +180,7 @@ def call_blocks(action: Action) -> list[Block]:
 
 def mask_words(action: Action) -> list[str]:
     """Say which arguments nobody is shown."""
-    masked = _named(action, action.care.mask)
+    masked = _named(action, action.care.masked.names)
     return [f"Masked: {masked}. The call runs with what the agent wrote there."] if masked else []
 
 
@@ -191,9 +207,15 @@ def _people_words(care: Care) -> str:
 
 
 def _named(action: Action, names: Sequence[str]) -> str:
-    found = [f"`{mrkdwn(one_line(n)).replace('`', '')}`" for n in names if holds(action.request.args, (n,))]
+    found = [_code_span(key_text(name)) for name in action.named(names)]
     more = f" and {len(found) - _SHOWN_NAMES} more" if len(found) > _SHOWN_NAMES else ""
     return clip(", ".join(found[:_SHOWN_NAMES]), 300) + more
+
+
+def _code_span(text: str) -> str:
+    # A backtick would end it.
+    spelled = text.replace("`", "\\u{60}")
+    return f"`{mrkdwn(spelled)}`"
 
 
 def title_blocks(action: Action) -> list[Block]:
@@ -207,11 +229,6 @@ def title_blocks(action: Action) -> list[Block]:
     ]
 
 
-def hides_something(action: Action) -> bool:
-    """Tell whether name, arguments or description contain characters that nobody would see."""
-    return any(map(has_hidden, _texts([action.request.name, action.shown(), action.description])))
-
-
 def button_blocks(action: Action, value: str) -> list[Block]:
     """Draw the buttons that this action allows; what has to be read first is approved and edited there."""
     unread = needs_reading(action)
@@ -221,10 +238,12 @@ def button_blocks(action: Action, value: str) -> list[Block]:
         if action.allows(verb) and not (unread and verb in {"approve", "edit"})
     ]
     if action.proposal:
-        offered.insert(0, (AGREE, "Look and agree…", None))
-    if action.allows("approve") and action.config.allow_always and not unread:
+        offered = [(AGREE, _LOOK, "primary"), *map(_as_asked, offered)]
+    # Nothing is approved for later calls while somebody proposes something else for this one.
+    alone = not unread and not action.proposal
+    if action.allows("approve") and action.config.allow_always and alone:
         offered.insert(1, (ALWAYS, "Approve for this run", None))
-    if action.sticky and not unread:
+    if action.sticky and alone:
         offered.insert(1, (STICKY, "Approve from now on…", None))
     if unread or _description_is_cut(action):
         offered.append(("read", "Read all", None))
@@ -243,6 +262,16 @@ def button_blocks(action: Action, value: str) -> list[Block]:
     ]
     blocks = [actions(f"a:{action.index}:buttons", buttons)] if buttons else []
     return [*blocks, *_effect_blocks(action)]
+
+
+def _as_asked(offered: tuple[str, str, str | None]) -> tuple[str, str, str | None]:
+    """Have a button that approves say that it does not mean what somebody proposes."""
+    verb, label, style = offered
+    return (
+        (verb, label.replace("Approve", "Approve as asked"), None)
+        if verb in {"approve", CONFIRM}
+        else (verb, label, style)
+    )
 
 
 def _effect_blocks(action: Action) -> list[Block]:
@@ -291,11 +320,23 @@ def outcome_text(action: Action) -> str:
     )
 
 
+def _has_words(recorded: Recorded) -> bool:
+    match recorded.decision:
+        case EditDecision():
+            return True
+        case RejectDecision(message=message) | RespondDecision(message=message):
+            return bool(message or recorded.note)
+        case _:
+            return bool(recorded.note)
+
+
 def _told(action: Action, recorded: Recorded) -> str:
     match recorded.decision:
         case EditDecision(edited_action=edited):
             care = action.care
-            return "\n".join(change_lines(action.request.args, edited.args, care.mask, care.modal_only))
+            lines = change_lines(action.request.args, edited.args, care.masked, care.modal_only)
+            after = hide(edited.args, care.masked, care.modal_only)
+            return "\n".join([*caution_lines(after, action.shown(on_card=True)), *lines])
         case RejectDecision(message=message) | RespondDecision(message=message):
             return visible(message or "")
         case _:
@@ -310,7 +351,9 @@ def _foot(state: ApprovalState, action: Action) -> list[Block]:
 
 def _standing_blocks(state: ApprovalState, action: Action) -> list[Block]:
     """Say who decides this one, where that differs within a card, who has voted, and what silence does."""
-    told = [*_approver_words(state, action), *_vote_words(state, action)]
+    told = [*_approver_words(state, action), *_vote_words(state, action), *_proposal_words(state, action)]
+    if action.care.resembles:
+        told.append(f"{_RESEMBLES} {mrkdwn(one_line(clip(action.care.resembles, 200)))}.")
     if state.is_approved_by_silence(action.index):
         told.append("*Approved at the deadline* unless somebody decides before.")
     return [context(f"a:{action.index}:approvers", "\n".join(told))] if told else []
@@ -329,7 +372,7 @@ def _vote_words(state: ApprovalState, action: Action) -> list[str]:
     """Count the votes for each decision, and say who may still join."""
     if not action.votes:
         return []
-    positions = list(dict.fromkeys(vote.position for vote in action.votes))
+    positions = list(dict.fromkeys(v.position for v in action.votes if not v.position.startswith(PROPOSAL)))
     told = [
         f"*{tally(action, position)}*: {approver_names(action.voters(position), at_most=3)}"
         for position in positions[:_SHOWN_POSITIONS]
@@ -340,13 +383,62 @@ def _vote_words(state: ApprovalState, action: Action) -> list[str]:
     approvers = state.admission.terms(action.index).approvers if state.admission else ()
     left = [name for name in approvers if name not in voters]
     names = approver_names(left, at_most=3, channel=home(state, action.index))
-    return [*told, f"Not heard yet: {names}"] if left else told
+    return [*told, f"Not heard yet: {names}"] if left and positions else told
 
 
 def tally(action: Action, position: str) -> str:
     """Say how many people say the same, of how many it takes: 1 of 2 approved."""
     kind = position.partition(":")[0]
-    return f"{len(action.voters(position))} of {action.care.needed(kind)} {_VOTED.get(kind, 'decided')}"
+    said = _AGREED if position.startswith(PROPOSAL) else _VOTED.get(kind, "decided")
+    return f"{len(action.voters(position))} of {action.needed(position)} {said}"
+
+
+def _proposal_words(state: ApprovalState, action: Action) -> list[str]:
+    """Say who proposes something, and who decides about it where others do than about the call itself."""
+    if (found := action.proposal) is None:
+        return []
+    what = "an answer" if found.decision.type == "respond" else "changes"
+    says = f"{who(found.by)} proposes {what}"
+    if (stricter := action.stricter) is None:
+        return [f"{says}. {_SHOWS}"]
+    rule = mrkdwn(clip(one_line(stricter.rule), 80))
+    channel = place_name(stricter.channel) if len(state.places) > 1 else ""
+    names = approver_names(stricter.terms.approvers, at_most=3, channel=channel)
+    tells = (
+        f"{says} (*{tally(action, stricter.position)}*). The rule “{rule}” decides about them, by {names}."
+    )
+    told = [f"{tells} {_SHOWS}"]
+    if action.proposed.has_code:
+        told.append(f"⚠️ *High risk*: whoever agrees types *{action.proposed.code}*.")
+    return told
+
+
+def proposal_text(action: Action) -> str:
+    """Write what somebody proposes, as far as a card shows it."""
+    match action.proposal:
+        case Written(decision=EditDecision(edited_action=edited), care=care):
+            lines = change_lines(action.request.args, edited.args, care.masked, care.modal_only)
+            return "\n".join(_folded(lines))
+        case Written(decision=RespondDecision(message=message)):
+            return visible(message)
+        case _:
+            return ""
+
+
+def _folded(lines: Sequence[str]) -> list[str]:
+    """Put a short change on one line: amount: 5 -> 7."""
+    folded, left = [], list(lines)
+    while left:
+        path, was, becomes, after = [*left[:4], "", "", ""][:4]
+        alone = was.startswith("- ") and becomes.startswith("+ ") and not after.startswith(("- ", "+ "))
+        line = f"{path} {was[2:]} -> {becomes[2:]}"
+        # A value that has an arrow of its own stays on a line of its own.
+        if alone and path.endswith(":") and len(line) <= _FOLDED and line.count("->") == 1:
+            folded.append(line)
+            left = left[3:]
+        else:
+            folded.append(left.pop(0))
+    return folded
 
 
 def place_of(state: ApprovalState, index: int) -> Place | None:
@@ -381,7 +473,7 @@ def _outcome(state: ApprovalState, action: Action) -> str:
         return f"*{status}*"
     if recorded.decided_by == EXPIRED:
         return f"*{status}: nobody decided in time*"
-    follows = _FOLLOWS.get(recorded.decision.type, ":") if outcome_text(action) else ""
+    follows = _FOLLOWS.get(recorded.decision.type, ":") if _has_words(recorded) else ""
     people = approver_names(recorded.agreed_by or (recorded.decided_by,), at_most=20)
     if recorded.sticky:
         return f"*{status}* without asking, as {people} said before, {when(recorded.decided_at)}"
@@ -389,13 +481,10 @@ def _outcome(state: ApprovalState, action: Action) -> str:
 
 
 def _description_is_cut(action: Action) -> bool:
-    text = action.description
-    return bool(text) and json_size(literal("a:00:description", visible(text))) > CARD_DESCRIPTION
-
-
-def _texts(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        return [*value, *_texts(list(value.values()))]
-    return [text for child in value for text in _texts(child)] if isinstance(value, list) else []
+    if "is_cut" not in action.kept:
+        text = visible(action.description)
+        # JSON takes no fewer characters than its text.
+        action.kept["is_cut"] = len(text) > CARD_DESCRIPTION or (
+            bool(text) and json_size(literal("a:00:description", text)) > CARD_DESCRIPTION
+        )
+    return bool(action.kept["is_cut"])

@@ -1,12 +1,14 @@
 """Argument schemas: agent text, so made safe and free of references before anything looks at them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import jsonschema_rs
 
-from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.arguments import encode, has_numbers
+from agent_adapter.contract.numbers import as_decimals
+from bot.rendering.effort import MAX_EFFORT, MAX_WEIGHT, effort, pattern_weight
 from bot.rendering.text import clip, one_line
 
 MAX_REFS = 200
@@ -16,6 +18,8 @@ MAX_PATTERN = 256
 MAX_ENUM = 200
 MAX_WORK = 50_000_000
 """JSON characters of schema times those of the values."""
+
+TOO_MUCH = "Checking all of this against what the tool takes would take too long here. Reject it, and say what to change."
 
 Schema = dict[str, Any]
 
@@ -67,7 +71,8 @@ def compiled(schema: Schema) -> Callable[[Any], bool]:
     Raises:
         UnsafeSchemaError: as `flatten`.
     """
-    return _validator(flatten(schema)).is_valid
+    validator = _validator(flatten(schema))
+    return lambda args: validator.is_valid(_for_library(args))
 
 
 def flatten(schema: Schema) -> Schema:
@@ -84,22 +89,24 @@ def flatten(schema: Schema) -> Schema:
 
 def violations(flat: Schema, args: Any) -> list[Violation]:
     """List what a flattened schema does not allow about these arguments; of large ones, the first thing."""
-    validator = _validator(flat)
-    if validator.is_valid(args):
+    if effort(flat, args) > MAX_EFFORT:
+        return [Violation((), TOO_MUCH)]
+    validator, values = _validator(flat), _for_library(args)
+    if validator.is_valid(values):
         return []
     # All errors of a large schema about many values took a minute; the first one takes a millisecond.
     if len(encode(flat)) * len(encode(args)) > MAX_WORK:
         try:
-            validator.validate(args)
+            validator.validate(values)
         except jsonschema_rs.ValidationError as first:
             return list(_violations(first))
-    return [found for error in validator.iter_errors(args) for found in _violations(error)]
+    return [found for error in validator.iter_errors(values) for found in _violations(error)]
 
 
 class _Flattening:
     def __init__(self, root: Schema) -> None:
         self._root = root
-        self._nodes = self._refs = 0
+        self._nodes = self._refs = self._weight = 0
 
     def node(self, node: Any, depth: int, within: tuple[str, ...]) -> Any:
         if isinstance(node, bool):
@@ -133,17 +140,25 @@ class _Flattening:
     def _value(self, key: str, value: Any, depth: int, within: tuple[str, ...]) -> Any:
         if key in _MAPS and isinstance(value, dict):
             if key == "patternProperties":
-                _check_patterns(value)
+                self._check_patterns(value)
             return {name: self.node(child, depth, within) for name, child in value.items()}
         if key in _LISTS and isinstance(value, list):
             return [self.node(child, depth, within) for child in value]
         if key in _ONES:
             return self.node(value, depth, within)
         if key == "pattern":
-            _check_patterns([value])
+            self._check_patterns([value])
         if key == "enum" and isinstance(value, list) and len(value) > MAX_ENUM:
             raise UnsafeSchemaError(f"a choice of more than {MAX_ENUM} values")
         return value
+
+    def _check_patterns(self, patterns: Iterable[Any]) -> None:
+        written = [pattern for pattern in patterns if isinstance(pattern, str)]
+        if any(len(pattern) > MAX_PATTERN for pattern in written):
+            raise UnsafeSchemaError(f"a pattern of more than {MAX_PATTERN} characters")
+        self._weight += sum(map(pattern_weight, written))
+        if self._weight > MAX_WEIGHT:
+            raise UnsafeSchemaError("patterns that take too long to read")
 
     def _target(self, ref: Any, depth: int, within: tuple[str, ...]) -> Schema:
         self._refs += 1
@@ -166,15 +181,10 @@ class _Flattening:
         return found
 
 
-def _check_patterns(patterns: Any) -> None:
-    if any(isinstance(pattern, str) and len(pattern) > MAX_PATTERN for pattern in patterns):
-        raise UnsafeSchemaError(f"a pattern of more than {MAX_PATTERN} characters")
-
-
 def _validator(flat: Schema) -> jsonschema_rs.Validator:
     try:
         return jsonschema_rs.validator_for(
-            flat,
+            _for_library(flat),
             # The library would fetch http:// and read file:// references; there are none, and none are followed.
             retriever=_refuse,
             # This engine takes linear time for any pattern.
@@ -184,6 +194,11 @@ def _validator(flat: Schema) -> jsonschema_rs.Validator:
         )
     except ValueError as error:
         raise UnsafeSchemaError("it is not a valid JSON Schema") from error
+
+
+def _for_library(value: Any) -> Any:
+    """Give JSON values as the library takes them: it computes with decimals, exactly."""
+    return as_decimals(value) if has_numbers(value) else value
 
 
 def _refuse(uri: str) -> Any:

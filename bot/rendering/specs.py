@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from agent_adapter.contract.numbers import Number
 from bot.rendering.kinds import option_labels
 from bot.rendering.schemas import Schema
 from bot.rendering.text import clip, one_line, units
@@ -52,7 +53,7 @@ def inferred_kind(value: Any) -> str:
             return "choice"
         case int():
             return "integer"
-        case float():
+        case float() | Number():
             return "number"
         case str():
             return "text"

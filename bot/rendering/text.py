@@ -2,8 +2,11 @@
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import groupby
+
+from bot.rendering.emoji import KEYCAP, SEQUENCE
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 # Code points outside Cf that renderers draw as nothing (Unicode's Default_Ignorable_Code_Point), and the blank Braille cell.
@@ -15,9 +18,49 @@ _IGNORABLE = frozenset(
 )
 _NAMED = {"\t": "\\t"}
 _MAX_MARKS = 8
-_SPECIAL = re.compile(r"\\| {21,}|\n{5,}|[^ -~\n]+")
+_COUNTED = re.compile(r"\\| {21,}|\n{5,}")
+_SPECIAL = re.compile(rf"{KEYCAP}|{_COUNTED.pattern}|[^ -~\n]+")
+_JOINERS = re.compile("[\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]")
+_SCRIPTS = [chr(code) for code in range(0x300, 0x1E950)]
+
+
+def char_ranges(chars: Iterable[str]) -> str:
+    """Write characters for a class of a pattern: with each of them by itself it would be slow."""
+    runs: list[list[str]] = []
+    for char in chars:
+        if runs and ord(char) == ord(runs[-1][-1]) + 1:
+            runs[-1][1:] = [char]
+        else:
+            runs.append([char])
+    return "".join("-".join(run) for run in runs)
+
+
+# Quick looks at a text. Outside of the basic plane they are coarse.
+_BLANK = re.compile(f"[{char_ranges(map(chr, sorted(_IGNORABLE)))}]")
+_DRAWN_OVER = (char for char in _SCRIPTS if char <= "\uffff" and unicodedata.category(char) in {"Mn", "Me"})
+_MANY_MARKS = re.compile(f"[{char_ranges(_DRAWN_OVER)}]{{{_MAX_MARKS + 1}}}|[\U00010000-\U0001e94f]")
+# What Unicode may write as one letter with the one before: marks, and the vowels and consonants of some scripts.
+_MARKS = char_ranges(filter(unicodedata.combining, _SCRIPTS)) + (
+    "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1161-\u1175\u11a8-\u11c2\u1b35"
+    "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
+)
+# Where there are letters that Unicode writes otherwise by themselves.
+_SINGLE = (
+    "\u0340-\u0387\u0958-\u095f\u09dc-\u09df\u0a33-\u0a5e\u0b5c\u0b5d\u0f43-\u0fb9\u1f71-\u1ffd\u2126\u212a\u212b\u2329\u232a\u2adc"
+    "\uf900-\ufad9\ufb1d-\ufb4e\U0001d15e-\U0001d1c0\U0002f800-\U0002fa1d"
+)
+_LETTER = re.compile(f"[^\n{_MARKS}][{_MARKS}]+|[{_SINGLE}]")
+# Where letters with marks can be, with what may be the first of them: looking for them everywhere takes long.
+_BESIDE_ASCII = re.compile("[^\n]?[^\x00-\x7f]+")
+_LONGEST_LETTER = 32
+LONG_LETTER = re.compile(f"[{_MARKS}]{{{_LONGEST_LETTER}}}")
+"""More marks than any letter has. Unicode sorts them, which takes quadratic time."""
+_JOINED = re.compile(f"({SEQUENCE.pattern})")
 _NOT_ASCII = re.compile(r"[^ -~\n]+")
 _STATEMENT = 40
+# Half a number reads as another one. A space between digits is part of a number.
+_WORD_END = re.compile(r"\n|(?<!\d) | (?!\d)")
+_LONG_WORD = 200
 
 
 def visible(text: str) -> str:
@@ -25,9 +68,13 @@ def visible(text: str) -> str:
 
     Invisible, reordering, private, unassigned and odd-space code points become `\u{HEX}` (`\u{HEX*n}` for a row of the
     same), a tab `\t`, a backslash `\\`; more than 20 spaces, 3 blank lines or 8 combining marks in a row are counted or
-    spelled. Newlines stay. Two different texts never become the same one.
+    spelled. Emoji of several code points stay. A letter that is written as a letter and its marks, where there is one
+    for both, is followed by `\+`; in any other spelling that Unicode takes for the same, its code points are spelled.
+    Newlines stay. Two different texts never become the same one.
     """
-    return _SPECIAL.sub(_escape, text)
+    escape = _SPECIAL if _is_odd(text) else _COUNTED
+    escaped = escape.sub(_escape, text)
+    return _BESIDE_ASCII.sub(_all_told_apart, escaped) if has_decomposed(text) else escaped
 
 
 def one_line(text: str) -> str:
@@ -35,13 +82,42 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "\\n")
 
 
+def has_decomposed(text: str) -> bool:
+    """Tell whether another text would look the same: Unicode has one spelling for it, and this is another."""
+    return not text.isascii() and not _is_composed(text)
+
+
 def has_hidden(text: str) -> bool:
-    """Tell whether a reader of the raw text would miss characters of it."""
-    return any(
+    """Tell whether a reader of the raw text would miss characters of it. Emoji of several code points have none."""
+    return has_invisible(SEQUENCE.sub(" ", text) if _JOINERS.search(text) else text)
+
+
+def has_invisible(text: str) -> bool:
+    """Tell whether there is any character that nobody sees, also inside of an emoji."""
+    return _is_odd(text) and any(
         kind == "hidden" or (kind == "mark" and len(row) > _MAX_MARKS)
         for match in _NOT_ASCII.finditer(text)
         for kind, row in _rows(match[0].replace("\t", ""))
     )
+
+
+def respelled(text: str, spell: Callable[[str], str]) -> str:
+    """Spell every character that nobody sees, and those by which a text only looks like another one."""
+    if has_decomposed(text):
+        text = _LETTER.sub(lambda match: _respelled_letter(match[0], spell), text)
+    return "".join(spell(char) if char != "\n" and has_invisible(char) else char for char in text)
+
+
+def _is_composed(text: str) -> bool:
+    """Whether Unicode has no other spelling for it; no matter which it has for a row of marks that no letter has."""
+    return not LONG_LETTER.search(text) and unicodedata.is_normalized("NFC", text)
+
+
+def _respelled_letter(letter: str, spell: Callable[[str], str]) -> str:
+    if _is_composed(letter):
+        return letter
+    base = letter[0] if unicodedata.is_normalized("NFC", letter[0]) else ""
+    return base + "".join(map(spell, letter[len(base) :]))
 
 
 def mrkdwn(text: str) -> str:
@@ -56,22 +132,25 @@ def units(text: str) -> int:
 
 def head(text: str, size: int) -> str:
     """Give the longest beginning of at most so many units that splits no character from its combining marks."""
-    if units(text) <= size:
+    if len(text) <= size and units(text) <= size:
         return text
-    if text.isascii():
-        return text[:size]
-    found = text.encode("utf-16-le", "surrogatepass")[: 2 * size].decode("utf-16-le", "ignore")
+    # No character takes less than a unit: the rest need not be looked at.
+    found = text[:size]
+    if not found.isascii():
+        found = found.encode("utf-16-le", "surrogatepass")[: 2 * size].decode("utf-16-le", "ignore")
     while found and unicodedata.combining(text[len(found)]):
         found = found[:-1]
     return found
 
 
 def clip(text: str, size: int) -> str:
-    """Shorten text to so many units (40 or more), saying how many characters are missing."""
+    """Shorten text to so many units (40 or more), at the end of a word, saying how many characters are missing."""
     if units(text) <= size:
         return text
-    kept = head(text, size - _STATEMENT)
-    return f"{kept}… {len(text) - len(kept):,} more characters"
+    kept = len(head(text, size - _STATEMENT))
+    ends = (found.start() for found in _WORD_END.finditer(text, max(kept - _LONG_WORD, 0), kept + 2))
+    kept = max((end for end in ends if 0 < end <= kept), default=kept)
+    return f"{text[:kept]}… {len(text) - kept:,} more characters"
 
 
 def pieces(text: str, size: int) -> list[str]:
@@ -85,6 +164,13 @@ def pieces(text: str, size: int) -> list[str]:
     return found
 
 
+def _is_odd(text: str) -> bool:
+    """Tell whether there may be something to spell: quickly, since most texts have nothing."""
+    if not text.replace("\n", "").isprintable():
+        return True
+    return not text.isascii() and bool(_BLANK.search(text) or _MANY_MARKS.search(text))
+
+
 def _escape(match: re.Match[str]) -> str:
     found = match[0]
     match found[0]:
@@ -94,8 +180,37 @@ def _escape(match: re.Match[str]) -> str:
             return f"\\{{{len(found)} spaces}}"
         case "\n":
             return f"\n\\{{{len(found) - 1} blank lines}}\n"
+        case first if first in "0123456789#*":
+            return found
         case _:
-            return "".join(_spell(kind, row) for kind, row in _rows(found))
+            return "".join(map(_drawn, _JOINED.split(found))) if _JOINERS.search(found) else _spelled(found)
+
+
+def _drawn(text: str) -> str:
+    return text if SEQUENCE.fullmatch(text) else _spelled(text)
+
+
+def _spelled(text: str) -> str:
+    return "".join(_spell(kind, row) for kind, row in _rows(text))
+
+
+def _all_told_apart(match: re.Match[str]) -> str:
+    return _LETTER.sub(_told_apart, match[0])
+
+
+def _told_apart(match: re.Match[str]) -> str:
+    letter = match[0]
+    return _spelling(letter) if len(letter) <= _MAX_MARKS else _spelling.__wrapped__(letter)
+
+
+@lru_cache(maxsize=4_096)
+def _spelling(letter: str) -> str:
+    """Write a letter and its marks so that they look like no other spelling of the same."""
+    if _is_composed(letter):
+        return letter
+    if 1 < len(letter) <= _LONGEST_LETTER and unicodedata.is_normalized("NFD", letter):
+        return f"{letter}\\+"
+    return _respelled_letter(letter, lambda char: _code(char, 1))
 
 
 def _rows(text: str) -> list[tuple[str, str]]:

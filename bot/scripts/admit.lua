@@ -27,8 +27,8 @@ audit(KEYS[4], at, 'admitted', ARGV[1], 'policy', policy)
 
 local function use(id, index, kept)
   local card = ARGV[5] .. 'card:' .. id
-  local till, left, ended = unpack(redis.call('HMGET', card,
-    'sticky_until:' .. index, 'sticky_left:' .. index, 'sticky_ended:' .. index))
+  local till, left, ended = unpack(try('HMGET', card,
+    'sticky_until:' .. index, 'sticky_left:' .. index, 'sticky_ended:' .. index) or {})
   local withdrawn = redis.call('HEXISTS', KEYS[1], 'withdraw') == 1
   if not till or ended or at >= tonumber(till) or at >= deadline or withdrawn then
     return false

@@ -4,9 +4,11 @@
 -- KEYS  1 req  2 card  3 undrawn  4 wake  5 due  6 audit  7 unresumed  8 sticky
 -- ARGV  1 id  2 token of the click  3 person  4 prefix
 --       5 for which later calls the decision holds, or ''  6 for how many milliseconds  7 for how many calls
---       8.. index, position, decision, index, position, decision, …
+--       8.. of each action: index, position, decision, others who were judged and may decide ('*': everybody), others who
+--         were judged and may not any more: their votes are taken out, version of the rules that judged ('': the card's)
 -- Returns one outcome per action: 'recorded' | 'counted': it takes more people | 'repeat': by this very click | 'taken'
--- | 'closed'
+-- | 'closed' | 'gone': it agrees with a proposal that is not there any more | 'judge_again': it would be final with the
+-- vote of somebody who was not judged
 
 local at = now()
 local status, deadline, policy = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline', 'policy'))
@@ -22,54 +24,80 @@ local function hold_for_later(index)
   audit(KEYS[6], at, 'sticky_given', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', policy or '')
 end
 
-local function decide(index, position, decision)
+local function has(names, name)
+  return string.find(' ' .. names .. ' ', ' ' .. name .. ' ', 1, true) ~= nil
+end
+
+local function decide(index, position, decision, allowed, refused, of_rules)
   local needed = position == 'reject' and 'reject_quorum' or 'quorum'
   local token, votes, own, of_all = unpack(redis.call('HMGET', KEYS[2],
     't:' .. index, 'votes:' .. index, needed .. ':' .. index, needed))
   if token then
-    return string.find(' ' .. token .. ' ', ' ' .. ARGV[2] .. ' ', 1, true) and 'repeat' or 'taken'
+    return has(token, ARGV[2]) and 'repeat' or 'taken'
   elseif not open then
     return 'closed'
   end
-  local others, people, tokens, stands = {}, {}, {}, false
+  of_rules = of_rules ~= '' and of_rules or policy or ''
+  local meant = string.match(position, '^proposal:(%S+)$')
+  if meant then
+    local name
+    name, own = string.match(redis.call('HGET', KEYS[2], 'proposal:' .. index) or '', '^(%S+) (%d+) ')
+    if name ~= meant then
+      return 'gone'
+    end
+  end
+  local others, people, tokens, mine, gone, unjudged = {}, {}, {}, nil, {}, false
   for line in string.gmatch(votes or '', '[^\n]+') do
     local person, its, of_click, said = string.match(line, '^(%S+) (%S+) (%S+) %d+ (.*)$')
     if person == ARGV[3] then
-      stands = its == position and said == decision
+      mine = its == position and said == decision and line or nil
+    elseif its == position and has(refused, person) then
+      gone[#gone + 1] = person
     else
       others[#others + 1] = line
       if its == position then
         people[#people + 1] = person
         tokens[#tokens + 1] = of_click
+        unjudged = unjudged or not (allowed == '*' or has(allowed, person))
       end
     end
   end
   people[#people + 1] = ARGV[3]
   tokens[#tokens + 1] = ARGV[2]
-  local by = table.concat(people, ' ')
-  if #people >= tonumber(own or of_all or 1) then
+  local is_final = #people >= tonumber(own or of_all or 1)
+  if is_final and unjudged then
+    return 'judge_again'
+  end
+  for _, person in ipairs(gone) do
+    audit(KEYS[6], at, 'uncounted', ARGV[1], 'index', index, 'by', person, 'policy', of_rules, 'position', position)
+  end
+  if is_final then
+    local by = table.concat(people, ' ')
     redis.call('HSET', KEYS[2], 'd:' .. index, decision, 't:' .. index, table.concat(tokens, ' '), 'at:' .. index, text(at))
     if #people > 1 then
       redis.call('HSET', KEYS[2], 'by:' .. index, by)
     end
-    audit(KEYS[6], at, 'decided', ARGV[1], 'index', index, 'by', by, 'policy', policy or '')
+    audit(KEYS[6], at, 'decided', ARGV[1], 'index', index, 'by', by, 'policy', of_rules)
     if ARGV[5] ~= '' then
       hold_for_later(index)
     end
     recorded = recorded + 1
     return 'recorded'
-  elseif stands then
+  elseif mine and #gone == 0 then
     return 'repeat'
   end
-  others[#others + 1] = table.concat({ARGV[3], position, ARGV[2], text(at), decision}, ' ')
+  others[#others + 1] = mine or table.concat({ARGV[3], position, ARGV[2], text(at), decision}, ' ')
   redis.call('HSET', KEYS[2], 'votes:' .. index, table.concat(others, '\n'))
-  audit(KEYS[6], at, 'counted', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', policy or '', 'position', position)
   counted = counted + 1
+  if mine then
+    return 'repeat'
+  end
+  audit(KEYS[6], at, 'counted', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', of_rules, 'position', position)
   return 'counted'
 end
 
-for i = 8, #ARGV, 3 do
-  outcomes[#outcomes + 1] = decide(ARGV[i], ARGV[i + 1], ARGV[i + 2])
+for i = 8, #ARGV, 6 do
+  outcomes[#outcomes + 1] = decide(unpack(ARGV, i, i + 5))
 end
 
 if recorded + counted > 0 then

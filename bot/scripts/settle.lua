@@ -1,8 +1,10 @@
 -- End a record without further decisions.
 --
--- KEYS  1 req  2 card  3 undrawn  4 wake  5 due  6 audit  7 unresumed
+-- KEYS  1 req  2 card  3 undrawn  4 wake  5 due  6 audit  7 unresumed  8 watched
 -- ARGV  1 id  2 'expired' | 'withdrawn' | 'refused'  3 reason  4 code  5 prefix
---       6.. index, decision, …: what the deadline approves, where it has just passed
+--       6 since when bots have to have been there for silence to approve
+--       7.. index, decision, decision where no bot was there all that time ('' for none), …: what the deadline decides,
+--         where it has just passed and nobody proposes something else
 -- Returns 'settled' | 'early': the deadline is not reached | the status it already ended with | 'unknown'
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
@@ -17,11 +19,17 @@ end
 if ARGV[2] == 'expired' and at < tonumber(deadline or redis.call('HGET', KEYS[1], 'deadline')) then
   return 'early'
 end
--- Silence means something only while people could have spoken, and to an agent that has not gone on by itself.
-if at - tonumber(deadline or 0) < 30000 and redis.call('HEXISTS', KEYS[1], 'fence') == 0 then
-  for i = 6, #ARGV, 2 do
-    if redis.call('HEXISTS', KEYS[2], 'd:' .. ARGV[i]) == 0 then
-      redis.call('HSET', KEYS[2], 'd:' .. ARGV[i], ARGV[i + 1], 't:' .. ARGV[i], 'expired', 'at:' .. ARGV[i], text(at))
+-- Silence means something only while people could have spoken, for as long as they were given, and to an agent that has
+-- not gone on by itself.
+local heard = at - tonumber(deadline or 0) < 30000 and redis.call('HEXISTS', KEYS[1], 'fence') == 0
+if heard and not may_have_stepped(ARGV[5], tonumber(redis.call('HGET', KEYS[1], 'created')), at) then
+  local since, last = unpack(redis.call('HMGET', KEYS[8], 'since', 'heard'))
+  local watched = since and tonumber(since) <= tonumber(ARGV[6]) and at - tonumber(last) <= UNSEEN
+  for i = 7, #ARGV, 3 do
+    local decision = ARGV[watched and i + 1 or i + 2]
+    local decided, proposed = unpack(redis.call('HMGET', KEYS[2], 'd:' .. ARGV[i], 'proposal:' .. ARGV[i]))
+    if decision ~= '' and not decided and not proposed then
+      redis.call('HSET', KEYS[2], 'd:' .. ARGV[i], decision, 't:' .. ARGV[i], 'expired', 'at:' .. ARGV[i], text(at))
       audit(KEYS[6], at, 'decided', ARGV[1], 'index', ARGV[i], 'by', 'expired', 'policy', redis.call('HGET', KEYS[2], 'policy') or '')
     end
   end

@@ -149,7 +149,7 @@ async def test_a_requester_approves_where_that_is_allowed(start_bot, slack, clie
 async def test_an_agent_names_channel_and_thread(start_bot, slack, client):
     """The interrupt's own route goes before the default channel."""
     await start_bot(channel=None)
-    parent = await slack.message("U0DANA", "C0SHARED", "please refund order 7")
+    parent = await slack.message("U0NOOR", "C0SHARED", "please refund order 7")
     request, config = an_action()
     batch = HITLRequest(action_requests=(request,), review_configs=(config,))
     dana = Someone(slack, "U0DANA")

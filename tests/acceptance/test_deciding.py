@@ -1,6 +1,7 @@
 """What people see and may do on a card."""
 
 import asyncio
+import logging
 from datetime import timedelta
 
 import pytest
@@ -328,7 +329,10 @@ async def test_fifty_actions_take_a_parent_and_parts_in_its_thread(client, peopl
     await people["dana"].card("*Approved* by")
     await asyncio.sleep(0.5)
     assert len(await slack.calls("chat.update")) == before + 1
-    await people["dana"].press(parent, "approve_all:0")
+    found = await slack.messages(parent["channel"])
+    parts = sorted((m for m in found if m.get("thread_ts") == parent["ts"] != m["ts"]), key=lambda m: m["ts"])
+    for number, part in enumerate(parts, 1):
+        await people["dana"].press(part, f"approve_all:0.{number}")
     assert [d.type for d in (await reviewing).decisions] == ["approve"] * 50
 
 
@@ -344,3 +348,23 @@ async def test_a_deleted_card_of_an_open_question_is_asked_again(client, people,
     await people["erik"].press(again, "approve:1")
 
     assert [d.type for d in (await reviewing).decisions] == ["approve", "approve"]
+
+
+async def test_the_log_says_which_action_got_which_decision(client, people, caplog):
+    """One line for a click on several actions: the index of each, the decision, and what became of it."""
+    caplog.set_level(logging.INFO, logger="bot.decisions")
+    reviewing = review(client, an_action("a"), an_action("b"), an_action("c"))
+    card = await people["dana"].card()
+    await people["dana"].fill(await people["dana"].opened(card, "reject:1"))
+    await people["dana"].press(card, "approve_all:0")
+    await reviewing
+
+    found = [line.actions for line in caplog.records if line.message == "click.decided"]
+
+    assert found == [
+        [{"index": 1, "decision": "reject", "outcome": "recorded"}],
+        [
+            {"index": 0, "decision": "approve", "outcome": "recorded"},
+            {"index": 2, "decision": "approve", "outcome": "recorded"},
+        ],
+    ]

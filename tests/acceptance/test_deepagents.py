@@ -7,7 +7,7 @@ from deepagents import FilesystemPermission, create_deep_agent
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent_adapter import Context
-from agent_adapter.errors import DecisionNotAllowedError
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langgraph import run
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from tests.agent_adapter.integrations.office import CONFIG, GO, answers_to_model
@@ -285,3 +285,21 @@ async def test_tool_of_a_subagent_is_not_taken_for_the_leads_tool_of_that_name(t
 
     assert approvals.interrupts[0].request.review_configs[0].args_schema is None
     assert sent == [("bo", "hi")]
+
+
+@pytest.mark.parametrize("whose", ["the lead's", "the subagent's"])
+async def test_misspelt_tool_is_refused_before_anything_runs(team, whose):
+    """The call that was meant would go out with nobody asked, also where a subagent makes it."""
+    wrong = {"send_emails": True}
+    own = {"interrupt_on": wrong} if whose == "the subagent's" else {}
+    mailer = team.member("mailer", mail("al"), **own)
+    lead = team.lead(
+        says(task("mailer")), subagents=[mailer], interrupt_on=wrong if whose == "the lead's" else ASKED
+    )
+
+    with pytest.raises(
+        InvalidRequestError, match=r"interrupt_on\['send_emails'\].*did you mean 'send_email'"
+    ):
+        await run(lead, GO, approvals=InMemoryApprovalClient(ScriptedReviewer([])), config=CONFIG)
+
+    assert team.sent == []

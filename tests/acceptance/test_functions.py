@@ -15,8 +15,9 @@ from agent_adapter.integrations.functions import asking, requires_approval
 from agent_adapter.sync import SyncApprovalClient
 from tests.acceptance.test_examples import example
 from tests.conftest import an_agent
+from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
-from tests.test_project import everything_is_approved, run_examples
+from tests.test_project import everything_is_approved
 
 __all__ = ["everything_is_approved"]  # a fixture
 
@@ -201,13 +202,15 @@ async def test_the_example_sends_only_what_was_approved(button, printed, dana, r
 
 async def test_the_page_about_functions_runs(everything_is_approved, redis_url):
     """As it stands, from top to bottom."""
-    found = await run_examples("docs/how-to/use-from-plain-functions.md", redis_url)
+    ran = await run_page("docs/how-to/use-from-plain-functions.md", redis_url)
 
-    assert found["answer"] == "reminded dana@example.com of invoice 17, due on 2026-12-01"
-    assert found["result"] == "sent to dana@example.com, due on 01 December"
-    assert await asyncio.to_thread(found["work"]) == "deleted report.txt"
+    assert ran.printed.splitlines() == [
+        "reminded dana@example.com of invoice 17, due on 2026-12-01",
+        "deleted report.txt",
+        "sent to dana@example.com, due on 01 December",
+    ]
 
 
 async def test_the_page_about_policies_runs(redis_url):
     """What it asserts is so."""
-    assert "policy" in await run_examples("docs/how-to/gate-tools.md", redis_url)
+    assert "policy" in (await run_page("docs/how-to/gate-tools.md", redis_url)).names

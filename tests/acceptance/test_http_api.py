@@ -92,9 +92,10 @@ OLDER = {
             {"decisions": [{"type": "approve"}]},
         ),
         ({"payload": OLDER}, "approve:0", {"type": "accept", "args": None}),
-        ({"payload": "Deploy now?", "dialect": "generic"}, "approve:0", "approve"),
+        ({"payload": "Deploy now?", "dialect": "boolean"}, "approve:0", True),
+        ({"payload": "Deploy now?", "dialect": "approve_reject"}, "approve:0", "approve"),
     ],
-    ids=["our own request", "LangChain JS", "older LangGraph", "any JSON"],
+    ids=["our own request", "LangChain JS", "older LangGraph", "read as truth", "read as a word"],
 )
 async def test_each_pause_is_answered_in_its_own_dialect(caller, dana, body, button, resume):
     """What is in `resume` can be handed to the framework as it is."""
@@ -371,3 +372,25 @@ async def test_the_example_does_what_was_decided(start_bot, slack, redis_url, da
     assert process.returncode == 0
     assert output.decode() == f"asking in Slack …\n{printed}"
     await dana.card("the agent has resumed")
+
+
+async def test_numbers_are_shown_compared_and_handed_back_as_they_were_sent(caller, dana):
+    """Given decimals that floats would change, when another value is edited, then every other digit comes back."""
+    args = '{"to":"a@x.com","amount":9007199254740993.99,"rate":1.10,"steps":[1E5,-0]}'
+    pause = f'{{"action_requests":[{{"name":"pay","args":{args}}}],"review_configs":[{{"action_name":"pay","allowed_decisions":["approve","edit"]}}]}}'
+    status, state = await caller.send("POST", "/interrupts", data=f'{{"payload":{pause},"expires_in":3.6e3}}')
+    assert status == 201, state
+
+    card = await dana.card("1 action needs approval")
+    text = words(card["blocks"])
+    assert [found in text for found in ("9007199254740993.99", "1.10", "1E5", "-0")] == [True] * 4
+    await dana.fill(await dana.opened(card, "edit:0"), to="b@x.com")
+    async with caller.session.get(f"/v1/interrupts/{state['id']}", params={"wait": 10}) as answer:
+        told = await answer.text()
+
+    edited = args.replace("a@x.com", "b@x.com")
+    assert told.count(f'"args":{edited}') == 2
+    assert (
+        f'"resume":{{"decisions":[{{"type":"edit","edited_action":{{"name":"pay","args":{edited}}}}}]}}'
+        in told
+    )

@@ -49,7 +49,7 @@ async def test_question_of_a_custom_handler_is_shown_word_for_word(
     await start_bot()
     till, dana = Till(), Someone(slack, "U0DANA")
     graph = agent(till.decorated("sync", asks_in_a_sentence))
-    running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG, dialect="accept_reject"))
+    running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG))
 
     card = await dana.card("I am about to call pay. Go on?")
     assert not {"edit:0", "respond:0"} & set(buttons(card))

@@ -19,10 +19,10 @@ OUTCOMES = [
     (
         "langgraph_raw.py",
         "Release to production?",
-        "respond:0",
-        {"answer": "after lunch"},
+        "reject:0",
+        {"reason": "after lunch"},
         "",
-        "build 17: not released: after lunch",
+        "build 17: not released",
     ),
     (
         "langchain_dev_utils_agent.py",
@@ -58,5 +58,5 @@ async def test_example_does_only_what_was_decided(
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in OUTCOMES}))
 def test_example_is_read_in_a_minute(name):
-    """Under sixty lines each."""
-    assert len((EXAMPLES / name).read_text().splitlines()) < 60
+    """Sixty lines each, at most."""
+    assert len((EXAMPLES / name).read_text().splitlines()) <= 60

@@ -8,12 +8,13 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph.types import Interrupt as Pause
 from langgraph_sdk import get_client
 
-from agent_adapter.errors import ClaimedError, ConsumedError, InvalidRequestError
+from agent_adapter.errors import ClaimedError, ConsumedError, InvalidRequestError, UnknownDialectError
 from agent_adapter.integrations.langgraph import run, stream, to_request, to_resume
 from tests.support import langgraph_server
 from tests.support.lanes import require
+from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
-from tests.test_project import everything_is_approved, run_examples  # noqa: F401 - a fixture
+from tests.test_project import everything_is_approved  # noqa: F401 - a fixture
 
 GO = {"messages": [{"role": "user", "content": "go"}]}
 
@@ -181,17 +182,31 @@ async def test_chunks_come_from_the_server_before_and_after_the_decision(
 
 
 async def test_question_of_a_graph_on_the_server_is_answered_in_words(start_bot, slack, client, server):
-    """A raw `interrupt()` on the server gets the person's words."""
+    """A raw `interrupt()` on the server gets the person's words, once the caller says that it reads words."""
     await start_bot()
     dana = Someone(slack, "U0DANA")
     graph = RemoteGraph("question", client=server)
-    running = asyncio.create_task(run(graph, {"heard": ""}, approvals=client, config=a_thread()))
+    config = a_thread()
+    with pytest.raises(UnknownDialectError, match="name how its answer is read"):
+        await run(graph, {"heard": ""}, approvals=client, config=config)
+    running = asyncio.create_task(run(graph, None, approvals=client, config=config, dialect={"ask": "text"}))
 
     card = await dana.card("Deploy?")
     assert "edit:0" not in buttons(card)
     await dana.fill(await dana.opened(card, "respond:0"), answer="Tomorrow.")
 
     assert (await running)["heard"] == "Tomorrow."
+
+
+async def test_breakpoint_on_the_server_is_no_end(client, server):
+    """The graph stops where nobody is asked: that is an error, and going on with the thread does not pass it."""
+    config, graph = a_thread(), RemoteGraph("stops", client=server)
+
+    for given in ({"heard": ""}, None):
+        with pytest.raises(InvalidRequestError, match="stopped before 'ask' and nobody was asked"):
+            await run(graph, given, approvals=client, config=config, dialect="text")
+
+    assert (await server.threads.get_state(config["configurable"]["thread_id"]))["next"] == ["ask"]
 
 
 async def test_two_who_attend_one_thread_resume_it_once(start_bot, slack, client, server, ran):
@@ -234,7 +249,7 @@ async def test_thread_without_a_name_is_refused_before_the_server_hears_of_it(cl
 @pytest.mark.usefixtures("everything_is_approved")
 async def test_the_page_about_the_server_runs(address, redis_url, ran):
     """Three threads, gone on with in three ways: what was asked ran three times."""
-    found = await run_examples("docs/how-to/use-from-langgraph-server.md", redis_url, server_url=address)
-    await found["server"].aclose()
+    server_url = {'"http://localhost:2024"': address}
+    await run_page("docs/how-to/use-from-langgraph-server.md", redis_url, instead=server_url)
 
     assert ran() == ["delete_file a.txt"] * 3 + ["send_email al hi"] * 3

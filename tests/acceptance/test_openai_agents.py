@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from agents import Agent, Runner, SQLiteSession, function_tool
+from agents import Agent, Runner, function_tool
 from agents.testing import ScriptedModel
 
 from agent_adapter.errors import ConsumedError
@@ -19,8 +19,9 @@ from tests.agent_adapter.integrations.test_openai_agents_kinds import (
     shell,
 )
 from tests.conftest import an_agent
+from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
-from tests.test_project import everything_is_approved, run_examples
+from tests.test_project import everything_is_approved
 
 __all__ = ["everything_is_approved"]  # a fixture, found here by its name
 
@@ -274,16 +275,19 @@ async def test_the_example_sends_only_what_was_approved(dana, slack, redis_url, 
 
 
 async def test_the_page_about_it_runs_as_it_stands(everything_is_approved, redis_url):
-    """With a model and a session of the reader's, every e-mail of the page is sent once it is approved."""
+    """With a model of the reader's, every e-mail of the page is sent once it is approved."""
     mail = says(("send_email", {"to": "dana@example.com", "body": "Due."}))
-    model, session = ScriptedModel([mail, DONE] * 6), SQLiteSession("reader")
+    model = ScriptedModel([mail, DONE] * 6)
 
-    found = await run_examples(
-        "docs/how-to/use-from-openai-agents.md", redis_url, model=model, session=session
-    )
-    result, paused = await found["go_on"](*await found["ask"]())
+    ran = await run_page("docs/how-to/use-from-openai-agents.md", redis_url, instead={'"gpt-5"': model})
 
-    assert answers_to_model(found["result"]) == {"call_1": "sent to dana@example.com"}
-    assert answers_to_model(result) == {"call_1": "sent to dana@example.com"}
-    assert paused is None
-    session.close()
+    lines = ran.printed.splitlines()
+    assert lines[:3] == ["done", "done", "['sent to dana@example.com']"]
+    assert lines[-4:] == ["done", "['send_email']", "done", "done"]
+    answers = [
+        item["output"]
+        for call in model.calls
+        for item in call.input
+        if isinstance(item, dict) and "output" in item
+    ]
+    assert answers == ["sent to dana@example.com"] * 6

@@ -203,11 +203,12 @@ async def test_a_rule_asks_in_a_direct_message_or_where_the_run_came_from(start_
           - match: {tool: ask_*}
             channel: thread
             approvers: [channel]
+            agent_channel_may_decide: true
         """)
     )
     await start_bot(policy=str(policy), approvers="", channel=None)
     erik, noor = Someone(slack, "U0ERIK"), Someone(slack, "U0NOOR")
-    parent = await slack.message("U0NOOR", "C0APPROVALS", "please find out")
+    parent = await slack.message("U0DANA", "C0APPROVALS", "please find out")
     reviewing = review(
         client, an_action("mail"), an_action("ask_price"), channel="C0APPROVALS", thread_ts=parent["ts"]
     )
@@ -220,6 +221,54 @@ async def test_a_rule_asks_in_a_direct_message_or_where_the_run_came_from(start_
 
     assert [record.decided_by for record in resume.records] == ["U0ERIK", "U0NOOR"]
     await erik.card("All decided")
+
+
+async def test_a_tool_that_looks_like_one_in_the_rules_is_refused_or_comes_with_a_warning(
+    bot, slack, client, policy, caplog
+):
+    """The agent reads which name is meant. With `look_alikes: warn` people read it, and the log has it."""
+    with pytest.raises(
+        InterruptRefusedError, match=r"'Delete_user' looks like delete_\* in 'deletions'"
+    ) as refused:
+        await review(client, an_action("Delete_user"))
+    assert refused.value.code == "look_alike"
+
+    before = bot.policies.policy.version
+    policy.write_text(f"look_alikes: warn\n{RULES}")
+    await until(lambda: bot.policies.policy.version != before)
+    dana = Someone(slack, "U0DANA")
+    reviewing = review(client, an_action("Delete_user"), an_action("mail"))
+    card = await dana.card("Look at the tool's name")
+    assert words(card["blocks"]).count("delete_* in 'deletions'") == 1
+    assert [each.tool for each in caplog.records if each.getMessage() == "tool.look_alike"] == ["Delete_user"]
+    await dana.press(card, "approve:0")
+    await dana.press(card, "approve:1")
+
+    assert [record.decided_by for record in (await reviewing).records] == ["U0DANA", "U0DANA"]
+
+
+async def test_members_of_a_channel_that_the_agent_chose_do_not_decide(start_bot, slack, client):
+    """Without a policy file `channel` means the operator's channel; the agent is told what to do."""
+    await start_bot(approvers="channel")
+    await slack.channel("C0FRIENDS", members=["U0BOT", "U0NOOR"])
+
+    with pytest.raises(InterruptRefusedError, match="ASSENT_AGENT_CHANNEL_MAY_DECIDE") as refused:
+        await review(client, an_action(), channel="C0FRIENDS")
+
+    assert refused.value.code == "agent_channel"
+
+
+async def test_members_of_a_channel_that_the_agent_chose_decide_where_the_operator_allows_it(
+    start_bot, slack, client
+):
+    """A setting says that this is meant."""
+    await start_bot(approvers="channel", agent_channel_may_decide=True)
+    await slack.channel("C0FRIENDS", members=["U0BOT", "U0NOOR"])
+    noor = Someone(slack, "U0NOOR")
+    reviewing = review(client, an_action(), channel="C0FRIENDS")
+    await noor.press(await noor.card(), "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0NOOR"
 
 
 @pytest.mark.parametrize(("on_timeout", "says"), [("raise", "reject"), ("reject", "raise")])

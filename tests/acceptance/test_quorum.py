@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+from datetime import timedelta
 from textwrap import dedent
 
 import pytest
 
-from agent_adapter import Context, HITLRequest
+from agent_adapter import ApprovalClient, Context, HITLRequest
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.people import Someone, buttons, words
@@ -131,6 +132,70 @@ async def test_changes_run_when_another_has_seen_them_and_agrees(client, dana, e
 
 
 @pytest.mark.usefixtures("bot")
+async def test_what_a_colleague_proposes_stands_on_the_card_and_the_primary_button_agrees_with_it(
+    client, dana, erik, slack
+):
+    """Approving the old value beside it says so: two approvals of different things decide nothing."""
+    reviewing = review(client, an_action("pay", LARGE))
+    card = await dana.card()
+    assert styles(card)["approve:0"] == ("Approve", "primary")
+    await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
+    changed = await erik.card("<@U0DANA> proposes changes")
+
+    assert "amount: 5000 -> 4000" in words(changed["blocks"])
+    assert styles(changed)["agree:0"] == ("Look and agree…", "primary")
+    assert styles(changed)["approve:0"] == ("Approve as asked", None)
+    assert [style for _, style in styles(changed).values()].count("primary") == 1
+    await erik.press(changed, "approve:0")
+    await erik.card("*1 of 2 approved*: <@U0ERIK>")
+    assert not reviewing.done()
+    await slack.submit("U0ERIK", (await erik.opened(changed, "agree:0"))["id"], {})
+    await reviewing
+    await erik.card("*Approved with changes* by <@U0DANA>, <@U0ERIK>")
+
+
+@pytest.mark.usefixtures("bot")
+async def test_approving_all_says_which_calls_it_approves_without_what_is_proposed(client, dana, erik):
+    """Before it is pressed, in the question that Slack asks."""
+    reviewing = review(client, *(an_action("pay", {"amount": 1000 + n}) for n in range(2)))
+    await dana.fill(await dana.opened(await dana.showing("edit:1"), "edit:1"), amount="1500")
+    await erik.card("<@U0DANA> proposes changes")
+    card = await erik.showing("approve_all:0")
+    [asks] = [
+        each["confirm"]["text"]["text"]
+        for block in card["blocks"]
+        if block["type"] == "actions"
+        for each in block["elements"]
+        if each["action_id"] == "approve_all:0"
+    ]
+
+    assert asks.startswith("As asked, without what somebody proposes: 2.")
+    assert not reviewing.done()
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_proposed_answer_stands_on_the_card(client, dana, erik):
+    """With its words, as the other would send them."""
+    reviewing = review(client, an_action("pay", LARGE))
+    await dana.fill(await dana.opened(await dana.card(), "respond:0"), answer="ask me *tomorrow*")
+    card = await erik.card("<@U0DANA> proposes an answer")
+    assert "ask me *tomorrow*" in words(card["blocks"])
+    await erik.slack.submit("U0ERIK", (await erik.opened(card, "agree:0"))["id"], {})
+
+    assert (await reviewing).decisions[0].message == "ask me *tomorrow*"
+
+
+def styles(card):
+    """Give label and style of every button."""
+    return {
+        each["action_id"]: (each["text"]["text"], each.get("style"))
+        for block in card["blocks"]
+        if block["type"] == "actions"
+        for each in block["elements"]
+    }
+
+
+@pytest.mark.usefixtures("bot")
 async def test_changes_that_are_proposed_no_more_are_not_agreed_with(client, dana, erik, slack):
     """Dana changed her mind while Erik was reading."""
     reviewing = review(client, an_action("pay", LARGE))
@@ -143,7 +208,7 @@ async def test_changes_that_are_proposed_no_more_are_not_agreed_with(client, dan
     await slack.submit("U0ERIK", view["id"], {})
 
     [told] = await slack.views("U0ERIK")
-    assert "is proposed no more" in words(told["blocks"])
+    assert "was withdrawn or decided" in words(told["blocks"])
     await erik.press(card, "approve:0")
     assert (await reviewing).decisions[0].type == "approve"
 
@@ -196,7 +261,7 @@ async def test_no_way_around_the_code(bot, client, dana, slack):
 
     answer = await slack.submit("U0DANA", view["id"], {"code": "????"})
     assert set(answer["errors"]) == {"code"}
-    state = next(iter(bot.store._remembered.values()))
+    state = next(iter(bot.store._remembered))
     await slack.submit("U0DANA", view["id"], {"code": state.actions[0].code})
 
     assert (await reviewing).decisions[0].type == "approve"
@@ -260,6 +325,75 @@ async def test_silence_approves_what_a_rule_of_low_risk_says(start_bot, client, 
         await dana.card("Approved: nobody decided in time")
 
 
+NOTES = """\
+default: {channel: C0APPROVALS, approvers: [U0DANA], time_limit: 4s}
+rules:
+  - {match: {tool: note}, risk: low, on_timeout: approve}
+"""
+
+
+@pytest.mark.parametrize("cause", ["no bot", "Slack"])
+async def test_silence_does_not_approve_what_people_saw_for_a_short_time_only(
+    start_bot, client, slack, dana, policy, cause
+):
+    """The card came late; it and the agent hear why the call is rejected."""
+    policy.write_text(NOTES)
+    if cause == "Slack":
+        await start_bot(policy=str(policy), approvers="", channel=None)
+        await slack.fault("chat.postMessage", "error", error="internal_error", times=None)
+    reviewing = review(client, an_action("note"))
+    await asyncio.sleep(2)
+    if cause == "Slack":
+        await slack.clear_faults()
+    else:
+        await start_bot(policy=str(policy), approvers="", channel=None)
+    resume = await reviewing
+
+    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", "expired")
+    assert "the card was not shown long enough" in resume.decisions[0].message
+    await dana.card("the card was not shown long enough")
+
+
+async def test_silence_does_not_approve_while_the_bot_is_away(start_bot, redis_url, dana, policy):
+    """It posted the card, and came back only after the deadline: no button did anything meanwhile."""
+    policy.write_text(NOTES)
+    second = timedelta(seconds=1)
+    async with ApprovalClient.from_url(
+        redis_url, agent="billing", grace=30 * second, claim_lease=second, reconcile_every=second
+    ) as client:
+        bot = await start_bot(policy=str(policy), approvers="", channel=None)
+        reviewing = review(client, an_action("note"))
+        await dana.card("approved")
+        await bot.stop()
+        await asyncio.sleep(4)
+        await start_bot(policy=str(policy), approvers="", channel=None)
+        resume = await reviewing
+
+    assert resume.decisions[0].type == "reject"
+    assert "no bot was there all the time" in resume.decisions[0].message
+    await dana.card("no bot was there all the time")
+
+
+async def test_an_agent_that_waits_for_less_time_than_the_rule_says_gets_a_rejection(
+    start_bot, client, dana, policy
+):
+    """Silence approves after an hour. An agent that waits for two seconds has its call rejected, and the card says so."""
+    policy.write_text(
+        dedent("""\
+        default: {channel: C0APPROVALS, approvers: [U0DANA], time_limit: 1h}
+        rules:
+          - {match: {tool: note}, risk: low, on_timeout: approve}
+        """)
+    )
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("note"), expires_in=timedelta(seconds=2), on_expiry="approve")
+    card = await dana.card("then rejected")
+
+    assert "*Approved at the deadline*" not in words(card["blocks"])
+    resume = await reviewing
+    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", "expired")
+
+
 async def test_an_open_card_keeps_its_quorum_when_the_file_changes(bot, client, dana, erik, policy):
     """What was asked of two is decided by two."""
     before = bot.policies.policy.version
@@ -273,3 +407,161 @@ async def test_an_open_card_keeps_its_quorum_when_the_file_changes(bot, client, 
     await erik.press(card, "approve:0")
 
     assert len((await reviewing).records[0].agreed_by) == 2
+
+
+# --- Everybody who agreed is judged again when it becomes final -----------------------------------------------------
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_vote_of_somebody_who_left_does_not_count_when_it_would_become_final(
+    client, dana, erik, slack
+):
+    """Dana's account was deactivated after she had agreed: the card counts anew, and another person completes it."""
+    reviewing = review(client, an_action("pay", LARGE))
+    card = await dana.card()
+    await dana.press(card, "approve:0")
+    await dana.card("*1 of 2 approved*: <@U0DANA>")
+
+    await slack.person("U0DANA", deleted=True)
+    await erik.press(card, "approve:0")
+
+    told = await erik.told("1 of 2 approved")
+    assert "Not counted any more, because they may not decide this now: <@U0DANA>" in told
+    await erik.card("*1 of 2 approved*: <@U0ERIK>")
+    assert not reviewing.done()
+    await Someone(slack, "U0MIRA").press(card, "approve:0")
+    assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
+
+
+async def test_nobody_who_left_a_group_completes_a_rejection_or_agrees_with_changes(
+    start_bot, client, dana, erik, slack, policy
+):
+    """Rejections by several and the form that agrees ask Slack again about the others, too."""
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [S0OPS, U0MIRA], quorum: 2, reject_quorum: 2}"
+    )
+    await slack.group("S0OPS", users=["U0DANA", "U0ERIK"])
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    mira = Someone(slack, "U0MIRA")
+    reviewing = review(client, an_action("pay", LARGE), an_action("mail", {"to": "bo"}), an_action("note"))
+    await dana.press(await dana.showing("approve:0"), "approve:0")
+    await dana.fill(await dana.opened(await dana.showing("edit:1"), "edit:1"), to="al")
+    await dana.close()
+    await dana.fill(await dana.opened(await dana.showing("reject:2"), "reject:2"))
+    await dana.close()
+    await dana.card("1 of 2 rejected")
+
+    await slack.group("S0OPS", users=["U0ERIK"])
+    await mira.fill(await mira.opened(await mira.showing("reject:2"), "reject:2"))
+    await mira.card("*1 of 2 rejected*: <@U0MIRA>")
+    await mira.close()
+    await slack.submit("U0MIRA", (await mira.opened(await mira.showing("agree:1"), "agree:1"))["id"], {})
+    await mira.card("*1 of 2 approved with the same changes*: <@U0MIRA>")
+    await mira.close()
+    await mira.press(await mira.showing("approve:0"), "approve:0")
+    await mira.card("*1 of 2 approved*: <@U0MIRA>")
+    assert not reviewing.done()
+
+    await erik.press(await erik.showing("approve:0"), "approve:0")
+    await erik.fill(await erik.opened(await erik.showing("reject:2"), "reject:2"))
+    await slack.submit("U0ERIK", (await erik.opened(await erik.showing("agree:1"), "agree:1"))["id"], {})
+    resume = await reviewing
+
+    assert [decision.type for decision in resume.decisions] == ["approve", "edit", "reject"]
+    assert [record.agreed_by for record in resume.records] == [("U0MIRA", "U0ERIK")] * 3
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_bulk_button_makes_nothing_final_with_the_votes_of_somebody_who_left(
+    client, dana, erik, slack
+):
+    """What takes one person is decided, what takes two is counted anew."""
+    reviewing = review(client, *(an_action("pay", {"amount": 1000 + n}) for n in range(2)), an_action("note"))
+    await dana.press(await dana.showing("approve:0"), "approve:0")
+    await dana.press(await dana.showing("approve:1"), "approve:1")
+    await dana.card("1 of 2 approved")
+
+    await slack.person("U0DANA", deleted=True)
+    await erik.press(await erik.showing("approve_all:0"), "approve_all:0")
+    told = await erik.told("Counted: actions 1, 2, 1 of 2 approved")
+    assert told.endswith("because they may not decide this now: <@U0DANA>.")
+    mira = Someone(slack, "U0MIRA")
+    await mira.press(await mira.showing("approve_all:0"), "approve_all:0")
+
+    agreed = [record.agreed_by for record in (await reviewing).records]
+    assert agreed == [("U0ERIK", "U0MIRA"), ("U0ERIK", "U0MIRA"), ()]
+
+
+@pytest.mark.usefixtures("bot")
+@pytest.mark.parametrize("through", ["button", "form"])
+async def test_nothing_is_final_while_slack_does_not_say_whether_the_others_still_may(
+    client, dana, erik, slack, through
+):
+    """The person is told, their form stays open, and pressing again completes it."""
+    reviewing = review(client, an_action("pay", LARGE))
+    card = await dana.card()
+    if through == "button":
+        await erik.press(card, "approve:0")
+        await erik.fill(await erik.opened(card, "edit:0"), amount="4000")
+        await erik.close()
+        await dana.press(card, "approve:0")
+        await dana.card("*1 of 2 approved*: <@U0DANA>")
+        # Who Erik is was asked a moment ago: only Dana is asked about again.
+        await slack.fault("users.info", "error", error="fatal_error", times=None)
+        await erik.press(card, "approve:0")
+        await erik.told("did not say whether everybody who agreed still may decide this, so nothing is final")
+        await slack.clear_faults()
+        await erik.press(card, "approve:0")
+    else:
+        await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
+        view = await erik.opened(await erik.card("with the same changes"), "agree:0")
+        await slack.fault("users.info", "error", error="fatal_error", times=None)
+        await slack.submit("U0ERIK", view["id"], {})
+        [told] = await slack.views("U0ERIK")
+        assert "nothing is final" in words(told["blocks"])
+        assert not reviewing.done()
+        await slack.clear_faults()
+        await slack.close_view("U0ERIK", told["id"])
+        await slack.submit("U0ERIK", (await erik.opened(card, "agree:0"))["id"], {})
+    resume = await reviewing
+
+    assert resume.records[0].agreed_by == ("U0DANA", "U0ERIK")
+
+
+@pytest.mark.usefixtures("bot")
+async def test_whoever_makes_it_final_is_judged_by_an_answer_of_now(client, dana, erik, slack, monkeypatch):
+    """Dana was looked up when she opened a form; her account is deactivated before she votes."""
+    monkeypatch.setattr("bot.decisions.VOTER_FRESH_FOR", 0.2)
+    reviewing = review(client, an_action("pay", LARGE))
+    card = await dana.card()
+    await erik.press(card, "approve:0")
+    await dana.card("*1 of 2 approved*: <@U0ERIK>")
+    await dana.opened(card, "reject:0")
+    await dana.close()
+
+    await slack.person("U0DANA", deleted=True)
+    await asyncio.sleep(0.3)
+    await dana.press(card, "approve:0")
+
+    # A button is acknowledged once what it does is stored.
+    assert not reviewing.done()
+    await Someone(slack, "U0MIRA").press(card, "approve:0")
+    assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
+
+
+@pytest.mark.usefixtures("bot")
+async def test_whoever_approves_a_high_risk_is_judged_by_an_answer_of_now(client, dana, slack, monkeypatch):
+    """The form with the code was opened a moment before the account was deactivated."""
+    monkeypatch.setattr("bot.decisions.VOTER_FRESH_FOR", 0.2)
+    reviewing = review(client, an_action("drop_table", {"table": "users"}))
+    card = await dana.card("High risk")
+    code = words(card["blocks"]).partition("types *")[2][:4]
+    view = await dana.opened(card, "confirm:0")
+
+    await slack.person("U0DANA", deleted=True)
+    await asyncio.sleep(0.3)
+    await slack.submit("U0DANA", view["id"], {"code": code})
+
+    assert "This account is deactivated." in words((await slack.views("U0DANA"))[-1]["blocks"])
+    assert not reviewing.done()
+    reviewing.cancel()

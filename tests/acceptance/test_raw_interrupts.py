@@ -2,6 +2,7 @@
 
 import asyncio
 import operator
+from datetime import timedelta
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -9,6 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
+from agent_adapter.errors import InterruptExpiredError, UnknownDialectError
 from agent_adapter.integrations.langgraph import run
 from tests.agent_adapter.integrations.office import CONFIG, DONE, MAIL, Office
 from tests.support.people import Someone, buttons, words
@@ -49,37 +51,76 @@ async def test_question_is_shown_whole_and_answered_in_words(start_bot, slack, c
     """Any JSON may be asked; a node that is answered in words gets the words of the person."""
     await start_bot()
     dana = Someone(slack, "U0DANA")
-    running = asyncio.create_task(run(asking(question), {}, approvals=client, config=CONFIG))
+    running = asyncio.create_task(run(asking(question), {}, approvals=client, config=CONFIG, dialect="text"))
 
     card = await dana.card("17")
     said = words(card["blocks"])
     values = question.values() if isinstance(question, dict) else [question]
     for part in (str(p) for v in values for p in (v if isinstance(v, list) else [v])):
         assert part in said
-    assert "edit:0" not in buttons(card)
+    assert not {"approve:0", "reject:0", "edit:0"} & set(buttons(card))
     await press(dana, card, "respond:0", answer="Only to eu.")
 
     assert (await running)["heard"] == ["Only to eu."]
 
 
 @pytest.mark.parametrize(
-    ("button", "typed", "heard"),
+    ("dialect", "button", "typed", "heard"),
     [
-        ("approve:0", {}, "approve"),
-        ("reject:0", {"reason": "Not on a Friday."}, "reject: Not on a Friday."),
-        ("reject:0", {"reason": ""}, "reject"),
+        ("boolean", "approve:0", {}, True),
+        ("boolean", "reject:0", {"reason": "Not on a Friday."}, False),
+        ("approve_reject", "approve:0", {}, "approve"),
+        ("approve_reject", "reject:0", {"reason": "Not on a Friday."}, "reject"),
     ],
-    ids=["approve", "reject with a reason", "reject"],
 )
-async def test_yes_and_no_are_words_too(start_bot, slack, client, button, typed, heard):
-    """A node that reads text can tell a yes from a no."""
+async def test_yes_and_no_are_what_the_node_reads(start_bot, slack, client, dialect, button, typed, heard):
+    """There is nothing to type, and a rejection is never taken for a yes."""
     await start_bot()
     dana = Someone(slack, "U0DANA")
-    running = asyncio.create_task(run(asking("Deploy?"), {}, approvals=client, config=CONFIG))
+    running = asyncio.create_task(
+        run(asking("Deploy?"), {}, approvals=client, config=CONFIG, dialect=dialect)
+    )
 
-    await press(dana, await dana.card("Deploy?"), button, **typed)
+    card = await dana.card("Deploy?")
+    assert "respond:0" not in buttons(card)
+    assert "only it knows what it does then" in words(card["blocks"])
+    await press(dana, card, button, **typed)
 
     assert (await running)["heard"] == [heard]
+
+
+async def test_nobody_is_asked_what_nobody_could_answer(start_bot, slack, client):
+    """A question of unknown form gets no card; the caller gets a sentence, and the thread waits."""
+    await start_bot()
+    dana, graph = Someone(slack, "U0DANA"), asking("Deploy?")
+    with pytest.raises(UnknownDialectError, match="name how its answer is read"):
+        await run(graph, {}, approvals=client, config=CONFIG)
+
+    running = asyncio.create_task(run(graph, None, approvals=client, config=CONFIG, dialect="boolean"))
+    card = await dana.card("Deploy?")
+    posted = [m for m in await slack.messages("C0APPROVALS") if m.get("blocks")]
+    assert len(posted) == 1
+    await dana.press(card, "approve:0")
+
+    assert (await running)["heard"] == [True]
+
+
+async def test_text_question_that_nobody_answers_resumes_nothing(start_bot, slack, client):
+    """The card ends without an answer, the run raises, and the same thread can be asked again."""
+    await start_bot()
+    dana, graph = Someone(slack, "U0DANA"), asking("Which region?")
+    brief = timedelta(seconds=2)
+    with pytest.raises(InterruptExpiredError):
+        await run(graph, {}, approvals=client, config=CONFIG, dialect="text", expires_in=brief)
+    await dana.card("Not decided in time")
+
+    running = asyncio.create_task(run(graph, None, approvals=client, config=CONFIG, dialect="text"))
+    card = await slack.wait_for_message(
+        lambda m: "respond:0" in buttons(m) if m.get("blocks") else False, as_user="U0DANA"
+    )
+    await press(dana, card, "respond:0", answer="eu")
+
+    assert (await running)["heard"] == ["eu"]
 
 
 def deletion(path):
@@ -133,7 +174,15 @@ async def test_questions_of_every_kind_side_by_side_are_one_card(start_bot, slac
     for name, question in (("sentence", "Deploy?"), ("listed", [deletion("a.txt")])):
         builder.add_node(name, lambda state, q=question: {"heard": [interrupt(q)]}).add_edge(START, name)
     graph = builder.compile(checkpointer=InMemorySaver())
-    running = asyncio.create_task(run(graph, {"messages": [("user", "go")]}, approvals=client, config=CONFIG))
+    running = asyncio.create_task(
+        run(
+            graph,
+            {"messages": [("user", "go")]},
+            approvals=client,
+            config=CONFIG,
+            dialect={"sentence": "text"},
+        )
+    )
 
     card = await dana.card("3 actions need approval")
     said = words(card["blocks"])

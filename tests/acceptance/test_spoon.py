@@ -2,12 +2,9 @@
 
 # ruff: noqa: E402  # where SpoonAI is not installed there is nothing to import
 
-import ast
 import asyncio
 import contextlib
-import inspect
 import os
-import re
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -23,6 +20,7 @@ from agent_adapter.errors import InterruptRefusedError
 from agent_adapter.integrations.spoon import HumanInTheLoopMiddleware, run
 from bot.playground.errors import ControlError
 from tests.agent_adapter.integrations.spoon_office import DONE, MAIL, Office, ScriptedBot, says, told
+from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
 
 ROOT = Path(__file__).parents[2]
@@ -188,22 +186,19 @@ async def somebody_approves(slack):
 async def test_the_page_about_spoonai_runs_as_it_stands(start_bot, slack, redis_url):
     """From top to bottom, with a model of the reader's that deletes a file whenever it is told to tidy up."""
     await start_bot()
-    text = (ROOT / "docs/how-to/use-from-spoon.md").read_text(encoding="utf-8")
-    sources = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    names = {"llm": ScriptedBot(*[says(("delete_file", {"path": "old.txt"})), DONE] * 4)}
+    answers = []
+
+    class Listening(ScriptedBot):
+        async def ask_tool(self, messages, **rest):
+            answers.extend(message.content for message in messages if message.role == "tool")
+            return await super().ask_tool(**rest)
+
+    llm = Listening(*[says(("delete_file", {"path": "old.txt"})), DONE] * 4)
     approving = asyncio.create_task(somebody_approves(slack))
-
-    for source in sources:
-        code = compile(
-            source.replace("redis://localhost:6379/0", redis_url),
-            "page",
-            "exec",
-            ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
-        )
-        if inspect.iscoroutine(running := eval(code, names)):
-            await running
-        assert names.pop("result") == "done"
-        assert told(names["agent"])["call_1"].endswith("deleted old.txt")
-
+    chat_bot = {'ChatBot(llm_provider="openai", model_name="gpt-5")': llm}
+    ran = await run_page("docs/how-to/use-from-spoon.md", redis_url, instead=chat_bot)
     approving.cancel()
-    assert len(sources) == 4
+
+    assert ran.printed == "done\n" * 4
+    assert len(answers) == 4
+    assert all(answer.endswith("deleted old.txt") for answer in answers)

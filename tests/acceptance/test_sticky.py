@@ -337,6 +337,21 @@ async def test_a_covered_call_whose_agent_could_not_go_on_is_shown_after_all(
     assert len(await cards(slack)) == 2
 
 
+async def test_whoever_gave_it_is_judged_by_an_answer_of_now_at_each_use(
+    bot, slack, review, dana, monkeypatch
+):
+    """Dana's account is deactivated after a use, so the next call is asked about."""
+    monkeypatch.setattr("bot.grants.VOTER_FRESH_FOR", 0.2)
+    first = review()
+    await give(dana, Where="agent", How_many="5")
+    await first
+    assert (await review()).records[0].sticky
+
+    await slack.person("U0DANA", deleted=True)
+    await asyncio.sleep(0.3)
+    assert await is_asked(slack, review(), card=2)
+
+
 # --- On the page --------------------------------------------------------------------------------------------------
 
 

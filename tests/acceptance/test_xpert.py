@@ -1,16 +1,12 @@
 """XpertAI: an event becomes a card, and its decisions resume the conversation."""
 
-import ast
 import asyncio
 import json
-import re
-from pathlib import Path
 
 from examples.xpert_events import STREAMED
 from tests.acceptance.test_examples import example
+from tests.support.pages import run_page
 from tests.support.people import Someone
-
-PAGE = Path(__file__).parents[2] / "docs/how-to/use-from-xpert.md"
 
 
 async def test_xpert_conversation_resumes_with_what_was_decided(start_bot, slack, redis_url):
@@ -50,16 +46,9 @@ async def test_the_example_of_the_page_runs(start_bot, slack, redis_url):
     async def resume_conversation(conversation, command):
         sent.append((conversation, command))
 
-    (source,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    source = source.replace("redis://localhost:6379/0", redis_url)
-    given = {
-        "event": json.loads(STREAMED),
-        "conversation_id": "conversation-1",
-        "resume_conversation": resume_conversation,
-    }
-    running = asyncio.ensure_future(
-        eval(compile(source, PAGE.name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), given)
-    )
+    page = await run_page("docs/how-to/use-from-xpert.md", redis_url)
+    page.names["resume_conversation"] = resume_conversation
+    running = asyncio.ensure_future(page.names["answer"](json.loads(STREAMED), "conversation-1"))
     card = await dana.card("2 actions need approval")
     await dana.press(card, "approve:0")
     await dana.press(card, "approve:1")

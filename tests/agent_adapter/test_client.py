@@ -32,7 +32,7 @@ from agent_adapter.errors import (
 from bot.playground.redis_server import RedisServer
 from bot.state import Admission, Place
 from bot.store import ApprovalStore, Outcome
-from tests.conftest import an_agent, until
+from tests.conftest import an_agent, forgotten, until
 
 
 def batch(*names: str, allowed: tuple[str, ...] = ("approve", "edit", "reject", "respond")) -> HITLRequest:
@@ -472,6 +472,32 @@ async def test_a_question_that_redis_forgot_is_asked_again(client: ApprovalClien
     assert (await reviewing).decisions[0].type == "approve"
 
 
+async def test_a_question_that_redis_forgot_before_it_was_claimed_is_asked_again(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """A Redis that comes back empty between the answer and the claim: people are asked once more, and nothing ran."""
+
+    class Late(ApprovalClient):
+        async def wait(self, interrupt_id):
+            resume = await super().wait(interrupt_id)
+            answers.append(resume.decisions[0].type)
+            if len(answers) == 1:
+                await store._redis.flushall()
+            return resume
+
+    answers: list[str] = []
+    async with Late.from_url(url_of(client), agent="billing") as late:
+        reviewing = asyncio.create_task(late.review(batch("a"), expires_in=timedelta(minutes=1)))
+        for decision in (ApproveDecision(), RejectDecision()):
+            interrupt_id = await first_owed(store)
+            await admit(store, interrupt_id)
+            await decide(store, interrupt_id, 0, decision)
+            await asyncio.sleep(0.1)
+
+        assert (await reviewing).decisions[0].type == "reject"
+    assert answers == ["approve", "reject"]
+
+
 async def test_a_pause_whose_record_is_gone_is_asked_again(client: ApprovalClient, store: ApprovalStore):
     """A name that leads nowhere any more is no record that could be waited for."""
     interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
@@ -561,6 +587,34 @@ async def test_a_claim_that_went_to_somebody_else_ends_the_body(
     assert not went_on
 
 
+async def test_a_claim_that_is_lost_while_the_body_fails_is_in_the_log(
+    client: ApprovalClient,
+    store: ApprovalStore,
+    unnoticed: list[str],
+    caplog: pytest.LogCaptureFixture,
+):
+    """The body's own error goes on; the lost claim is said all the same."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    req = store.keys.lane_for(interrupt_id).req(interrupt_id)
+
+    async def resume() -> None:
+        async with client.resuming(interrupt_id):
+            await store._redis.hset(req, mapping={"claim_by": "x", "claim_until": "9999999999999"})
+            try:
+                await asyncio.sleep(5)
+            except asyncio.CancelledError:
+                raise ValueError("cleaning up failed") from None
+
+    with pytest.raises(ValueError, match="cleaning up failed"):
+        await asyncio.wait_for(resume(), 10)
+    await forgotten()
+
+    assert unnoticed == []
+    assert any("another process took it" in getattr(line, "reason", "") for line in caplog.records)
+
+
 @pytest.mark.parametrize(
     "meanwhile",
     [{"claim_by": "another"}, {"resumed": "1", "resumed_by": "another"}],
@@ -606,6 +660,18 @@ async def test_a_place_that_is_no_text_is_named(client: ApprovalClient, option: 
     """What cannot be asked is an error of our own, which says where."""
     with pytest.raises(InvalidRequestError, match=rf"interrupt\.route\.{option}: .* valid string"):
         client.interrupt(batch("a"), **{option: 17})
+
+
+async def test_a_thread_without_its_channel_is_refused_at_publish(client: ApprovalClient):
+    """Without the channel nobody knows who began it, and so who may not approve."""
+    interrupt = client.interrupt(batch("a"), thread_ts="1700000000.000100")
+
+    with pytest.raises(
+        InvalidRequestError, match="a thread needs its channel: pass channel=… beside thread_ts"
+    ):
+        await client.publish(interrupt)
+    with pytest.raises(InvalidRequestError, match="a thread needs its channel"):
+        await client.publish(client.interrupt(batch("a"), channel="", thread_ts="1700000000.000100"))
 
 
 async def test_a_reason_that_is_no_text_is_refused(client: ApprovalClient):

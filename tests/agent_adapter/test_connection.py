@@ -7,20 +7,32 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import (
+    BusyLoadingError,
+    MovedError,
+    NoPermissionError,
+    ReadOnlyError,
+    ResponseError,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from agent_adapter import connection
 from agent_adapter.connection import (
     Scripts,
     address_of,
-    check_server,
     entries_of,
     freeze_meta,
-    judge_server,
     open_blocking_redis,
     open_redis,
 )
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import ServerUnreachableError, ServerUnsuitableError
+from agent_adapter.errors import (
+    ServerFailedError,
+    ServerRefusesError,
+    ServerUnreachableError,
+    ServerUnsuitableError,
+)
+from agent_adapter.servers import check_server, explained, judge_server
 
 SAFE = {
     "redis_version": "7.2.5",
@@ -207,3 +219,39 @@ async def test_scripts_survive_a_server_that_forgot_them(redis: Redis):
     await redis.script_flush()
 
     assert await scripts("attach", ["nothing"], ["p"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "sentence"),
+    [
+        (ReadOnlyError("You can't write against a read only replica.", status_code="READONLY"), ServerUnreachableError,
+         "is a replica"),
+        (ResponseError("Error running script (call to f_1): @user_script:1: @user_script: 1: -READONLY You can't write"),
+         ServerUnreachableError, "is a replica"),
+        (ResponseError("Error running script (call to f_1): @user_script:1: @user_script: 1: -OOM command not allowed"),
+         ServerUnreachableError, "has reached its maxmemory"),
+        (ResponseError("NOREPLICAS Not enough good replicas to write."), ServerUnreachableError, "takes no writes"),
+        (ResponseError("MISCONF Redis is configured to save RDB snapshots"), ServerUnreachableError, "its own disk"),
+        (BusyLoadingError("Redis is loading the dataset in memory"), ServerUnreachableError, "is still loading"),
+        (MovedError("3999 127.0.0.1:6381", status_code="MOVED"), ServerRefusesError, "is a node of a Redis Cluster"),
+        (NoPermissionError("this user has no permissions to run the 'evalsha' command", status_code="NOPERM"),
+         ServerRefusesError, "does not allow this user"),
+        (ResponseError("The user executing the script can't run this command or subcommand script: 1"),
+         ServerRefusesError, "does not allow this user"),
+        (RedisConnectionError("invalid username-password pair or user is disabled."), ServerRefusesError,
+         "refuses the user or the password"),
+        (ResponseError("WRONGTYPE Operation against a key holding the wrong kind of value"), ServerFailedError,
+         "failed at a command"),
+        (RedisConnectionError("Connection refused"), ServerUnreachableError, "does not answer"),
+        (TimeoutError(), ServerUnreachableError, "does not answer (TimeoutError)"),
+    ],
+    ids=lambda value: str(value)[:40] if isinstance(value, Exception) else "",
+)  # fmt: skip
+def test_each_refusal_has_its_own_sentence(error: Exception, kind: type[Exception], sentence: str):
+    """It says what Redis is, what to do, and in brackets Redis's own words; what kind it is says whether asking again helps."""
+    told = explained("here", error)
+
+    assert type(told) is kind
+    assert str(told).startswith("Redis at here ")
+    assert sentence in str(told)
+    assert (str(error) or type(error).__name__) in str(told)

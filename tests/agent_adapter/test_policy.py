@@ -400,8 +400,8 @@ def test_keys_that_are_null_are_left_out():
     [
         ({"interupt_on": {}}, r"options: there is no key 'interupt_on' \(did you mean 'interruptOn'\?\)"),
         ({"interruptOn": {}, "customer": 5}, "options: there is no key 'customer'; there are interruptOn, descriptionPrefix"),
-        ({"descriptionPrefix": "Look."}, "interruptOn must be an object; pass {} to gate nothing"),
-        ({"interruptOn": ["pay"]}, "interruptOn must be an object"),
+        ({"interruptOn": ["pay"]}, "interruptOn must be an object; leave it out to gate nothing"),
+        ({"interruptOn": None}, "interruptOn must be an object; leave it out to gate nothing"),
         ([], "options: list"),
         (
             {"interruptOn": {"pay": {"allowed_decisions": ["approve"]}}},
@@ -416,3 +416,43 @@ def test_a_mistake_in_camel_case_is_told_in_its_words(options, problem):
     """A misspelt option is no policy."""
     with pytest.raises(InvalidRequestError, match=problem):
         Policy(**from_camel_case(options))
+
+
+@pytest.mark.parametrize("options", [{}, {"descriptionPrefix": "Look."}])
+def test_interrupt_on_that_is_left_out_in_camel_case_gates_nothing(options):
+    """As XpertAI's page says; an override without it leaves the policy as it is."""
+    assert Policy(**from_camel_case(options)).review([PAY]) is None
+    assert Policy({"pay": True}).overridden(**from_camel_case(options)).review([PAY])
+
+
+# --- Where the tools are known -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [True, False, {"allowed_decisions": ["approve"]}])
+def test_name_of_no_tool_is_an_error_where_the_tools_are_known(given):
+    """With the nearest one: the tool that was meant would not be gated."""
+    with pytest.raises(
+        InvalidRequestError,
+        match=r"interrupt_on\['send_emial'\].*did you mean 'send_email'.*there are pay, send_email",
+    ):
+        Policy({"send_emial": given}, tools=["send_email", "pay"])
+
+
+def test_override_of_one_run_is_held_against_the_same_tools():
+    """Also where it is written in camelCase."""
+    policy = Policy({"send_email": True}, tools={"send_email", "pay"})
+
+    with pytest.raises(InvalidRequestError, match=r"interrupt_on\['pays'\].*did you mean 'pay'"):
+        policy.overridden(**from_camel_case({"interruptOn": {"pays": True}}))
+
+
+def test_policy_of_an_agent_whose_tools_nobody_knows_takes_any_name():
+    """As before."""
+    assert Policy({"anything": True}).review([ActionRequest(name="anything", args={})])
+
+
+@pytest.mark.parametrize("tools", ["send_email", [7]])
+def test_tools_are_a_list_of_names(tools):
+    """A single text would be taken for its letters."""
+    with pytest.raises(InvalidRequestError, match=r"tools: .* are not names"):
+        Policy({}, tools=tools)

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -295,3 +296,20 @@ def test_a_blocking_verb_inside_of_what_runs_is_refused(approvals: SyncApprovalC
 
     with pytest.raises(AgentAdapterError, match="would wait for itself: await the verb of `client`"):
         approvals.run(agent())
+
+
+def test_work_that_ends_the_program_ends_only_for_its_caller(approvals, elsewhere):
+    """`sys.exit` inside of what runs reaches whoever called it; the others' waits go on."""
+
+    async def leave() -> None:
+        sys.exit(3)
+
+    async def stay() -> str:
+        await asyncio.sleep(0.3)
+        return "still here"
+
+    staying = elsewhere.submit(approvals.run, stay())
+    with pytest.raises(SystemExit):
+        elsewhere.submit(approvals.run, leave()).result(5)
+
+    assert staying.result(5) == "still here"

@@ -1,9 +1,13 @@
 """The twin without Redis behaves as the real client, and the scripted reviewer fails closed."""
 
+import asyncio
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
+from agent_adapter import Context
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.errors import (
@@ -27,6 +31,9 @@ from agent_adapter.testing import (
     reject,
     respond,
 )
+from tests.support.workers import GO, Notes, a_graph, an_openai_agent, thread, working
+
+pytest_plugins = ["pytester"]
 
 
 def request(*calls, allowed=("approve", "edit", "reject", "respond")):
@@ -324,3 +331,108 @@ async def test_limits_are_those_of_the_real_one():
         await approvals.publish(
             approvals.interrupt(request(("send_email", {"to": float("inf")})), run="thread")
         )
+
+
+# --- What was asked ---------------------------------------------------------------------------------------------------
+
+
+async def test_everything_that_was_asked_can_be_read():
+    """With the channel, the person for whom it was asked, and every action."""
+    approvals = client()
+
+    await approvals.review(request(), channel="C0OFFICE", context=Context(requested_by="U0NOOR"))
+    await approvals.review(request(("send_email", {"to": "b"})))
+
+    first, second = approvals.asked
+    assert (first.route.channel, first.context.requested_by) == ("C0OFFICE", "U0NOOR")
+    assert [action.name for action in first.request.action_requests] == ["send_email", "delete_file"]
+    assert second.request.action_requests[0].args == {"to": "b"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "left"),
+    [
+        ({"send_email": approve(), "pay": approve()}, "pay; asked was send_email"),
+        ({"send_email": [approve(), reject()]}, r"send_email \(1 left\)"),
+        ([approve(), reject()], "1 in order"),
+    ],
+)
+async def test_an_answer_that_nobody_asked_for_fails_the_test(answers, left):
+    """An agent that runs a tool without asking does not pass by accident."""
+    approvals = client(answers)
+    await approvals.review(request(("send_email", {"to": "a"})))
+
+    with pytest.raises(AssertionError, match=left):
+        approvals.reviewer.assert_all_asked()
+
+
+async def test_when_every_answer_was_asked_for_all_is_well():
+    """One answer for a tool is enough for many calls."""
+    approvals = client({"send_email": approve()})
+    await approvals.review(request(("send_email", {"to": "a"}), ("send_email", {"to": "b"})))
+
+    approvals.reviewer.assert_all_asked()
+
+
+def test_the_fixture_checks_that_everything_was_asked(pytester, monkeypatch):
+    """A test that asks passes; one that does not ask is an error, with the answer that is left."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    pytester.makeconftest('pytest_plugins = ["agent_adapter.testing.pytest_plugin"]')
+    pytester.makepyfile(
+        """
+        import asyncio
+        from agent_adapter import ActionRequest, HITLRequest, ReviewConfig
+        from agent_adapter.testing import approve
+
+        ASKED = HITLRequest(
+            action_requests=(ActionRequest(name="pay", args={}),),
+            review_configs=(ReviewConfig(action_name="pay", allowed_decisions=("approve", "reject")),),
+        )
+
+        def test_that_asks(scripted_approvals):
+            resume = asyncio.run(scripted_approvals({"pay": approve()}).review(ASKED))
+            assert resume.decisions[0].type == "approve"
+
+        def test_that_does_not_ask(scripted_approvals):
+            scripted_approvals({"pay": approve()})
+        """
+    )
+
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*answers that nobody asked for: pay; asked was nothing*"])
+
+
+# --- Workers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["graph", "openai"])
+async def test_a_worker_goes_on_with_what_was_decided(kind):
+    """Through the next question to the end, as with Redis: the rejected tool does not run, and the owner is told."""
+    notes, reviewer = Notes(), ScriptedReviewer({"send_email": approve(), "delete_file": reject("no")})
+    approvals = InMemoryApprovalClient(reviewer)
+    agent = a_graph(notes, InMemorySaver()) if kind == "graph" else an_openai_agent(notes)
+    given = {"config": thread("t")} if kind == "graph" else {}
+
+    await agent.start(GO if kind == "graph" else "go", approvals=approvals, **given)
+    async with working(approvals, agent), asyncio.timeout(10):
+        while not notes.over:
+            await asyncio.sleep(0.01)
+
+    assert notes.calls == ["send_email al", "send_email bo"]
+    assert [over.status for over in notes.over] == ["finished"]
+    assert len(approvals.asked) == 2
+
+
+async def test_a_run_that_another_worker_must_take_is_left_alone():
+    """A worker with an older version of the agent does not touch it, and nothing is asked twice."""
+    notes, reviewer = Notes(), ScriptedReviewer({"send_email": approve(), "delete_file": approve()})
+    approvals, saver = InMemoryApprovalClient(reviewer), InMemorySaver()
+
+    await a_graph(notes, saver, version="2").start(GO, approvals=approvals, config=thread("t"))
+    async with working(approvals, a_graph(notes, saver, version="1")):
+        await asyncio.sleep(0.1)
+
+    assert notes.calls == []
+    assert reviewer.asked == []

@@ -1,19 +1,18 @@
 """Runs that outlive their process: asked by one, resumed by another."""
 
 import asyncio
+import base64
+import os
 from datetime import timedelta
 from functools import partial
 
 import pytest
 from agents import Agent, RunHooks, ShellTool
 from agents.testing import ModelStep, ScriptedModel, assistant_message
-from cryptography.fernet import Fernet
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from openai.types.responses.response_function_shell_tool_call import Action, ResponseFunctionShellToolCall
 
 from agent_adapter.connection import end_task, freeze_meta, open_redis
-from agent_adapter.continuation import Seal
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.errors import ConsumedError, InvalidRequestError
 from agent_adapter.resumables import Finished, Paused
@@ -34,6 +33,7 @@ from tests.support.workers import (
     owed,
     resumed,
     thread,
+    threads_in,
     working,
 )
 
@@ -78,17 +78,16 @@ async def is_over(notes, store):
 
 
 @pytest.mark.parametrize("mode", ["batched", "per_call"])
-async def test_another_process_resumes_a_graph_by_its_thread(redis_url, store, notes, tmp_path, mode):
+async def test_another_process_resumes_a_graph_by_its_thread(redis_url, store, notes, threads_database, mode):
     """One asks and ends; a worker with the same database goes on through the next question to the end."""
-    path = str(tmp_path / "threads.db")
-    async with AsyncSqliteSaver.from_conn_string(path) as saver, a_client(redis_url) as client:
+    async with threads_in(threads_database) as saver, a_client(redis_url) as client:
         asked = await a_graph(notes, saver, mode=mode).start(GO, approvals=client, config=thread("t"))
     assert isinstance(asked, Paused)
     edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
     await decide(store, asked.interrupt_id, edited, RejectDecision(message="keep it"))
 
     async with (
-        AsyncSqliteSaver.from_conn_string(path) as saver,
+        threads_in(threads_database) as saver,
         a_client(redis_url) as client,
         working(client, a_graph(notes, saver, mode=mode)),
     ):
@@ -118,6 +117,19 @@ async def test_another_process_resumes_an_openai_agent_from_its_stored_state(red
     assert (over.status, over.result) == ("finished", "done")
     assert [await resumed(store, id) for id in (asked.interrupt_id, second)] == [True, True]
     assert await owed(store) == 0
+
+
+def a_key():
+    return base64.b64encode(os.urandom(32)).decode()
+
+
+async def eventually_all_left(redis_url, count):
+    """Wait until that many runs are left to others, and list them."""
+    while True:
+        found = [line for line in await listed(redis_url) if line[3].startswith("left:")]
+        if len(found) == count:
+            return found
+        await asyncio.sleep(0.05)
 
 
 def one_of(kind, notes, saver, **given):
@@ -207,6 +219,20 @@ async def test_decided_run_waits_for_a_worker_however_long(approvals, store, not
     assert all(6 < after[key] / 86_400 <= 7 for key in retired)
 
 
+async def test_list_says_that_whoever_took_a_run_died_with_it(redis_url, approvals, store, notes):
+    """In place of a run that nobody takes: what was approved may have run."""
+    asked = await a_graph(notes, InMemorySaver()).start(GO, approvals=approvals, config=thread("t"))
+    await decide(store, asked.interrupt_id)
+    await approvals._records.take(asked.interrupt_id, approvals._records.new_owner(), 200)
+    assert (await listed(redis_url))[0][3].endswith("is resuming it")
+
+    async def lapsed():
+        return "did not finish" in (await listed(redis_url))[0][3]
+
+    await eventually(lapsed)
+    assert "so what was approved may have run" in (await listed(redis_url))[0][3]
+
+
 async def lifetimes(store):
     keys = [key async for key in store._redis.scan_iter("assent:{00}:*:billing.*")]
     return {key: await store._redis.ttl(key) for key in keys if ":replies:" not in key}
@@ -281,22 +307,58 @@ async def test_run_of_another_agent_is_left_alone(redis_url, store, notes, caplo
 
 
 @pytest.mark.parametrize("kind", ["graph", "openai"])
-async def test_state_is_encrypted_where_a_key_is_given(redis_url, approvals, store, notes, kind, caplog):
+async def test_state_is_encrypted_where_a_key_is_given(redis_url, store, notes, kind, caplog):
     """Nobody reads it in Redis, an older key still opens it, and a worker without the key says so and leaves it."""
-    old, new = (Fernet.generate_key().decode() for _ in range(2))
-    saver = InMemorySaver()
-    asked = await started(one_of(kind, notes, saver, seal=Seal([old])), approvals, kind, "thread-of-dana")
+    old, new = (a_key() for _ in range(2))
+    agent = one_of(kind, notes, InMemorySaver())
+    async with a_client(redis_url, keys=[old]) as approvals:
+        asked = await started(agent, approvals, kind, "thread-of-dana")
     await decide(store, asked.interrupt_id)
     stored = await store._redis.hget(store.keys.lane(0).run(asked.interrupt_id), "continuation")
-    async with a_client(redis_url) as other, working(other, one_of(kind, notes, saver, seal=Seal([new]))):
+    async with a_client(redis_url, keys=[new]) as other, working(other, agent):
         await eventually(lambda: told(caplog, "is left to others"))
         left = await listed(redis_url)
-    async with working(approvals, one_of(kind, notes, saver, seal=Seal([new, old]))):
+    async with a_client(redis_url, keys=[new, old]) as both, working(both, agent):
         await next_question(store, after=[asked.interrupt_id])
 
     assert "thread-of-dana" not in stored
     assert "report.txt" not in stored
-    assert "left: the state is encrypted with a key that is not in ASSENT_STATE_KEY" in left[0][3]
+    assert "left: the state was encrypted with a key that is not in ASSENT_STATE_KEY" in left[0][3]
+    assert sorted(notes.calls) == RAN[:2]
+
+
+@pytest.mark.parametrize("kind", ["graph", "openai"])
+async def test_state_of_another_run_is_refused_where_there_is_a_key(redis_url, store, notes, kind):
+    """Somebody who can write to Redis swaps two waiting runs; neither goes on from the other's state."""
+    agent, lane = one_of(kind, notes, InMemorySaver()), store.keys.lane(0)
+    async with a_client(redis_url, keys=[a_key()]) as approvals:
+        asked = [(await started(agent, approvals, kind, id)).interrupt_id for id in ("one", "two")]
+        states = [await store._redis.hget(lane.run(id), "continuation") for id in asked]
+        for id, state in zip(asked, reversed(states), strict=True):
+            await store._redis.hset(lane.run(id), "continuation", state)
+            await decide(store, id)
+        async with working(approvals, agent):
+            left = await eventually_all_left(redis_url, 2)
+
+    assert all("or for another run" in line[3] for line in left)
+    assert notes.calls == []
+
+
+@pytest.mark.parametrize("kind", ["graph", "openai"])
+async def test_state_that_is_not_encrypted_is_refused_where_there_is_a_key(redis_url, store, notes, kind):
+    """A worker with a key resumes nothing that somebody without one has written; a worker without one still can."""
+    agent = one_of(kind, notes, InMemorySaver())
+    async with a_client(redis_url) as approvals, a_client(redis_url, keys=[a_key()]) as strict:
+        asked = await started(agent, approvals, kind)
+        await decide(store, asked.interrupt_id)
+        async with working(strict, agent):
+            left = await eventually_all_left(redis_url, 1)
+        ran = list(notes.calls)
+        async with working(approvals, agent):
+            await next_question(store, after=[asked.interrupt_id])
+
+    assert "not encrypted, but this worker has a key" in left[0][3]
+    assert ran == []
     assert sorted(notes.calls) == RAN[:2]
 
 

@@ -11,7 +11,9 @@ import pytest
 
 from agent_adapter.connection import open_redis
 from agent_adapter.contract.keys import Keys
+from bot.api.failures import RefusedError
 from bot.api.openapi import document
+from bot.api.rates import Rates
 from bot.keys import KeyRing
 from bot.playground.redis_server import RedisServer
 from tests.support.http_api import a_key, a_pause, speaking
@@ -141,7 +143,7 @@ async def test_more_requests_than_allowed_are_429_with_the_seconds_to_wait(start
         (b'{"payload": 1}', (422, "unknown_dialect"), "of no known dialect"),
         (b'{"payload": {"a": 1}, "dialect": "cobol"}', (422, "unknown_dialect"), "body.dialect: 'cobol' is none of"),
         (b'{"payload": {"a": 1}, "dialect": "langchain"}', (422, "unknown_dialect"), "body.payload: no pause of langchain"),
-        (b'{"payload": "\\ud800", "dialect": "generic"}', (422, "invalid"), "surrogate"),
+        (b'{"payload": "\\ud800", "dialect": "text"}', (422, "invalid"), "surrogate"),
         (b" " * 300_000, (413, "too_large"), "262,144 bytes"),
         (b" " * 3_000_000, (413, "too_large"), "262,144 bytes"),
     ],
@@ -171,7 +173,8 @@ async def test_a_body_that_cannot_be_asked_is_refused_with_its_place(caller, bod
         ({"run": "\ud800", "pause": "p-1"}, "run"),
         ({"payload": {**a_pause(), "reviewConfigs": []}}, "review_configs"),
         ({"payload": a_pause(allowed=("maybe",))}, "allowed_decisions"),
-        ({"payload": {**a_pause(), "extra": ["\ud800"]}}, "payload.extra[0]"),
+        ({"payload": {**a_pause(), "extra": 1}}, "'extra'"),
+        ({"payload": {**a_pause(), "extra": ["\ud800"]}, "dialect": "camel_case"}, "payload.extra[0]"),
     ],
     ids=str,
 )  # fmt: skip
@@ -198,10 +201,7 @@ async def test_other_addresses_and_methods_are_refused_in_the_same_form(caller):
     assert code_of(await caller.send("GET", "/nothing")) == (404, "not_found")
     assert code_of(await caller.send("PUT", "/interrupts")) == (405, "method_not_allowed")
     wrong = {"Content-Encoding": "gzip"}
-    assert code_of(await caller.send("POST", "/interrupts", data=b"plain", headers=wrong)) == (
-        400,
-        "malformed",
-    )
+    assert code_of(await caller.send("POST", "/interrupts", data=b"plain", headers=wrong)) == (415, "encoded")
 
 
 async def test_redis_that_does_not_answer_is_503(start_bot, tmp_path):
@@ -266,3 +266,17 @@ async def test_the_description_holds_for_everything_that_schemathesis_sends(star
     printed, _ = await run.communicate()
 
     assert run.returncode == 0, printed.decode()
+
+
+def test_requests_that_wait_hold_only_some_of_the_connections():
+    """Whoever waits holds a connection: those of all keys together leave room for everybody else."""
+    rates = Rates(600, waits=2)
+    with rates.waiting("one"), rates.waiting("two"):
+        with (
+            pytest.raises(RefusedError, match="2 requests wait at this bot already") as refused,
+            rates.waiting("three"),
+        ):
+            pass
+        assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "1"})
+    with rates.waiting("three"):
+        pass

@@ -79,6 +79,7 @@ def free_port():
         ({"ASSENT_APPROVERS": "dana"}, "ASSENT_APPROVERS: 'dana' is neither a user id"),
         ({"SLACK_APP_TOKEN": None}, "set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP mode)"),
         ({"ASSENT_CHANNEL": "#approvals"}, "ASSENT_CHANNEL: '#approvals' is not a channel id"),
+        ({"ASSENT_NAMESPACE": "my bots"}, "ASSENT_NAMESPACE: 'my bots' cannot be a namespace: write 1 to 64"),
         ({"ASSENT_LOG_LEVEL": "loud"}, "ASSENT_LOG_LEVEL: 'loud' is not one of DEBUG, INFO, WARNING, ERROR"),
         (
             {"SLACK_BOT_TOKEN": None, "SLACK_BOT_TOKEN_FILE": "/nowhere/token"},
@@ -94,6 +95,46 @@ async def test_a_wrong_setting_ends_the_bot_with_one_sentence_and_code_2(command
     assert output == ""
     assert errors.startswith(expected)
     assert errors.count("\n") == 1
+
+
+async def test_a_misspelt_setting_is_told_with_what_may_have_been_meant(command):
+    """It may be why another one is not set."""
+    code, _, errors = await command(ASSENT_APPROVERS=None, ASSENT_APROVERS="U0DANA")
+
+    assert code == 2
+    assert errors.splitlines()[1] == (
+        "ASSENT_APROVERS is not a setting of the bot, so it does nothing: did you mean ASSENT_APPROVERS?"
+    )
+
+
+async def test_a_running_bot_and_the_doctor_warn_of_settings_that_nobody_knows(
+    command, environment, tmp_path
+):
+    """One line for each, also for those in .env."""
+    (tmp_path / ".env").write_text("ASSENT_CHANEL=C0OPS\n")
+    process = await start(environment, tmp_path, ASSENT_PACING="off")
+    await readiness(environment, until=200)
+    process.send_signal(signal.SIGTERM)
+    _, errors = await communicate(process)
+    warned = [json.loads(line) for line in errors.splitlines() if "setting.unknown" in line]
+
+    assert [line["level"] for line in warned] == ["warning", "warning"]
+    assert [line["reason"].split()[0] for line in warned] == ["ASSENT_CHANEL", "ASSENT_PACING"]
+    _, output, _ = await command("doctor")
+    assert "warn  settings: ASSENT_CHANEL is not a setting of the bot" in output
+    assert output.index("did you mean ASSENT_CHANNEL?")
+
+
+@pytest.mark.parametrize("arguments", [("keys", "create", "Bad Name"), ("keys", "create", "")])
+async def test_a_name_that_cannot_be_one_is_answered_in_words_with_an_example(command, arguments):
+    """Nobody has to read a regular expression."""
+    code, _, errors = await command(*arguments)
+
+    assert code == 1
+    assert errors == (
+        f"agent: {arguments[2]!r} cannot be the name of an agent: write 1 to 40 lower-case letters, "
+        f"digits and hyphens, as in {'bad-name' if arguments[2] else 'billing'!r}\n"
+    )
 
 
 async def test_every_wrong_setting_is_named_at_once(command):

@@ -30,6 +30,17 @@ async def test_a_key_leads_to_its_agent(ring):
     assert (await ring.find(written)).agent == "billing"
 
 
+async def test_a_key_says_whom_it_vouches_for(ring):
+    """One person, whomever its holder names, or nobody, as a key of before."""
+    nobody, one, any_ = [
+        await ring.find(await ring.create("billing", **given))
+        for given in ({}, {"requester": "U0DANA"}, {"may_name_requesters": True})
+    ]
+
+    assert [key.vouches_for("U0DANA") for key in (nobody, one, any_)] == [False, True, True]
+    assert [key.vouches_for("U0ERIK") for key in (nobody, one, any_)] == [False, False, True]
+
+
 async def test_the_secret_is_not_stored(ring, redis_url):
     """Whoever reads Redis cannot speak for an agent."""
     written = await ring.create("billing")
@@ -108,6 +119,22 @@ async def test_keys_are_made_listed_and_revoked_by_command(command, ring):  # no
     assert await command("keys", "revoke", key.id) == (
         1, "", f"there is no key {key.id}: python -m bot keys list shows them\n",
     )  # fmt: skip
+
+
+async def test_a_key_that_vouches_is_made_by_command(command, ring):  # noqa: F811  # a fixture
+    """For one person, or for whomever its holder names, and never for both; the list says which."""
+    _, fixed, _ = await command("keys", "create", "assistant", "--requester", "U0DANA")
+    _, naming, _ = await command("keys", "create", "portal", "--may-name-requesters")
+
+    assert (await ring.find(fixed.strip())).requester == "U0DANA"
+    assert (await ring.find(naming.strip())).may_name_requesters
+    _, listed, _ = await command("keys", "list")
+    assert "  for U0DANA\n" in listed
+    assert "  names requesters\n" in listed
+    for wrong in (["--requester", "dana"], ["--requester", "U0DANA", "--may-name-requesters"]):
+        code, printed, errors = await command("keys", "create", "x", *wrong)
+        assert (code, printed) == (2, "")
+        assert "--requester" in errors
 
 
 async def test_a_name_that_no_agent_can_have_is_refused(command, redis_url):  # noqa: F811  # a fixture

@@ -39,7 +39,7 @@ async def test_a_burst_keeps_to_the_limit_in_every_window(
     times: dict[str, float] = {}
 
     async def edit(replica: Pacing) -> None:
-        while wait := await replica.turn_to_edit(urgent=False):
+        while wait := await replica.turn_to_edit("billing", urgent=False):
             await asyncio.sleep(wait / 1000)
         times.update(await redis.zrange(keys.pace("edit"), 0, -1, withscores=True))
 
@@ -61,9 +61,9 @@ async def test_a_turn_that_was_refused_does_not_count(
 ):
     """Asking again and again does not push the turn away."""
     monkeypatch.setattr(pacing, "EDITS", Limit(calls=1, window=60_000))
-    assert await replicas[0].turn_to_edit(urgent=False) == 0
+    assert await replicas[0].turn_to_edit("billing", urgent=False) == 0
 
-    waits = [await replicas[1].turn_to_edit(urgent=False) for _ in range(5)]
+    waits = [await replicas[1].turn_to_edit("billing", urgent=False) for _ in range(5)]
 
     assert waits == sorted(waits, reverse=True)
     assert 0 < waits[-1] <= waits[0] <= 60_000
@@ -75,12 +75,12 @@ async def test_urgent_edits_go_before_the_others(replicas: list[Pacing], monkeyp
     order = []
 
     async def edit(name: str, replica: Pacing, *, urgent: bool) -> None:
-        while wait := await replica.turn_to_edit(urgent=urgent):
+        while wait := await replica.turn_to_edit("billing", urgent=urgent):
             await asyncio.sleep(wait / 1000)
         order.append(name)
 
     await edit("first", replicas[0], urgent=False)
-    assert await replicas[0].turn_to_edit(urgent=True) > 0
+    assert await replicas[0].turn_to_edit("billing", urgent=True) > 0
     await asyncio.gather(
         edit("cosmetic", replicas[0], urgent=False), edit("decided", replicas[1], urgent=True)
     )
@@ -90,15 +90,15 @@ async def test_urgent_edits_go_before_the_others(replicas: list[Pacing], monkeyp
 
 async def test_a_channel_takes_one_post_a_second(replicas: list[Pacing]):
     """One slow channel never holds up another, and edits have turns of their own."""
-    assert await replicas[0].turn_to_post("C1") == 0
-    assert 0 < await replicas[1].turn_to_post("C1") <= 1_050
-    assert await replicas[1].turn_to_post("C2") == 0
-    assert await replicas[1].turn_to_edit(urgent=False) == 0
+    assert await replicas[0].turn_to_post("C1", "billing") == 0
+    assert 0 < await replicas[1].turn_to_post("C1", "billing") <= 1_050
+    assert await replicas[1].turn_to_post("C2", "billing") == 0
+    assert await replicas[1].turn_to_edit("billing", urgent=False) == 0
 
 
 async def test_fifty_edits_a_minute_start_with_a_burst_and_go_on_evenly(replicas: list[Pacing]):
     """A fifth of the limit passes at once; the rest is spread, so that nobody starves after a burst."""
-    waits = [await replicas[n % 2].turn_to_edit(urgent=False) for n in range(11)]
+    waits = [await replicas[n % 2].turn_to_edit("billing", urgent=False) for n in range(11)]
 
     assert waits[:10] == [0] * 10
     assert 0 < waits[10] < 1_600
@@ -110,37 +110,104 @@ async def test_slacks_own_word_holds_everybody(replicas: list[Pacing]):
     await replicas[0].hold_edits(0.1)
     await replicas[0].hold_posts("C1", 20)
 
-    assert await replicas[1].turn_to_edit(urgent=True) > 10_000
-    assert await replicas[1].turn_to_post("C1") > 10_000
-    assert await replicas[1].turn_to_post("C2") == 0
+    assert await replicas[1].turn_to_edit("billing", urgent=True) > 10_000
+    assert await replicas[1].turn_to_post("C1", "billing") > 10_000
+    assert await replicas[1].turn_to_post("C2", "billing") == 0
 
 
 async def test_a_hold_ends(replicas: list[Pacing]):
     """The wait that is told is long enough."""
     await replicas[0].hold_edits(0.1)
-    wait = await replicas[1].turn_to_edit(urgent=False)
+    wait = await replicas[1].turn_to_edit("billing", urgent=False)
     assert wait > 0
 
     await asyncio.sleep(wait / 1000 + 0.005)
 
-    assert await replicas[1].turn_to_edit(urgent=False) == 0
+    assert await replicas[1].turn_to_edit("billing", urgent=False) == 0
 
 
 async def test_without_pacing_every_turn_is_free(redis: Redis, keys: Keys):
     """Where Slack's limits do not hold, nothing is counted."""
     free = Pacing(ApprovalStore(redis, keys).scripts, keys, enabled=False)
 
-    assert [await free.turn_to_post("C1") for _ in range(3)] == [0, 0, 0]
+    assert [await free.turn_to_post("C1", "billing") for _ in range(3)] == [0, 0, 0]
     assert await redis.keys("*pace*") == []
 
 
 def test_of_a_long_queue_a_few_ask_for_each_turn():
     """Up to thirty who wait all come back for the next turn; of many, each passes some over, and none waits over a minute."""
     queue = Queue()
-    waits = [queue.join(str(number), 1_000) for number in range(100)]
+    waits = [queue.join(f"billing.{number}", 1_000) for number in range(100)]
 
     assert waits[:32] == [1_000] * 32
     assert (waits[32], waits[-1]) == (2_000, 6_000)
-    assert 5_000 < queue.remaining("99") <= 6_000
-    assert queue.join("next", 50_000) == LONGEST_WAIT
+    assert 5_000 < queue.remaining("billing.99") <= 6_000
+    assert queue.join("billing.next", 50_000) == LONGEST_WAIT
     assert queue.remaining("nobody") == 0
+
+
+def test_how_many_of_one_agent_wait_makes_no_other_one_wait_longer():
+    """A long queue is that of its agent."""
+    queue = Queue()
+    for number in range(100):
+        queue.join(f"flood.{number}", 1_000)
+
+    assert queue.join("billing.1", 1_000) == 1_000
+
+
+async def test_agents_that_wait_take_turns(replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch):
+    """Whoever had a turn lets the agent before it that has waited longer, whoever asks first and at which replica."""
+    monkeypatch.setattr(pacing, "POSTS", Limit(calls=1, window=200))
+    assert await replicas[0].turn_to_post("C1", "flood") == 0
+    assert await replicas[0].turn_to_post("C1", "flood") > 0
+    assert await replicas[1].turn_to_post("C1", "billing") > 0
+
+    await asyncio.sleep(0.21)
+    assert await replicas[0].turn_to_post("C1", "flood") > 0
+    assert await replicas[1].turn_to_post("C1", "billing") == 0
+
+    assert await replicas[1].turn_to_post("C1", "billing") > 0
+    await asyncio.sleep(0.21)
+    assert await replicas[1].turn_to_post("C1", "billing") > 0
+    assert await replicas[0].turn_to_post("C1", "flood") == 0
+
+
+async def test_an_agent_that_does_not_come_back_keeps_nobody_waiting(
+    replicas: list[Pacing], redis: Redis, keys: Keys, monkeypatch: pytest.MonkeyPatch
+):
+    """Its place is kept for about a second after it could have gone; cards are withdrawn, and bots die."""
+    monkeypatch.setattr(pacing, "POSTS", Limit(calls=1, window=50))
+    assert await replicas[0].turn_to_post("C1", "flood") == 0
+    assert await replicas[1].turn_to_post("C1", "gone") > 0
+    (_, until), *_ = await redis.zrange(f"{keys.pace('post', 'C1')}:waiting", 0, -1, withscores=True)
+    seconds, microseconds = await redis.time()
+    assert until - (seconds * 1000 + microseconds / 1000) < 1_100
+
+    await redis.zadd(f"{keys.pace('post', 'C1')}:waiting", {"!gone": 1})
+    await asyncio.sleep(0.06)
+    assert await replicas[0].turn_to_post("C1", "flood") == 0
+
+
+async def test_a_clock_that_was_set_back_makes_nobody_wait(
+    replicas: list[Pacing], redis: Redis, keys: Keys, monkeypatch: pytest.MonkeyPatch
+):
+    """A last turn in the future says nothing."""
+    monkeypatch.setattr(pacing, "POSTS", Limit(calls=1, window=50))
+    await redis.zadd(f"{keys.pace('post', 'C1')}:served", {"billing": 9e15})
+    assert await replicas[0].turn_to_post("C1", "flood") == 0
+    assert await replicas[0].turn_to_post("C1", "flood") > 0
+    await asyncio.sleep(0.06)
+
+    assert await replicas[0].turn_to_post("C1", "billing") == 0
+
+
+async def test_an_urgent_edit_waits_only_for_urgent_ones(
+    replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch
+):
+    """Whose turn it is counts among equals: a cosmetic edit of a quiet agent holds up no decided card."""
+    monkeypatch.setattr(pacing, "EDITS", Limit(calls=1, window=100))
+    assert await replicas[0].turn_to_edit("flood", urgent=True) == 0
+    assert await replicas[1].turn_to_edit("billing", urgent=False) > 0
+
+    await asyncio.sleep(0.11)
+    assert await replicas[0].turn_to_edit("flood", urgent=True) == 0

@@ -11,7 +11,7 @@ from bot.people import Directory, Person
 from bot.playground.client import Control
 from bot.playground.server import Playground
 from bot.slack_client import SlackClient
-from tests.conftest import until
+from tests.conftest import forgotten, until
 
 
 @pytest.fixture
@@ -97,6 +97,23 @@ LOOK_UPS = ("users.info", "usergroups.users.list", "conversations.members")
 
 async def asked(slack: Control, method: str) -> int:
     return len(await slack.calls(method))
+
+
+async def test_a_question_that_fails_when_nobody_waits_any_longer_is_in_the_log(
+    directory: Directory, slack: Control, unnoticed: list[str], caplog: pytest.LogCaptureFixture
+):
+    """A click gave up before Slack did: an operator finds what Slack said."""
+    await slack.fault("users.info", "delay", seconds=0.3)
+    await slack.fault("users.info", "error", error="user_not_found")
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await directory.person("U0DANA")
+    await until(lambda: caplog.records)
+    await forgotten()
+
+    assert caplog.records[-1].reason.startswith("users.info: user_not_found")
+    assert unnoticed == []
 
 
 async def test_what_slack_says_has_changed_is_asked_again(directory: Directory, slack: Control):

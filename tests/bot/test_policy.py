@@ -1,6 +1,7 @@
 """Who may decide and where it is asked: every cell of one table, rules in their order, and every doubt is a no."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,12 +13,13 @@ from hypothesis import strategies as st
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.contract.interrupt import Context, Interrupt, Route
+from agent_adapter.contract.numbers import Number
 from bot.decisions import Decisions
 from bot.errors import PersonUnknownError
 from bot.people import Directory, Person
 from bot.playground.client import Control
 from bot.playground.server import Playground
-from bot.policy import Match, Policy, Refusal, Rule, Verdict, may_decide
+from bot.policy import Match, Policy, Refusal, Rule, Trust, Verdict, may_decide
 from bot.rendering.schemas import compiled
 from bot.schedule import Escalation, Extension
 from bot.slack_client import SlackClient
@@ -225,6 +227,8 @@ POLICY = Policy(
         ("billing", "pay", {"amount": 1000}, "large"),
         ("billing", "pay", {"amount": 999.99}, "pay"),
         ("billing", "pay", {"amount": 10**400}, "large"),
+        ("billing", "pay", {"amount": Number("999.999999999999999999999")}, "pay"),
+        ("billing", "pay", {"amount": Number("1E3")}, "large"),
         ("billing", "pay", {"amount": "1000"}, "pay"),
         ("billing", "pay", {}, "pay"),
         ("billing", "refund_order", {"amount": 5000}, "large"),
@@ -312,6 +316,156 @@ def admit(policy: Policy, interrupt: Interrupt) -> Admission | Refusal:
     return policy.admit(interrupt, planned)
 
 
+REQUIRED = a_rule("strict", requester="required")
+
+
+@pytest.mark.parametrize(
+    ("named", "trust", "vouched", "known"),
+    [
+        (None, None, (), None),
+        (None, "agent", (), None),
+        ("U0DANA", None, (), None),
+        ("U0DANA", None, ("U0ERIK",), None),
+        ("U0DANA", None, ("U0DANA",), "U0DANA"),
+        ("U0DANA", "agent", (), "U0DANA"),
+        (None, "U0DANA", (), "U0DANA"),
+        ("U0DANA", "U0DANA", (), "U0DANA"),
+        ("U0ERIK", "U0DANA", ("U0ERIK",), None),
+        (None, None, ("U0DANA",), None),
+    ],
+    ids=["nobody", "trusted, nobody", "agent's word", "other voucher", "key", "trusted", "fixed", "fixed, same", "fixed, other",
+         "vouched, not named"],
+)  # fmt: skip
+def test_a_required_requester_is_one_that_somebody_else_vouches_for(named, trust, vouched, known):
+    """The agent's own word is not enough, and silence least of all; the reason names every cure."""
+    agents = (Trust("other-*", "agent"), *([Trust("bill*", trust)] if trust else []))
+    policy = Policy(DEFAULT, (REQUIRED,), agents=agents)
+    interrupt = an_interrupt(context=Context(requested_by=named))
+
+    admission = policy.admit(interrupt, planned, vouched=vouched)
+
+    if known is None:
+        assert admission.code == "requester"
+        assert named == "U0ERIK" or "--may-name-requesters" in admission.reason
+    else:
+        assert admission.requester_known
+        assert a_state(interrupt, admission=admission).requested_by == known
+
+
+def test_one_strict_rule_of_a_batch_is_enough_to_refuse_it():
+    """Nothing of it is asked."""
+    policy = Policy(DEFAULT, (replace(REQUIRED, match=Match(tools=("pay",))),))
+
+    assert isinstance(admit(policy, an_interrupt(an_action("mail"))), Admission)
+    assert admit(policy, an_interrupt(an_action("mail"), an_action("pay"))).code == "requester"
+
+
+@pytest.mark.parametrize("who", ["requested_by", "thread_author"])
+@pytest.mark.parametrize("decision", KNOWN_DECISIONS)
+@pytest.mark.parametrize("own", [False, True])
+def test_who_began_the_thread_is_judged_like_the_requester(who, decision, own):
+    """Rejecting is always theirs, everything else only where the rule says so."""
+    terms = Terms(approvers=("U0DANA",), requester_may_decide=own)
+    given = {"requested_by": None, who: "U0DANA"}
+    dana = Person("U0DANA", "T0PLAY")
+
+    verdict = may_decide(dana, frozenset({"U0DANA"}), terms, team="T0PLAY", decision=decision, **given)
+
+    assert verdict.allowed == (own or decision == "reject")
+    assert verdict.allowed or "somebody else has to approve it" in verdict.sentence
+
+
+LOOKS = Policy(
+    DEFAULT,
+    (
+        a_rule("payments", agents=("bill*",), tools=("pay_*",)),
+        a_rule("mails", tools=("send_email", "Send_SMS")),
+        a_rule("reading", tools=("get_*", "Get_*", "Pay_list")),
+        a_rule("later", tools=("delete",)),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "looks_like"),
+    [
+        ("Pay_invoice", "pay_* in 'payments'"),
+        ("SendEmail", "send_email in 'mails'"),
+        ("send_sms", "Send_SMS in 'mails'"),
+        ("DELETE", "delete in 'later'"),
+        ("p\u0430y_x", "pay_* in 'payments'"),
+        ("pay_invoice", ""),
+        ("Pay_list", ""),
+        ("Get_x", ""),
+        ("mail", ""),
+    ],
+)
+def test_a_look_alike_never_falls_to_a_later_rule_without_a_word(tool, looks_like):
+    """It is refused with both names, or asked with a warning that is fixed with the rest; a rule of its own settles it."""
+    interrupt = an_interrupt(an_action("mail"), an_action(tool))
+
+    refused = admit(LOOKS, interrupt)
+    warned = admit(replace(LOOKS, look_alikes="warn"), interrupt)
+
+    if looks_like:
+        assert refused.code == "look_alike"
+        assert f"the tool {tool!a} looks like {looks_like}" in refused.reason
+    else:
+        assert isinstance(refused, Admission)
+    assert [warned.terms(index).resembles for index in range(2)] == ["", looks_like]
+
+
+def test_a_look_alike_of_what_is_about_other_agents_is_none():
+    """The rule would not be about this agent's call in any spelling."""
+    assert isinstance(admit(LOOKS, an_interrupt(an_action("Pay_invoice"), agent="support")), Admission)
+
+
+@pytest.mark.parametrize(
+    ("approvers", "route", "consent", "deciding"),
+    [
+        (("channel",), "C0DEFAULT", False, ("channel",)),
+        (("channel",), None, False, ("channel",)),
+        (("channel",), "C0OTHER", False, None),
+        (("channel",), "C0OTHER", True, ("channel",)),
+        (("channel", "S0OPS"), "C0OTHER", False, ("S0OPS",)),
+        (("channel", "S0OPS"), "C0OTHER", True, ("channel", "S0OPS")),
+        (("S0OPS",), "C0OTHER", False, ("S0OPS",)),
+    ],
+)
+@pytest.mark.parametrize("by", ["settings", "rule"])
+def test_an_agent_that_chooses_the_channel_does_not_choose_who_decides(
+    approvers, route, consent, deciding, by
+):
+    """Members of another channel than the operator's count only where the operator said so."""
+    if by == "settings":
+        policy = Policy.of_settings(approvers, "C0DEFAULT", agent_channel_may_decide=consent)
+    else:
+        rule = a_rule(channel="thread", approvers=approvers, agent_channel_may_decide=consent)
+        policy = Policy(DEFAULT, (rule,))
+
+    admission = admit(policy, an_interrupt(route=Route(channel=route)))
+
+    if deciding is None:
+        assert admission.code == "agent_channel"
+        assert "the agent chose the channel C0OTHER" in admission.reason
+    else:
+        assert admission.approvers == deciding
+
+
+@pytest.mark.parametrize("asks_in", ["thread", "C0RULE"])
+@pytest.mark.parametrize("channel", [None, ""])
+def test_a_thread_without_its_channel_in_a_record_of_an_older_agent_is_refused(asks_in, channel):
+    """Whoever began that thread could not be kept from approving, wherever it is asked."""
+    policy = Policy(DEFAULT, (a_rule(channel=asks_in),))
+
+    refusal = admit(policy, an_interrupt(route=Route(channel=channel, thread_ts="1700000000.000100")))
+
+    assert (refusal.code, refusal.reason) == (
+        "not_a_thread",
+        "a thread needs its channel: pass channel=… beside thread_ts",
+    )
+
+
 def test_by_settings_an_interrupt_is_asked_where_its_route_says():
     """The agent's channel and thread go before the deployment's channel; all its actions are asked there."""
     interrupt = an_interrupt(an_action("a"), an_action("b"), route=Route(channel="C1", thread_ts="1.2"))
@@ -382,6 +536,7 @@ def test_everything_that_a_rule_says_about_deciding_is_fixed():
         "reject_quorum": 3,
         "risk": "high",
         "mask": ("password",),
+        "mask_random": ("api_key",),
         "modal_only": ("body",),
     }
 
@@ -481,6 +636,44 @@ def test_silence_approves_exactly_what_its_own_rule_says_with_a_low_risk(
     state = a_state(interrupt, admission=admission)
     assert [state.is_approved_by_silence(index) for index in range(2)] == approved
     assert admission.on_timeout == on_timeout
+
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("by_agent", "by_rules", "approved"),
+    [
+        (HOUR, (HOUR, HOUR), [True, True]),
+        (2 * HOUR, (HOUR, None), [True, False]),
+        (HOUR - timedelta(milliseconds=1), (HOUR, HOUR), [False, False]),
+        (timedelta(minutes=1), (HOUR, HOUR), [False, False]),
+        (2 * HOUR, (HOUR, 2 * HOUR), [True, False]),
+        (3 * HOUR, (2 * HOUR, HOUR), [False, True]),
+    ],
+    ids=[
+        "as the rule",
+        "longer",
+        "a moment shorter",
+        "much shorter",
+        "other rule shorter",
+        "this rule longer",
+    ],
+)
+def test_silence_never_approves_earlier_than_the_rule_says(by_agent, by_rules, approved):
+    """A shorter time, of the agent or of another action of the batch, ends in a rejection."""
+    rules = tuple(
+        a_rule(tools=(tool,), time_limit=limit, **(SILENT if limit else {}))
+        for tool, limit in zip("ab", by_rules, strict=True)
+    )
+    wish = {"on_expiry": "approve"} if all(by_rules) else {}
+    interrupt = an_interrupt(an_action("a"), an_action("b"), expires_in=by_agent, **wish)
+
+    admission = admit(Policy(DEFAULT, rules), interrupt)
+
+    state = a_state(interrupt, admission=admission)
+    assert [state.is_approved_by_silence(index) for index in range(2)] == approved
+    assert admission.on_timeout == "reject"
 
 
 def test_an_agents_wish_to_approve_by_silence_needs_every_rule_to_say_so():

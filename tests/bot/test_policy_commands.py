@@ -186,6 +186,15 @@ async def test_explaining_says_why_a_rule_does_not_decide(command, agent, tool, 
     assert "  asked: in C0APPROVALS" in output
 
 
+async def test_explaining_says_what_becomes_of_edits_into_other_rules(command):
+    """Where the arguments decide which rule it is, an edit may meet another one."""
+    ask = ("policy", "explain", "--agent", "billing")
+    _, output, _ = await command(*ask, "--tool", "pay", "--args", '{"amount": 5}')
+    assert "  edits: values that another rule decides about become a proposal" in output
+    _, output, _ = await command(*ask, "--tool", "mail")
+    assert "edits:" not in output
+
+
 @pytest.mark.parametrize("args", ["{", "[]", '{"a": 1, "a": 2}'])
 async def test_arguments_that_are_no_json_object_are_told(command, args):
     """The sentence names the option."""

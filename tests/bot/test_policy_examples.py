@@ -94,6 +94,18 @@ def test_examples_ask_several_people_or_for_a_code_where_it_matters():
     }
 
 
+def test_examples_have_to_know_for_whom_an_agent_acts_except_at_low_risk():
+    """What people copy lets nobody approve their own request by leaving their name out."""
+    rules = {
+        (name, rule.name): rule
+        for name, path in EXAMPLES.items()
+        for policy in [read_policy(path.read_text(encoding="utf-8"), name).policy]
+        for rule in (*policy.rules, policy.default)
+    }
+
+    assert [key for key, rule in rules.items() if rule.risk != "low" and rule.requester != "required"] == []
+
+
 def test_the_page_about_policies_leads_to_every_example():
     """None is left for somebody to find by chance."""
     page = (ROOT / "docs/how-to/policy.md").read_text(encoding="utf-8")

@@ -3,12 +3,14 @@
 import json
 import re
 from datetime import timedelta
+from math import inf
 from textwrap import dedent
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bot.limits import Limits, limits_for
 from bot.policy import Match, Rule
 from bot.policy_file import Mention, PolicyFileError, read_policy
 from bot.sticky import Sticky
@@ -106,6 +108,31 @@ def test_a_text_stays_the_text_that_it_is(written: str):
     assert file.policy.rules[0].match.tools == (written.strip("'"),)
 
 
+@pytest.mark.parametrize(
+    "key", ["Password ", " token", "pass word", "größe", '"quoted"', "a → b", "\t", "x" * 300]
+)
+def test_a_rule_names_any_argument_exactly(key: str):
+    """Spaces around a name belong to it, in a mask and in a match."""
+    written = json.dumps(key, ensure_ascii=False)
+    args = f"{{properties: {{{written}: {{const: 1}}}}, required: [{written}]}}"
+    file = read(
+        rule_with(f"mask: [{written}]\n    modal_only: [{{exactly: x}}]\n    match: {{args: {args}}}")
+    )
+
+    [rule] = file.policy.rules
+    assert (rule.mask, rule.modal_only) == ((key,), ("x",))
+    assert rule.match.mismatch("billing", "pay", {key: 1}) == ""
+    assert rule.match.mismatch("billing", "pay", {key.strip() + "?": 1}) == "arguments"
+
+
+@pytest.mark.parametrize("key", ["auth.token", "tok*", "why?", ""])
+def test_an_argument_whose_name_looks_like_a_pattern_is_named_with_a_word_more(key: str):
+    """So nobody masks nothing who meant a path or a wildcard."""
+    [rule] = read(rule_with(f"mask: [password, {{exactly: {json.dumps(key)}}}]")).policy.rules
+
+    assert rule.mask == ("password", key)
+
+
 def test_the_schema_of_a_rule_is_a_json_schema():
     """With references inside it, conditions and nested objects."""
     text = rule_with("""
@@ -134,7 +161,7 @@ match:
         ("", "line 1: this file is empty: it needs a default"),
         ("# rules follow\n", "line 1: this file is empty"),
         ("rules: []\n", "line 1: a default is required, with approvers: name who decides where no rule says it"),
-        ("hello\n", "line 1: a policy has keys and values (rules, default), not a single value"),
+        ("hello\n", "line 1: a policy has keys and values (rules, default, limits, agents, look_alikes), not a single value"),
         ("a: [\n", "line 2: this is not YAML: while parsing a flow node"),
         ("\ta: 1\n", "line 1: this is not YAML: while scanning for the next token"),
         (f"{DEFAULT}---\n{DEFAULT}", "line 4: a second document begins here"),
@@ -203,6 +230,12 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
         ("approvers: [dana]", "'dana' is neither a user id (U…), a user group id (S…) nor the word channel"),
         ("approvers: [U0DANA, U0DANA]", "U0DANA stands twice: take one out"),
         ("requester_may_decide: yes", "write true or false"),
+        ("requester: yes", "'yes': write optional or required"),
+        ("agent_channel_may_decide: yes", "write true or false"),
+        (
+            "{channel: thread, approvers: [U0DANA, channel]}",
+            "'rule 1' asks where the agent says, and lets the members of that channel decide",
+        ),
         ("decisions: [aprove]", "'aprove' is no decision: did you mean 'approve'?"),
         ("decisions: []", "decisions is empty, so nothing could be decided"),
         ("time_limit: 30", "'30' is no duration: write 90s, 30m, 2h, 1d or 1h30m"),
@@ -216,6 +249,10 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
             "{on_timeout: approve, risk: low, approvers: [U0DANA, U0ERIK], quorum: 2}",
             "'rule 1' approves by silence what takes several people",
         ),
+        (
+            "{on_timeout: approve, risk: low}",
+            "'rule 1' approves by silence and says no time, so an agent could say a minute: give it a time_limit",
+        ),
         ("on_timeout: ignore", "'ignore' is none of reject, raise, extend, and approve with risk: low"),
         ("quorum: 0", "0 is no number of people: write 1 to 20"),
         ("quorum: 21", "21 is no number of people"),
@@ -228,9 +265,16 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
             "'rule 1' has reject_quorum 3, and only 2 may decide",
         ),
         ("risk: medium", "'medium' is no risk: there are low, normal, high"),
-        ("mask: ' token'", "' token' is no name of an argument: take the spaces off"),
         ("mask: [auth.token]", "'auth.token': write the name alone: it is meant at any depth"),
-        ("mask: [1]", "mask and modal_only take a list of argument names"),
+        ("mask: ['tok*']", "if an argument has this very name, write {exactly: 'tok*'}"),
+        ("mask: ''", "'': write the name alone"),
+        ("mask: [{exact: a}]", "a name has no 'exact': did you mean 'exactly'?"),
+        ("mask: [{}]", "write {exactly: the name}"),
+        ("mask: [{exactly: 1}]", "write {exactly: the name}"),
+        ("mask: [[a]]", "mask, mask_random and modal_only take a list of argument names"),
+        ("mask: [1]", "mask, mask_random and modal_only take a list of argument names"),
+        ("{mask: [a, b], mask_random: [b]}", "'rule 1' has b in mask and in mask_random"),
+        ("{mask_random: [b], modal_only: [b]}", "'rule 1' masks b and shows it in a modal, too"),
         ("{mask: [a, b], modal_only: [b]}", "'rule 1' masks b and shows it in a modal, too"),
         (
             "sticky: true",
@@ -372,6 +416,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(KEYWORDS, JSON, max_size=4), st.dictionaries(WORDS, JSON, max_size=3))
+@example({}, {"number": inf})
 def test_any_schema_is_one_to_match_by_or_a_problem(schema, args):
     """One that is taken answers about any arguments."""
     text = rule_with(f"match: {{args: {json.dumps(schema)}}}")
@@ -396,3 +441,50 @@ def test_any_text_is_a_policy_or_a_list_of_problems(text: str):
         lines = [problem.line for problem in error.problems] or [0]
 
     assert all(1 <= line <= text.count("\n") + 2 for line in lines)
+
+
+# --- How much an agent may ask ------------------------------------------------------------------------------------
+
+
+def test_limits_hold_for_the_agents_that_an_entry_names():
+    """The first entry that names an agent holds; what it leaves out is not limited."""
+    limits = read(
+        DEFAULT
+        + dedent("""\
+        limits:
+          - {agent: [batch-*, nightly], pending: 20, bytes: 512KB}
+          - {pending: 200, per_minute: 60, bytes: 4MB}
+        """)
+    ).policy.limits
+
+    assert limits_for(limits, "batch-1") == Limits(("batch-*", "nightly"), 20, None, 512 << 10)
+    assert limits_for(limits, "billing") == Limits(("*",), 200, 60, 4 << 20)
+    assert limits_for(limits[:1], "billing") is None
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("{pending: 20}", "line 4: limits takes a list: each entry begins with a hyphen"),
+        ("[{agent: a}]", "line 4: this limits nothing: write pending, per_minute or bytes"),
+        ("[{pending: 0}]", "line 4: 0 is not a number of interrupts: write 1 to 1,000"),
+        ("[{per_minute: many}]", "line 4: 'many' is not a number of interrupts: write 1 to 6,000"),
+        ("[{bytes: 4 MB}]", "line 4: '4 MB' is not a size: write 512KB, 4MB or 1GB"),
+        ("[{bytes: 4096}]", "line 4: '4096' is not a size: write 512KB, 4MB or 1GB"),
+        (
+            "[{hour: 3}]",
+            "line 4: an entry of limits has no 'hour': there are agent, pending, per_minute, bytes",
+        ),
+        (
+            "[{agent: A, pending: 1}]",
+            "line 4: 'A' names no agent: they have small letters, digits and hyphens",
+        ),
+        (
+            "[{pending: 1}, {agent: a, pending: 2}]",
+            "line 4: this is never reached: an entry before it is for every agent: put that one last",
+        ),
+    ],
+)
+def test_a_mistake_in_limits_is_told_with_its_cure(written: str, told: str):
+    """As every other mistake in the file."""
+    assert f"policy.yaml, {told}" in problems(f"{DEFAULT}limits: {written}\n")

@@ -16,6 +16,7 @@ from agent_adapter.contract.hitl import ApproveDecision
 from bot.attention import Attention
 from bot.clock import Clock
 from bot.decisions import Decisions
+from bot.ids import PartId
 from bot.listeners.views import Forms
 from bot.people import Directory
 from bot.playground.client import Control
@@ -232,7 +233,7 @@ class Table:
             case "agree":
                 await self._agree(state, press, slot)
             case "approve_all":
-                await self.decisions.decide_all(state, press.person, "approve_all", 0)
+                await self.decisions.approve_all(state, press.person, PartId(0, 0))
                 self._all(press, "approve")
             case "reject_all":
                 view = render_reject_all_view(state, 0)

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.errors import SettingsError
-from bot.settings import Settings, load_settings, variable_of
+from bot.settings import Settings, load_settings, unknown_variables, variable_of
 
 ENOUGH = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "ASSENT_APPROVERS": "U0DANA"}
 
@@ -22,6 +22,39 @@ def read(monkeypatch):
         return load_settings(env_file=None)
 
     return read
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ASSENT_APROVERS", "did you mean ASSENT_APPROVERS?"),
+        ("assent_chanel", "ASSENT_CHANEL is not a setting of the bot, so it does nothing: did you mean ASSENT_CHANNEL?"),
+        ("ASSENT_APROVERS_FILE", "did you mean ASSENT_APPROVERS?"),
+        ("ASSENT_SLACK_BOT_TOKEN", "did you mean SLACK_BOT_TOKEN?"),
+        ("ASSENT_QQ", "docs/reference/settings.md lists all settings"),
+    ],
+)  # fmt: skip
+def test_a_variable_that_nobody_reads_is_told(read, monkeypatch, name, told):
+    """With the nearest name, where one is near."""
+    read()
+    monkeypatch.setenv(name, "x")
+
+    [sentence] = [line for line in unknown_variables(None) if line.startswith(name.upper())]
+    assert sentence.endswith(told)
+
+
+def test_variables_that_somebody_reads_are_not_told(read, monkeypatch, tmp_path):
+    """Files of secrets, and what agents and workers read; a file is named in the environment only."""
+    read(ASSENT_NAMESPACE="x")
+    monkeypatch.delenv("ASSENT_REQUIRE_LANES", raising=False)
+    for name in ("ASSENT_APPROVERS_FILE", "ASSENT_STATE_KEY", "ASSENT_STATE_KEY_FILE", "ASSENT_AGENT"):
+        monkeypatch.setenv(name, "x")
+    assert unknown_variables(None) == []
+
+    (tmp_path / ".env").write_text("ASSENT_CHANNEL=C0OPS\nASSENT_CHANNEL_FILE=/run/channel\n")
+    assert unknown_variables(str(tmp_path / ".env")) == [
+        "ASSENT_CHANNEL_FILE is read from the environment only, so it does nothing in .env"
+    ]
 
 
 def test_three_variables_are_enough(read):

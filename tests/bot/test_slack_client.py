@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, ClientTimeout, web
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.errors import (
     InterruptFaultError,
@@ -13,13 +15,14 @@ from bot.errors import (
     SlackUnclearError,
     WorkspaceFaultError,
 )
-from bot.ids import EVENT_TYPE, PartId
+from bot.ids import EVENT_TYPE, Label, PartId
 from bot.playground.client import Control
 from bot.playground.server import Playground
-from bot.slack_client import SlackClient
+from bot.slack_client import SlackClient, _sorted_error
 
 CHANNEL = "C0APPROVALS"
 CARD = PartId(0, 0)
+LABEL = Label("billing.abc", CARD, "0123", "ended", frozenset({0, 2}))
 BLOCKS = [{"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}]
 
 
@@ -42,8 +45,7 @@ async def post(client: SlackClient, **changed: Any) -> str:
         "text": "A card",
         "blocks": BLOCKS,
         "thread_ts": None,
-        "interrupt_id": "billing.abc",
-        "part": CARD,
+        "label": LABEL,
     }
     return await client.post_message(**given | changed)
 
@@ -56,14 +58,20 @@ async def test_a_post_is_one_message_that_can_be_found_again(client: SlackClient
     assert (message["ts"], message["text"]) == (ts, "A card")
     assert message["metadata"] == {
         "event_type": EVENT_TYPE,
-        "event_payload": {"id": "billing.abc", "part": "0:0"},
+        "event_payload": {
+            "id": "billing.abc",
+            "part": "0:0",
+            "digest": "0123",
+            "stage": "ended",
+            "decided": "0 2",
+        },
     }
 
 
 async def test_agent_text_is_never_made_active(client: SlackClient, slack: Control):
     """Slack is told to make no links, names or previews of what an agent wrote."""
     ts = await post(client)
-    await client.update_message(CHANNEL, ts, text="Again", blocks=BLOCKS)
+    await client.update_message(CHANNEL, ts, text="Again", blocks=BLOCKS, label=LABEL)
 
     posted = await slack.calls("chat.postMessage")
     for call in (*posted, *await slack.calls("chat.update")):
@@ -158,6 +166,35 @@ async def test_a_missing_scope_is_the_workspaces_fault_and_named(client: SlackCl
         await post(client)
 
 
+@pytest.mark.parametrize(
+    ("method", "answer", "expected"),
+    [
+        ("conversations.open", {"error": "missing_scope", "needed": "im:write", "provided": "chat:write"}, WorkspaceFaultError),
+        ("conversations.history", {"error": "missing_scope", "needed": "channels:history,groups:history,im:history", "provided": "chat:write,channels:history,groups:history"}, InterruptFaultError),
+        ("conversations.history", {"error": "missing_scope", "needed": "groups:history", "provided": "chat:write"}, WorkspaceFaultError),
+        ("conversations.history", {"error": "missing_scope"}, InterruptFaultError),
+        ("chat.postMessage", {"error": "missing_scope", "needed": "chat:write:bot", "provided": "users:read"}, WorkspaceFaultError),
+        ("chat.postMessage", {"error": "no_permission"}, InterruptFaultError),
+        ("auth.test", {"error": "no_permission"}, WorkspaceFaultError),
+        ("chat.postMessage", {"error": "restricted_action_read_only_channel"}, InterruptFaultError),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.get("needed", value["error"]) if isinstance(value, dict) else value.__name__,
+)  # fmt: skip
+def test_what_the_app_may_not_do_in_one_place_is_told_from_what_it_needs_everywhere(
+    method: str, answer: dict[str, Any], expected: type[SlackError]
+):
+    """A scope that every card needs is the operator's to add; one place or person out of reach is the interrupt's end."""
+    response = AsyncSlackResponse(
+        client=None, http_verb="POST", api_url=method, req_args={}, data={"ok": False, **answer}, headers={}, status_code=200
+    )  # fmt: skip
+    place = "" if method == "auth.test" else CHANNEL
+
+    error = _sorted_error(method, SlackApiError("", response), place)
+
+    assert type(error) is expected
+    assert not isinstance(error, InterruptFaultError) or error.place == CHANNEL
+
+
 async def test_a_wrong_token_is_the_workspaces_fault(playground: Playground, session: ClientSession):
     """It says which setting to look at."""
     stranger = SlackClient("xoxb-wrong", playground.api_url, session)
@@ -207,7 +244,7 @@ async def test_an_edit_is_repeated(client: SlackClient, slack: Control, fault: d
     ts = await post(client)
     await slack.fault("chat.update", **fault)
 
-    await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS)
+    await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS, label=LABEL)
 
     assert [message["text"] for message in await slack.messages(CHANNEL)] == ["Changed"]
     assert len(await slack.calls("chat.update")) == 2
@@ -219,7 +256,7 @@ async def test_trouble_that_lasts_is_an_error_of_an_edit_too(client: SlackClient
     await slack.fault("chat.update", "drop", times=None)
 
     with pytest.raises(SlackUnclearError):
-        await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS)
+        await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS, label=LABEL)
     assert len(await slack.calls("chat.update")) == 2
 
 
@@ -229,7 +266,7 @@ async def test_a_message_that_is_gone_is_said_so(client: SlackClient):
     await client.delete_message(CHANNEL, ts)
 
     with pytest.raises(InterruptFaultError) as caught:
-        await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS)
+        await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS, label=LABEL)
     assert caught.value.code == "message_not_found"
 
 
@@ -245,8 +282,8 @@ async def find(client: SlackClient, **changed: Any) -> str | None:
 
 async def test_only_that_very_part_of_that_very_record_is_adopted(client: SlackClient):
     """Other records and other parts are other messages."""
-    await post(client, interrupt_id="billing.other")
-    await post(client, part=PartId(0, 1))
+    await post(client, label=Label("billing.other", CARD))
+    await post(client, label=Label("billing.abc", PartId(0, 1)))
     assert await find(client) is None
 
     ts = await post(client)
@@ -282,7 +319,7 @@ async def test_a_message_is_found_beyond_the_first_page(client: SlackClient, sla
 async def test_a_part_in_a_thread_is_looked_for_there(client: SlackClient):
     """A reply does not show in the channel's history."""
     parent = await post(client)
-    reply = await post(client, thread_ts=parent, part=PartId(0, 1))
+    reply = await post(client, thread_ts=parent, label=Label("billing.abc", PartId(0, 1)))
 
     assert await find(client, thread_ts=parent, part=PartId(0, 1)) == reply
     assert await find(client, part=PartId(0, 1)) is None

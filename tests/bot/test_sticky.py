@@ -231,6 +231,16 @@ async def test_it_is_given_only_with_the_decision_that_stands(client, store):
     assert (await loaded(store, state.id)).sticky == {}
 
 
+async def test_a_damaged_approval_keeps_no_other_call_from_being_asked(client, store, redis, caplog):
+    """What cannot be read covers nothing, and hinders nothing."""
+    kept = await give(store, await admitted(client, store), Grant())
+    broken = await give(store, await admitted(client, store, run="another"), Grant())
+    await redis.hset(store.keys.lane(0).card(broken.id), "claim:0", "nonsense")
+
+    assert [state.id for state, _ in await store.sticky(store.keys.lane(0))] == [kept.id]
+    assert "record.unreadable" in caplog.text
+
+
 @pytest.mark.parametrize("status", ["decided", "pending", "expired", "withdrawn"])
 async def test_its_end_falls_due_whatever_became_of_its_record(client, store, redis, status):
     """The clock comes back when its time is over, and not before; also when it ended the record, and that was drawn."""

@@ -25,13 +25,16 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.record import dump_recorded
 from bot.decisions import Answer, Decisions, token_of
+from bot.fields import unix_milliseconds
 from bot.ids import PartId
 from bot.people import Directory
 from bot.playground.client import Control
 from bot.playground.server import Playground
+from bot.rendering.notices import NOT_SHOWN_HERE
+from bot.schedule import Extension, Remark
 from bot.slack_client import SlackClient
 from bot.state import Admission, ApprovalState, Place, Shown, Terms, position_of
-from bot.store import ApprovalStore
+from bot.store import ApprovalStore, Voters
 from tests.support.builders import ALL_DECISIONS, an_action, an_interrupt
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
@@ -91,7 +94,12 @@ async def newest(store: ApprovalStore, state: ApprovalState) -> ApprovalState:
 
 
 async def press(
-    store: ApprovalStore, state: ApprovalState, by: str, decision: Decision, *indices: int
+    store: ApprovalStore,
+    state: ApprovalState,
+    by: str,
+    decision: Decision,
+    *indices: int,
+    voters: Voters | None = None,
 ) -> list[str]:
     """Record one person's decision on actions, and give the outcomes."""
     decisions = dict.fromkeys(indices or (0,), decision)
@@ -106,6 +114,7 @@ async def press(
         positions=dict.fromkeys(decisions, position_of(decision)),
         person=by,
         deadline=5,
+        voters=dict.fromkeys(decisions, voters) if voters else None,
     )
     return [str(outcomes[index]) for index in decisions]
 
@@ -287,19 +296,24 @@ async def test_whoever_agreed_hears_nothing_new_when_they_press_again(client, st
 
 
 async def test_a_bulk_button_means_what_people_could_see(client, store, directory):
-    """It stands above the parts of a large card, and can be pressed before they are there."""
+    """It approves what its own message shows; the one that rejects is above the parts, and can be pressed before they are there."""
     state = await asked(client, store, 3, parts=((0, 1), (2,)))
     decisions = Decisions(store, directory)
 
-    early = await decisions.decide_all(state, ERIK, "approve_all", 0)
+    above = await decisions.approve_all(state, ERIK, CARD)
+    early = await decisions.reject_all(state, ERIK, 0)
     await is_shown(store, state, PartId(0, 1))
-    later = await decisions.decide_all(await newest(store, state), ERIK, "approve_all", 0)
+    later = await decisions.approve_all(await newest(store, state), ERIK, PartId(0, 1))
 
-    assert early == Answer(False, "Nothing here is open that you could approve.")
+    assert above == Answer(False, NOT_SHOWN_HERE)
+    assert early == Answer(False, "Nothing here is open that you could reject.")
     assert later == Answer(True)
     # Pressing once more says nothing new.
-    assert await decisions.decide_all(await newest(store, state), ERIK, "approve_all", 0) == Answer(True)
+    assert await decisions.approve_all(await newest(store, state), ERIK, PartId(0, 1)) == Answer(True)
     assert [bool(recorded) for recorded in (await newest(store, state)).recorded] == [True, True, False]
+    assert await decisions.reject_all(await newest(store, state), ERIK, 0) == Answer(
+        False, "Nothing here is open that you could reject."
+    )
 
 
 async def test_votes_that_are_too_few_at_the_deadline_approve_nothing(client, store):
@@ -313,12 +327,74 @@ async def test_votes_that_are_too_few_at_the_deadline_approve_nothing(client, st
     assert (await newest(store, state)).recorded == (None,)
 
 
+# --- Judged again ------------------------------------------------------------------------------------------------
+
+
+async def test_the_script_makes_nothing_final_with_a_vote_that_was_not_judged_just_now(client, store):
+    """A vote that arrives between the judging and the script is not counted unseen, and nothing is changed."""
+    state = await asked(client, store, quorum=2)
+    await press(store, state, ERIK, APPROVE)
+    before = await newest(store, state)
+
+    assert await press(store, state, MIRA, APPROVE, voters=Voters()) == ["judge_again"]
+    assert (await newest(store, state)).votes == before.votes
+    assert await press(store, state, MIRA, APPROVE, voters=Voters(allowed=frozenset({ERIK}))) == ["recorded"]
+
+
+async def test_a_vote_of_somebody_who_may_not_decide_any_more_is_taken_out(client, store, redis):
+    """It counts for nothing from then on, the card is drawn, and the audit trail names it."""
+    state = await asked(client, store, quorum=3)
+    for person in (DANA, ERIK):
+        await press(store, state, person, APPROVE)
+    gone = Voters(allowed=frozenset({DANA}), refused=frozenset({ERIK}))
+
+    assert await press(store, state, MIRA, APPROVE, voters=gone) == ["counted"]
+    assert (await newest(store, state)).actions[0].voters("approve") == (DANA, MIRA)
+    gone = Voters(refused=frozenset({DANA}))
+    assert await press(store, state, MIRA, APPROVE, voters=gone) == ["repeat"]
+    assert (await newest(store, state)).actions[0].voters("approve") == (MIRA,)
+
+    trail = [entry for _, entry in await redis.xrange(store.keys.lane(0).audit)]
+    assert [entry["by"] for entry in trail if entry["event"] == "uncounted"] == [ERIK, DANA]
+
+
+async def test_a_person_who_saw_an_older_record_judges_those_who_voted_since(client, store, directory, slack):
+    """Approvals are judged by the record as it was last read: who voted since then is judged all the same."""
+    before = await asked(client, store, quorum=2)
+    decisions = Decisions(store, directory)
+    await decisions.decide(before, ERIK, {0: APPROVE})
+
+    await slack.group("S0OPS", users=[DANA])
+    answer = await decisions.decide(before, MIRA, {0: APPROVE})
+
+    assert (answer.recorded, "1 of 2 approved" in answer.sentence) == (True, True)
+    assert (await newest(store, before)).actions[0].voters("approve") == (MIRA,)
+
+
+async def test_one_who_changed_their_vote_since_is_not_asked_about(client, store, directory):
+    """Erik rejects now; what he said before completes nothing."""
+    state = await asked(client, store, quorum=2, reject_quorum=2)
+    decisions = Decisions(store, directory)
+    await decisions.decide(state, ERIK, {0: APPROVE})
+    seen = await newest(store, state)
+    await decisions.decide(seen, ERIK, {0: REJECT})
+
+    assert "1 of 2 approved" in (await decisions.decide(seen, MIRA, {0: APPROVE})).sentence
+    assert (await newest(store, state)).recorded == (None,)
+
+
 # --- Silence ------------------------------------------------------------------------------------------------------
 
 
 async def is_shown(store: ApprovalStore, state: ApprovalState, part: PartId = CARD) -> None:
+    """Have a bot be there, and a message of the card, as if since the card was asked."""
+    await store.heartbeat("bot")
+    lane = store.keys.lane_for(state.id)
+    since = unix_milliseconds(state.created_at)
+    await store._redis.hset(lane.watched, "since", since)
     await store.lease_part(state.id, part, owner="me", lease=5_000)
     await store.card_drawn(state.id, part, owner="me", shown=Shown("C1", "1.2", "d"))
+    await store._redis.hset(lane.card(state.id), f"up:{part}", since)
 
 
 @pytest.mark.parametrize("shown", [True, False])
@@ -340,6 +416,103 @@ async def test_silence_approves_what_says_so_and_was_shown(client, store, shown)
         "reject",
     ]
     assert [record.decided_by for record in resume.records] == ["expired", "expired", ERIK]
+
+
+SILENT = {"by_silence": True, "life": 400}
+TOO_SHORT = "the card was not shown long enough"
+NOBODY = "no bot was there all the time"
+
+
+async def at_the_deadline(client, store, state: ApprovalState) -> tuple[str, str]:
+    """Wait for it; give the decision and its words."""
+    await asyncio.sleep(max(0, (state.deadline - (await newest(store, state)).now).total_seconds()) + 0.01)
+    assert await store.settle(state.id, "expired") == "settled"
+    decision = (await client.wait(state.id)).decisions[0]
+    return decision.type, getattr(decision, "message", None) or ""
+
+
+async def test_silence_approves_nothing_that_was_posted_late(client, store, redis):
+    """A message that Slack took in the second half of the time was there for less than the rule says."""
+    state = await asked(client, store, **SILENT)
+    await is_shown(store, state)
+    field = f"up:{CARD}"
+    await redis.hset(store.keys.lane(0).card(state.id), field, unix_milliseconds(state.created_at) + 200)
+
+    kind, words = await at_the_deadline(client, store, state)
+    assert (kind, TOO_SHORT in words) == ("reject", True)
+
+
+async def test_a_message_that_is_posted_anew_has_been_there_since_then(client, store):
+    """An edit of the same message changes nothing about that; a new message does."""
+    state = await asked(client, store, **SILENT)
+    await is_shown(store, state)
+    first = (await newest(store, state)).up[CARD]
+
+    for ts, is_new in (("1.2", False), ("9.9", True)):
+        await store.lease_part(state.id, CARD, owner="me", lease=5_000)
+        await store.card_drawn(state.id, CARD, owner="me", shown=Shown("C1", ts, "e"))
+        assert ((await newest(store, state)).up[CARD] > first) is is_new
+
+
+async def test_a_message_that_is_gone_is_not_there(client, store):
+    """Nor is it counted as there since long ago when it is posted again."""
+    state = await asked(client, store, **SILENT)
+    await is_shown(store, state)
+    await store.lease_part(state.id, CARD, owner="me", lease=5_000)
+    await store.card_drawn(state.id, CARD, owner="me", shown=None, forget=True)
+
+    assert (await newest(store, state)).up == {}
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+async def test_silence_approves_nothing_while_no_bot_was_there(client, store, comes_back):
+    """A bot that stopped leaves a gap, also where another one starts before the deadline."""
+    state = await asked(client, store, **SILENT)
+    await is_shown(store, state)
+    await store.heartbeat("bot", alive=False)
+    if comes_back:
+        await asyncio.sleep(0.1)
+        await store.heartbeat("another")
+
+    kind, words = await at_the_deadline(client, store, state)
+    assert (kind, NOBODY in words) == ("reject", True)
+
+
+async def test_a_bot_that_stops_while_another_one_is_there_leaves_no_gap(client, store):
+    """Replicas are replaced one by one."""
+    state = await asked(client, store, **SILENT)
+    await is_shown(store, state)
+    await store.heartbeat("another")
+    await store.heartbeat("bot", alive=False)
+    await store.heartbeat("another")
+
+    assert await at_the_deadline(client, store, state) == ("approve", "")
+
+
+@pytest.mark.parametrize("seconds", [14, 16])
+async def test_a_bot_that_slack_cannot_reach_takes_no_objection(client, store, redis, seconds):
+    """It lives and says so; longer than a sign of life may take, it counts as not there."""
+    state = await asked(client, store, **SILENT)
+    await is_shown(store, state)
+    watched = store.keys.lane(0).watched
+    await redis.hincrby(watched, "heard", -seconds * 1000)
+    await store.heartbeat("bot", hears=False)
+    await asyncio.sleep(0.1)
+    await store.heartbeat("bot")
+
+    assert (await at_the_deadline(client, store, state))[0] == ("approve" if seconds < 15 else "reject")
+
+
+async def test_more_time_is_no_reason_to_have_been_there_before(client, store):
+    """What was shown late has its time when people gave themselves more."""
+    state = await asked(client, store, extension=Extension(by=timedelta(seconds=0.4)), **SILENT)
+    await is_shown(store, state)
+    card = store.keys.lane(0).card(state.id)
+    since = unix_milliseconds(state.created_at) + 300
+    await store._redis.hset(card, f"up:{CARD}", since)
+    await store.extend(state, Remark(kind="extend", places=()), by=timedelta(seconds=0.4))
+
+    assert (await at_the_deadline(client, store, await newest(store, state)))[0] == "approve"
 
 
 async def test_silence_never_overrules_a_person(client, store):

@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from agent_adapter.connection import end_task, freeze_meta, open_redis
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
+from agent_adapter.loops import Loop
 from bot.playground.redis_server import RedisServer
 from bot.store import ApprovalStore
 from bot.work import Handler, Worker
@@ -45,7 +46,7 @@ async def start(store: ApprovalStore) -> AsyncIterator[Callable[..., Worker]]:
 
     def start(handle: Handler, *, lease: float = 60, sweep: float = 60, at_once: int = 16) -> Worker:
         worker = Worker(store, "undrawn", handle, lease=lease, sweep=sweep, at_once=at_once)
-        running.append(asyncio.create_task(worker.run()))
+        running.append(asyncio.create_task(worker.run(Loop("drawing", within=60))))
         return worker
 
     yield start
@@ -98,12 +99,37 @@ async def test_what_has_to_wait_is_put_back_unlooked_at(store, owe):
 
     await owe("a", "b", "c")
     worker = Worker(store, "undrawn", handle, lease=60, sweep=60, wait=lambda owed: waits.pop(owed, 0))
-    running = asyncio.create_task(worker.run())
+    running = asyncio.create_task(worker.run(Loop("drawing", within=60)))
     await nothing_owed(store)
     await end_task(running)
 
     assert done[0] == "c"
     assert sorted(done) == ["a", "b", "c"]
+
+
+async def test_agents_take_turns_where_more_is_due_than_is_taken(store, owe):
+    """One card of a quiet agent is not behind four hundred of another."""
+    await owe(*(f"flood.{number:03}" for number in range(400)), "quiet.1", "still.1", "still.2")
+    lane = store.keys.lane(0)
+
+    first = await store.claim_work("undrawn", lane, limit=6, lease=60_000)
+    then = await store.claim_work("undrawn", lane, limit=6, lease=60_000)
+
+    ids = [work.interrupt_id for work in first]
+    assert ids == ["flood.000", "quiet.1", "still.1", "flood.001", "still.2", "flood.002"]
+    assert [work.interrupt_id for work in then] == [f"flood.{number:03}" for number in range(3, 9)]
+
+
+async def test_behind_thousands_the_others_are_seen_soon(store, owe, redis):
+    """Only the first thousand are looked at; most of a flood then makes room, and comes again a second later."""
+    lane = store.keys.lane(0)
+    await owe(*(f"flood.{number:04}" for number in range(2_500)))
+    await redis.zadd(lane.undrawn, {"quiet.1": 2})
+
+    claims = [await store.claim_work("undrawn", lane, limit=4, lease=60_000) for _ in range(3)]
+
+    assert any(work.interrupt_id == "quiet.1" for work in claims[-1])
+    assert await redis.zcard(lane.undrawn) == 2_501
 
 
 async def test_a_lost_wake_up_is_made_good_by_the_sweep(store, owe, start):
@@ -268,7 +294,9 @@ async def test_only_so_many_at_once_over_all_lanes(wide, redis):
 
     for lane, ids in zip(wide.keys.all_lanes(), ("abcde", "vwxyz"), strict=True):
         await redis.zadd(lane.undrawn, dict.fromkeys(ids, 1))
-    running = asyncio.create_task(Worker(wide, "undrawn", handle, lease=60, sweep=60, at_once=3).run())
+    running = asyncio.create_task(
+        Worker(wide, "undrawn", handle, lease=60, sweep=60, at_once=3).run(Loop("drawing", within=60))
+    )
     await until(lambda: len(done) == 10)
     await end_task(running)
 
@@ -286,7 +314,9 @@ async def test_a_busy_lane_leaves_places_to_the_others(wide, redis, busy: int):
 
     await redis.zadd(wide.keys.lane(busy).undrawn, {f"busy-{n}": 1 for n in range(3)})
     await redis.zadd(wide.keys.lane(1 - busy).undrawn, {"other": 1})
-    running = asyncio.create_task(Worker(wide, "undrawn", handle, lease=60, sweep=0.01, at_once=1).run())
+    running = asyncio.create_task(
+        Worker(wide, "undrawn", handle, lease=60, sweep=0.01, at_once=1).run(Loop("drawing", within=60))
+    )
     await until(lambda: "other" in done)
     await end_task(running)
 
@@ -302,7 +332,7 @@ async def test_draining_finishes_what_runs(store, owe):
 
     await owe("a")
     worker = Worker(store, "undrawn", handle, lease=60, sweep=60)
-    running = asyncio.create_task(worker.run())
+    running = asyncio.create_task(worker.run(Loop("drawing", within=60)))
     await begun.wait()
     await end_task(running)
     await owe("b")
@@ -327,7 +357,7 @@ async def test_draining_finishes_what_was_claimed_and_hardly_begun(store, owe):
 
     await owe(*"abcdefgh")
     worker = Worker(store, "undrawn", handle, lease=60, sweep=60)
-    running = asyncio.create_task(worker.run())
+    running = asyncio.create_task(worker.run(Loop("drawing", within=60)))
     await begun.wait()
     await end_task(running)
 
@@ -348,7 +378,9 @@ async def test_a_worker_outlives_its_redis(tmp_path: Path, caplog: pytest.LogCap
     async with open_redis(server.url, retries=0) as redis:
         store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
         server.stop()
-        running = asyncio.create_task(Worker(store, "undrawn", handle, lease=60, sweep=0.05).run())
+        running = asyncio.create_task(
+            Worker(store, "undrawn", handle, lease=60, sweep=0.05).run(Loop("drawing", within=60))
+        )
         await until(lambda: "work.unreachable" in caplog.text)
         server.start()
         await redis.zadd(store.keys.lane(0).undrawn, {"a": 1})

@@ -8,7 +8,6 @@ from functools import partial
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agent_adapter.errors import ServerUnreachableError
 from tests.support.faults import Process, rounds
@@ -25,6 +24,7 @@ from tests.support.workers import (
     owed,
     resumed,
     thread,
+    threads_in,
     working,
 )
 
@@ -215,12 +215,16 @@ async def nothing_owed(store):
     return await owed(store) == 0
 
 
-@pytest.mark.parametrize("kind", ["graph", "openai"])
+@pytest.mark.parametrize(
+    ("kind", "threads_database"),
+    [("graph", "sqlite"), ("graph", "postgres"), ("openai", "sqlite")],
+    indirect=["threads_database"],
+)
 @pytest.mark.timeout(600)
-async def test_workers_that_are_killed_lose_nothing(redis_url, store, tmp_path, kind, worker_process):
+async def test_workers_that_are_killed_lose_nothing(redis_url, store, threads_database, kind, worker_process):
     """Real processes, killed at any moment: what was cut off inside a tool runs again under the same key, nothing else does."""
     async with (
-        AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver,
+        threads_in(threads_database) as saver,
         a_client(redis_url) as approvals,
     ):
         for number in range(rounds(1, 10)):
@@ -247,12 +251,12 @@ async def test_workers_that_are_killed_lose_nothing(redis_url, store, tmp_path, 
 class WorkerProcess:
     """`python -m agent_adapter.worker`, as an operator runs it."""
 
-    def __init__(self, folder, redis_url):
+    def __init__(self, folder, redis_url, threads):
         self._folder, self._numbers, self._running = folder, itertools.count(), None
         self._environment = {
             "REDIS_URL": redis_url,
             "ASSENT_AGENT": "billing",
-            "AGENT_THREADS": str(folder / "threads.db"),
+            "AGENT_THREADS": threads,
             "AGENT_NOTES": str(folder / "notes"),
             "AGENT_SLOWNESS": "0.1",
         }
@@ -276,7 +280,7 @@ class WorkerProcess:
 
 
 @pytest.fixture
-def worker_process(tmp_path, redis_url):
-    process = WorkerProcess(tmp_path, redis_url)
+def worker_process(tmp_path, redis_url, threads_database):
+    process = WorkerProcess(tmp_path, redis_url, threads_database)
     yield process
     process.kill()

@@ -1,9 +1,11 @@
-"""Runs one bot from its environment, as a process that a test can kill."""
+"""Runs one bot from its environment, as a process that a test can kill, on the loop that `python -m bot` runs on."""
 
 import asyncio
 import os
 import sys
 import threading
+
+import uvloop
 
 from bot.app import main
 from bot.settings import load_settings
@@ -21,4 +23,5 @@ def end_with_parent() -> None:
 
 if __name__ == "__main__":
     end_with_parent()
-    asyncio.run(main(load_settings(env_file=None)))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main(load_settings(env_file=None)))

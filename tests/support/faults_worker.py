@@ -10,11 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
 from agent_adapter.resumables import Over
 from tests.support.faults_bot import end_with_parent
-from tests.support.workers import a_graph, an_openai_agent
+from tests.support.workers import a_graph, an_openai_agent, threads_in
 
 
 class NotesOnDisk:
@@ -40,5 +38,5 @@ async def registry() -> AsyncIterator[list[Any]]:
     """Open the database of the threads."""
     end_with_parent()
     notes = NotesOnDisk()
-    async with AsyncSqliteSaver.from_conn_string(os.environ["AGENT_THREADS"]) as saver:
+    async with threads_in(os.environ["AGENT_THREADS"]) as saver:
         yield [a_graph(notes, saver), an_openai_agent(notes)]

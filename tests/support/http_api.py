@@ -22,10 +22,10 @@ def a_pause(*names: str, allowed: tuple[str, ...] = ("approve", "edit", "reject"
     }
 
 
-async def a_key(redis_url: str, agent: str = "billing") -> str:
+async def a_key(redis_url: str, agent: str = "billing", **given: Any) -> str:
     """Make a key as the command does."""
     async with open_redis(redis_url) as redis:
-        return await KeyRing(redis, Keys("assent")).create(agent)
+        return await KeyRing(redis, Keys("assent")).create(agent, **given)
 
 
 @asynccontextmanager

@@ -60,3 +60,4 @@ lead = create_agent(
 )
 crew = StateGraph(MessagesState).add_node("cleaner", agent).add_edge(START, "cleaner").compile()
 question = StateGraph(_State).add_node("ask", _ask).add_edge(START, "ask").compile()
+stops = StateGraph(_State).add_node("ask", _ask).add_edge(START, "ask").compile(interrupt_before=["ask"])

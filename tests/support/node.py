@@ -16,29 +16,29 @@ SCRIPTS = Path(__file__).parents[1] / "node"
 
 
 def build_examples() -> None:
-    """Install what is missing and check and build the TypeScript; skip where there is no Node or no registry."""
-    require(
-        "Node", shutil.which("node") and shutil.which("npm"), "node and npm (20 or newer) are not on PATH"
-    )
-    stamp, lock = EXAMPLES / "node_modules" / ".installed", (EXAMPLES / "package-lock.json").read_bytes()
-    digest = hashlib.sha256(lock).hexdigest()
-    if not stamp.exists() or stamp.read_text() != digest:
-        installed = _run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
-        require("Node", installed.returncode == 0, f"npm ci failed: {installed.stdout}")
-        stamp.write_text(digest)
-    built = _run("npm", "run", "build")
+    """Check and build the TypeScript; skip where there is no Node or no registry."""
+    install(EXAMPLES)
+    built = _run(EXAMPLES, "npm", "run", "build")
     assert built.returncode == 0, built.stdout
 
 
-def _version() -> int:
-    found = shutil.which("node") and _run("node", "--version").stdout.removeprefix("v").partition(".")[0]
-    return int(found or 0)
+def install(folder: Path) -> None:
+    """Install what the folder's lock file names; skip where there is no Node or no registry."""
+    require(
+        "Node", shutil.which("node") and shutil.which("npm"), "node and npm (20 or newer) are not on PATH"
+    )
+    stamp, lock = folder / "node_modules" / ".installed", (folder / "package-lock.json").read_bytes()
+    digest = hashlib.sha256(lock).hexdigest()
+    if not stamp.exists() or stamp.read_text() != digest:
+        installed = _run(folder, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+        require("Node", installed.returncode == 0, f"npm ci failed: {installed.stdout}")
+        stamp.write_text(digest)
 
 
-def _run(*command: str) -> subprocess.CompletedProcess[str]:
+def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
-        cwd=EXAMPLES,
+        cwd=folder,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -22,6 +22,12 @@ class Someone:
             within=within,
         )
 
+    async def showing(self, button: str) -> Json:
+        """Wait for the newest message with this button."""
+        return await self.slack.wait_for_message(
+            lambda m: m["user"] == "U0BOT" and button in buttons(m), as_user=self.user
+        )
+
     async def press(self, card: Json, button: str) -> Json:
         """Press a button by its `action_id`."""
         return await self.slack.click(self.user, card["channel"], card["ts"], button)
@@ -36,6 +42,10 @@ class Someone:
         return await self.slack.submit(
             self.user, view["id"], {block_of(view, name): value for name, value in typed.items()}
         )
+
+    async def close(self) -> None:
+        """Close the form in front."""
+        await self.slack.close_view(self.user, (await self.slack.views(self.user))[-1]["id"])
 
     async def told(self, saying: str) -> str:
         """Wait for a word that only this person sees."""
@@ -74,7 +84,7 @@ def buttons(card: Json) -> list[str]:
     """Give the `action_id` of every button of a message or view."""
     return [
         element["action_id"]
-        for block in card["blocks"]
+        for block in card.get("blocks") or ()
         if block["type"] == "actions"
         for element in block["elements"]
     ]

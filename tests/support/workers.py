@@ -1,7 +1,7 @@
 """Runs that outlive their process: an agent in LangGraph and one of the OpenAI Agents SDK, people who decide, and workers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -12,9 +12,12 @@ from agents.testing import ScriptedModel as ScriptedAnswers
 from agents.tool_context import ToolContext
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agent_adapter import ApprovalClient, approval_key
 from agent_adapter.connection import end_task
+from agent_adapter.continuation import Seal
 from agent_adapter.contract.hitl import ApproveDecision, Decision
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.integrations.openai_agents import editable
@@ -38,6 +41,18 @@ TURNS = (
 GO = {"messages": [("user", "go")]}
 RAN = ["delete_file report.txt", "send_email al", "send_email bo"]
 """What runs, in alphabetical order, when everything is approved."""
+
+
+@asynccontextmanager
+async def threads_in(database: str) -> AsyncIterator[Any]:
+    """Open the threads of graphs in a database: PostgreSQL by its address, SQLite by its path."""
+    if not database.startswith("postgresql:"):
+        async with AsyncSqliteSaver.from_conn_string(database) as saver:
+            yield saver
+        return
+    async with AsyncPostgresSaver.from_conn_string(database) as saver:
+        await saver.setup()
+        yield saver
 
 
 def thread(id: str) -> dict[str, Any]:
@@ -123,10 +138,15 @@ def an_openai_agent(notes: Notes, *, version: str = "1", **given: Any) -> Resuma
     return ResumableAgent("office", agent, version=version, over=notes.tell, **given)
 
 
-def a_client(redis_url: str, *, agent: str = "billing") -> ApprovalClient:
+def a_client(redis_url: str, *, agent: str = "billing", keys: Sequence[str] = ()) -> ApprovalClient:
     """A client whose leases are short."""
     return ApprovalClient.from_url(
-        redis_url, agent=agent, grace=SHORT, claim_lease=SHORT, reconcile_every=timedelta(seconds=1)
+        redis_url,
+        agent=agent,
+        seal=Seal(keys),
+        grace=SHORT,
+        claim_lease=SHORT,
+        reconcile_every=timedelta(seconds=1),
     )
 
 

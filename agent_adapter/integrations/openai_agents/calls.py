@@ -19,9 +19,17 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
-from agent_adapter.integrations.openai_agents.tools import Edit, Editable, Edits, call_key, open_edits
+from agent_adapter.integrations.openai_agents.tools import (
+    Edit,
+    Editable,
+    EditableMCPAgent,
+    Edits,
+    call_key,
+    open_edits,
+)
 
-Answers: TypeAlias = Sequence[tuple[ToolApprovalItem, Decision]]
+Answer: TypeAlias = tuple[ToolApprovalItem, Decision]
+Answers: TypeAlias = Sequence[Answer]
 
 SHOWN = ("action", "operation", "operations", "input", "environment", "pending_safety_checks")
 """What a call without arguments does, by the names in which the SDK compares two calls."""
@@ -62,7 +70,8 @@ def to_resume(
     Args:
         resume: Its decisions are in the order of the interruptions.
         state: What to resume with afterwards. Where calls were edited, do so within the same `editing()`.
-        interruptions: The calls that are answered, unless it is all that the state waits for.
+        interruptions: The calls that are answered, unless it is all that the state waits for. While other calls of a tool
+            are open, a decision for later calls of that tool decides only its own call.
         allow_always: As in `to_request`.
 
     Raises:
@@ -81,13 +90,17 @@ def to_resume(
 
 
 def _action(item: ToolApprovalItem) -> ActionRequest:
-    name = item.qualified_name or item.name
+    name = _name(item)
     if not name or not item.call_id:
         raise InvalidRequestError(
             f"a paused call of agent {item.agent.name!r} has no {'call id' if name else 'name'}, so it cannot be answered"
         )
     where = f"{name} ({item.call_id})"
     return ActionRequest(name=name, args=_args(item, where), description=_about(item), id=item.call_id)
+
+
+def _name(item: ToolApprovalItem) -> str | None:
+    return item.qualified_name or item.name
 
 
 def _args(item: ToolApprovalItem, where: str) -> dict[str, Any]:
@@ -148,10 +161,11 @@ def _config(item: ToolApprovalItem, action: ActionRequest, allow_always: Collect
 
 
 def _tool(item: ToolApprovalItem) -> FunctionTool | None:
-    """Find the tool of a call; those of MCP servers are not listed by the agent."""
+    """Find the tool of a call; those of MCP servers are known where a person may edit them."""
     if _raw(item).get("type") != "function_call":
         return None
-    tools = [tool for tool in item.agent.tools if isinstance(tool, FunctionTool)]
+    of_servers = item.agent.mcp_tools if isinstance(item.agent, EditableMCPAgent) else ()
+    tools = [tool for tool in (*item.agent.tools, *of_servers) if isinstance(tool, FunctionTool)]
     return next((tool for tool in tools if tool.qualified_name == item.qualified_name), None)
 
 
@@ -193,18 +207,33 @@ def answers_to(resume: Resume, items: Sequence[ToolApprovalItem], allow_always: 
     return answers
 
 
-def decide(state: RunState[Any], answers: Answers, edits: Edits) -> None:
+def decide(state: RunState[Any], answers: Answers, edits: Edits, *, held: Answers = ()) -> list[Answer]:
     """Apply checked decisions.
 
     A decision for later calls also covers other calls of the turn, whatever was decided about them before. So it comes
     first, and what was decided about each call last; of two that contradict each other, the rejection stays.
+
+    Args:
+        state: What to resume with afterwards.
+        answers: The decisions.
+        edits: Filled with the arguments of edited calls.
+        held: Decisions for later calls that an earlier call of this gave back.
+
+    Returns:
+        Decisions for later calls that were not applied, because other calls of that tool still wait for their own.
     """
-    lasting = [answer for answer in answers if getattr(answer[1], "always", False)]
+    lasting = [*held, *(answer for answer in answers if getattr(answer[1], "always", False))]
+    answered = [(item.agent.name, item.call_id) for item, _ in answers]
+    waiting = {
+        _name(item) for item in state.get_interruptions() if (item.agent.name, item.call_id) not in answered
+    }
     for item, decision in sorted(lasting, key=lambda answer: isinstance(answer[1], RejectDecision)):
+        if _name(item) in waiting:
+            continue
         if isinstance(decision, ApproveDecision):
             state.approve(item, always_approve=True)
         else:
-            state.reject(item, always_reject=True, rejection_message=_words(decision))
+            state.reject(item, always_reject=True, rejection_message=words(decision))
     for item, decision in answers:
         edits.pop(call_key(item), None)
         match decision:
@@ -214,10 +243,11 @@ def decide(state: RunState[Any], answers: Answers, edits: Edits) -> None:
                 edits[call_key(item)] = Edit(decision.edited_action.args, lasting=is_agent(item.tool_origin))
                 state.approve(item)
             case _:
-                state.reject(item, rejection_message=_words(decision))
+                state.reject(item, rejection_message=words(decision))
+    return [answer for answer in lasting if _name(answer[0]) in waiting]
 
 
-def _words(decision: Decision) -> str | None:
+def words(decision: Decision) -> str | None:
     """Say what the model reads in the tool's place; without words, the SDK says it."""
     match decision:
         case RespondDecision():

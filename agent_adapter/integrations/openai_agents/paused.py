@@ -22,6 +22,7 @@ from agents import (
 from agent_adapter.calls import finding
 from agent_adapter.client import ApprovalClient, Asking
 from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations.openai_agents.calls import (
@@ -53,6 +54,8 @@ class PausedRun:
     """Edited calls that go on after this pause: agents as tools with a pause inside."""
     keys: dict[CallKey, str] = field(default_factory=dict)
     """Of the calls that were decided, for `approval_key`."""
+    held: list[tuple[ToolApprovalItem, Decision]] = field(default_factory=list)
+    """Decisions for later calls, until no call of their tool waits for its own."""
     reused: str = ""
     """A call id that a call waiting inside an agent as a tool shares with one outside: such a state cannot be stored."""
 
@@ -91,7 +94,9 @@ class PausedRun:
     def then(self, result: Result) -> Self | None:
         """Take the same run at its next pause, `None` when it has finished."""
         following = self.of(self.agent, result, id=self.id, allow_always=self.allow_always)
-        return replace(following, edits=self.edits, keys=self.keys) if following else None
+        if following is None:
+            return None
+        return replace(following, edits=self.edits, keys=self.keys, held=self.held)
 
     def interrupt(
         self,
@@ -129,7 +134,7 @@ class PausedRun:
         answers = [
             answer for resume, items in resumes for answer in answers_to(resume, items, self.allow_always)
         ]
-        decide(self.state, answers, self.edits)
+        self.held[:] = decide(self.state, answers, self.edits, held=self.held)
         for resume, items in resumes:
             self.keys.update({call_key(item): resume.key(position) for position, item in enumerate(items)})
         return self.state

@@ -5,15 +5,15 @@ call that was edited, while its run is resumed.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, Union, get_args, get_origin, get_type_hints
 
-from agents import FunctionTool, RunContextWrapper, ToolApprovalItem, ToolOutputText
+from agents import Agent, FunctionTool, RunContextWrapper, TContext, Tool, ToolApprovalItem, ToolOutputText
 from agents.function_schema import function_schema
 from agents.tool import ValidToolOutputPydanticModels
 from agents.tool_context import ToolContext
@@ -85,6 +85,26 @@ def editable(tool: FunctionTool) -> FunctionTool:
     changed.on_invoke_tool = Editable(tool)
     changed.needs_approval = _policy(tool)
     return changed
+
+
+class EditableMCPAgent(Agent[TContext]):
+    """An agent whose calls to local MCP servers a person may edit, too. It is `Agent` in everything else.
+
+    The SDK makes the tools of MCP servers anew for each turn, so there is nothing for `editable` to take.
+    """
+
+    mcp_tools: Sequence[Tool] = ()
+    """The tools of its servers, as they were last listed."""
+
+    async def get_mcp_tools(self, run_context: RunContextWrapper[TContext]) -> list[Tool]:
+        """List the tools of the servers."""
+        listed = await super().get_mcp_tools(run_context)
+        self.mcp_tools = [editable(tool) if _may_be_edited(tool) else tool for tool in listed]
+        return list(self.mcp_tools)
+
+
+def _may_be_edited(tool: Tool) -> TypeGuard[FunctionTool]:
+    return isinstance(tool, FunctionTool) and tool.output_json_schema is None
 
 
 class Editable:

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Unpack
 
-from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.client import ApprovalClient, Asking, expect_client
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.dialects import spoon as dialect
 from agent_adapter.errors import InvalidRequestError
+from agent_adapter.extras import needs
 from agent_adapter.policy import InterruptOn
 
 try:
@@ -23,11 +24,22 @@ try:
     from spoon_ai.tools.base import BaseTool
 
     from agent_adapter.integrations.spoon.middleware import HumanInTheLoopMiddleware, create_hitl_middleware
+
+    format_tool_call_description = hitl.format_tool_call_description
+    HITLMiddleware = HumanInTheLoopMiddleware
     from agent_adapter.integrations.spoon.words import Pause, fitting, value_of
 except ImportError as error:
-    raise ImportError('SpoonAI support needs Python 3.12 and: pip install "assent[spoon]"') from error
+    raise ImportError(needs("SpoonAI support (on Python 3.12 or newer)", "spoon", error)) from error
 
-__all__ = ["HumanInTheLoopMiddleware", "create_hitl_middleware", "run", "to_request", "to_resume"]
+__all__ = [
+    "HITLMiddleware",
+    "HumanInTheLoopMiddleware",
+    "create_hitl_middleware",
+    "format_tool_call_description",
+    "run",
+    "to_request",
+    "to_resume",
+]
 
 
 def to_request(pause: Pause, *, tools: Iterable[BaseTool] = ()) -> HITLRequest:
@@ -92,11 +104,9 @@ async def run(
         InvalidRequestError: before the agent runs when it could not be gated; later when a call cannot be shown.
         AgentAdapterError: as in `ApprovalClient.reviewing`. Nothing of that turn has run.
     """
+    expect_client(approvals)
     with _gated(agent, interrupt_on, approvals, asking):
         return str(await agent.run(message, **(options or {})))
-
-
-_OF_THIS_KIND = (HumanInTheLoopMiddleware, hitl.HumanInTheLoopMiddleware)
 
 
 class _GatedPipeline(MiddlewarePipeline):  # type: ignore[misc]  # SpoonAI ships no types
@@ -116,10 +126,10 @@ def _gated(
     if agent.state != AgentState.IDLE or isinstance(pipeline, _GatedPipeline):
         raise InvalidRequestError(f"agent {agent.name!r} is running; make an agent for each run")
     own = pipeline.middleware if pipeline else []
-    if interrupt_on is None:
-        interrupt_on = _policy_of(own)
-    gate = HumanInTheLoopMiddleware(interrupt_on, approvals=approvals, **asking)
-    others = [one for one in own if not isinstance(one, _OF_THIS_KIND)]
+    given = _policy_of(own) if interrupt_on is None else interrupt_on
+    # What SpoonAI has taken already is read as SpoonAI reads it.
+    gate = HumanInTheLoopMiddleware(given, strict=interrupt_on is not None, approvals=approvals, **asking)
+    others = [one for one in own if not isinstance(one, hitl.HumanInTheLoopMiddleware)]
     agent._middleware_pipeline = _GatedPipeline([*others, gate])
     try:
         yield
@@ -128,7 +138,9 @@ def _gated(
 
 
 def _policy_of(middleware: Iterable[Any]) -> InterruptOn:
-    policies: list[InterruptOn] = [one.interrupt_on for one in middleware if isinstance(one, _OF_THIS_KIND)]
+    policies: list[InterruptOn] = [
+        one.interrupt_on for one in middleware if isinstance(one, hitl.HumanInTheLoopMiddleware)
+    ]
     if len(policies) != 1:
         raise InvalidRequestError(
             'interrupt_on: say which tools wait for a person, such as {"delete_file": True}; '

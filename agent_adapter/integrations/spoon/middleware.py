@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack, cast
 
+from pydantic import TypeAdapter
 from spoon_ai.agents import Command
 from spoon_ai.middleware.base import (
-    AgentMiddleware,
     AgentRuntime,
     ModelRequest,
     ToolCallRequest,
@@ -19,7 +19,7 @@ from spoon_ai.middleware.base import (
 from spoon_ai.tools import hitl
 from spoon_ai.tools.base import BaseTool
 
-from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.client import ApprovalClient, Asking, expect_client
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -30,11 +30,18 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations.spoon.reviewers import ApprovalCallback, Callback, People, Reviewer
 from agent_adapter.integrations.spoon.turn import Call, Refused, Turn
-from agent_adapter.integrations.spoon.words import DECISIONS, read_decisions, write_pause
-from agent_adapter.policy import InterruptOn, Policy
+from agent_adapter.integrations.spoon.words import (
+    DECISIONS,
+    in_our_words,
+    in_spoons_words,
+    read_decisions,
+    write_pause,
+)
+from agent_adapter.policy import InterruptOn, Policy, check_tools
 
 MARGIN = timedelta(minutes=5)
 """What a step may take beside its usual limit and `expires_in`: an answer is late when Redis or the bot restarts."""
@@ -46,18 +53,23 @@ def create_hitl_middleware(
     *tool_names: str,
     allowed_decisions: Sequence[str] | None = None,
     approval_callback: ApprovalCallback | None = None,
+    strict: bool = True,
     approvals: ApprovalClient | None = None,
     **asking: Unpack[Asking],
 ) -> "HumanInTheLoopMiddleware":
     """Make the middleware that reviews these tools alike. See `HumanInTheLoopMiddleware`."""
     how: Any = True if allowed_decisions is None else {"allowed_decisions": allowed_decisions}
     return HumanInTheLoopMiddleware(
-        dict.fromkeys(tool_names, how), approval_callback, approvals=approvals, **asking
+        dict.fromkeys(tool_names, how), approval_callback, strict, approvals=approvals, **asking
     )
 
 
-class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonAI ships no types
-    """Takes the place of SpoonAI's middleware of this name: no gated call runs without a decision about just that call.
+class InvalidInterruptOnError(InvalidRequestError, ValueError):
+    """What `interrupt_on` says cannot be meant. SpoonAI raises a ValueError there, so this is one, too."""
+
+
+class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[misc]  # SpoonAI ships no types
+    """SpoonAI's middleware of this name, made to hold: no gated call runs without a decision about just that call.
 
     All gated calls of a turn are asked about at once. Who decides:
 
@@ -66,32 +78,43 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
     - with neither, whoever drives the agent: its `run` raises `HITLInterrupt`, and once the decisions are given to
       `set_resume_data`, `run()` goes on with the very calls that were shown.
 
-    Put it last in `middleware=[…]`: what stands behind it could change a call after its approval. Any number of agents
-    may share one.
+    Put it last in `middleware=[…]`: what stands behind it could change a call after its approval. Agents that have the
+    same tools may share one.
 
     Args:
         interrupt_on: By tool: `True`, `False` or a config with `allowed_decisions`, `description`, `args_schema`, `when`.
         approval_callback: Decides in the place of people in Slack.
+        strict: Whether an unknown decision in `allowed_decisions` is an error. Otherwise it is left out with a warning, and
+            where none is left, all that there are stand in its place, as in SpoonAI.
         approvals: Whom to ask.
         asking: Where, for whom and how long to ask; a callback has `expires_in` for all calls of a turn.
 
     Raises:
-        InvalidRequestError: for a policy or an option that cannot be meant.
+        InvalidRequestError: for a policy or an option that cannot be meant. A policy's is a ValueError, too. For the name of
+            a tool that the agent does not have, when the agent first asks its model.
     """
+
+    system_prompt = None  # SpoonAI's tells the model of commands that it never sees
 
     def __init__(
         self,
         interrupt_on: InterruptOn,
         approval_callback: ApprovalCallback | None = None,
+        strict: bool = True,  # noqa: FBT001, FBT002  # at the place where SpoonAI has it
         *,
         approvals: ApprovalClient | None = None,
         **asking: Unpack[Asking],
     ) -> None:
-        super().__init__()
         _check_options(approvals, approval_callback, asking)
-        self._policy = Policy(interrupt_on, decisions=KNOWN_DECISIONS if approvals else DECISIONS)
-        self.interrupt_on = dict(interrupt_on)
-        wait: timedelta = asking.get("expires_in", Interrupt.model_fields["expires_in"].default)
+        possible = KNOWN_DECISIONS if approvals else DECISIONS
+        try:
+            own = in_our_words(interrupt_on, possible, strict=strict)
+            self._policy = Policy(own, decisions=possible)
+        except InvalidRequestError as error:
+            raise InvalidInterruptOnError(str(error)) from error
+        super().__init__(in_spoons_words(own, possible), approval_callback)
+        self.interrupt_on = own
+        wait = _duration(asking.get("expires_in"))
         self._reviewer: Reviewer | None = None
         if approvals:
             self._reviewer = People(approvals, asking)
@@ -102,6 +125,11 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
         self._usual_limits: dict[int, float] = {}
         self._turns: dict[int, Turn] = {}
         self._paused: dict[int, Turn] = {}
+
+    def get_interrupt_config(self, tool_name: str) -> dict[str, Any] | None:
+        """Give what may be decided about a tool, as `{"allowed_decisions": […]}`; `None` for one that is not gated."""
+        allowed = self._policy.allowed_decisions(tool_name)
+        return None if allowed is None else {"allowed_decisions": list(allowed)}
 
     def set_resume_data(self, resume: Command | Mapping[str, Any]) -> None:
         """Take the decisions about the calls that `HITLInterrupt` has shown; then `run()` goes on with them.
@@ -142,6 +170,7 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
         """Ask about the gated calls of the model's reply, and hand it on once they are decided."""
         agent = _agent_of(request.runtime)
         _check_subagents(agent)
+        check_tools(self.interrupt_on, _tool_names(agent, request))
         turn = self._paused.pop(id(agent), None)
         if turn is None or not turn.is_decided:
             turn = self._read(await handler(request), request)
@@ -209,6 +238,8 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
 def _check_options(
     approvals: ApprovalClient | None, callback: ApprovalCallback | None, asking: Mapping[str, Any]
 ) -> None:
+    if approvals is not None:
+        expect_client(approvals)
     if approvals and callback:
         raise InvalidRequestError(
             "approvals and approval_callback: people decide, or the callback does; pass one"
@@ -245,6 +276,22 @@ def _tool_of(agent: Any, name: str) -> str:
     known = getattr(getattr(agent, "available_tools", None), "tool_map", {})
     mapped = getattr(agent, "_map_mcp_tool_name", None)
     return name if name in known or mapped is None else str(mapped(name) or name)
+
+
+def _tool_names(agent: Any, request: ModelRequest) -> set[str]:
+    """Name all tools that the agent has: its own, and those that the model is offered."""
+    offered = {
+        tool.name if isinstance(tool, BaseTool) else tool["function"]["name"] for tool in request.tools or ()
+    }
+    own = set(getattr(getattr(agent, "available_tools", None), "tool_map", {}))
+    return {*own, *offered, *(_tool_of(agent, name) for name in offered)}
+
+
+def _duration(expires_in: Any) -> timedelta:
+    """Read `expires_in`: a duration, or a number of seconds as elsewhere."""
+    if expires_in is None:
+        return cast("timedelta", Interrupt.model_fields["expires_in"].default)
+    return to_model(TypeAdapter(timedelta).validate_python, expires_in, where="expires_in")
 
 
 def _schemas(tools: Sequence[BaseTool | dict[str, Any]]) -> dict[str, Mapping[str, Any]]:

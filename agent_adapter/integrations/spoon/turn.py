@@ -8,6 +8,7 @@ from spoon_ai.middleware.base import ToolCallRequest
 
 from agent_adapter.contract.arguments import decode_arguments, encode
 from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest
+from agent_adapter.contract.numbers import as_floats
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.policy import Review
 
@@ -48,8 +49,8 @@ class Call:
                 None, Refused(f"{times} calls of this turn have the id {call.id!r}; each needs its own")
             )
         try:
-            # SpoonAI runs a tool without arguments when it cannot read them.
-            args = decode_arguments(call.function.arguments.strip() or "{}")
+            # SpoonAI runs a tool without arguments when it cannot read them. It runs what it has read itself: floats.
+            args = as_floats(decode_arguments(call.function.arguments.strip() or "{}"))
         except InvalidRequestError as error:
             return cls(None, Refused(str(error)))
         return cls(ActionRequest(name=tool, args=args, id=call.id))

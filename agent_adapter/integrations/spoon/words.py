@@ -1,5 +1,6 @@
 """Pauses and decisions in SpoonAI's words, and whether a decision fits what was asked."""
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -24,11 +25,55 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.errors import DecisionNotAllowedError
 
+logger = logging.getLogger(__name__)
+
 Pause: TypeAlias = hitl.InterruptInfo | Mapping[str, Any]
 """What SpoonAI pauses with: `HITLInterrupt.interrupt_info`, or that as a dict."""
 
 DECISIONS = ("approve", "edit", "reject")
 """Those that SpoonAI has words for."""
+
+
+def in_our_words(interrupt_on: Any, possible: Sequence[str], *, strict: bool) -> Any:
+    """Read decisions as SpoonAI does: in any case, as `ApprovalDecision` too, and leave out unknown ones unless strict."""
+    if not isinstance(interrupt_on, Mapping):
+        return interrupt_on
+    return {tool: _in_our_words(tool, given, possible, strict=strict) for tool, given in interrupt_on.items()}
+
+
+def _in_our_words(tool: Any, given: Any, possible: Sequence[str], *, strict: bool) -> Any:
+    allowed = given.get("allowed_decisions") if isinstance(given, Mapping) else None
+    if not isinstance(allowed, list | tuple):
+        return given
+    written = [
+        (each.value if isinstance(each, hitl.ApprovalDecision) else each).lower()
+        if isinstance(each, str)
+        else each
+        for each in allowed
+    ]
+    if strict:
+        return {**given, "allowed_decisions": written}
+    kept = [each for each in dict.fromkeys(map(str, written)) if each in possible]
+    if len(kept) < len(written) or not kept:
+        logger.warning(
+            "interrupt_on[%r].allowed_decisions: %s; what stands there is %s", tool, allowed, kept or possible
+        )
+    return {**given, "allowed_decisions": kept or list(possible)}
+
+
+def in_spoons_words(interrupt_on: Mapping[str, Any], possible: Sequence[str]) -> dict[str, Any]:
+    """Write a policy as SpoonAI's own middleware reads it, which knows no respond."""
+    return {tool: _in_spoons_words(given, possible) for tool, given in interrupt_on.items()}
+
+
+def _in_spoons_words(given: Any, possible: Sequence[str]) -> Any:
+    if isinstance(given, bool):
+        return given
+    allowed = [kind for kind in given.get("allowed_decisions", possible) if kind in DECISIONS]
+    return {
+        "allowed_decisions": allowed or ["reject"],
+        **({"description": given["description"]} if given.get("description") else {}),
+    }
 
 
 def value_of(pause: Pause) -> Any:

@@ -97,7 +97,7 @@ def test_a_pause_is_kept_as_it_came_beside_what_is_asked():
 
 def test_a_pause_that_could_not_be_written_is_refused():
     """The place is named."""
-    interrupt = an_interrupt(source=Source(dialect="generic", payload={"a": ["\ud800"]}))
+    interrupt = an_interrupt(source=Source(dialect="text", payload={"a": ["\ud800"]}))
 
     with pytest.raises(InvalidRequestError, match=r"payload\.a\[0\]: half of a surrogate pair"):
         dump_interrupt(interrupt)

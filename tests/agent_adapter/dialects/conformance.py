@@ -56,7 +56,7 @@ class Language:
     answers: Mapping[str, Any]
     """What is written about the first call, by decision. Those that are missing are not offered."""
     silence: Any
-    """What is written about a call that nobody decided."""
+    """What is written about a call that nobody decided; `NOTHING` where silence raises."""
     wrap: Callable[[list[Any]], Any] | None = None
     """How a pause of several calls is answered. Without it, each call is a pause of its own, answered by itself."""
     effects: tuple[str, ...] = ()
@@ -64,14 +64,19 @@ class Language:
     tool: str = TOOL
     note: str = ""
 
+    @property
+    def yes(self) -> str:
+        """Name the decision with which a run goes on."""
+        return "approve" if "approve" in self.answers else "respond"
+
     def expected(self, decision: str, situation: str) -> Any:
         """Give the answers to the pauses, one per pause, or why there are none."""
         if decision not in self.answers:
             return NOT_OFFERED
-        if situation == "withdrawn":
+        if situation == "withdrawn" or (situation == "expired" and self.silence == NOTHING):
             return NOTHING
         first = self.answers[decision]
-        second = {"batch": self.answers["approve"], "partial": OPEN, "expired": self.silence}
+        second = {"batch": self.answers[self.yes], "partial": OPEN, "expired": self.silence}
         each = [first] if situation == "single" else [first, second[situation]]
         if self.wrap is None:
             return each
@@ -298,7 +303,7 @@ LANGUAGES = (
     ),
     Language(
         name="`dev_utils_0_1`",
-        note="langchain-dev-utils 0.1: it asks with `allow_ignore` and breaks on `ignore`.",
+        note="langchain-dev-utils 0.1, by hand and beside LangChain 0.3 only: it asks with `allow_ignore` and breaks on `ignore`.",
         dialect="dev_utils_0_1",
         pauses=lambda count: [human_interrupts(count)],
         answers={**_HUMAN, "reject": _NO_AS_ANSWER},
@@ -329,12 +334,30 @@ LANGUAGES = (
         **_WORDS,
     ),
     Language(
-        name="`generic`",
-        note="Any JSON value, answered with words. The LangGraph integration asks so about every pause of no known form.",
-        dialect="generic",
+        name="`boolean`",
+        note="A program that reads true or false, such as `if interrupt(…):`.",
+        dialect="boolean",
         pauses=sentences,
-        answers={"approve": "approve", "reject": "reject: we need it", "respond": "it is gone"},
-        silence=f"reject: {EXPIRED_MESSAGE}",
+        answers={"approve": True, "reject": False},
+        silence=False,
+        **_WORDS,
+    ),
+    Language(
+        name="`approve_reject`",
+        note="A program that compares a word. The reason of a rejection stays in the record.",
+        dialect="approve_reject",
+        pauses=sentences,
+        answers={"approve": "approve", "reject": "reject"},
+        silence="reject",
+        **_WORDS,
+    ),
+    Language(
+        name="`text`",
+        note="A program that reads any words. There is no rejection: silence raises, and nothing is resumed.",
+        dialect="text",
+        pauses=sentences,
+        answers={"respond": "it is gone"},
+        silence=NOTHING,
         **_WORDS,
     ),
 )
@@ -362,8 +385,8 @@ def _section(language: Language) -> str:
     rows += [
         ("reject, and approve the second", language.expected("reject", "batch")),
         ("reject, the second open", language.expected("reject", "partial")),
-        ("approve, nobody decides the second", language.expected("approve", "expired")),
-        ("approve, then withdrawn", language.expected("approve", "withdrawn")),
+        (f"{language.yes}, nobody decides the second", language.expected(language.yes, "expired")),
+        (f"{language.yes}, then withdrawn", language.expected(language.yes, "withdrawn")),
     ]
     lines = [f"| {situation} | {_cell(answers)} |" for situation, answers in rows]
     return "\n".join(

@@ -7,9 +7,9 @@ import pytest
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.contract.record import dump_recorded, raise_unanswered, read_resume
+from agent_adapter.contract.record import decided, dump_recorded, read_resume
 from agent_adapter.dialects import DIALECTS, RECOGNISED, detect
-from agent_adapter.errors import DecisionNotAllowedError, InterruptWithdrawnError
+from agent_adapter.errors import DecisionNotAllowedError, InterruptEndedError
 from tests.agent_adapter.dialects.conformance import (
     DECISIONS,
     FILES,
@@ -62,11 +62,11 @@ def answers_to(language, decision, situation):
     payloads = language.pauses(1 if situation == "single" else 2)
     requests = [dialect.to_request(payload) for payload in payloads]
     interrupt = interrupt_about(requests)
-    decided = [decision, DECISIONS["approve"]] if situation == "batch" else [decision]
-    card = card_of(interrupt, situation, decided)
+    decisions = [decision, DECISIONS[language.yes]] if situation == "batch" else [decision]
+    card = card_of(interrupt, situation, decisions)
     resume = read_resume(interrupt, card, deadline=1, now=0, grace=0)
     if resume:
-        raise_unanswered(interrupt, resume)
+        decided(interrupt, resume)
     decisions = iter(resume.decisions if resume else [decision, None])
     answers = []
     for payload, request in zip(payloads, requests, strict=True):
@@ -84,14 +84,14 @@ def answers_to(language, decision, situation):
 @pytest.mark.parametrize("decision", DECISIONS)
 @EACH
 def test_each_decision_is_written_as_the_framework_reads_it(language, decision, situation):
-    """Or refused: where it is not offered, where something is open, where the question was withdrawn."""
+    """Or refused: where it is not offered, where something is open, where the question ended without an answer."""
     expected = language.expected(decision, situation)
 
     if expected == NOT_OFFERED:
         with pytest.raises(DecisionNotAllowedError, match=f"{decision} is not one of"):
             answers_to(language, DECISIONS[decision], situation)
     elif expected == NOTHING:
-        with pytest.raises(InterruptWithdrawnError):
+        with pytest.raises(InterruptEndedError):
             answers_to(language, DECISIONS[decision], situation)
     else:
         assert answers_to(language, DECISIONS[decision], situation) == expected

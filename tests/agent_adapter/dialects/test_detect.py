@@ -58,12 +58,12 @@ ONE = {"action_request": {"action": "pay", "args": {}}, "config": {"allow_accept
         ([ONE], "dev_utils", "human_interrupt_list"),
         ([ONE], "dev_utils_0_1", "dev_utils_0_1"),
         (CAMEL, "langchain_js", "langchain_js"),
-        (CAMEL, "generic", "camel_case"),
+        (CAMEL, "text", "camel_case"),
         (LANGCHAIN, "dev_utils", "langchain"),
         (LANGCHAIN, "accept_reject", "langchain"),
-        ({"type": "tool_approval"}, "generic", "langchain_per_call"),
+        ({"type": "tool_approval"}, "boolean", "langchain_per_call"),
         ("Shall I?", "accept_reject", "accept_reject"),
-        ("Shall I?", "generic", "generic"),
+        ("Shall I?", "text", "text"),
     ],
 )
 def test_a_named_dialect_is_for_the_pauses_that_may_be_of_it(payload, named, chosen):
@@ -80,7 +80,7 @@ def test_naming_a_dialect_does_not_make_one_of_anything():
 def test_a_name_that_does_not_exist_is_refused_with_those_that_do():
     """It is a mistake of the caller, not of the pause."""
     with pytest.raises(
-        InvalidRequestError, match=r"'camelCase' is no dialect; there are .*camel_case"
+        InvalidRequestError, match=r"'camelCase' is not the name of a dialect; there are .*camel_case"
     ) as caught:
         choose(CAMEL, "camelCase")
 

@@ -9,10 +9,10 @@ from langchain.tools import ToolRuntime
 from langchain_core.tools import tool
 from langchain_dev_utils.tool_calling import human_in_the_loop
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from agent_adapter.contract.interrupt import Resume
-from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError, UnknownDialectError
 from agent_adapter.integrations.langchain_dev_utils import (
     handler,
     handler_async,
@@ -119,37 +119,64 @@ CUSTOM = {"sync": asks_in_a_sentence, "async": asks_in_a_sentence_async}
     [
         (approve(), [("al", 5)], "paid 5 to al"),
         (reject("why"), [], "User rejected this tool call"),
+        (None, [], "User rejected this tool call"),
     ],
-    ids=["approve", "reject"],
+    ids=["approve", "reject", "silence"],
 )
 async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, kind, decision, paid, told):
-    """`dialect="accept_reject"` says what such a handler reads; nothing in its pause does."""
+    """As in the package's page, without a name for what it reads."""
     reviewer = ScriptedReviewer([decision])
     graph = agent(till.decorated(kind, CUSTOM[kind]))
 
-    result = await run(
-        graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG, dialect="accept_reject"
-    )
+    result = await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
 
     assert [action.args for action in reviewer.asked] == [{"value": "I am about to call pay. Go on?"}]
     assert till.paid == paid
     assert answers_to_model(result) == {"call_1": ("success", told)}
 
 
+@pytest.mark.parametrize("dialect", [None, "accept_reject", {"pay_in_cash": "accept_reject"}])
 @pytest.mark.parametrize("whose", ["theirs", "ours"])
-async def test_other_handlers_beside_one_that_pauses_with_a_sentence(till, whose):
-    """Their pauses tell their form, so one named dialect serves both; only Edit takes more with the decorator's own."""
+async def test_other_handlers_beside_one_that_pauses_with_a_sentence(till, whose, dialect):
+    """Each keeps its own decisions, Edit among them, whether or not the caller names what the sentence reads."""
     first = till.decorated("sync", handler if whose == "ours" else None)
     second = till.decorated("sync", asks_in_a_sentence)
     second.name = "pay_in_cash"
     turn = says(("pay", {"to": "al"}), ("pay_in_cash", {"to": "bo"}))
     graph = create_agent(ScriptedModel(turns=[turn, DONE]), [first, second], checkpointer=InMemorySaver())
-    decision = edit({"to": "cy"}) if whose == "ours" else approve()
-    approvals = InMemoryApprovalClient(ScriptedReviewer([decision, reject("no")]))
+    approvals = InMemoryApprovalClient(ScriptedReviewer([edit({"to": "cy"}), reject("no")]))
 
-    await run(graph, GO, approvals=approvals, config=CONFIG, dialect="accept_reject")
+    await run(graph, GO, approvals=approvals, config=CONFIG, dialect=dialect)
 
-    assert till.paid == [("cy" if whose == "ours" else "al", 5)]
+    assert till.paid == [("cy", 5)]
+
+
+async def test_name_of_the_callers_own_goes_before_that_of_the_page(till):
+    """A handler that pauses with a sentence and reads true or false."""
+
+    def asks(params):
+        return str(params["tool"].invoke(params["tool_call_args"]) if interrupt("Pay?") else "not paid")
+
+    for decision, paid in ((reject(), []), (approve(), [("al", 5)])):
+        graph = agent(till.decorated("sync", asks))
+        approvals = InMemoryApprovalClient(ScriptedReviewer([decision]))
+        await run(graph, GO, approvals=approvals, config=CONFIG, dialect="boolean")
+        assert till.paid == paid
+
+
+async def test_pause_that_is_neither_of_the_page_nor_known_is_refused(till):
+    """A handler of one's own may pause with anything; nobody guesses what it reads."""
+
+    def asks(params):
+        return str(interrupt({"pay": params["tool_call_args"]}))
+
+    with pytest.raises(UnknownDialectError, match="name how its answer is read"):
+        await run(
+            agent(till.decorated("sync", asks)),
+            GO,
+            approvals=InMemoryApprovalClient(ScriptedReviewer([])),
+            config=CONFIG,
+        )
 
 
 # --- Our handler --------------------------------------------------------------------------------------------------

@@ -153,6 +153,7 @@ async def test_state_whose_messages_are_something_else_is_none_of_our_business(m
         {"messages": messages, "heard": ""},
         approvals=approvals,
         config=CONFIG,
+        dialect={"tools": "approve_reject"},
     )
 
     assert result["heard"] == "approve"
@@ -173,13 +174,17 @@ def without_delete_file(office, saver, mode, *, reviewed):
 @MODES
 @pytest.mark.parametrize("mail", [approve(), reject("no")], ids=["mail approved", "mail rejected"])
 async def test_call_of_a_tool_that_is_gone_is_told_to_the_model(mode, mail):
-    """The approved call cannot run, and LangChain says so; the decision about the other call holds."""
+    """The approved call cannot run, and LangChain says so; the decision about the other call holds.
+
+    The middleware still names the tool, so the caller says that this is meant.
+    """
     office, saver = Office(), InMemorySaver()
     await office.agent(TURN, DONE, mode=mode, checkpointer=saver).ainvoke(GO, CONFIG)
     later = without_delete_file(office, saver, mode, reviewed=GATED)
     approvals = InMemoryApprovalClient(ScriptedReviewer({"send_email": mail, "delete_file": approve()}))
+    gone = [tool for tool in office.tools if tool.__name__ == "delete_file"]
 
-    result = await run(later, None, approvals=approvals, config=CONFIG)
+    result = await run(later, None, approvals=approvals, config=CONFIG, tools=gone)
 
     assert office.names() == (["send_email"] if mail.type == "approve" else [])
     status, told = answers_to_model(result)["call_2"]

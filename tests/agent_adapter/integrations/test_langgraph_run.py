@@ -283,29 +283,21 @@ def pauses_with(value):
     return builder.add_edge(START, "ask").compile(checkpointer=InMemorySaver())
 
 
-@pytest.mark.parametrize(
-    ("decision", "noted"),
-    [
-        (approve(), "approve"),
-        (reject("not today"), "reject: not today"),
-        (reject(), "reject"),
-        (reject("Approve"), "reject: Approve"),
-        (respond("Noor"), "Noor"),
-        (None, "reject: Nobody decided in time."),
-    ],
-    ids=["approved", "rejected", "rejected without a reason", "rejected with a slip", "answered", "expired"],
-)
 @pytest.mark.parametrize("value", ["what is your name?", 7, None, [], {}, {"question": ["name", {"of": 1}]}])
-async def test_a_pause_of_the_graphs_own_is_shown_whole_and_answered_with_words(value, decision, noted):
-    """Any value can be asked about; the graph reads text."""
-    reviewer = ScriptedReviewer([decision])
+async def test_a_pause_of_the_graphs_own_is_shown_whole_and_answered_with_words(value):
+    """Any value can be asked about; the caller says that the graph reads text."""
+    reviewer = ScriptedReviewer([respond("Noor")])
 
     result = await run(
-        pauses_with(value), {"notes": []}, approvals=InMemoryApprovalClient(reviewer), config=CONFIG
+        pauses_with(value),
+        {"notes": []},
+        approvals=InMemoryApprovalClient(reviewer),
+        config=CONFIG,
+        dialect="text",
     )
 
     assert [(action.name, action.args) for action in reviewer.asked] == [("interrupt", {"value": value})]
-    assert result["notes"] == [noted]
+    assert result["notes"] == ["Noor"]
 
 
 @pytest.mark.parametrize(
@@ -316,7 +308,7 @@ async def test_a_pause_of_the_graphs_own_is_shown_whole_and_answered_with_words(
         ([{"action_request": {"action": "send", "args": {}}}], r"pause\[0\].config"),
         ({"actionRequests": []}, "pause.reviewConfigs"),
         ({"type": "tool_approval"}, "pause.tool_call_id"),
-        ({"at": {1, 2}}, "pause.at: set is not a JSON value"),
+        ({"at": {1, 2}}, "name how its answer is read"),
     ],
 )
 async def test_a_broken_request_is_refused_and_not_asked_about_as_it_is(value, says_what):
@@ -360,7 +352,9 @@ async def test_a_dialect_that_does_not_exist_is_refused_before_the_graph_runs():
     """The sentence lists those that there are."""
     office = Office()
 
-    with pytest.raises(InvalidRequestError, match=r"'dev-utils' is no dialect; there are .*dev_utils"):
+    with pytest.raises(
+        InvalidRequestError, match=r"'dev-utils' is not the name of a dialect; there are .*dev_utils"
+    ):
         await run(office.agent(TURN, DONE), GO, approvals=NOTHING_TO_ASK, config=CONFIG, dialect="dev-utils")
 
     assert office.ran == []
@@ -428,13 +422,13 @@ async def test_config_that_could_not_be_resumed_is_refused_before_the_graph_runs
     assert office.ran == []
 
 
-def test_missing_framework_is_named_with_its_extra(monkeypatch):
+def test_missing_framework_is_named_with_its_packages(monkeypatch):
     """Importing the integration without LangGraph says what to install."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "langgraph"]:
         monkeypatch.setitem(sys.modules, name, None)
     spec = importlib.util.spec_from_file_location("again", langgraph.__file__)
 
-    with pytest.raises(ImportError, match=r'pip install "assent\[langgraph\]"'):
+    with pytest.raises(ImportError, match=r'pip install "langchain>=1\.4,<2" "langgraph>=1\.2,<2"'):
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
@@ -542,3 +536,56 @@ async def test_lists_of_pauses_that_cannot_be_answered_are_refused():
         to_request([pause, pause])
     with pytest.raises(InvalidRequestError, match="no id of a LangGraph pause"):
         to_request([type(pause)(pause.value, id="mine")])
+
+
+# --- Names of tools ------------------------------------------------------------------------------------------------------
+
+
+@MODES
+async def test_misspelt_tool_in_the_middleware_is_refused_before_the_agent_runs(mode):
+    """The tool that was meant would run with nobody asked."""
+    office = Office()
+    agent = office.agent(TURN, DONE, mode=mode, interrupt_on={"delete_fil": True, "send_email": True})
+
+    with pytest.raises(
+        InvalidRequestError, match=r"interrupt_on\['delete_fil'\].*did you mean 'delete_file'.*tools="
+    ):
+        await run(agent, GO, approvals=NOTHING_TO_ASK, config=CONFIG)
+
+    assert office.ran == []
+
+
+@pytest.mark.parametrize("inside", ["a node", "a tool"])
+async def test_misspelt_tool_of_an_agent_inside_is_refused_too(inside):
+    """Also where the outer agent reviews nothing."""
+    office = Office()
+    worker = office.agent(TURN, DONE, interrupt_on={"send_mail": True})
+    worker.checkpointer = None
+
+    async def hand_over(task: str) -> str:
+        """Hand a task to the worker."""
+        return str(await worker.ainvoke({"messages": [("user", task)]}))
+
+    if inside == "a node":
+        builder = StateGraph(MessagesState).add_node("worker", worker).add_edge(START, "worker")
+        graph = builder.compile(checkpointer=InMemorySaver())
+    else:
+        graph = create_agent(ScriptedModel(turns=[DONE]), [hand_over], checkpointer=InMemorySaver())
+
+    with pytest.raises(InvalidRequestError, match=r"interrupt_on\['send_mail'\].*did you mean 'send_email'"):
+        await run(graph, GO, approvals=NOTHING_TO_ASK, config=CONFIG)
+
+
+async def test_tool_that_the_graph_adds_while_it_runs_is_named_by_the_caller():
+    """It is in no tool node, so only the caller knows it."""
+    office = Office()
+
+    def archive(path: str) -> str:
+        """Archive a file."""
+        return path
+
+    agent = office.agent(DONE, interrupt_on={"archive": True})
+
+    result = await run(agent, GO, approvals=NOTHING_TO_ASK, config=CONFIG, tools=[archive])
+
+    assert result["messages"][-1].content == "done"

@@ -1,15 +1,19 @@
 """Running agents of the OpenAI Agents SDK with approvals in between."""
 
+import asyncio
 import importlib
 import sys
+from contextlib import asynccontextmanager
 from typing import Annotated, Literal
 
+import agents
 import pytest
-from agents import Runner, RunState, ToolOutputText, function_tool
+from agents import FunctionTool, Runner, RunState, ToolOutputText, function_tool
 from agents.exceptions import ModelBehaviorError, UserError
 from agents.testing import function_call
 from pydantic import BeforeValidator
 
+from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import DecisionNotAllowedError, InterruptExpiredError, InvalidRequestError
@@ -25,11 +29,33 @@ from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, appr
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 
 NOTE = "[A person changed the arguments of this call before it ran. It was called with: {}]\n\n{}"
+SDK = tuple(int(number) for number in agents.__version__.split(".")[:2])
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
 
 
 def approvals_of(answers):
     return InMemoryApprovalClient(ScriptedReviewer(answers))
+
+
+class OneByOne(InMemoryApprovalClient):
+    """Each question is only decided when the run has gone on with the one before."""
+
+    def __init__(self, reviewer):
+        super().__init__(reviewer)
+        self.questions, self.taken = [], 0
+
+    async def wait(self, interrupt_id):
+        if interrupt_id not in self.questions:
+            self.questions.append(interrupt_id)
+        while self.questions.index(interrupt_id) > self.taken:
+            await asyncio.sleep(0.001)
+        return await super().wait(interrupt_id)
+
+    @asynccontextmanager
+    async def reviewing(self, interrupt):
+        async with super().reviewing(interrupt) as resume:
+            yield resume
+        self.taken += 1
 
 
 def resume_with(*decisions, status="decided"):
@@ -183,6 +209,8 @@ class TestPolicies:
         async def policy_later(context, params, call_id):
             return policy(context, params, call_id)
 
+        if not wrapped and not consulted and SDK < (0, 24):
+            pytest.skip("the SDK's own tools have this rule from 0.24 on")
         desk = Desk(policy=policy_later if is_async else policy)
         agent = desk.agent([function_call("cancel_order", arguments, call_id="call_1")], DONE)
         if not wrapped:
@@ -392,9 +420,8 @@ class TestAlways:
     async def asked_and_ran(self, turn, answers, **options):
         desk, reviewer = Desk(), ScriptedReviewer(answers)
         agent = desk.agent(turn, says(self.LATER, first_call=9), DONE)
-        result = await run(
-            agent, "go", approvals=InMemoryApprovalClient(reviewer), allow_always=["cancel_order"], **options
-        )
+        approvals = OneByOne(reviewer)
+        result = await run(agent, "go", approvals=approvals, allow_always=["cancel_order"], **options)
         return len(reviewer.asked), [args.get("order") for _, args in desk.ran], answers_to_model(result)
 
     async def test_always_approve_is_not_asked_again(self):
@@ -442,10 +469,43 @@ class TestAlways:
         with pytest.raises(DecisionNotAllowedError, match="for this call only"):
             to_resume(resume_with(self.APPROVE), result.to_state())
 
-    async def test_it_excludes_partial(self):
-        """A decision for the run would also decide a call whose card is still open."""
-        with pytest.raises(InvalidRequestError, match="exclude each other"):
-            await self.asked_and_ran(says(CANCEL), [self.APPROVE], partial=True)
+    async def test_with_partial_other_open_calls_keep_their_own_question(self):
+        """Approved for the run on one card, the tool still waits for the other card; later calls are not asked about."""
+        turn = says(
+            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
+        )
+
+        asked, ran, _ = await self.asked_and_ran(turn, [self.APPROVE, reject("not this")], partial=True)
+
+        assert asked == 2
+        assert ran == [1, 8]
+
+    async def test_with_partial_a_rejection_for_the_run_leaves_the_other_card_open(self):
+        """What somebody approves on its own card runs; later calls do not."""
+        turn = says(
+            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
+        )
+
+        asked, ran, _ = await self.asked_and_ran(turn, [self.REJECT, approve()], partial=True)
+
+        assert asked == 2
+        assert ran == [2]
+
+    async def test_a_subset_that_is_answered_by_hand_decides_no_other_call(self):
+        """A decision for the run is only applied when no other call of its tool waits for its own decision."""
+        desk = Desk()
+        turn = says(
+            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
+        )
+        agent = desk.agent(turn, DONE)
+        state = (await Runner.run(agent, "go")).to_state()
+
+        first = state.get_interruptions()[:1]
+        to_resume(resume_with(self.APPROVE), state, interruptions=first, allow_always=["cancel_order"])
+        result = await Runner.run(agent, state)
+
+        assert [args["order"] for _, args in desk.ran] == [1]
+        assert len(result.interruptions) == 1
 
 
 BAD = {
@@ -530,13 +590,13 @@ async def test_a_misspelt_option_is_refused():
 
 
 def test_missing_package_says_what_to_install(monkeypatch):
-    """Who has not installed the SDK reads which extra to add."""
+    """Who has not installed the SDK reads which package to add."""
     name = "agent_adapter.integrations.openai_agents"
     for module in [module for module in sys.modules if module.startswith(name)]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "agents", None)
 
-    with pytest.raises(ImportError, match=r"assent\[openai-agents\]"):
+    with pytest.raises(ImportError, match=r'pip install "openai-agents>=0\.22,<0\.25" \(.*agents.*\)'):
         importlib.import_module(name)
 
 
@@ -551,3 +611,40 @@ async def test_a_state_with_an_id_is_asked_about():
 
     assert desk.ran == [CANCEL]
     assert result.final_output == "done"
+
+
+NUMBERS = '{"to": "a@x.com", "amount": 9007199254740993.99, "rate": 1.10, "steps": [1E5, -0]}'
+
+
+def a_payment(ran):
+    """A tool that reads its arguments itself: the SDK hands it text."""
+
+    async def pay(_, arguments):
+        ran.append(arguments)
+        return "paid"
+
+    return FunctionTool("pay", "Pay.", {"type": "object"}, pay, strict_json_schema=False, needs_approval=True)
+
+
+async def test_an_approved_call_runs_with_the_very_text_of_its_numbers():
+    """What the model wrote is what is shown and what the tool is handed, to the last digit."""
+    ran, reviewer = [], ScriptedReviewer([approve()])
+    agent = Desk().agent([function_call("pay", NUMBERS, call_id="call_1")], DONE, more=[a_payment(ran)])
+
+    await run(agent, "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert ran == [NUMBERS]
+    assert encode(reviewer.asked[0].args) == NUMBERS.replace(": ", ":").replace(", ", ",")
+
+
+async def test_an_edited_call_keeps_the_text_of_the_numbers_that_nobody_touched():
+    """The person changes who is paid; the amount stays digit by digit."""
+    ran: list[str] = []
+    edited = {**decode(NUMBERS), "to": "b@x.com"}
+    agent = Desk().agent(
+        [function_call("pay", NUMBERS, call_id="call_1")], DONE, more=[editable(a_payment(ran))]
+    )
+
+    await run(agent, "go", approvals=approvals_of({"pay": edit(edited)}))
+
+    assert ran == ['{"to":"b@x.com","amount":9007199254740993.99,"rate":1.10,"steps":[1E5,-0]}']

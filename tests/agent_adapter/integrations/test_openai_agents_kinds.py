@@ -18,8 +18,8 @@ from mcp.types import CallToolResult, TextContent, Tool
 from openai.types.responses import ResponseCustomToolCall, ResponseFunctionShellToolCall
 from openai.types.responses.response_output_item import McpApprovalRequest
 
-from agent_adapter.errors import InvalidRequestError
-from agent_adapter.integrations.openai_agents import PausedRun, editable, run, to_request
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.integrations.openai_agents import EditableMCPAgent, PausedRun, editable, run, to_request
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.desk import DONE, Desk, answers_to_model, says
 
@@ -354,3 +354,62 @@ class TestHandoffs:
         assert desk.ran == [("cancel_order", {"order": 99, "reason": "x"})]
         assert result.last_agent is billing
         assert [interrupt.context.subagent for interrupt in published] == ["Billing"]
+
+
+def with_servers(ran, *turns):
+    servers = [Sums(ran)]
+    return EditableMCPAgent(name="Builder", model=ScriptedModel(list(turns)), mcp_servers=servers)
+
+
+async def test_a_local_mcp_call_runs_as_it_was_edited():
+    """Where the agent says that its MCP calls may be edited, the form has the server's schema, and the model is told."""
+    ran, reviewer = [], ScriptedReviewer([edit({"a": 2})])
+    agent = with_servers(ran, says(("add", {"a": 1})), DONE)
+
+    result = await run(agent, "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert ran == [{"a": 2}]
+    assert "A person changed the arguments" in str(result.to_input_list()[2])
+
+
+async def test_a_local_mcp_call_is_edited_in_another_process():
+    """A stored run lists the tools of its servers before anybody's edit is applied."""
+    ran = []
+    first = with_servers(ran, says(("add", {"a": 1})))
+    text = PausedRun.of(first, await Runner.run(first, "go")).dump()
+    agent = with_servers(ran, DONE)
+
+    paused = await PausedRun.load(agent, text)
+    await run(agent, paused, approvals=InMemoryApprovalClient(ScriptedReviewer([edit({"a": 2})])))
+
+    assert ran == [{"a": 2}]
+
+
+async def test_an_edit_that_the_mcp_tool_would_not_take_runs_nothing():
+    """It is refused with the name of what is missing, before the server is called."""
+    ran = []
+    agent = with_servers(ran, says(("add", {"a": 1})), DONE)
+
+    with pytest.raises(DecisionNotAllowedError, match=r"args\.a: field required"):
+        await run(agent, "go", approvals=InMemoryApprovalClient(ScriptedReviewer([edit({})])))
+
+    assert ran == []
+
+
+async def test_a_tool_of_the_agent_and_one_of_its_server_keep_their_own_calls():
+    """An approved call of the agent's own tool is not run by the server, and the other way round."""
+    ran, own = [], []
+
+    @editable
+    @function_tool(needs_approval=True)
+    def subtract(a: int) -> str:
+        own.append(a)
+        return "0"
+
+    agent = with_servers(ran, says(("add", {"a": 1}), ("subtract", {"a": 1})), DONE)
+    agent.tools = [subtract]
+    reviewer = ScriptedReviewer({"add": edit({"a": 2}), "subtract": edit({"a": 3})})
+
+    await run(agent, "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert (ran, own) == ([{"a": 2}], [3])

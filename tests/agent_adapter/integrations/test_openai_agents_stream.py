@@ -6,7 +6,7 @@ from contextlib import aclosing
 import pytest
 from agents import Runner, SQLiteSession, function_tool
 
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.integrations.openai_agents import PausedRun, run, stream
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.desk import DONE, TURN, Desk, says
@@ -37,6 +37,21 @@ async def test_events_of_the_sdk_go_on_through_the_pause():
     assert names[-1] == "message_output_created"
     assert ("send_email", {"to": "b@x.com", "body": ""}) in desk.ran
     assert "cancel_order" not in desk.names()
+
+
+async def test_a_stream_that_has_ended_has_the_result():
+    """The final output is what `run` would have returned, also after a pause; before the end, asking for it is an error."""
+    desk = Desk()
+    approvals = InMemoryApprovalClient(ScriptedReviewer(ANSWERS))
+    streamed = stream(desk.agent(TURN, DONE), "go", approvals=approvals)
+
+    with pytest.raises(AgentAdapterError, match="has not finished: iterate over its events"):
+        _ = streamed.final_output
+    async for _ in streamed:
+        pass
+
+    assert streamed.final_output == "done"
+    assert len(streamed.result.to_input_list()) == 10
 
 
 async def test_a_stored_run_streams_from_its_pause():

@@ -23,6 +23,7 @@ from spoon_ai.schema import AgentState
 from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInput, HITLInterrupt
 from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
 
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import (
     ConsumedError,
@@ -31,6 +32,7 @@ from agent_adapter.errors import (
     InvalidRequestError,
 )
 from agent_adapter.integrations.spoon import (
+    HITLMiddleware,
     HumanInTheLoopMiddleware,
     create_hitl_middleware,
     run,
@@ -97,6 +99,21 @@ async def test_a_turn_is_one_question_and_runs_as_it_was_decided(office):
     )
     assert heard["call_2"] == "Observed output of cmd read_file execution: read_file was done"
     assert heard["call_3"] == f"{FAILED.format('delete_file')}{REJECTED}: Keep it."
+
+
+async def test_numbers_are_shown_as_spoonai_has_read_them(office):
+    """It runs its own copy, in which decimals are floats: just these are shown, and run."""
+    text = '{"to": 9007199254740993.99, "subject": 1.10}'
+    approvals = people(EVERYBODY_APPROVES)
+    agent = office.agent(
+        says(("send_email", text)), DONE, middleware=[HumanInTheLoopMiddleware(GATED, approvals=approvals)]
+    )
+
+    await agent.run("go")
+
+    shown = {"to": 9007199254740994.0, "subject": 1.1}
+    assert office.ran == [("send_email", shown)]
+    assert [encode(action.args) for action in approvals.reviewer.asked] == [encode(shown)]
 
 
 @pytest.mark.parametrize(
@@ -914,6 +931,102 @@ async def test_the_factory_reviews_tools_alike(office):
     assert create_hitl_middleware("x").interrupt_on == {"x": True}
     with pytest.raises(InvalidRequestError, match="the list is empty"):
         create_hitl_middleware("x", allowed_decisions=[])
+
+
+# --- The page of SpoonAI in full ---------------------------------------------------------------------------------------
+
+
+def test_the_middleware_is_one_of_spoons():
+    """Whoever looks for SpoonAI's finds ours, and calls its helpers."""
+    gate = HumanInTheLoopMiddleware({"a": True, "b": {"allowed_decisions": ["reject"]}, "c": False})
+
+    assert isinstance(gate, Stock)
+    assert HITLMiddleware is HumanInTheLoopMiddleware
+    assert gate.get_interrupt_config("a") == {"allowed_decisions": ["approve", "edit", "reject"]}
+    assert gate.get_interrupt_config("b") == {"allowed_decisions": ["reject"]}
+    assert [gate.get_interrupt_config(name) for name in ("c", "nothing")] == [None, None]
+    assert gate.manager.should_interrupt("a")
+    assert not gate.manager.should_interrupt("c")
+    assert gate.interrupt_on["a"] is True
+
+
+def test_decisions_in_slack_are_among_those_of_the_helper():
+    """SpoonAI knows no respond; people in Slack do."""
+    gate = HumanInTheLoopMiddleware({"a": {"allowed_decisions": ["respond"]}}, approvals=people({}))
+
+    assert gate.get_interrupt_config("a") == {"allowed_decisions": ["respond"]}
+
+
+def test_strict_is_where_spoon_has_it():
+    """By place and by name; an unknown decision is a ValueError, as there."""
+    wrong = {"x": {"allowed_decisions": ["aprove", "Reject", ApprovalDecision.EDIT]}}
+    for make in (lambda: HumanInTheLoopMiddleware(wrong), lambda: Stock(wrong)):
+        with pytest.raises(ValueError, match="aprove"):
+            make()
+
+    for loose in (
+        HumanInTheLoopMiddleware(wrong, None, False),
+        HumanInTheLoopMiddleware(wrong, strict=False),
+        Stock(wrong, strict=False),
+    ):
+        assert loose.get_interrupt_config("x") == {"allowed_decisions": ["reject", "edit"]}
+
+
+@pytest.mark.parametrize("allowed", [["aprove"], []])
+def test_what_is_not_strict_still_gates(allowed):
+    """Where no decision is left, all stand in its place, as in SpoonAI; a gate is never left open."""
+    gate = HumanInTheLoopMiddleware({"x": {"allowed_decisions": allowed}}, strict=False)
+
+    assert gate.get_interrupt_config("x") == {"allowed_decisions": ["approve", "edit", "reject"]}
+
+
+async def test_run_takes_over_what_spoons_own_middleware_has_taken(office):
+    """Also what is wrong in it where it was not strict."""
+    own = Stock({"delete_file": {"allowed_decisions": ["Reject", "maybe"]}}, strict=False)
+    agent = office.agent(says(("delete_file", {"path": "a"})), DONE, middleware=[own])
+    approvals = people({"delete_file": reject("Keep it.")})
+
+    await run(agent, "go", approvals=approvals)
+
+    (record,) = approvals._kept.values()
+    assert record.interrupt.request.review_configs[0].allowed_decisions == ("reject",)
+
+
+@pytest.mark.parametrize("seconds", [7200, 7200.0, timedelta(hours=2)])
+async def test_expires_in_is_seconds_or_a_duration(office, seconds):
+    """As for every other integration, for people and for a callback."""
+    approvals = people(EVERYBODY_APPROVES)
+
+    await run(office.agent(TURN, DONE), "go", approvals=approvals, interrupt_on=GATED, expires_in=seconds)
+
+    (record,) = approvals._kept.values()
+    assert record.interrupt.expires_in == timedelta(hours=2)
+    agent = office.agent(
+        TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, at_once("approve"), expires_in=seconds)]
+    )
+    await agent.run("go")
+    assert office.names().count("send_email") == 2
+
+
+@pytest.mark.parametrize("whose", ["run's", "the agent's"])
+async def test_name_of_no_tool_is_an_error_before_the_model_is_asked(office, whose):
+    """The tool that was meant would run with nobody asked."""
+    wrong, approvals = {"send_emial": True, "delete_file": True}, people({})
+    agent = office.agent(
+        TURN,
+        DONE,
+        middleware=[HumanInTheLoopMiddleware(wrong, approvals=approvals)] if whose == "the agent's" else [],
+    )
+
+    with pytest.raises(InvalidRequestError, match=r"interrupt_on\['send_emial'\].*did you mean 'send_email'"):
+        await (
+            agent.run("go")
+            if whose == "the agent's"
+            else run(agent, "go", approvals=approvals, interrupt_on=wrong)
+        )
+
+    assert office.ran == []
+    assert agent.llm.asked == 0
 
 
 async def test_a_question_is_answered_once(office):

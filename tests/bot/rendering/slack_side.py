@@ -9,7 +9,8 @@ from slack_sdk.models.blocks import Block
 from slack_sdk.models.views import View
 
 from agent_adapter.contract.arguments import encode
-from bot.rendering.arguments import WRAP
+from bot.rendering.arguments import SAME_WORD, WRAP
+from bot.rendering.boxes import BOXES
 from bot.rendering.limits import check_message, check_view
 from bot.rendering.message import BUDGET, MAX_BLOCKS, Part
 
@@ -89,8 +90,9 @@ def unwrapped(text: str) -> str:
     lines: list[str] = []
     for line in text.split("\n"):
         stripped = line.lstrip(" ")
-        if stripped.startswith(WRAP):
-            lines[-1] += stripped.removeprefix(WRAP)
+        mark = next((mark for mark in (WRAP, SAME_WORD) if stripped.startswith(mark)), None)
+        if mark:
+            lines[-1] += stripped.removeprefix(mark)
         else:
             lines.append(line)
     return "\n".join(lines)
@@ -118,20 +120,34 @@ def buttons(payload: Any) -> list[dict[str, Any]]:
     return [button for block in blocks if block["type"] == "actions" for button in block["elements"]]
 
 
-def inputs(view: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def labels(view: dict[str, Any]) -> list[str]:
+    """What stands over the inputs of a view, as Slack shows it: without spaces around, rows of spaces as one."""
+    return [" ".join(b["label"]["text"].split()) for b in view["blocks"] if b["type"] == "input"]
+
+
+def all_inputs(view: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The input blocks of a view, by their label."""
     return {block["label"]["text"]: block for block in view["blocks"] if block["type"] == "input"}
 
 
-def submitted(view: dict[str, Any], **typed: Any) -> dict[str, Any]:
-    """The view as Slack hands it back: inputs nobody touched with their initial value, in Slack's own form of text.
+def inputs(view: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The input blocks of a view that are about one argument, by their label."""
+    boxes = {box.label for box in BOXES}
+    return {label: block for label, block in all_inputs(view).items() if label not in boxes}
 
-    Typed values go by label: text, an option's label or a list of them, `None` to clear.
+
+def submitted(view: dict[str, Any], *, trims: bool = True, **typed: Any) -> dict[str, Any]:
+    """The view as Slack hands it back: inputs nobody touched with their initial value.
+
+    Typed values go by label: text, an option's label or a list of them, `None` to clear. A client that trims does so
+    with all texts.
     """
     states = {}
-    for label, block in inputs(view).items():
+    for label, block in all_inputs(view).items():
         element = block["element"]
         state = _untouched(element) if label not in typed else _touched(element, typed[label])
+        if "value" in state:
+            state = {"value": _as_slack_keeps(state["value"], trims=trims)}
         states[block["block_id"]] = {element["action_id"]: {"type": element["type"], **state}}
     return {**view, "state": {"values": states}}
 
@@ -149,11 +165,12 @@ def _untouched(element: dict[str, Any]) -> dict[str, Any]:
         case "datetimepicker":
             return {"selected_date_time": element.get("initial_date_time")}
         case _:
-            return {"value": _as_slack_keeps(element.get("initial_value"))}
+            return {"value": element.get("initial_value")}
 
 
-def _as_slack_keeps(text: str | None) -> str | None:
-    return (text or "").replace("\r\n", "\n").replace("\r", "\n").strip() or None
+def _as_slack_keeps(text: str | None, *, trims: bool) -> str | None:
+    text = (text or "").replace("\r\n", "\n").replace("\r", "\n")
+    return (text.strip() if trims else text) or None
 
 
 def _touched(element: dict[str, Any], typed: Any) -> dict[str, Any]:
@@ -170,4 +187,4 @@ def _touched(element: dict[str, Any], typed: Any) -> dict[str, Any]:
         case "datetimepicker":
             return {"selected_date_time": typed}
         case _:
-            return {"value": _as_slack_keeps(typed)}
+            return {"value": typed}

@@ -3,6 +3,7 @@
 from itertools import product
 
 from bot.rendering.arguments import argument_lines, change_lines, text_lines, value_lines
+from bot.rendering.text import visible
 from tests.bot.rendering.slack_side import unwrapped
 
 
@@ -80,9 +81,36 @@ def test_a_long_line_is_wrapped_with_a_mark():
     assert unwrapped("\n".join(found)) == 'query: "' + "select " * 40 + '"'
 
 
-def test_a_spelled_character_stands_on_one_line():
+def test_no_line_breaks_inside_a_word_or_a_number():
+    """Half of an amount reads as another amount, half of a command as another command."""
+    for before in range(60, 110):
+        for word in ("125000", "1 250 000", "restart", "-0.5e10", "\u200b" * 12, "a\\b", "😀"):
+            spelled = visible(word)
+            found = argument_lines(
+                {"note": "x " * (before // 2) + "y" * (before % 2) + word + " and more" * 20}
+            )
+            assert any(spelled in line for line in found), (before, word)
+            assert max(len(line.rstrip()) for line in found) <= 100
+
+
+def test_a_word_that_no_line_holds_stays_whole():
+    """Slack wraps it by itself; only what no page of a reading holds is cut, and each line after it says so."""
+    assert argument_lines({"key": "x" * 3_000}) == ['key: "' + "x" * 3_000 + '"']
+    assert argument_lines({"key": "pay " + "x" * 300 + " to dana"}) == [
+        'key: "pay ' + "x" * 300 + " ",
+        '↪ to dana"',
+    ]
+
+    found = value_lines("1" * 20_000)
+    assert [line[:16] for line in found] == ['"' + "1" * 15, "↪↪ same word: 11", "↪↪ same word: 11"]
+    assert unwrapped("\n".join(found)) == '"' + "1" * 20_000 + '"'
+    # No text of an agent looks like it.
+    assert argument_lines({"a": "x " * 48 + "↪ same word: y"})[1].startswith("↪ ↪ same word: y")
+
+
+def test_a_spelled_character_is_never_cut():
     """Half of its spelling at the end of a line would read as something else."""
-    assert value_lines("x" * 97 + "\u200b") == ['"' + "x" * 97, '↪ \\u{200B}"']
+    assert all(line.endswith(("}", '"')) for line in value_lines("\u200b\u200c" * 3_000))
 
 
 def test_a_value_cannot_pretend_to_be_a_wrapped_line_or_another_argument():

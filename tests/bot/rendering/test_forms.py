@@ -7,9 +7,21 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.numbers import Number
+from bot.rendering.boxes import BARE, BOXES, EMPTY
 from bot.rendering.forms import Edited, Errors, Unchanged, form_of, parse_form
+from bot.rendering.labels import CODE
 from bot.rendering.modals import render_edit_view
-from tests.bot.rendering.slack_side import assert_slack_takes_view, inputs, shown, submitted, typed_texts
+from bot.state import Admission, Place
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_view,
+    inputs,
+    labels,
+    shown,
+    submitted,
+    typed_texts,
+)
 from tests.support.builders import a_state, an_action, an_interrupt
 
 
@@ -19,8 +31,8 @@ def form(args, schema=None):
     return view
 
 
-def submit(args, schema=None, **typed):
-    return parse_form(submitted(form(args, schema), **typed), args, schema)
+def submit(args, schema=None, *, trims=True, **typed):
+    return parse_form(submitted(form(args, schema), trims=trims, **typed), args, schema)
 
 
 def an_object(required=(), **properties):
@@ -33,6 +45,25 @@ def block_id(args, schema, label):
 
 def elements(args, schema=None):
     return {label: block["element"]["type"] for label, block in inputs(form(args, schema)).items()}
+
+
+def boxes(view):
+    """What can be ticked, by the label of the box."""
+    return {
+        box.label: [option["text"]["text"] for option in block["element"]["options"]]
+        for box in BOXES
+        for block in view["blocks"]
+        if block["block_id"] == box.block_id
+    }
+
+
+TEXT = an_object(["text"], text={"type": "string"})
+NULLABLE_TEXT = an_object(["text"], text={"type": ["string", "null"]})
+OPTIONAL_TEXT = an_object(text={"type": "string"})
+HIGH_RISK = Admission(
+    policy_version="1", approvers=("U0ERIK",), risk="high", places=(Place(channel="C1", actions=(0,)),)
+)
+NEEDS_TEXT = "This needs a text. Write one, or tick its name under “Send as an empty text”."
 
 
 class Speed(Enum):
@@ -265,13 +296,12 @@ def test_just_what_may_be_empty_can_be_submitted_empty():
 
     assert [label for label, block in inputs(view).items() if block["optional"]] == [
         "maybe",
-        "text",
         "left_out",
     ]
 
 
-def test_clearing_a_needed_argument_gives_null_or_an_empty_text_or_a_sentence():
-    """The nearest to empty that the tool takes."""
+def test_clearing_a_needed_argument_gives_null_or_a_sentence():
+    """Nothing runs with an empty text because a field was cleared."""
     schema = an_object(
         ["maybe", "text", "n"],
         maybe={"anyOf": [{"type": "string"}, {"type": "null"}]},
@@ -281,7 +311,7 @@ def test_clearing_a_needed_argument_gives_null_or_an_empty_text_or_a_sentence():
     args = {"maybe": "x", "text": "y", "n": 1}
 
     assert submit(args, schema, maybe=None) == Edited({"maybe": None, "text": "y", "n": 1})
-    assert submit(args, schema, text=None) == Edited({"maybe": "x", "text": "", "n": 1})
+    assert submit(args, schema, text=None) == Errors({block_id(args, schema, "text"): NEEDS_TEXT})
     assert submit(args, schema, n=None) == Errors({block_id(args, schema, "n"): "This needs a value."})
 
 
@@ -289,7 +319,113 @@ def test_an_empty_text_that_the_tool_does_not_take_is_refused():
     """The schema has the last word."""
     schema = an_object(["text"], text={"type": "string", "minLength": 1})
 
-    assert submit({"text": "y"}, schema, text=None) == Errors({"f:0": "Must have at least 1 characters."})
+    assert submit({"text": "y"}, schema, **{EMPTY.label: ["text"]}) == Errors(
+        {"f:0": "Must have at least 1 characters."}
+    )
+
+
+@pytest.mark.parametrize("schema", [None, TEXT, NULLABLE_TEXT, OPTIONAL_TEXT])
+@pytest.mark.parametrize("typed", [{}, {"text": "other"}, {"text": None}])
+def test_a_tick_makes_a_text_empty_whatever_its_field_holds(schema, typed):
+    """On purpose, and nothing else does."""
+    args = {"text": "y", "n": 1}
+
+    assert submit(args, schema, **typed, **{EMPTY.label: ["text"]}) == Edited({"text": "", "n": 1})
+
+
+def test_an_argument_that_was_not_given_can_be_an_empty_text():
+    """Left alone it stays out."""
+    assert submit({}, OPTIONAL_TEXT) == Unchanged()
+    assert submit({}, OPTIONAL_TEXT, **{EMPTY.label: ["text"]}) == Edited({"text": ""})
+
+
+def test_an_empty_text_of_the_agent_stays_when_untouched():
+    """Its field is empty from the beginning, so Slack lets it be; there is nothing to tick."""
+    args = {"text": "", "to": "dana"}
+    schema = an_object(["text", "to"], text={"type": "string"}, to={"type": "string"})
+    view = form(args, schema)
+
+    assert [label for label, block in inputs(view).items() if block["optional"]] == ["text"]
+    assert boxes(view) == {EMPTY.label: ["to"]}
+    assert submit(args, schema, to="erik") == Edited({"text": "", "to": "erik"})
+    assert submit(args, schema, text="now there is one") == Edited({**args, "text": "now there is one"})
+
+
+@pytest.mark.parametrize("spaces", [" ", "   ", "\n\t "])
+def test_only_spaces_are_told_beside_their_field(spaces):
+    """They look like nothing, so they are neither a text nor an empty one; those of the agent stay."""
+    sentence = NEEDS_TEXT.replace("This needs a text. Write one", "There are only spaces here. Write a text")
+
+    assert submit({"text": "y"}, trims=False, text=spaces) == Errors({"f:0": sentence})
+    assert submit({}, OPTIONAL_TEXT, trims=False, text=spaces) == Errors({"f:0": sentence})
+    for trims in (True, False):
+        args = {"text": spaces, "to": "dana"}
+        assert submit(args, trims=trims) == Unchanged()
+        assert submit(args, trims=trims, to="erik") == Edited({"text": spaces, "to": "erik"})
+        assert submit(args, trims=trims, **{EMPTY.label: ["text"]}) == Edited({"text": "", "to": "dana"})
+
+
+@pytest.mark.parametrize("typed", [" x", "x ", "x\n", "\tx", "  x  "])
+def test_spaces_that_are_added_around_a_text_are_a_change(typed):
+    """What was typed runs, also where Slack's client sends it as it is."""
+    assert submit({"a": "x"}, trims=False, a=typed) == Edited({"a": typed})
+    assert submit({"a": "x", "b": 1}, trims=True, a=typed) == Unchanged()
+
+
+@pytest.mark.parametrize("asked", [" x ", "x\n", "\r\nx", "\tx y\nz \r\n"])
+@pytest.mark.parametrize("trims", [True, False])
+def test_spaces_around_a_text_go_when_somebody_says_so(asked, trims):
+    """A missing space may be Slack's doing, so only the tick takes them off; inside, everything stays."""
+    args = {"a": asked, "to": "dana"}
+
+    assert boxes(form(args)) == {EMPTY.label: ["a", "to"], BARE.label: ["a"]}
+    assert submit(args, trims=trims, to="erik") == Edited({"a": asked, "to": "erik"})
+    assert submit(args, trims=trims, a=asked.strip()) == Unchanged()
+    assert submit(args, trims=trims, **{BARE.label: ["a"]}) == Edited({"a": asked.strip(), "to": "dana"})
+    assert submit(args, trims=trims, a=" new ", **{BARE.label: ["a"]}) == Edited({"a": "new", "to": "dana"})
+    assert isinstance(submit(args, trims=trims, a=None, **{BARE.label: ["a"]}), Errors)
+
+
+def test_more_spaces_around_a_text_that_has_some_are_a_change():
+    """As are fewer, where that cannot be Slack's doing."""
+    assert submit({"a": " x "}, trims=False, a=" x  ") == Edited({"a": " x  "})
+    assert submit({"a": "  x  "}, trims=False, a=" x ") == Edited({"a": " x "})
+
+
+def test_many_texts_are_ticked_in_a_list():
+    """Slack has at most ten checkboxes in a row."""
+    args = {f"k{number}": f"x{'y' * 80}" for number in range(30)}
+    [box] = [block for block in form(args)["blocks"] if block["block_id"] == EMPTY.block_id]
+
+    assert box["element"]["type"] == "multi_static_select"
+    assert submit(args, **{EMPTY.label: ["k7", "k29"]}) == Edited({**args, "k7": "", "k29": ""})
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"a": {"b": 1}, "a → b": 2},
+        {" x": 1, '" x"': 2, "x": 3, '\\" x"': 4},
+        {"k" * 149 + "1": 1, "k" * 149 + "2": 2, "k" * 200 + "1": 3, "k" * 200 + "2": 4},
+        {"a": [1], "a · JSON": "x", "a · JSON ": "x"},
+        {"a  b": 1, "a b": 2, "a \\{2 spaces}b": 3},
+        {CODE: "x", EMPTY.label: "y", BARE.label: " z ", "Later": 1},
+        {"": {"": 1}, '"" → ""': 2, '""': {'""': 3}},
+        {"p" * 140: {"q" * 140 + "1": 1, "q" * 140 + "2": 2}},
+        {"x… 5 more characters (input 1)": 1, "x" * 200: 2},
+    ],
+)
+def test_no_two_inputs_share_a_label(args):
+    """Whoever edits one of them knows which."""
+    state = a_state(an_interrupt(an_action(args=args)), admission=HIGH_RISK)
+    view = render_edit_view(state, 0)
+    assert_slack_takes_view(view)
+
+    found = labels(view)
+    assert len(set(found)) == len(found)
+    assert CODE in found
+    for ticks in boxes(view).values():
+        assert len(set(ticks)) == len(ticks)
 
 
 @pytest.mark.parametrize(
@@ -432,9 +568,9 @@ def test_very_many_arguments_have_as_many_inputs_as_a_view_holds():
     """The rest is counted, and kept."""
     args = {f"key number {number}": "value" for number in range(500)}
 
-    assert len(elements(args)) == 92
-    assert "408 more arguments do not fit here" in shown(form(args))
-    assert submit(args, **{"key number 91": "x"}) == Edited({**args, "key number 91": "x"})
+    assert len(elements(args)) == 90
+    assert "410 more arguments do not fit here" in shown(form(args))
+    assert submit(args, **{"key number 89": "x"}) == Edited({**args, "key number 89": "x"})
 
 
 def test_groups_become_json_when_their_inputs_are_too_many():
@@ -480,3 +616,66 @@ def test_a_schema_that_names_no_argument_leaves_the_form_to_the_values():
 def test_the_same_arguments_and_schema_give_the_same_form():
     """So a submitted input is found again by its block."""
     assert form_of(ORDER, SCHEMA) == form_of(ORDER, SCHEMA)
+
+
+NUMBERS = '{"amount":9007199254740993.99,"rate":1.10,"big":1E5,"zero":-0,"note":"x","rows":[{"n":1.10},{"n":0.1000000000000000001}]}'
+
+
+def test_numbers_that_nobody_touches_stay_byte_for_byte():
+    """Each input holds the text that was sent, also where Slack or Python would write another one."""
+    args = decode(NUMBERS)
+    view = form(args)
+
+    assert [inputs(view)[label]["element"]["initial_value"] for label in ("amount", "rate", "big", "zero")] == [
+        "9007199254740993.99", "1.10", "1E5", "-0",
+    ]  # fmt: skip
+    # A number input of Slack holds what JavaScript holds.
+    assert elements(args)["amount"] == elements(args)["big"] == "plain_text_input"
+    assert submit(args) == Unchanged()
+    edited = submit(args, note="y")
+    assert encode(edited.args) == NUMBERS.replace('"x"', '"y"')
+
+
+def test_slack_may_write_a_number_otherwise():
+    """1.10 that comes back as 1.1 was not touched; a number of other digits was."""
+    args = decode(NUMBERS)
+
+    assert submit(args, rate="1.1") == Unchanged()
+    assert encode(submit(args, rate="1.2").args) == NUMBERS.replace('"rate":1.10', '"rate":1.2')
+
+
+def test_a_list_that_is_edited_as_json_keeps_its_other_numbers():
+    """What a person writes is a number that every reader keeps; what was there stays as it was sent."""
+    args = decode(NUMBERS)
+    label = "rows · JSON"
+
+    kept = submit(args, **{label: '[{"n":2.50},{"n":0.1000000000000000001}]'})
+    assert encode(kept.args["rows"]) == '[{"n":2.5},{"n":0.1000000000000000001}]'
+    refused = submit(args, **{label: '[{"n":1.10},{"n":0.1000000000000000002}]'})
+    assert list(refused.by_block.values()) == ["0.1000000000000000002 has more digits than a number keeps."]
+
+
+def test_a_limit_of_the_schema_is_about_the_exact_number():
+    """More than 1000 by the last digit is more than 1000."""
+    schema = an_object(amount={"type": "number", "maximum": 1000}, note={"type": "string"})
+
+    assert submit(decode('{"amount":1E3,"note":"x"}'), schema, note="y") == Edited(
+        {"amount": Number("1E3"), "note": "y"}
+    )
+    over = submit(decode('{"amount":1000.00000000000000000001,"note":"x"}'), schema, note="y")
+    assert list(over.by_block.values()) == ["Must be 1000 or less."]
+
+
+def test_text_that_an_input_could_not_tell_apart_is_spelled():
+    """A joined emoji and a letter with its mark stay exactly as they are, whatever Slack does to them."""
+    args = {"family": "👨\u200d👩\u200d👧", "name": "cafe\u0301", "plain": "café 😀"}
+    view = form(args)
+
+    found = {label: block["element"].get("initial_value") for label, block in inputs(view).items()}
+    assert found == {
+        "family · JSON": '"👨\\u200d👩\\u200d👧"',
+        "name · JSON": '"cafe\\u0301"',
+        "plain": "café 😀",
+    }
+    assert submit(args) == Unchanged()
+    assert submit(args, plain="x").args == {**args, "plain": "x"}

@@ -251,7 +251,7 @@ def test_what_was_decided_for_the_whole_run_says_so():
     [
         ("reject_as_answer", "Reject: this agent's framework knows no rejection."),
         ("answer_as_rejection", "the model gets your words as the reason of a rejection"),
-        ("words_only", "gets your decision as words"),
+        ("words_only", "gets your decision, and only it knows"),
         ("reject_drops_batch", "then runs no other call of this batch"),
     ],
 )
@@ -268,8 +268,11 @@ def test_bulk_buttons_stand_under_several_open_actions():
     part = card(a_state(an_interrupt(an_action(), an_action("delete_file", allowed=["approve", "reject"]))))
 
     approve, reject = block_of(part.blocks, "bulk")["elements"]
-    assert (approve["action_id"], approve["text"]["text"]) == ("approve_all:0", "Approve all")
-    assert approve["confirm"]["text"]["text"] == "Actions 1, 2 run as they are shown."
+    assert (approve["action_id"], approve["text"]["text"]) == ("approve_all:0", "Approve all 2")
+    assert approve["confirm"]["title"]["text"] == "Approve 2 calls?"
+    assert approve["confirm"]["text"]["text"] == (
+        "As this message shows them: actions 1 (send_email), 2 (delete_file)."
+    )
     assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all")
 
 
@@ -282,7 +285,7 @@ def test_bulk_buttons_say_when_they_act_on_some():
         "Approve 2 of 3",
         "Reject 2 of 3",
     ]
-    assert bulk_actions(state, state.admission.places[0], "approve") == (0, 1)
+    assert bulk_actions(state, range(4), "approve") == (0, 1)
 
 
 def test_one_open_action_has_no_bulk_buttons():
@@ -364,6 +367,18 @@ def test_a_card_says_that_the_agent_could_not_go_on():
 
     assert part.blocks[0]["text"]["text"] == "All decided — the agent could not go on"
     assert literal_text(part.blocks, "reason") == "<!here> no such thread"
+
+
+def test_a_card_says_that_the_agent_died_with_the_answer():
+    """Nobody can tell what has run, and the card says so in place of waiting for ever."""
+    decided = {0: ApproveDecision()}
+
+    part = card(
+        a_state(decided=decided, status="decided", settled_at=NOW, stalled="earlier", claim_has_lapsed=True)
+    )
+
+    assert part.blocks[0]["text"]["text"] == "All decided — the agent took the answer and did not finish"
+    assert "*what was approved may have run, or a part of it.*" in shown(part.blocks)
 
 
 def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done():
@@ -458,7 +473,7 @@ def test_a_batch_that_fits_is_one_message():
 
 
 def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
-    """The parent lists all actions with the bulk buttons; each part holds some of them, in order."""
+    """The parent lists all actions, and may reject all; each part holds some of them, in order, and may approve them."""
     interrupt = an_interrupt(*[an_action(f"tool_{number}") for number in range(12)], an_action("sql", LONG))
     parts = plan_parts(interrupt)
     place = Place(channel="C1", thread_ts="9.1", actions=tuple(range(13)), parts=parts)
@@ -475,7 +490,10 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     assert literal_text(parent.blocks, "summary").endswith(
         f"13  sql      part {len(parts)}, to be read first"
     )
-    assert button_labels(parent.blocks) == ["Approve all", "Reject all"]
+    assert button_labels(parent.blocks) == ["Reject all"]
+    assert [[label for label in button_labels(reply.blocks) if " all " in label] for reply in replies] == [
+        [f"Approve all {len({*part} - {1})}"] if 12 not in part else [] for part in parts
+    ]
     assert (parent.thread_ts, parent.parent, parent.actions) == ("9.1", None, ())
     assert [reply.id for reply in replies] == [PartId(0, number) for number in range(1, len(parts) + 1)]
     assert [reply.actions for reply in replies] == list(parts)

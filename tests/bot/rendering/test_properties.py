@@ -43,6 +43,7 @@ from tests.bot.rendering.slack_side import (
     bounded,
     buttons,
     inputs,
+    labels,
     literal_text,
     shown,
     submitted,
@@ -416,15 +417,77 @@ def _assert_harmless(text: str) -> None:
 
 
 @bounded(150)
-@given(arguments, schemas)
-def test_a_form_that_nobody_touched_gives_what_was_asked(args, schema):
+@given(arguments, schemas, st.booleans())
+@example({"a": " x\r\n", "b": "\n", "c": "", "d": {"e": "\tx "}}, None, True)
+@example({"a": " x\r\n", "b": "\n", "c": "", "d": {"e": "\tx "}}, None, False)
+def test_a_form_that_nobody_touched_gives_what_was_asked(args, schema, trims):
     """Byte for byte, whatever the schema and whatever Slack does to the text of inputs."""
     view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
     assume("submit" in view)
     before = copy.deepcopy(args)
 
-    assert parse_form(submitted(view), args, schema) == Unchanged()
+    assert parse_form(submitted(view, trims=trims), args, schema) == Unchanged()
     assert encode(args) == encode(before)
+
+
+near = st.lists(
+    st.sampled_from(
+        ['"', " ", "→", " → ", "·", " · JSON", "a", "b", "\\", "…", "x" * 150, "y" * 80, "\u200b"]
+    ),
+    max_size=5,
+).map("".join)
+alike = st.recursive(
+    st.sampled_from([1, "text", " text ", [1], None]),
+    lambda inner: st.dictionaries(near, inner, min_size=1, max_size=5),
+    max_leaves=12,
+)
+
+
+@bounded(150)
+@given(st.dictionaries(near, alike, max_size=6) | arguments, st.none() | schemas)
+@example({"a": {"b": 1}, "a → b": 2}, None)
+def test_no_two_inputs_of_a_form_share_a_label(args, schema):
+    """Whatever the arguments are called, and also where Slack shows a row of spaces as one."""
+    assume(_within_limits(args))
+    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
+    assert_slack_takes_view(view)
+
+    found = labels(view)
+    assert len(set(found)) == len(found)
+    for block in view["blocks"]:
+        if block["block_id"] in {"empty", "bare"}:
+            ticks = [option["text"]["text"] for option in block["element"]["options"]]
+            assert len(set(ticks)) == len(ticks)
+
+
+@bounded(100)
+@given(arguments, schemas, st.booleans(), st.data())
+def test_what_is_ticked_is_the_only_change(args, schema, trims, data):
+    """An empty text, or one without the spaces around it; everything else stays byte for byte."""
+    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
+    ticked = {
+        block["label"]["text"]: data.draw(
+            st.lists(st.sampled_from([o["text"]["text"] for o in block["element"]["options"]]), unique=True)
+        )
+        for block in view["blocks"]
+        if block["block_id"] in {"empty", "bare"}
+    }
+    assume(any(ticked.values()))
+
+    result = parse_form(submitted(view, trims=trims, **ticked), args, schema)
+
+    if isinstance(result, Edited):
+        changed = list(_changed(args, result.args))
+        assert len(changed) <= sum(map(len, ticked.values()))
+        assert all(new in ("", getattr(old, "strip", str)()) for old, new in changed)
+
+
+def _changed(before, after):
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in [*before, *(key for key in after if key not in before)]:
+            yield from _changed(before.get(key), after.get(key))
+    elif encode(before) != encode(after):
+        yield before, after
 
 
 @bounded(60)

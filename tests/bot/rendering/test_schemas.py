@@ -5,7 +5,8 @@ import json
 import pytest
 from pydantic import BaseModel, Field
 
-from bot.rendering.schemas import UnsafeSchemaError, flatten, violations
+from bot.rendering.effort import pattern_weight
+from bot.rendering.schemas import TOO_MUCH, UnsafeSchemaError, flatten, violations
 
 
 class Address(BaseModel):
@@ -129,3 +130,73 @@ def test_a_pattern_that_would_take_for_ever_does_not():
     flat = flatten({"properties": {"a": {"pattern": "^(a+)+$"}}})
 
     assert violations(flat, {"a": "a" * 2_000 + "!"})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "weight"),
+    [
+        ("", 0),
+        ("^[a-z]+$", 1),
+        (r"\d{4}-\d{2}", 7),
+        (r"^[a-z]{1,63}(\.[a-z]{1,63}){1,10}$", 63 + 640),
+        ("([a-c]{1,3}){1,300}z", 901),
+        ("((a{30}){30}){30}", 27_000),
+        (r"\p{L}{5}[^\]]{3}[]x]{2}", 10),
+        ("(a|b)*c{2,}", 4),
+        ("a{", 2),
+        (")(", 1),
+    ],
+)
+def test_a_pattern_weighs_what_its_repetitions_stand_for(pattern, weight):
+    """Groups count as often as they are repeated, whether they are repeated or the group around them is."""
+    assert pattern_weight(pattern) == weight
+
+
+def items(rule, count=900):
+    return {"properties": {"v": {"type": "array", "items": {"allOf": [rule] * count}}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "args"),
+    [
+        (items({"multipleOf": 0.01}), {"v": [0.37] * 4_900}),
+        (items({"type": "integer"}), {"v": [1] * 4_900}),
+        ({"properties": {"v": {"allOf": [{"uniqueItems": True}] * 900}}}, {"v": [[n] for n in range(2_400)]}),
+        ({"properties": {"v": {"allOf": [{"pattern": "([a-c]{1,3}){1,300}z"}] * 20}}}, {"v": "ab" * 30_000}),
+        ({"patternProperties": {f"(a*)*b{n}$": {} for n in range(400)}}, {"a" * 40 + str(n): 1 for n in range(900)}),
+        ({"properties": {"v": {"items": {"enum": list(range(200))}}}}, {"v": [-1] * 4_900}),
+        ({"additionalProperties": {"allOf": [{}] * 900}}, {str(n): 1 for n in range(900)}),
+        ({"propertyNames": {"allOf": [{"pattern": "a{200}"}] * 90}}, {"a" * 60 + str(n): 1 for n in range(900)}),
+    ],
+    ids=["fractions", "many rules", "unique", "patterns", "names", "choices", "others", "property names"],
+)  # fmt: skip
+def test_what_takes_too_long_to_check_is_not_checked_and_not_taken(schema, args):
+    """The library would work for seconds, and nobody else with it: the form says so."""
+    assert [each.sentence for each in violations(flatten(schema), args)] == [TOO_MUCH]
+
+
+def test_patterns_that_take_long_to_compile_are_not_used():
+    """However short they are written."""
+    with pytest.raises(UnsafeSchemaError, match="patterns that take too long to read"):
+        flatten({"allOf": [{"pattern": "([a-c]{1,3}){1,300}z"}] * 30})
+
+
+def test_a_long_list_of_ordinary_rows_is_checked():
+    """Five thousand values with a schema for each are not too much."""
+    rows = {"rows": [{"id": n, "name": "x", "price": 1.5, "tags": ["a"]} for n in range(800)]}
+    row = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer", "minimum": 0},
+            "name": {"type": "string", "pattern": "^[a-z]{1,30}$"},
+            "price": {"type": "number"},
+            "tags": {"type": "array", "items": {"enum": ["a", "b"]}},
+        },
+        "required": ["id"],
+        "additionalProperties": False,
+    }
+    flat = flatten({"type": "object", "properties": {"rows": {"type": "array", "items": row}}})
+
+    assert violations(flat, rows) == []
+    rows["rows"][700]["name"] = "X"
+    assert violations(flat, rows)[0].path == ("rows", 700, "name")

@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.rendering.text import clip, has_hidden, head, mrkdwn, one_line, pieces, units, visible
+from bot.rendering.misread import misread_words
+from bot.rendering.text import (
+    clip,
+    has_decomposed,
+    has_hidden,
+    head,
+    mrkdwn,
+    one_line,
+    pieces,
+    units,
+    visible,
+)
 from tests.bot.rendering.slack_side import bounded
 
 NASTY = st.text(
@@ -37,7 +48,13 @@ NASTY = st.text(
         ("go" + " " * 20 + "!", "go" + " " * 20 + "!"),
         ("up\n\n\n\n\n\ndown", "up\n\\{5 blank lines}\ndown"),
         ("up\n\n\n\ndown", "up\n\n\n\ndown"),
-        ("e" + "\u0301" * 3, "e" + "\u0301" * 3),
+        ("x" + "\u0301" * 3, "x" + "\u0301" * 3),
+        ("e" + "\u0301" * 3, "e" + "\u0301" * 3 + "\\+"),
+        ("café cafe\u0301", "café cafe\u0301\\+"),
+        ("o\u0323\u0302 ọ\u0302 ô\u0323 ộ", "o\u0323\u0302\\+ ọ\\u{302} ô\\u{323} ộ"),
+        ("\u1100\u1161 가", "\u1100\u1161\\+ 가"),
+        ("273 \u212a", "273 \\u{212A}"),
+        ("क\u093c \u0958", "क\u093c \\u{958}"),
         ("e" + "\u0301" * 30, "e\\u{301*30}"),
         ("naïve 日本 😀", "naïve 日本 😀"),
     ],
@@ -76,6 +93,57 @@ def test_what_is_seen_tells_exactly_what_is_there(raw):
     assert "\n" not in one_line(raw)
 
 
+EMOJI = [
+    "👨\u200d👩\u200d👧\u200d👦", "👩🏽\u200d🚒", "🏴\u200d☠\ufe0f", "🏳\ufe0f\u200d🌈", "❤\ufe0f", "❤\ufe0f\u200d🔥", "☀\ufe0e", "1\ufe0f\u20e3",
+    "👍🏿", "🇩🇪", "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f", "🧑🏻\u200d🤝\u200d🧑🏿", "🕵\ufe0f\u200d♀\ufe0f", "⚡\ufe0f",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("emoji", EMOJI)
+def test_emoji_are_drawn_as_they_are(emoji):
+    """A family, a skin tone, a flag and a keycap hide nothing, wherever they are."""
+    for text in (emoji, f"thanks {emoji}!", f"день{emoji}日{emoji}{emoji}"):
+        assert visible(text) == text
+        assert not has_hidden(text)
+
+
+@pytest.mark.parametrize(
+    ("raw", "seen"),
+    [
+        ("😀" + "\ufe0f" * 2, "😀\\u{FE0F}\\u{FE0F}"),
+        ("❤" + "\ufe0f\ufe0e\ufe0f", "❤\ufe0f\\u{FE0E}\\u{FE0F}"),
+        ("❤" + "\ufe0f" * 30, "❤\ufe0f\\u{FE0F*29}"),
+        ("👨\u200d👩\u200d👧\u200d", "👨\u200d👩\u200d👧\\u{200D}"),
+        ("😀\u200d😀", "😀\\u{200D}😀"),
+        ("a\u200db", "a\\u{200D}b"),
+        ("👨\u200d\u200d👩", "👨\\u{200D}\\u{200D}👩"),
+        ("😀\U000e0068\U000e0069\U000e007f", "😀\\u{E0068}\\u{E0069}\\u{E007F}"),
+        ("🏴\U000e0068\U000e0069\U000e007f", "🏴\\u{E0068}\\u{E0069}\\u{E007F}"),
+        ("1\ufe0f", "1\\u{FE0F}"),
+        ("x\ufe0f", "x\\u{FE0F}"),
+    ],
+)
+def test_what_hides_beside_an_emoji_is_spelled(raw, seen):
+    """Joiners, selectors and tags carry data where Unicode has no emoji for them."""
+    assert visible(raw) == seen
+    assert has_hidden(raw)
+
+
+@pytest.mark.parametrize("char", ["é", "ộ", "가", "Å", "ά", "が", "क़"])
+def test_one_look_is_one_text(char):
+    """Whatever Unicode takes for the same is told apart: whole, taken apart, or half taken apart."""
+    apart = unicodedata.normalize("NFD", char)
+    halves = {
+        apart,
+        char,
+        unicodedata.normalize("NFC", apart[:2]) + apart[2:],
+        unicodedata.normalize("NFC", char),
+    }
+
+    assert len({visible(text) for text in halves}) == len(halves)
+    assert [has_decomposed(text) for text in ("plain", unicodedata.normalize("NFC", char))] == [False, False]
+
+
 def _unseen(text: str) -> str:
     """Read visible text back: the inverse that proves nothing is lost."""
 
@@ -87,11 +155,11 @@ def _unseen(text: str) -> str:
             return " " * int(spaces)
         if lines:
             return "\n" * (int(lines) + 1)
-        return {"\\\\": "\\", "\\t": "\t", "\\n": "\n"}[match[0]]
+        return {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\+": ""}[match[0]]
 
     escape = (
         r"\\u\{(?P<code>[0-9A-F]+)(\*(?P<count>\d+))?\}|\\\{(?P<spaces>\d+) spaces\}"
-        r"|(?:\n|\\n)\\\{(?P<lines>\d+) blank lines\}(?:\n|\\n)|\\\\|\\t|\\n"
+        r"|(?:\n|\\n)\\\{(?P<lines>\d+) blank lines\}(?:\n|\\n)|\\\\|\\t|\\n|\\\+"
     )
     return re.sub(escape, raw, text)
 
@@ -123,6 +191,17 @@ def test_clip_says_how_much_is_missing():
     assert clip("x" * 1_000, 100) == "x" * 60 + "… 940 more characters"
 
 
+@pytest.mark.parametrize("amount", ["125000", "1 250 000", "restart"])
+def test_clip_leaves_no_half_word_or_number(amount):
+    """Half an amount reads as another amount: what is left is whole."""
+    for before in range(40, 65):
+        text = "pay EUR " + "." * (before - 8) + f" {amount} now" + "\nplease" * 30
+
+        found = clip(text, 100).partition("…")[0]
+
+        assert amount in found or found.rstrip().endswith(("EUR", "."))
+
+
 @bounded(200)
 @given(st.text(max_size=300), st.integers(40, 200))
 def test_clip_keeps_to_its_size(text, size):
@@ -143,3 +222,15 @@ def test_head_keeps_a_letter_and_its_accent_together():
     """A cut between a letter and its combining mark would show another letter."""
     assert head("cafe\u0301s", 4) == "caf"
     assert head("ab😀", 3) == "ab"
+
+
+@pytest.mark.parametrize(
+    "marks", ["\u0300\u0316", "\U0001d165\U0001d16d\u302e"], ids=["drawn over", "beside"]
+)
+def test_a_row_of_marks_of_any_length_is_written_before_anybody_waits(marks):
+    """Unicode's own way to compare spellings sorts the marks of a letter, which takes minutes for so many."""
+    text = "a" + marks * 150_000
+
+    assert has_decomposed(text)
+    assert visible(text) != visible(text[:-1])
+    assert misread_words([text]) == misread_words([text[:-1]])

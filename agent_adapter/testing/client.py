@@ -1,122 +1,43 @@
-"""Approvals without Redis and Slack, for the tests of your own agent.
-
-async def test_agent_keeps_the_file_when_told_so():
-    reviewer = ScriptedReviewer({"send_email": approve(), "delete_file": reject("we still need it")})
-    approvals = InMemoryApprovalClient(reviewer)
-
-    result = await run(agent, {"messages": [("user", "tidy up")]}, approvals=approvals, config=config)
-
-    assert [action.name for action in reviewer.asked] == ["send_email", "delete_file"]
-    assert "keep" in result["messages"][-1].text
-"""
+"""An `ApprovalClient` without Redis and Slack: its records are in memory, and a reviewer of the test decides."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import count, repeat
-from typing import Any, Self, TypeAlias
+from itertools import count
+from typing import Self
 
 from agent_adapter.client import ApprovalClient
-from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
-    ActionRequest,
-    ApproveDecision,
     Decision,
-    EditDecision,
-    EditedAction,
     HITLRequest,
-    RejectDecision,
-    RespondDecision,
-    ReviewConfig,
 )
 from agent_adapter.contract.identity import action_fingerprints, interrupt_id
-from agent_adapter.contract.interrupt import Decided, Interrupt, Resume, Status
+from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume, Status
 from agent_adapter.contract.record import (
+    decided,
     dump_recorded,
     in_order,
     matching_actions,
-    raise_unanswered,
     read_resume,
 )
-from agent_adapter.contract.wire import dump_interrupt, load_interrupt
+from agent_adapter.contract.wire import agent_name, dump_interrupt, load_interrupt
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.errors import (
-    AgentAdapterError,
     ClaimedError,
     ConflictError,
     ConsumedError,
     UnknownInterruptError,
 )
+from agent_adapter.expected import expect_id, expect_interrupt
 from agent_adapter.records import Record
+from agent_adapter.testing.reviewers import Reviewer
+from agent_adapter.testing.runs import InMemoryRuns
 
 REVIEWER = "U0REVIEWER"
 """Who decided, in the records of a `Resume`."""
 POLICY = "test-1"
 """Version of the rules, in the records of a `Resume`."""
-
-Reviewer: TypeAlias = Callable[[ActionRequest, ReviewConfig], Decision | None]
-"""Decides one action; `None` means that nobody decides it in time."""
-Answer: TypeAlias = Decision | Callable[[ActionRequest], Decision | None] | None
-"""A decision, how to make one from the action, or `None` for nobody."""
-
-
-class UnexpectedActionError(AgentAdapterError):
-    """The reviewer was asked about an action for which the test has no answer."""
-
-
-def approve() -> Decision:
-    """Run the call as it was shown."""
-    return ApproveDecision()
-
-
-def reject(message: str | None = None) -> Decision:
-    """Do not run the call."""
-    return RejectDecision(message=message)
-
-
-def respond(message: str) -> Decision:
-    """Answer in the tool's place."""
-    return RespondDecision(message=message)
-
-
-def edit(args: dict[str, Any]) -> Answer:
-    """Run the call with these arguments instead: all of them, not a patch."""
-    return lambda action: EditDecision(edited_action=EditedAction(name=action.name, args=args))
-
-
-class ScriptedReviewer:
-    """Decides what the test wrote down, and remembers in `asked` what it was asked.
-
-    Args:
-        answers: By the tool's name, one answer for every call or a list with one for each call;
-            or a list with one for each action, in the order of asking.
-    """
-
-    def __init__(self, answers: Mapping[str, Answer | Sequence[Answer]] | Sequence[Answer]) -> None:
-        self.asked: list[ActionRequest] = []
-        by_name = dict(answers) if isinstance(answers, Mapping) else {}
-        self._by_name = {name: _every_time(answer) for name, answer in by_name.items()}
-        self._in_order = iter(()) if isinstance(answers, Mapping) else iter(answers)
-
-    def __call__(self, action: ActionRequest, config: ReviewConfig) -> Decision | None:
-        """Decide one action.
-
-        Raises:
-            UnexpectedActionError: when there is no answer for it, or none is left.
-        """
-        self.asked.append(action)
-        try:
-            answer = next(self._by_name.get(action.name, self._in_order))
-        except StopIteration:
-            known = (
-                f"answers are for {', '.join(self._by_name)}" if self._by_name else "all answers were given"
-            )
-            raise UnexpectedActionError(
-                f"question {len(self.asked)} was about {action.name}({encode(action.args)}), "
-                f"which may be decided by {', '.join(config.allowed_decisions)}, and the test has no answer left: {known}"
-            ) from None
-        return answer(action) if callable(answer) else answer
 
 
 class InMemoryApprovalClient(ApprovalClient):
@@ -127,10 +48,18 @@ class InMemoryApprovalClient(ApprovalClient):
     """
 
     def __init__(self, reviewer: Reviewer, *, agent: str = "test") -> None:
-        self.agent = agent
+        self.agent = agent_name(agent)
         self.reviewer = reviewer
+        self.runs: InMemoryRuns = InMemoryRuns(agent, self._entrusted)
+        """What a `ResumeWorker` goes on with."""
         self._kept: dict[str, _Record] = {}
         self._asked_in: dict[tuple[str, str], str] = {}
+        self._running: set[tuple[str, str]] = set()
+
+    @property
+    def asked(self) -> tuple[Interrupt, ...]:
+        """Everything that was asked, in order: the actions in `request`, the channel in `route`, the `context`."""
+        return tuple(record.interrupt for record in self._kept.values())
 
     async def __aenter__(self) -> Self:
         """Nothing to connect to."""
@@ -141,7 +70,14 @@ class InMemoryApprovalClient(ApprovalClient):
 
     async def publish(self, interrupt: Interrupt) -> str:
         """Keep an interrupt once, and give the id of its record. See `ApprovalClient.publish`."""
+        expect_interrupt(interrupt)
         asked = load_interrupt(dump_interrupt(interrupt))
+        found = await self._published(asked)
+        if interrupt.continuation:
+            self.runs.entrust(found, interrupt.continuation)
+        return found
+
+    async def _published(self, asked: Interrupt) -> str:
         records = {self._asked_in.get((asked.run, pause)) for pause in asked.pauses}
         if len(records) > 1:
             raise ConflictError(
@@ -151,10 +87,10 @@ class InMemoryApprovalClient(ApprovalClient):
         if known is None:
             return self._keep(asked)
         record = await self.record(known)
-        matching_actions(record.interrupt, asked)
         if record.is_resumed:
             raise ConsumedError(f"{known} was already answered and its run resumed")
         if not record.ended_unanswered:
+            matching_actions(record.interrupt, asked)
             return known
         ids = (interrupt_id(asked.agent, asked.run, asked.pauses, attempt=attempt) for attempt in count(1))
         return self._keep(asked.model_copy(update={"id": next(id for id in ids if id not in self._kept)}))
@@ -164,7 +100,7 @@ class InMemoryApprovalClient(ApprovalClient):
         return self._record(interrupt_id).decided_by(self.reviewer)
 
     @asynccontextmanager
-    async def reviewing(self, interrupt: Interrupt) -> AsyncIterator[Resume]:
+    async def reviewing(self, interrupt: Interrupt) -> AsyncIterator[DecidedResume]:
         """Publish, wait and claim; finish when the body ends. See `ApprovalClient.reviewing`."""
         record_id = await self.publish(interrupt)
         indices = matching_actions(self._record(record_id).interrupt, interrupt)
@@ -172,11 +108,10 @@ class InMemoryApprovalClient(ApprovalClient):
             yield in_order(resume, indices)
 
     @asynccontextmanager
-    async def resuming(self, interrupt_id: str) -> AsyncIterator[Resume]:
+    async def resuming(self, interrupt_id: str) -> AsyncIterator[DecidedResume]:
         """Claim while the body runs, finish when it ends. See `ApprovalClient.resuming`."""
         record = self._record(interrupt_id)
-        resume = record.decided_by(self.reviewer)
-        raise_unanswered(record.interrupt, resume)
+        resume = decided(record.interrupt, record.decided_by(self.reviewer))
         if record.resumed:
             raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
         if record.claimed:
@@ -187,6 +122,18 @@ class InMemoryApprovalClient(ApprovalClient):
         finally:
             record.claimed = False
         record.resumed = True
+
+    @asynccontextmanager
+    async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:
+        """Hold the right to run a thread while the body runs its graph. See `ApprovalClient.running`."""
+        thread = (run, place)
+        if thread in self._running:
+            raise ClaimedError("another call is running this thread")
+        self._running.add(thread)
+        try:
+            yield
+        finally:
+            self._running.discard(thread)
 
     async def record(self, interrupt_id: str) -> Record:
         """Read what is asked, and what has become of it. See `ApprovalClient.record`."""
@@ -204,12 +151,20 @@ class InMemoryApprovalClient(ApprovalClient):
         """End an interrupt that nobody needs any more. See `ApprovalClient.withdraw`."""
         self._record(interrupt_id).settle("withdrawn", reason=reason)
 
+    def _entrusted(self, interrupt_id: str) -> bool:
+        """Have the reviewer decide, as people would while no process of the agent waits; tell whether the run is owed."""
+        record = self._record(interrupt_id)
+        if not record.resumed:
+            record.decided_by(self.reviewer)
+        return not (record.resumed or record.claimed)
+
     def _keep(self, interrupt: Interrupt) -> str:
         self._kept[interrupt.id] = _Record(interrupt, deadline=_now() + _milliseconds(interrupt))
         self._asked_in |= {(interrupt.run, pause): interrupt.id for pause in interrupt.pauses}
         return interrupt.id
 
     def _record(self, interrupt_id: str) -> "_Record":
+        expect_id(interrupt_id)
         if interrupt_id not in self._kept:
             raise UnknownInterruptError(f"{interrupt_id}: no such interrupt")
         return self._kept[interrupt_id]
@@ -256,10 +211,6 @@ class _Record:
             f"d:{index}": dump_recorded(checked, fingerprint=fingerprint, decided_by=REVIEWER, policy=POLICY),
             f"at:{index}": str(_now()),
         }
-
-
-def _every_time(answer: Answer | Sequence[Answer]) -> Iterator[Answer]:
-    return iter(answer) if isinstance(answer, Sequence) else repeat(answer)
 
 
 def _milliseconds(interrupt: Interrupt) -> int:

@@ -1,0 +1,38 @@
+"""Work beside the caller: whatever ends it stands in the log, also where nobody awaits it."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
+from agent_adapter.errors import AgentAdapterError
+
+logger = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+def in_background(
+    work: Coroutine[Any, Any, _T],
+    *,
+    name: str = "",
+    expected: tuple[type[Exception], ...] = (AgentAdapterError,),
+) -> asyncio.Task[_T]:
+    """Begin a task.
+
+    Args:
+        work: what it does.
+        name: what the log calls it; the function, where nothing is given.
+        expected: errors whose sentence says all; any other one is logged with its traceback.
+    """
+    task = asyncio.create_task(work, name=name or getattr(work, "__qualname__", None))
+    task.add_done_callback(partial(_note_end, expected))
+    return task
+
+
+def _note_end(expected: tuple[type[Exception], ...], task: asyncio.Task[Any]) -> None:
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, expected):
+        logger.warning("background.ended", extra={"task": task.get_name(), "reason": str(error)})
+    elif error is not None:
+        logger.error("background.failed", exc_info=error, extra={"task": task.get_name()})

@@ -1,0 +1,62 @@
+"""Names that people choose. What cannot be one is answered in words, with one that can."""
+
+import re
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+_SHOWN = 80
+
+
+def _checked(pattern: str, what: str, words: str, example: str) -> Callable[[str], str]:
+    compiled = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if compiled.fullmatch(text):
+            return text
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        sentence = f"{shown!r} cannot be {what}: write {words}, as in {_meant(text, compiled) or example!r}"
+        # The sentence is a value, so that braces in it mean nothing.
+        raise PydanticCustomError("name", "{sentence}", {"sentence": sentence})
+
+    return check
+
+
+def _meant(text: str, pattern: re.Pattern[str]) -> str:
+    """Guess what may have been meant, written so that it is allowed."""
+    found = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return found if pattern.fullmatch(found) else ""
+
+
+_AGENT = r"[a-z0-9-]{1,40}"
+_PLAIN = r"[A-Za-z0-9._-]{1,64}"
+_SPACE = r"[A-Za-z0-9_.:-]{1,64}"
+_LETTERS = "letters, digits and . _ -"
+
+AgentName = Annotated[
+    str,
+    AfterValidator(
+        _checked(_AGENT, "the name of an agent", "1 to 40 lower-case letters, digits and hyphens", "billing")
+    ),
+    Field(json_schema_extra={"pattern": f"^{_AGENT}$"}),
+]
+Namespace = Annotated[
+    str,
+    AfterValidator(_checked(_SPACE, "a namespace", f"1 to 64 {_LETTERS} :", "assent")),
+]
+PlainName = Annotated[
+    str,
+    AfterValidator(_checked(_PLAIN, "a name here", f"1 to 64 {_LETTERS}", "refunds-2")),
+]
+"""Of an agent in a worker's registry, of its framework, of its version."""
+MaybeName = Annotated[
+    str,
+    AfterValidator(_checked(rf"({_PLAIN})?", "a name here", f"up to 64 {_LETTERS}", "refunds-2")),
+]
+Claim = Annotated[
+    str,
+    AfterValidator(_checked(_SPACE, "a claim", f"1 to 64 {_LETTERS} :", "worker-1")),
+    Field(json_schema_extra={"pattern": f"^{_SPACE}$"}),
+]

@@ -1,0 +1,124 @@
+"""How a caller names the dialects of a run's pauses: one for all, by the tool that asks, or by the payload."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, TypeAlias
+
+from agent_adapter.contract.hitl import Decision
+from agent_adapter.dialects import Dialect, by_name, custom, detect
+from agent_adapter.dialects.generic import Generic
+from agent_adapter.errors import InvalidRequestError, UnknownDialectError
+
+Reading: TypeAlias = str | Generic | Callable[[Decision], Any]
+"""How an answer is read: the name of a dialect, what `custom` gives, or a function that writes the answer to an approval
+or a rejection."""
+ByPayload: TypeAlias = Callable[[Any], Reading | None]
+Named: TypeAlias = "str | Generic | Mapping[str, Reading] | ByPayload | Naming | None"
+"""What `run` takes: one reading for all pauses whose keys do not tell it; a reading for each tool or node that asks; or a
+function that is given the payload of a pause and gives its reading, or `None` where its keys tell it."""
+
+CURE = (
+    'name how its answer is read: dialect="boolean", "approve_reject" or "text", '
+    'for one tool or node with dialect={"its name": "boolean"}, or by the payload with a function'
+)
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Which dialect each pause of a run is answered in."""
+
+    for_all: Dialect | None = None
+    """Of the pauses whose keys do not tell it."""
+    by_place: Mapping[str, Dialect] = field(default_factory=dict)
+    """By the tool or node that asks, whatever the keys of the pause are."""
+    by_payload: ByPayload | None = None
+    """Likewise by the payload."""
+    otherwise: ByPayload | None = None
+    """What an integration knows about its framework where the caller says nothing."""
+
+    @classmethod
+    def of(cls, named: "Named", *, otherwise: ByPayload | None = None) -> "Naming":
+        """Read what a caller named.
+
+        Raises:
+            InvalidRequestError: when it cannot be meant.
+        """
+        match named:
+            case None:
+                return cls(otherwise=otherwise)
+            case Naming():
+                return named
+            case str() | Generic():
+                return cls(_dialect_of(named, "dialect"), otherwise=otherwise)
+            case Mapping():
+                places = {
+                    place: _dialect_of(reading, f"dialect[{place!r}]") for place, reading in named.items()
+                }
+                return cls(by_place=places, otherwise=otherwise)
+            case _ if callable(named):
+                return cls(by_payload=named, otherwise=otherwise)
+        raise InvalidRequestError(
+            f"dialect: {named!r} is not a name, a mapping of tools to names, or a function of the payload"
+        )
+
+    def check_places(self, known: Collection[str]) -> None:
+        """Refuse the name of a tool or node that is not there.
+
+        Raises:
+            InvalidRequestError: with the nearest one.
+        """
+        for place in self.by_place:
+            if place not in known:
+                near = get_close_matches(str(place), known, n=1)
+                raise InvalidRequestError(
+                    f"dialect: no tool or node of this graph is named {place!r}"
+                    + (f" (did you mean {near[0]!r}?)" if near else "")
+                )
+
+    def dialect(self, payload: Any, places: Collection[str] = ()) -> Dialect:
+        """Give the dialect of a pause.
+
+        Args:
+            payload: The pause's value.
+            places: The names of the tool and the nodes that ask.
+
+        Raises:
+            UnknownDialectError: when nobody has said how the answer is read.
+            InvalidRequestError: when what was named cannot be meant.
+        """
+        for place in places:
+            if place in self.by_place:
+                return self.by_place[place]
+        if (dialect := _called(self.by_payload, payload)) is not None:
+            return dialect
+        if self.for_all is not None and self.for_all.recognises(payload):
+            return self.for_all
+        if (dialect := _called(self.otherwise, payload)) is not None:
+            return dialect
+        try:
+            return by_name(detect(payload))
+        except UnknownDialectError as error:
+            raise UnknownDialectError(f"nobody was asked: {CURE}. {error}") from error
+
+
+def _called(function: ByPayload | None, payload: Any) -> Dialect | None:
+    if function is None:
+        return None
+    try:
+        given = function(payload)
+    except Exception as error:
+        raise InvalidRequestError(f"dialect: the callable raised {error!r}; nobody was asked") from error
+    return None if given is None else _dialect_of(given, "dialect: a callable gave")
+
+
+def _dialect_of(reading: Any, where: str) -> Dialect:
+    if isinstance(reading, str):
+        return by_name(reading)
+    if isinstance(reading, Generic):
+        return reading
+    if callable(reading):
+        return custom(reading)
+    raise InvalidRequestError(
+        f"{where} {reading!r}: pass the name of a dialect, or a function of the decision"
+    )

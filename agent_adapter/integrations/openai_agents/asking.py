@@ -1,0 +1,78 @@
+"""Asking about the pauses of a run: all calls of a turn on one card, or each call on a card of its own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+from agents import RunState, ToolApprovalItem
+
+from agent_adapter.background import in_background
+from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.wire import MAX_ACTIONS
+from agent_adapter.errors import AgentAdapterError
+from agent_adapter.integrations.openai_agents.paused import PausedRun
+
+
+class Asker:
+    """Whom to ask, and how."""
+
+    def __init__(self, approvals: ApprovalClient, asking: Asking, *, partial: bool) -> None:
+        expect_client(approvals)
+        self._approvals = approvals
+        self._asking = asking
+        self._partial = partial
+        self._open: list[str] = []
+        """Records that still wait while the run goes on with others."""
+
+    @asynccontextmanager
+    async def answered(self, paused: PausedRun) -> AsyncIterator[RunState[Any]]:
+        """Ask about a pause, and give the state with what was decided.
+
+        Once the body runs it, the answer is taken, whatever becomes of the run: its tools may have run, and the SDK
+        would run them again. Only a cancelled body gives the answer back, as a killed process does.
+        """
+        failure: Exception | None = None
+        async with AsyncExitStack() as stack:
+            reviewing = [
+                (self._approvals.reviewing(self._interrupt(paused, group)), group)
+                for group in await self._settled(paused)
+            ]
+            resumes = [(await stack.enter_async_context(entered), group) for entered, group in reviewing]
+            state = paused.decided(*resumes)
+            try:
+                yield state
+            except Exception as error:  # noqa: BLE001  # raised again below, after the claim is finished
+                failure = error
+        if failure:
+            for record in self._open:
+                with suppress(AgentAdapterError):
+                    await self._approvals.withdraw(record, "The run that asked has failed.")
+            raise failure
+
+    async def _settled(self, paused: PausedRun) -> list[list[ToolApprovalItem]]:
+        """Give the calls that are asked together; where each is asked by itself, those that are decided first."""
+        items = paused.state.get_interruptions()
+        if not self._partial:
+            return [items[:MAX_ACTIONS]]
+        records: dict[str, list[ToolApprovalItem]] = {}
+        for item in items:
+            # A run that asked about all of them at once before finds that record here.
+            record = await self._approvals.publish(self._interrupt(paused, [item]))
+            records.setdefault(record, []).append(item)
+        waits = {
+            in_background(self._approvals.wait(id), name=f"wait for {id}"): group
+            for id, group in records.items()
+        }
+        try:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            self._open = [id for id, wait in zip(records, waits, strict=True) if wait not in done]
+            return [group for wait, group in waits.items() if wait in done]
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+    def _interrupt(self, paused: PausedRun, group: Sequence[ToolApprovalItem]) -> Interrupt:
+        return paused.interrupt(self._approvals, interruptions=group, **self._asking)

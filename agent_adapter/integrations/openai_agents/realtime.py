@@ -1,0 +1,133 @@
+"""Realtime sessions of the OpenAI Agents SDK: a call waits for people while the conversation goes on."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Collection
+from contextlib import suppress
+from typing import Any, Unpack, cast
+
+from agents import Agent, ToolApprovalItem
+from agents.realtime import RealtimeSession, RealtimeSessionEvent, RealtimeToolApprovalRequired
+from openai.types.responses import ResponseFunctionToolCall
+
+from agent_adapter.background import in_background
+from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision, RejectDecision
+from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.errors import AgentAdapterError
+from agent_adapter.integrations.openai_agents.calls import answers_to, to_request, words
+from agent_adapter.integrations.openai_agents.tools import Edit, call_key, editing
+
+logger = logging.getLogger(__name__)
+
+NOT_APPROVED = "No person approved this call, so it did not run."
+
+
+async def events(
+    session: RealtimeSession,
+    *,
+    approvals: ApprovalClient,
+    allow_always: Collection[str] = (),
+    **asking: Unpack[Asking],
+) -> AsyncGenerator[RealtimeSessionEvent]:
+    """Give the session's own events, and ask people about each call that needs approval.
+
+    A call that cannot be asked about, or that nobody decides on, is rejected, and the log says why: the conversation goes
+    on in either case. When the iteration ends, questions that are still open are withdrawn.
+
+    Args:
+        session: Inside its own `async with`. Iterate over these events instead of the session.
+        approvals: Whom to ask.
+        allow_always: Names of tools for which a reviewer may decide once for the rest of the session.
+        asking: Where, for whom and how long to ask.
+    """
+    expect_client(approvals)
+    gate = _Gate(session, approvals, allow_always, asking)
+    try:
+        async for event in session:
+            if isinstance(event, RealtimeToolApprovalRequired):
+                gate.ask(event)
+            yield event
+    finally:
+        await gate.close()
+
+
+class _Gate:
+    """The open questions of one session."""
+
+    def __init__(
+        self,
+        session: RealtimeSession,
+        approvals: ApprovalClient,
+        allow_always: Collection[str],
+        asking: Asking,
+    ) -> None:
+        self._session = session
+        self._approvals = approvals
+        self._allow_always = allow_always
+        self._asking = asking
+        self._run = secrets.token_hex(16)
+        self._open: dict[asyncio.Task[None], str | None] = {}
+        """The record of each question, once there is one."""
+
+    def ask(self, event: RealtimeToolApprovalRequired) -> None:
+        """Ask about a call, beside the conversation."""
+        task = in_background(self._review(_item(event)), name=f"review of {event.call_id}")
+        self._open[task] = None
+        task.add_done_callback(self._open.pop)
+
+    async def close(self) -> None:
+        """End the open questions."""
+        tasks = dict(self._open)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for record in filter(None, tasks.values()):
+            with suppress(AgentAdapterError):
+                await self._approvals.withdraw(record, "The conversation has ended.")
+
+    async def _review(self, item: ToolApprovalItem) -> None:
+        call_id = item.call_id or ""
+        try:
+            interrupt = self._interrupt(item)
+            if task := asyncio.current_task():
+                self._open[task] = interrupt.id
+            async with self._approvals.reviewing(interrupt) as resume:
+                ((_, decision),) = answers_to(resume, [item], self._allow_always)
+                await self._answer(item, decision)
+        except AgentAdapterError as error:
+            logger.warning("%s (%s) was rejected: %s", item.name, call_id, error)
+            await self._session.reject_tool_call(call_id, rejection_message=NOT_APPROVED)
+        except Exception:
+            logger.exception("%s (%s) was rejected", item.name, call_id)
+            await self._session.reject_tool_call(call_id, rejection_message=NOT_APPROVED)
+
+    def _interrupt(self, item: ToolApprovalItem) -> Interrupt:
+        request = to_request([item], allow_always=self._allow_always)
+        return self._approvals.interrupt(
+            request, run=self._run, pauses=[item.call_id or ""], **self._asking.copy()
+        )
+
+    async def _answer(self, item: ToolApprovalItem, decision: Decision) -> None:
+        call_id, always = item.call_id or "", bool(getattr(decision, "always", False))
+        with editing() as edits:
+            match decision:
+                case ApproveDecision():
+                    await self._session.approve_tool_call(call_id, always=always)
+                case EditDecision():
+                    edits[call_key(item)] = Edit(decision.edited_action.args)
+                    await self._session.approve_tool_call(call_id)
+                case _:
+                    always = isinstance(decision, RejectDecision) and always
+                    await self._session.reject_tool_call(
+                        call_id, always=always, rejection_message=words(decision)
+                    )
+
+
+def _item(event: RealtimeToolApprovalRequired) -> ToolApprovalItem:
+    """Give a call of a session as the other runs of the SDK have it."""
+    call = ResponseFunctionToolCall(
+        type="function_call", name=event.tool.name, arguments=event.arguments, call_id=event.call_id
+    )
+    return ToolApprovalItem(agent=cast("Agent[Any]", event.agent), raw_item=call)

@@ -1,0 +1,153 @@
+"""Which Redis can keep approvals, and what each refusal of a Redis means."""
+
+import re
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import AuthenticationError, BusyLoadingError, RedisError, ResponseError
+
+from agent_adapter.errors import (
+    AgentAdapterError,
+    ServerFailedError,
+    ServerRefusesError,
+    ServerUnreachableError,
+    ServerUnsuitableError,
+)
+
+MINIMUM_VERSION = (6, 2)
+CLUSTER = "is a node of a Redis Cluster, which is not supported: use a single Redis or Valkey server"
+REPLICA = (
+    "is a replica, and replicas take no writes: set REDIS_URL to the primary. After a failover, a name or an address "
+    "that follows the primary saves you this step"
+)
+
+FOR_NOW = {
+    "LOADING": "is still loading its data: wait until it has",
+    "OOM": (
+        "has reached its maxmemory and takes nothing new: raise maxmemory, and give it no other data to keep. "
+        "Leave maxmemory-policy at noeviction"
+    ),
+    "READONLY": REPLICA,
+    "MASTERDOWN": "is a replica that has lost its primary: set REDIS_URL to the primary",
+    "NOREPLICAS": (
+        "takes no writes, because fewer replicas follow it than min-replicas-to-write asks for: bring the replicas "
+        "back, or lower the setting"
+    ),
+    "MISCONF": "takes no writes, because it cannot write to its own disk: its log says why",
+    "BUSY": "is busy with a script of somebody else, and answers nobody: SCRIPT KILL ends it",
+}
+"""Refusals that end by themselves, or as soon as somebody has acted; asking again is right."""
+FOR_GOOD = {
+    "MOVED": CLUSTER,
+    "ASK": CLUSTER,
+    "CROSSSLOT": CLUSTER,
+    "CLUSTERDOWN": CLUSTER,
+    "TRYAGAIN": CLUSTER,
+    "NOPERM": (
+        "does not allow this user what is needed: give the user in REDIS_URL the scripting, read and write commands, "
+        "INFO and TIME, and the keys of the namespace (ACL SETUSER … +@all -@dangerous +info ~assent:*)"
+    ),
+    "NOAUTH": "wants a user and a password: put them into REDIS_URL, redis://user:password@host:6379/0",
+    "WRONGPASS": "refuses the user or the password in REDIS_URL: correct them",
+}
+"""Refusals that last until somebody changes the settings."""
+
+_IN_WORDS = (
+    ("can't run this command", "NOPERM"),
+    ("can't access at least one of the keys", "NOPERM"),
+    ("invalid username-password", "WRONGPASS"),
+    ("invalid password", "WRONGPASS"),
+    ("Authentication required", "NOAUTH"),
+)
+"""Where the code is left out: of errors inside a script, and of those that redis-py words anew."""
+_CODE = re.compile(rf"\b({'|'.join([*FOR_NOW, *FOR_GOOD])})\b")
+
+
+def explained(address: str, error: Exception) -> AgentAdapterError:
+    """Say in one sentence why Redis did not do what it was asked, and what helps.
+
+    Returns:
+        A ServerUnreachableError when asking again is right, a ServerRefusesError (which is one, too) when somebody
+        has to change something first, and a ServerFailedError when only this command fails.
+    """
+    words = str(error) or type(error).__name__
+    code = _code_of(error)
+    if code in FOR_GOOD:
+        return ServerRefusesError(f"Redis at {address} {FOR_GOOD[code]} ({words})")
+    if code in FOR_NOW:
+        return ServerUnreachableError(f"Redis at {address} {FOR_NOW[code]} ({words})")
+    if isinstance(error, ResponseError):
+        return ServerFailedError(f"Redis at {address} failed at a command ({words}): is the record damaged?")
+    return ServerUnreachableError(
+        f"Redis at {address} does not answer ({words}): is it running, is REDIS_URL right?"
+    )
+
+
+def _code_of(error: Exception) -> str:
+    if isinstance(error, BusyLoadingError):
+        return "LOADING"
+    text = f"{getattr(error, 'status_code', '')} {error}"
+    for words, code in _IN_WORDS:
+        if words in text:
+            return code
+    if isinstance(error, AuthenticationError):
+        return "WRONGPASS"
+    found = _CODE.search(text) if isinstance(error, ResponseError) else None
+    return found[0] if found else ""
+
+
+async def check_server(redis: Redis, address: str) -> list[str]:
+    """Refuse a Redis that cannot keep approvals; return warnings about one that may lose them.
+
+    Raises:
+        ServerUnreachableError: when it does not answer.
+        ServerUnsuitableError: when it is too old, evicts keys, or is no server of its own.
+    """
+    try:
+        info: dict[str, Any] = await redis.info()
+    except (RedisError, OSError) as error:
+        raise explained(address, error) from error
+    return judge_server(info, address)
+
+
+def judge_server(info: dict[str, Any], address: str) -> list[str]:
+    """Judge what INFO says.
+
+    Raises:
+        ServerUnsuitableError: when it is too old, evicts keys, or is no server of its own.
+    """
+    if refusal := _refusal(info):
+        raise ServerUnsuitableError(f"Redis at {address} {refusal}")
+    warnings = []
+    policy = str(info.get("maxmemory_policy", "noeviction"))
+    if policy.startswith("volatile"):
+        warnings.append(f"Redis at {address} may evict finished approvals early (maxmemory-policy {policy})")
+    if not int(info.get("aof_enabled", 0)):
+        warnings.append(
+            f"Redis at {address} keeps no append-only file: a crash loses approvals; set appendonly yes"
+        )
+    return warnings
+
+
+def _refusal(info: dict[str, Any]) -> str:
+    """Say why a server will not do; empty when it will."""
+    mode = info.get("redis_mode")
+    if mode == "sentinel":
+        return (
+            "is a Sentinel, which keeps no data, and asking it for the primary is not supported: "
+            "set REDIS_URL to the primary itself"
+        )
+    if mode == "cluster" or int(info.get("cluster_enabled", 0)):
+        return CLUSTER
+    if info.get("role") == "slave":
+        return f"{REPLICA} (it follows {info.get('master_host')}:{info.get('master_port')})"
+    version = str(info.get("redis_version", "0"))
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < MINIMUM_VERSION:
+        return f"is {version}; 6.2 or newer (or Valkey) is needed: upgrade it"
+    policy = str(info.get("maxmemory_policy", "noeviction"))
+    if int(info.get("maxmemory", 0)) > 0 and policy.startswith("allkeys"):
+        return (
+            f"evicts pending approvals (maxmemory-policy {policy}): "
+            "set maxmemory-policy noeviction, or use a server of its own"
+        )
+    return ""

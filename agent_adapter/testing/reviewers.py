@@ -1,0 +1,98 @@
+"""Reviewers of a test: what they decide is written down before."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import (
+    ActionRequest,
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+    ReviewConfig,
+)
+from agent_adapter.errors import AgentAdapterError
+
+Reviewer: TypeAlias = Callable[[ActionRequest, ReviewConfig], Decision | None]
+"""Decides one action; `None` means that nobody decides it in time."""
+Answer: TypeAlias = Decision | Callable[[ActionRequest], Decision | None] | None
+"""A decision, how to make one from the action, or `None` for nobody."""
+
+
+class UnexpectedActionError(AgentAdapterError):
+    """The reviewer was asked about an action for which the test has no answer."""
+
+
+def approve() -> Decision:
+    """Run the call as it was shown."""
+    return ApproveDecision()
+
+
+def reject(message: str | None = None) -> Decision:
+    """Do not run the call."""
+    return RejectDecision(message=message)
+
+
+def respond(message: str) -> Decision:
+    """Answer in the tool's place."""
+    return RespondDecision(message=message)
+
+
+def edit(args: dict[str, Any]) -> Answer:
+    """Run the call with these arguments instead: all of them, not a patch."""
+    return lambda action: EditDecision(edited_action=EditedAction(name=action.name, args=args))
+
+
+class ScriptedReviewer:
+    """Decides what the test wrote down, and remembers in `asked` what it was asked.
+
+    Args:
+        answers: By the tool's name, one answer for every call or a list with one for each call;
+            or a list with one for each action, in the order of asking.
+    """
+
+    def __init__(self, answers: Mapping[str, Answer | Sequence[Answer]] | Sequence[Answer]) -> None:
+        self.asked: list[ActionRequest] = []
+        by_name = answers if isinstance(answers, Mapping) else {}
+        self._every_time = {n: a for n, a in by_name.items() if not isinstance(a, Sequence)}
+        self._left = {n: list(a) for n, a in by_name.items() if isinstance(a, Sequence)}
+        self._left_in_order = [] if isinstance(answers, Mapping) else list(answers)
+
+    def __call__(self, action: ActionRequest, config: ReviewConfig) -> Decision | None:
+        """Decide one action.
+
+        Raises:
+            UnexpectedActionError: when there is no answer for it, or none is left.
+        """
+        self.asked.append(action)
+        if action.name in self._every_time:
+            answer = self._every_time[action.name]
+        elif left := self._left.get(action.name, self._left_in_order):
+            answer = left.pop(0)
+        else:
+            names = [*self._every_time, *self._left]
+            known = f"answers are for {', '.join(names)}" if names else "all answers were given"
+            raise UnexpectedActionError(
+                f"question {len(self.asked)} was about {action.name}({encode(action.args)}), "
+                f"which may be decided by {', '.join(config.allowed_decisions)}, and the test has no answer left: {known}"
+            )
+        return answer(action) if callable(answer) else answer
+
+    def assert_all_asked(self) -> None:
+        """Check that every answer was asked for: an agent that did not ask would otherwise pass the test.
+
+        Raises:
+            AssertionError: naming the answers that are left.
+        """
+        names = {action.name for action in self.asked}
+        unused = [
+            *(name for name in self._every_time if name not in names),
+            *(f"{name} ({len(left)} left)" for name, left in self._left.items() if left),
+            *([f"{len(self._left_in_order)} in order"] if self._left_in_order else []),
+        ]
+        if unused:
+            asked = ", ".join(action.name for action in self.asked) or "nothing"
+            raise AssertionError(f"answers that nobody asked for: {', '.join(unused)}; asked was {asked}")

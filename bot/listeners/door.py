@@ -1,0 +1,50 @@
+"""The one door for what Slack delivers, over HTTP and Socket Mode: what is for somebody else reaches no listener."""
+
+import json
+import logging
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+
+from bot.listeners.payloads import Origin, parse_origin
+from bot.people import Directory
+from bot.slack_client import Identity, SlackClient
+
+logger = logging.getLogger(__name__)
+
+
+class Door(AsyncApp):
+    """Bolt's app, behind a check of the app and of the workspace that each payload names."""
+
+    def __init__(self, slack: SlackClient, directory: Directory, **bolt: Any) -> None:
+        super().__init__(**bolt)
+        self._slack = slack
+        self._directory = directory
+
+    async def async_dispatch(self, req: AsyncBoltRequest) -> BoltResponse:
+        """Hand a payload to its listener. A click that is refused is not acknowledged: Slack shows the person that it failed."""
+        kind, origin = str(req.body.get("type", "command")), parse_origin(req.body)
+        if fault := foreign(origin, self._slack.me, is_event=kind == "event_callback"):
+            logger.error("delivery.refused", extra={"type": kind, "user": origin.user, "reason": fault})
+            return BoltResponse(status=403, body=json.dumps({"error": fault}))
+        if origin.user:
+            self._directory.came_from(origin.user, origin.user_team)
+        return await super().async_dispatch(req)
+
+
+def foreign(origin: Origin, me: Identity, *, is_event: bool) -> str:
+    """Say why a payload is not for this bot; empty when it is."""
+    if not me.app_id:
+        return "Slack has not said yet which app and workspace this bot serves"
+    if origin.app != me.app_id:
+        return f"this bot serves the app {me.app_id}, not {origin.app or 'one without an id'}"
+    # In a shared channel an event may carry the other side's workspace. Events decide nothing.
+    if is_event:
+        return ""
+    named = origin.organisation if me.enterprise_id else origin.team
+    if named != me.home:
+        kind = "organisation" if me.enterprise_id else "workspace"
+        return f"this bot serves the {kind} {me.home}, not {named or 'one without an id'}"
+    return ""

@@ -1,0 +1,78 @@
+"""Names that look the same to a person and are different to a rule. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from bot.rendering.misread import looks_like
+from bot.rendering.text import has_invisible
+
+_SEPARATORS = re.compile(r"[\s_./:~\\-]+")
+# payInvoice, and PAYInvoice.
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MARKS = {"Mn", "Me"}
+# Outside of ASCII: dashes, dots and signs of any kind stand between words.
+_SIGNS = {"Pd", "Pc", "Po", "Sm", "Sk", "So"}
+_MODIFIERS = range(0x2B0, 0x300)
+# Letters that the table of look-alikes has not, or has for something else.
+_LETTERS = str.maketrans("кмтвнзКМТВНцκχτηωεղʋǀıƖƄƦƽ", "kmtbhzKMTBHukxtnwenvlilbRs")
+_FIGURES = str.maketrans("01i|", "olll")
+
+
+def resembled(name: str, globs: Sequence[str]) -> str | None:
+    """Give the glob that this name would match if a person compared them by eye; `None` if it does match one, or none is close."""
+    if any(fnmatchcase(name, glob) for glob in globs):
+        return None
+    return next((glob for glob in globs if _resembles(name, glob)), None)
+
+
+def _resembles(name: str, glob: str) -> bool:
+    if "*" not in glob and "?" not in glob:
+        return not _joined(name).isdisjoint(_joined(glob))
+    # A bracket would be read as a set of characters.
+    patterns = {pattern.replace("[", "[[]") for pattern in _forms(glob)}
+    if any(fnmatchcase(form, pattern) for form in _forms(name) for pattern in patterns):
+        return True
+    # In plain small letters payroll is a word of its own, and payroll_list has its separators where it means them.
+    if name.isascii() and name == name.lower():
+        return False
+    together = {pattern.replace("_", "") for pattern in patterns}
+    return any(fnmatchcase(form, pattern) for form in _joined(name) for pattern in together)
+
+
+def _joined(name: str) -> set[str]:
+    """Write a name without separators."""
+    return {form.replace("_", "") for form in _forms(name)}
+
+
+def _forms(name: str) -> set[str]:
+    """Write a name as it is, and with its humps apart: payInvoice is pay_invoice; each with and without pairs that look like one letter."""
+    found = {_skeleton(name), _skeleton(_HUMP.sub("_", name))}
+    return found | {form.replace("rn", "m").replace("vv", "w") for form in found}
+
+
+@lru_cache(maxsize=4_096)
+def _skeleton(name: str) -> str:
+    """Reduce a name to what is left when case, accents, hidden characters, separators and look-alikes do not count."""
+    # Full-width letters, ligatures and the like are compatible with plain ones (NFKC and NFKD agree on that).
+    apart = "".join(map(_bare, unicodedata.normalize("NFKD", name)))
+    folded = _latin(_latin(apart).casefold()).casefold().translate(_FIGURES)
+    return _SEPARATORS.sub("_", folded)
+
+
+def _bare(char: str) -> str:
+    """Write a separator as `_`, and what nobody sees, or only sees on another letter, as nothing."""
+    if char.isascii() and char.isprintable():
+        return char
+    kind = unicodedata.category(char)
+    if kind == "Zs" or char.isspace():
+        return "_"
+    if kind in _MARKS or has_invisible(char):
+        return ""
+    return "_" if kind in _SIGNS or ord(char) in _MODIFIERS else char
+
+
+def _latin(text: str) -> str:
+    return text if text.isascii() else "".join(map(looks_like, text.translate(_LETTERS)))

@@ -1,0 +1,164 @@
+"""Looks at Slack while people decide: a card that somebody deleted is posted again, and one that Redis forgot is noticed."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from agent_adapter.errors import AgentAdapterError
+from agent_adapter.loops import Loop
+from bot.errors import InterruptFaultError, SlackBusyError, SlackError
+from bot.health import Health
+from bot.ids import KEPT, Label
+from bot.pacing import Pacing
+from bot.rewind import Rewind
+from bot.slack_client import Seen, SlackClient
+from bot.state import Standing
+from bot.store import ApprovalStore
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 1_000
+"""Open questions that one look is about: more would take too much of the loop that clicks wait for."""
+LOOK_EVERY = 5.0
+"""Seconds between two looks at the same channel or thread, by whichever replica."""
+ROUND_WITHIN = 3600.0
+"""Seconds that one round may take: with cards in very many threads, Slack's limits make it long."""
+DOUBTED_FOR = 600.0
+"""Seconds for which a message that Slack edits and does not list is not doubted again."""
+
+Where = tuple[str, str | None]
+"""A channel, or a thread in it."""
+
+
+@dataclass
+class Lookout:
+    """Compares what Slack lists with what the open records say of their messages."""
+
+    store: ApprovalStore
+    slack: SlackClient
+    pacing: Pacing
+    health: Health
+    rewind: Rewind
+    every: float = LOOK_EVERY
+    """Seconds."""
+    _doubts_seen: int = -1
+    _next: int = 0
+    _doubted: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    async def run(self, loop: Loop) -> None:
+        """Look until cancelled."""
+        started = time.monotonic()
+        while True:
+            loop.beat(within=ROUND_WITHIN)
+            # A round that took longer is followed by the next one: many channels make it long.
+            await asyncio.sleep(max(self.every / 10, started + self.every - time.monotonic()))
+            started = time.monotonic()
+            if self.health.slack_fault:
+                continue
+            try:
+                await self.look()
+            except AgentAdapterError as error:
+                logger.warning("lookout.unreachable", extra={"reason": str(error)})
+                loop.hinder(str(error))
+
+    async def look(self) -> None:
+        """Look at every place where some of the open questions stand; the next look is at the next ones."""
+        places: dict[Where, list[Standing]] = {}
+        first = self._next
+        for message in await self._standing():
+            places.setdefault((message.shown.channel, message.thread_ts), []).append(message)
+        for where, messages in places.items():
+            if await self.pacing.turn_to_look(f"{first}:{_name(where)}", int(self.every * 1000)):
+                # Another replica has just looked.
+                continue
+            try:
+                await self._look_at(where, messages)
+            except SlackError as error:
+                await self._not_seen(where, error)
+
+    async def _standing(self) -> list[Standing]:
+        """Give the messages of open questions; after a doubt also those of runs that a worker is to go on with."""
+        found, self._next = await self.store.standing(first=self._next, count=AT_ONCE)
+        messages = [message for message in found if message.is_open]
+        if self._doubts_seen == self.rewind.doubts:
+            return messages
+        runs, _ = await self.store.standing("unresumed")
+        self._doubts_seen = self.rewind.doubts
+        return [*messages, *(message for message in runs if not message.is_open)]
+
+    async def deleted(self, channel: str, ts: str) -> None:
+        """Hear from Slack that somebody deleted a message."""
+        for message in (await self.store.standing())[0]:
+            if message.is_open and (message.shown.channel, message.shown.ts) == (channel, ts):
+                await self.store.doubt_part(message.interrupt_id, message.part, ts)
+
+    async def _look_at(self, where: Where, messages: Iterable[Standing]) -> None:
+        channel, thread_ts = where
+        left = sorted(messages, key=lambda message: message.shown.ts)
+        while left:
+            await self.turn_to_read(thread_ts)
+            seen = await self._seen(channel, thread_ts, left[0].shown.ts, left[-1].shown.ts)
+            looked = [message for message in left if seen.oldest <= message.shown.ts <= seen.latest]
+            for message in looked:
+                await self._compare(message, seen)
+            left = [message for message in left if not seen.oldest <= message.shown.ts <= seen.latest]
+
+    async def turn_to_read(self, thread_ts: str | None = None) -> None:
+        """Wait for a turn to read a history, or a thread."""
+        while wait := await self.pacing.turn_to_read(_kind(thread_ts)):  # noqa: ASYNC110  # replicas share the turns
+            await asyncio.sleep(wait / 1000)
+
+    async def _seen(self, channel: str, thread_ts: str | None, oldest: str, latest: str) -> Seen:
+        try:
+            return await self.slack.look(channel, thread_ts, oldest, latest)
+        except InterruptFaultError as error:
+            if error.code != "thread_not_found":
+                raise
+            return Seen({}, {}, oldest, latest)
+
+    async def _compare(self, message: Standing, seen: Seen) -> None:
+        label = seen.labels.get(message.shown.ts)
+        if label is None or (label.interrupt_id, label.part) != (message.interrupt_id, message.part):
+            await self._doubt(message, "card.missing")
+        elif label.digest not in {"", KEPT, message.shown.digest}:
+            await self._compare_anew(message, seen, label)
+        else:
+            self.rewind.note_sure(message.shown.channel, message.shown.ts)
+
+    async def _compare_anew(self, message: Standing, seen: Seen, label: Label) -> None:
+        """Compare a message with its record as it is now: it may have been drawn since the record was read."""
+        state = await self.store.load(message.interrupt_id)
+        shown = state.shown.get(message.part) if state else None
+        if state is None or shown is None or shown.ts != message.shown.ts or message.part in state.begun:
+            return
+        is_behind = await self.rewind.compare(state, message.part, shown, seen)
+        if not is_behind and shown.digest != label.digest:
+            await self._doubt(message, "card.otherwise")
+
+    async def _doubt(self, message: Standing, event: str) -> None:
+        if not message.is_open:
+            return
+        here, now = (message.shown.channel, message.shown.ts), time.monotonic()
+        self._doubted = {key: at for key, at in self._doubted.items() if now - at < DOUBTED_FOR}
+        if here in self._doubted:
+            return
+        self._doubted[here] = now
+        logger.warning(event, extra={"interrupt_id": message.interrupt_id, "part": str(message.part)})
+        # Drawing it again tells whether it is really gone.
+        await self.store.doubt_part(message.interrupt_id, message.part, message.shown.ts)
+
+    async def _not_seen(self, where: Where, error: SlackError) -> None:
+        logger.info("lookout.not_seen", extra={"place": _name(where), "reason": str(error)})
+        if isinstance(error, SlackBusyError):
+            await self.pacing.hold_reads(_kind(where[1]), error.retry_after)
+
+
+def _kind(thread_ts: str | None) -> str:
+    return "replies" if thread_ts else "history"
+
+
+def _name(where: Where) -> str:
+    channel, thread_ts = where
+    return f"{channel}:{thread_ts}" if thread_ts else channel

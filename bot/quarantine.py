@@ -1,0 +1,152 @@
+"""Records that could not be handled: tried again ever later, then set aside until somebody has looked."""
+
+import logging
+import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from agent_adapter.connection import address_of, freeze_meta, open_redis
+from agent_adapter.contract.record import moment
+from agent_adapter.loops import told
+from bot.errors import BotError
+from bot.settings import Settings
+from bot.store import ApprovalStore, Work, WorkSet, set_of
+
+logger = logging.getLogger(__name__)
+
+ATTEMPTS = 5
+"""Failed attempts after which a record is set aside."""
+OURS = {"bot", "agent_adapter"}
+WHAT: dict[str, str] = {"undrawn": "its card could not be drawn", "due": "what fell due could not be done"}
+"""What failed, by the set of work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """One record that could not be handled."""
+
+    kind: WorkSet
+    interrupt_id: str
+    failures: int
+    since: datetime
+    reason: str
+
+    @property
+    def is_set_aside(self) -> bool:
+        return self.failures >= ATTEMPTS
+
+    def __str__(self) -> str:
+        return (
+            f"{WHAT[self.kind]} ({self.reason}), {self.failures} attempts since {self.since:%Y-%m-%d %H:%M}"
+        )
+
+
+class Quarantine:
+    """Keeps what failed, in Redis: every replica leaves alone what one of them has given up."""
+
+    def __init__(self, store: ApprovalStore) -> None:
+        self._store = store
+        self._named: set[str] = set()
+        """Foreign entries that the log has named."""
+
+    async def failed(self, work: Work, error: Exception, *, first_pause: int) -> str:
+        """Note a failed attempt.
+
+        Args:
+            work: What was attempted.
+            error: Why it failed.
+            first_pause: Milliseconds to the second attempt; each pause is twice as long as the one before.
+
+        Returns:
+            What to tell everybody about it where it is set aside now; empty while it is tried again.
+        """
+        reason = why(error)
+        failures = await self._store.fail_work(
+            work, reason=reason, first_pause=first_pause, too_many=ATTEMPTS
+        )
+        if failures < ATTEMPTS:
+            return ""
+        return f"{WHAT[work.kind]} ({reason}), and the bot has set it aside: whoever operates the bot has to look"
+
+    async def set_aside(self) -> list[Failing]:
+        """Give everything that was set aside, what has been there longest at the front."""
+        found, _ = await self._all()
+        return sorted((failing for failing in found if failing.is_set_aside), key=lambda each: each.since)
+
+    async def foreign(self) -> list[str]:
+        """Name the entries that no version of the bot writes, each as its key and its field."""
+        _, foreign = await self._all()
+        return foreign
+
+    async def count(self) -> dict[str, int]:
+        """Count what was set aside, by the set of work."""
+        counts = dict.fromkeys(WHAT, 0)
+        for failing in await self.set_aside():
+            counts[failing.kind] += 1
+        return counts
+
+    async def release(self, interrupt_id: str) -> bool:
+        """Have a record tried again; false when nothing of it had failed."""
+        released = await self._store.release_work(interrupt_id)
+        if released:
+            await self._store.notice(interrupt_id, "")
+        return released
+
+    async def _all(self) -> tuple[list[Failing], list[str]]:
+        found, foreign = [], []
+        for lane in self._store.keys.all_lanes():
+            for name, text in (await self._store.failing(lane)).items():
+                try:
+                    found.append(_read(name, text))
+                except (ValueError, LookupError, OverflowError, OSError):
+                    foreign.append(f"{lane.failing} {name}")
+        for entry in set(foreign) - self._named:
+            logger.warning("failing.foreign", extra={"entry": entry})
+        self._named = set(foreign)
+        return found, foreign
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Quarantine]:
+    """Open what was set aside with these settings, for a command."""
+    address = address_of(settings.redis_url)
+    async with open_redis(settings.redis_url, retries=0) as redis:
+        keys = await freeze_meta(redis, settings.namespace, address=address)
+        yield Quarantine(ApprovalStore(redis, keys, address=address))
+
+
+async def release_one(settings: Settings, interrupt_id: str) -> bool:
+    """Have one record tried again; false when nothing of it had failed."""
+    async with opened(settings) as quarantine:
+        return await quarantine.release(interrupt_id)
+
+
+async def release_all(settings: Settings) -> int:
+    """Have everything tried again that was set aside; give how many records."""
+    async with opened(settings) as quarantine:
+        ids = {failing.interrupt_id for failing in await quarantine.set_aside()}
+        return sum([await quarantine.release(interrupt_id) for interrupt_id in ids])
+
+
+def _read(name: str, text: str) -> Failing:
+    kind, _, interrupt_id = name.partition(":")
+    failures, since, reason = text.split(" ", 2)
+    if kind not in WHAT:
+        raise ValueError("this is not work of ours")
+    return Failing(set_of(kind), interrupt_id, int(failures), moment(since), reason)
+
+
+def why(error: BaseException) -> str:
+    """Say what went wrong and where in our code, in words that quote nothing of an agent."""
+    words = str(error) if isinstance(error, BotError) else told(error)
+    ours = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if OURS & {*Path(frame.filename).parts}
+    ]
+    if not ours:
+        return words
+    parts = Path(ours[-1].filename).parts
+    start = max(index for index, part in enumerate(parts) if part in OURS)
+    return f"{words} at {'/'.join(parts[start:])}:{ours[-1].lineno}"

@@ -1,0 +1,100 @@
+"""How much work a schema makes: it is agent text, and while the library works nothing else can. Pure."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+MAX_EFFORT = 50_000
+"""Steps, each of which takes the library up to a microsecond: fifty milliseconds at the worst."""
+MAX_WEIGHT = 20_000
+"""States of all patterns together: so many are compiled in a few milliseconds."""
+
+_TOKEN = re.compile(r"\\[pP]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,9})(,(\d{0,9}))?\}|.", re.DOTALL)
+_EACH = ("items", "contains", "additionalItems", "unevaluatedItems")
+_SAME = ("not", "if", "then", "else")
+_BRANCHES = ("allOf", "anyOf", "oneOf")
+_MULTIPLE = 20
+"""Steps of `multipleOf`: it computes with fractions."""
+
+
+def pattern_weight(pattern: str) -> int:
+    """Count the states of a pattern, with those that its repetitions stand for."""
+    groups, last = [0], 0
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        if text == "(":
+            groups.append(0)
+            continue
+        if text == ")" and len(groups) > 1:
+            last = groups.pop()
+        elif token[1]:
+            last *= max(int(token[3] or token[1]), 1) - 1
+        elif text in "*+?|^$":
+            continue
+        else:
+            last = 1
+        groups[-1] += last
+    return sum(groups)
+
+
+def effort(schema: Any, value: Any) -> int:
+    """Count the steps of holding a value against a flattened schema; beyond `MAX_EFFORT` nobody counts on."""
+    left, used = [(schema, value)], 0
+    while left and used <= MAX_EFFORT:
+        node, value = left.pop()
+        if isinstance(node, dict):
+            used += _own(node, value)
+            for pair in _inner(node, value):
+                left.append(pair)
+                used += 1
+                if used > MAX_EFFORT:
+                    break
+    return used
+
+
+def _own(node: dict[str, Any], value: Any) -> int:
+    """Count the steps of a schema itself."""
+    steps = 1 + len(node.get("enum") or ())
+    if isinstance(value, str) and isinstance(node.get("pattern"), str):
+        steps += _matching(node["pattern"], len(value))
+    if isinstance(value, dict) and isinstance(node.get("patternProperties"), dict):
+        length = sum(map(len, value))
+        steps += sum(len(value) + _matching(each, length) for each in node["patternProperties"])
+    if isinstance(value, list) and node.get("uniqueItems"):
+        steps += 3 * len(value)
+    return steps + (_MULTIPLE if "multipleOf" in node else 0)
+
+
+def _matching(pattern: str, length: int) -> int:
+    return pattern_weight(pattern) * length // 1_000
+
+
+def _inner(node: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
+    """Pair the schemas inside with the values that they may be held against: rather too many than too few."""
+    yield from ((branch, value) for name in _BRANCHES for branch in _list(node.get(name)))
+    yield from ((node[name], value) for name in _SAME if name in node)
+    if isinstance(value, dict):
+        yield from _of_properties(node, value)
+    elif isinstance(value, list):
+        yield from (
+            (node[name], item) for name in _EACH for item in value if isinstance(node.get(name), dict)
+        )
+        for name in ("prefixItems", "items"):
+            yield from zip(_list(node.get(name)), value, strict=False)
+
+
+def _of_properties(node: dict[str, Any], value: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    properties = node.get("properties") or {}
+    yield from ((properties[name], child) for name, child in value.items() if name in properties)
+    yield from ((child, value) for child in (node.get("dependentSchemas") or {}).values())
+    for child in (node.get("patternProperties") or {}).values():
+        yield from ((child, item) for item in value.values())
+    for name in ("additionalProperties", "unevaluatedProperties"):
+        if isinstance(node.get(name), dict):
+            yield from ((node[name], item) for item in value.values())
+    if isinstance(node.get("propertyNames"), dict):
+        yield from ((node["propertyNames"], name) for name in value)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

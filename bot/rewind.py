@@ -1,0 +1,213 @@
+"""A Redis that went back to an older state: noticed, and never drawn over what Slack shows was decided."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agent_adapter.contract.wire import MAX_LIFE
+from agent_adapter.errors import ServerUnreachableError, UnreadableRecordError
+from agent_adapter.loops import Loop
+from bot.errors import InterruptFaultError, SlackError
+from bot.health import Health
+from bot.ids import KEPT, LEDGER, Label, PartId
+from bot.rendering.lost import BEHIND, LOST, render_noted
+from bot.slack_client import Seen, SlackClient
+from bot.state import ApprovalState, Shown
+from bot.store import ApprovalStore, Beat
+
+logger = logging.getLogger(__name__)
+
+CODE = "went_back"
+"""Of records that were refused because of it, of what ended with them, and of the warning in `/readyz`."""
+REASON = (
+    "the server went back to an older state: this was decided or over before, as its card says, and the server does not "
+    "know it any more. Look at the card, then ask again if it is still needed"
+)
+WARNING = "Redis went back to an older state: see 'After Redis went back' in the guide for operators"
+CLOCKS = 60.0
+"""Seconds by which Slack's clock, Redis's and ours may differ."""
+AGAIN_AFTER = 30.0
+"""Seconds after which a search is begun anew that Slack or Redis did not let come to its end."""
+ROUND_WITHIN = 3600.0
+"""Seconds that one search may take: with very many channels, Slack's limits make it long."""
+RANK = {"open": 0, "ended": 1, "resumed": 2}
+
+
+@dataclass
+class Rewind:
+    """Compares records with what their messages say, where it is not known that both are of the same past."""
+
+    store: ApprovalStore
+    slack: SlackClient
+    health: Health
+    process: str
+    doubts: int = 0
+    """How often there was a reason to doubt."""
+    lost_since: float | None = None
+    """From when on there may be cards whose records are gone, in unix seconds; `None` when they were looked for."""
+    _since: float = field(default_factory=time.time)
+    _sure: set[tuple[str, str]] = field(default_factory=set)
+    _epochs: tuple[int, ...] = ()
+    _beating: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def begin(self) -> None:
+        """Note how far the stored past goes, before this process adds to it."""
+        self.lost_since = await self.store.lived_until()
+
+    async def beat(self, *, hears: bool = False) -> Beat:
+        """Say that this process lives, and notice when Redis has counted less of it than before."""
+        # One after the other: an answer that overtakes another would look like a step back.
+        async with self._beating:
+            beat = await self.store.heartbeat(self.process, hears=hears)
+            if any(now <= then for now, then in zip(beat.epochs, self._epochs, strict=False)):
+                logger.error("store.went_back", extra={"bot": self.process})
+                self.health.warnings[CODE] = WARNING
+                self.lost_since = beat.before / 1000
+                self.doubt()
+            self._epochs = beat.epochs
+        return beat
+
+    def hear(self, interrupt_id: str, epoch: int) -> None:
+        """Hear what Redis has counted right before a message is edited: nobody else may have noticed yet."""
+        lane = self.store.keys.lane_of(interrupt_id)
+        if self._epochs and epoch < self._epochs[lane]:
+            self.doubt()
+
+    def doubt(self) -> None:
+        """Compare every message anew before it is edited: the connection to Redis was lost, or what it holds is older."""
+        self.doubts += 1
+        self._since = time.time()
+        self._sure.clear()
+        self.store.forget_remembered()
+
+    def is_sure(self, shown: Shown) -> bool:
+        """Whether a message is known to be of the same past as its record."""
+        return float(shown.ts) > self._since + CLOCKS or (shown.channel, shown.ts) in self._sure
+
+    def note_sure(self, channel: str, ts: str) -> None:
+        """Note that a message shows what its record says."""
+        if float(ts) <= self._since + CLOCKS:
+            self._sure.add((channel, ts))
+
+    async def is_behind(
+        self, state: ApprovalState, part: PartId, shown: Shown, thread_ts: str | None
+    ) -> bool:
+        """Tell whether a message shows more than its record knows; then the record is ended, and the message stays.
+
+        Raises:
+            SlackError: when Slack does not say.
+        """
+        # Nothing is worse than to say that nobody decided of what somebody approved.
+        is_silent_end = state.status == "expired" and shown.stage == "open"
+        if self.is_sure(shown) and not is_silent_end:
+            return False
+        try:
+            seen = await self.slack.look(shown.channel, thread_ts, shown.ts, shown.ts)
+        except InterruptFaultError as error:
+            logger.info("message.not_compared", extra={"interrupt_id": state.id, "reason": str(error)})
+            return False
+        return await self.compare(state, part, shown, seen)
+
+    async def compare(self, state: ApprovalState, part: PartId, shown: Shown, seen: Seen) -> bool:
+        """Compare a record, read after Slack was, with one of its messages; end what went back, and tell whether it did."""
+        label = seen.labels.get(shown.ts)
+        if label is None or (label.interrupt_id, label.part) != (state.id, part):
+            return False
+        if part.is_ledger:
+            return await self._end_sticky(state, part.number - LEDGER, label)
+        if not _is_ahead(label, state):
+            self.note_sure(shown.channel, shown.ts)
+            return False
+        logger.error("record.went_back", extra={"interrupt_id": state.id, "part": str(part)})
+        self.health.warnings[CODE] = WARNING
+        await self._note(shown.channel, seen.messages[shown.ts], label, BEHIND)
+        await self.store.rewind(state.id, part, code=CODE, reason=REASON)
+        return True
+
+    async def run(self, may_read: Callable[[], Awaitable[None]], loop: Loop) -> None:
+        """Look for cards whose records are gone, whenever there is a reason, until cancelled."""
+        while True:
+            loop.beat(within=ROUND_WITHIN)
+            await asyncio.sleep(1)
+            if self.lost_since is None or self.health.slack_fault:
+                continue
+            try:
+                await self.look_for_lost(may_read)
+            except InterruptFaultError as error:
+                # Slack will not say it later either, and it is no reason to do nothing else.
+                logger.warning("lost.not_looked_for", extra={"reason": str(error)})
+                self.lost_since = None
+            except (SlackError, ServerUnreachableError) as error:
+                logger.warning("lost.not_seen", extra={"reason": str(error)})
+                await asyncio.sleep(AGAIN_AFTER)
+
+    async def look_for_lost(self, may_read: Callable[[], Awaitable[None]]) -> None:
+        """Take the buttons off cards that were posted in a past that Redis has forgotten.
+
+        Args:
+            may_read: Waits for a turn to read a history.
+
+        Raises:
+            SlackError: when Slack does not say which channels there are.
+        """
+        if self.lost_since is None:
+            return
+        oldest = max(self.lost_since, time.time() - MAX_LIFE.total_seconds()) - CLOCKS
+        await may_read()
+        for channel in await self.slack.own_channels():
+            try:
+                await self._look_for_lost_in(channel, None, f"{oldest:.6f}", may_read)
+            except SlackError as error:
+                logger.warning("lost.not_seen", extra={"channel": channel, "reason": str(error)})
+        self.lost_since = None
+
+    async def _look_for_lost_in(
+        self, channel: str, thread_ts: str | None, oldest: str, may_read: Callable[[], Awaitable[None]]
+    ) -> None:
+        latest = f"{time.time() + CLOCKS:.6f}"
+        while True:
+            await may_read()
+            seen = await self.slack.look(channel, thread_ts, oldest, latest)
+            for ts, label in seen.labels.items():
+                if label.digest == KEPT or label.stage == "resumed" or not await self._is_lost(label):
+                    continue
+                logger.error("record.lost", extra={"interrupt_id": label.interrupt_id, "channel": channel})
+                self.health.warnings[CODE] = WARNING
+                await self._note(channel, seen.messages[ts], label, LOST)
+                if seen.messages[ts].get("reply_count") and not thread_ts:
+                    await self._look_for_lost_in(channel, ts, ts, may_read)
+            if thread_ts or seen.oldest in {oldest, latest}:
+                return
+            latest = seen.oldest
+
+    async def _is_lost(self, label: Label) -> bool:
+        try:
+            return await self.store.load(label.interrupt_id) is None
+        except UnreadableRecordError:
+            return False
+
+    async def _end_sticky(self, state: ApprovalState, index: int, label: Label) -> bool:
+        approval = state.sticky[index]
+        is_ahead = label.stage == "ended" or len(label.decided) > len(approval.uses)
+        if approval.ended or not is_ahead:
+            return False
+        logger.error("sticky.went_back", extra={"interrupt_id": state.id, "index": index})
+        self.health.warnings[CODE] = WARNING
+        await self.store.end_sticky(state.id, index, by=CODE)
+        return True
+
+    async def _note(self, channel: str, message: Mapping[str, Any], label: Label, note: str) -> None:
+        """Say on a message what became of its record, leaving what it shows but its buttons."""
+        text, blocks = render_noted(message, note)
+        kept = replace(label, digest=KEPT)
+        try:
+            await self.slack.update_message(channel, str(message["ts"]), text=text, blocks=blocks, label=kept)
+        except SlackError as error:
+            logger.warning("card.not_noted", extra={"interrupt_id": label.interrupt_id, "reason": str(error)})
+
+
+def _is_ahead(label: Label, state: ApprovalState) -> bool:
+    return RANK.get(label.stage, 0) > RANK[state.stage] or not label.decided <= state.decided

@@ -1,0 +1,95 @@
+"""An agent takes the answer and dies: people and operators see that its run did not go on."""
+
+import asyncio
+
+import pytest
+
+from agent_adapter import Context
+from tests.acceptance.test_http_api import read
+from tests.conftest import an_agent
+from tests.support.builders import an_interrupt
+from tests.support.http_api import a_key, speaking
+from tests.support.people import Someone, words
+
+LAPSED = "the agent took the answer and did not finish"
+
+
+@pytest.fixture
+async def bot(start_bot):
+    return await start_bot()
+
+
+@pytest.fixture
+def dana(slack, bot):
+    return Someone(slack, "U0DANA")
+
+
+async def approved(client, dana):
+    """Ask about one action, which is approved."""
+    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    await dana.press(await dana.card("needs approval"), "approve:0")
+    await client.wait(interrupt_id)
+    return interrupt_id
+
+
+async def take(client, interrupt_id):
+    """Do what a process does that is killed right after it has taken the answer."""
+    await client._records.take(interrupt_id, client._records.new_owner(), 1_000)
+
+
+async def test_card_and_api_say_that_an_agent_took_the_answer_and_died(bot, dana, client, redis_url):
+    """Whoever looks is told that what was approved may have run; when another process goes on, the card says that."""
+    interrupt_id = await approved(client, dana)
+    await dana.card("waiting for the agent")
+    await take(client, interrupt_id)
+
+    card = await dana.card(LAPSED)
+
+    assert "what was approved may have run" in words(card["blocks"])
+    async with speaking(bot.port, await a_key(redis_url)) as caller:
+        state = await read(caller, interrupt_id)
+        assert (state["status"], state["resumed_at"]) == ("decided", None)
+        assert state["claim_lapsed_at"] is not None
+        async with an_agent(redis_url) as successor, successor.resuming(interrupt_id):
+            await dana.card("waiting for the agent")
+            assert (await read(caller, interrupt_id))["claim_lapsed_at"] is None
+        await dana.card("the agent has resumed")
+        assert (await read(caller, interrupt_id))["claim_lapsed_at"] is None
+
+
+async def test_second_process_that_dies_is_shown_as_the_first_was(dana, client):
+    """Each claim that nobody finishes is noted."""
+    interrupt_id = await approved(client, dana)
+    for _ in range(2):
+        await take(client, interrupt_id)
+        await dana.card(LAPSED)
+        async with client.resuming(interrupt_id):
+            await dana.card("waiting for the agent")
+            break
+
+
+async def test_agent_that_takes_longer_than_its_claim_is_not_called_dead(bot, dana, client):
+    """It renews its claim while it works."""
+    interrupt_id = await approved(client, dana)
+
+    async with client.resuming(interrupt_id):
+        await asyncio.sleep(3)
+        assert not (await bot.store.load(interrupt_id)).claim_has_lapsed
+
+    await dana.card("the agent has resumed")
+
+
+async def test_agent_that_gives_the_answer_back_is_not_called_dead(bot, dana, client):
+    """An error in its run is no death: the answer waits for the next attempt."""
+    interrupt_id = await approved(client, dana)
+    with pytest.raises(OSError, match="disk full"):
+        async with client.resuming(interrupt_id):
+            raise OSError("disk full")
+
+    await asyncio.sleep(2)
+
+    state = await bot.store.load(interrupt_id)
+    assert (state.claim_has_lapsed, state.claimed_until) == (False, None)
+    async with client.resuming(interrupt_id):
+        pass
+    assert (await bot.store.owed())["due"] == 0

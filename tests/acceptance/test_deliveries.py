@@ -1,0 +1,345 @@
+"""What Slack delivers counts once, and only when it is for this app and this workspace."""
+
+import asyncio
+import json
+import time
+from urllib.parse import urlencode
+
+import aiohttp
+import pytest
+from redis.asyncio import Redis
+from slack_sdk.signature import SignatureVerifier
+
+from agent_adapter import HITLRequest
+from tests.support.builders import an_action
+from tests.support.people import Someone, words
+
+TWO_EACH = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK, U0MIRA]
+  quorum: 2
+  reject_quorum: 2
+"""
+
+
+def review(client, *actions, **fields):
+    requests, configs = zip(*(actions or (an_action(),)), strict=True)
+    batch = HITLRequest(action_requests=requests, review_configs=configs)
+    return asyncio.create_task(client.review(batch, **fields))
+
+
+@pytest.fixture(params=["socket", "http"])
+async def start(request, start_bot, slack):
+    """Start a bot that Slack reaches either way: `await start(setting=…)`."""
+
+    async def started(**changed):
+        if request.param == "socket":
+            return await start_bot(**changed)
+        bot = await start_bot(SLACK_APP_TOKEN=None, **changed)
+        await slack.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+        return bot
+
+    return started
+
+
+@pytest.fixture
+async def two_each(start, tmp_path):
+    """A bot by a policy that takes two people, also to reject."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(TWO_EACH)
+    return await start(policy=str(path), approvers="", channel=None)
+
+
+@pytest.fixture
+def dana(slack):
+    return Someone(slack, "U0DANA")
+
+
+@pytest.fixture
+def erik(slack):
+    return Someone(slack, "U0ERIK")
+
+
+# --- Once ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("two_each")
+async def test_a_click_that_is_sent_again_does_not_take_a_changed_vote_back(client, slack, dana, erik):
+    """Dana approves and then rejects. Her first click, recorded and sent again, is acknowledged and changes nothing."""
+    reviewing = review(client)
+    card = await dana.card()
+    first = await dana.press(card, "approve:0")
+    await dana.card("*1 of 2 approved*")
+    await dana.fill(await dana.opened(card, "reject:0"), reason="wrong account")
+    await dana.card("*1 of 2 rejected*")
+
+    again = await slack.deliver_again(first["delivery"])
+    await erik.press(card, "approve:0")
+    await erik.told("Counted: action 1")
+
+    assert again["ack"]["ok"]
+    assert not reviewing.done(), "the replay would have been the second approval"
+    await dana.card("*1 of 2 approved*: <@U0ERIK>")
+    reviewing.cancel()
+
+
+@pytest.mark.usefixtures("two_each")
+async def test_a_form_that_is_sent_again_changes_nothing_and_gets_its_first_answer(client, slack, dana, erik):
+    """What it said to Dana the first time it says again, also when her vote is another one by now."""
+    reviewing = review(client)
+    card = await dana.card()
+    first = await dana.fill(await dana.opened(card, "reject:0"), reason="wrong account")
+    await dana.card("*1 of 2 rejected*")
+    await dana.press(card, "approve:0")
+    await dana.card("*1 of 2 approved*: <@U0DANA>")
+
+    again = await slack.deliver_again(first["delivery"])
+    await erik.fill(await erik.opened(card, "reject:0"), reason="wrong account")
+    await erik.card("*1 of 2 rejected*: <@U0ERIK>")
+
+    [said] = [each["response"] for each in await slack.deliveries("view_submission")][:1]
+    assert again["response"] == said
+    assert "1 of 2" in words(said["view"]["blocks"])
+    assert not reviewing.done()
+    reviewing.cancel()
+
+
+@pytest.mark.usefixtures("two_each")
+async def test_the_same_click_twice_at_once_is_one_vote(client, slack, dana):
+    """Copies that come together are acknowledged, and the person hears of one vote."""
+    reviewing = review(client)
+    card = await dana.card()
+    first = await dana.press(card, "approve:0")
+    copies = await asyncio.gather(*(slack.deliver_again(first["delivery"]) for _ in range(5)))
+
+    assert all(copy["ack"]["ok"] for copy in copies)
+    told = [m for m in await slack.messages(as_user="U0DANA") if m.get("ephemeral_for") == "U0DANA"]
+    assert [message["text"].split(":")[0] for message in told] == ["Counted"]
+    reviewing.cancel()
+
+
+async def test_a_click_that_failed_half_way_can_be_sent_again(start, client, slack, dana, redis_url):
+    """Redis does not take the first one, so it is not acknowledged; the same click is then recorded as if it were the first."""
+    await start()
+    reviewing = review(client)
+    card = await dana.card()
+    failed = await pressed_in_vain(slack, redis_url, dana, card)
+    await dana.told("may *not* be recorded")
+
+    again = await slack.deliver_again(failed["delivery"])
+
+    assert again["ack"]["ok"]
+    assert (await reviewing).records[0].decided_by == "U0DANA"
+
+
+@pytest.mark.usefixtures("two_each")
+async def test_a_click_that_failed_half_way_does_not_undo_what_the_person_sent_since(
+    client, slack, dana, erik, redis_url
+):
+    """Dana's approval failed, so she rejected. Sent again, the approval is refused and her rejection stays."""
+    reviewing = review(client)
+    card = await dana.card()
+    failed = await pressed_in_vain(slack, redis_url, dana, card)
+    await dana.fill(await dana.opened(card, "reject:0"), reason="wrong account")
+    await dana.card("*1 of 2 rejected*")
+
+    again = await slack.deliver_again(failed["delivery"])
+    await erik.press(card, "approve:0")
+    await erik.card("*1 of 2 approved*: <@U0ERIK>")
+
+    assert not again["ack"]["ok"]
+    assert not reviewing.done()
+    reviewing.cancel()
+
+
+# --- For this app, from this workspace ----------------------------------------------------------------------------
+
+FOREIGN = [
+    {"api_app_id": "A0OTHER"},
+    {"api_app_id": None},
+    {"team": {"id": "T0OTHER"}},
+    {"team": None},
+    {"team": None, "enterprise": {"id": "E0OTHER"}, "is_enterprise_install": True},
+]
+
+
+@pytest.mark.parametrize(
+    "forged", FOREIGN, ids=["app", "no app", "workspace", "no workspace", "organisation"]
+)
+async def test_a_click_for_another_app_or_workspace_decides_nothing(start, client, slack, dana, forged):
+    """It is not acknowledged, so Slack shows that it failed; the same person's own click counts."""
+    await start()
+    reviewing = review(client)
+    card = await dana.card()
+    form = await dana.opened(card, "reject:0")
+    await slack.delivery(forge=forged)
+
+    pressed = await dana.press(card, "approve:0")
+    filled = await dana.fill(form, reason="no")
+
+    assert not pressed["ack"]["ok"]
+    assert (filled["ack"]["ok"], filled["result"]) == (False, "failed")
+    assert not reviewing.done()
+    await slack.delivery(forge={})
+    await dana.press(card, "approve:0")
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+@pytest.mark.parametrize(
+    "forged", [{"api_app_id": "A0OTHER"}, {"team_id": "T0OTHER"}], ids=["app", "workspace"]
+)
+async def test_a_command_for_another_app_or_workspace_shows_nothing(start, slack, forged):
+    """A command names them in fields of its own."""
+    await start()
+    await slack.delivery(forge=forged)
+    written = await slack.command("U0DANA", "C0APPROVALS", "/approvals", "rules")
+
+    assert not written["ack"]["ok"]
+    assert not await slack.views("U0DANA")
+
+
+async def test_somebody_who_acts_from_another_workspace_decides_only_where_they_are_named(
+    start, client, slack, dana
+):
+    """Slack delivers the click with a workspace of theirs that is not ours, while it calls them a member when asked."""
+    await start(approvers="S0OPS")
+    reviewing = review(client)
+    card = await dana.card()
+    form = await dana.opened(card, "reject:0")
+    await slack.delivery(forge={"user": {"team_id": "T0OTHER"}})
+
+    pressed = await dana.press(card, "approve:0")
+    filled = await dana.fill(form, reason="no")
+
+    assert pressed["ack"]["ok"]
+    await dana.told("People of other workspaces may not decide here")
+    assert "People of other workspaces" in words(filled["views"][-1]["blocks"])
+    assert not reviewing.done()
+    reviewing.cancel()
+
+
+async def test_somebody_who_acts_from_another_workspace_and_is_named_decides(start, client, slack, dana):
+    """Naming somebody by id is a decision of the operator."""
+    await start(approvers="U0DANA")
+    reviewing = review(client)
+    card = await dana.card()
+    await slack.delivery(forge={"user": {"team_id": "T0OTHER"}})
+    await dana.press(card, "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0DANA"
+
+
+IN_ORGANISATION = {
+    "team": None,
+    "enterprise": {"id": "E0PLAY", "name": "Play"},
+    "is_enterprise_install": True,
+}
+
+
+async def test_a_bot_of_a_whole_organisation_takes_clicks_of_that_organisation(
+    start, client, slack, dana, erik
+):
+    """People of any of its workspaces decide, and a click of another organisation counts for nothing."""
+    await slack.install_in("E0PLAY")
+    enterprise_user = {"id": "U0DANA", "enterprise_id": "E0PLAY", "teams": ["T0PLAY", "T0SALES"]}
+    await slack.person("U0DANA", enterprise_user=enterprise_user)
+    await start(approvers="S0OPS")
+    reviewing = review(client)
+    card = await dana.card()
+
+    await slack.delivery(forge=IN_ORGANISATION | {"enterprise": {"id": "E0OTHER"}})
+    assert not (await dana.press(card, "approve:0"))["ack"]["ok"]
+    await slack.delivery(forge=IN_ORGANISATION)
+    await erik.press(card, "approve:0")
+    await erik.told("People of other workspaces may not decide here")
+    await slack.delivery(forge=IN_ORGANISATION | {"user": {"team_id": "T0SALES"}})
+    await dana.press(card, "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0DANA"
+
+
+async def pressed_in_vain(slack, redis_url, person, card):
+    """Approve while Slack takes its time to say who this is, and Redis stops taking writes before it has said so."""
+    await slack.fault("users.info", "delay", seconds=0.7)
+    pressing = asyncio.create_task(person.press(card, "approve:0"))
+    await asyncio.sleep(0.3)
+    async with Redis.from_url(redis_url) as redis:
+        await redis.client_pause(2_000, all=False)
+        failed = await pressing
+        await redis.client_unpause()
+    assert not failed["ack"]["ok"]
+    return failed
+
+
+# --- Forms that are about no action -------------------------------------------------------------------------------
+
+
+async def signed(bot, playground, payload):
+    """Send a payload with a good signature, and give the answer."""
+    body = urlencode({"payload": json.dumps(payload)})
+    sent_at = str(int(time.time()))
+    signature = SignatureVerifier(playground.signing_secret).generate_signature(timestamp=sent_at, body=body)
+    headers = {
+        "content-type": "application/x-www-form-urlencoded",
+        "x-slack-request-timestamp": sent_at,
+        "x-slack-signature": signature,
+    }
+    address = f"http://127.0.0.1:{bot.port}/slack/events"
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(address, data=body, headers=headers) as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+@pytest.mark.parametrize(
+    "form", ["confirm", "read", "reject", "edit", "sticky", "respond", "reject_all", "hand_over"]
+)
+async def test_a_form_that_is_about_no_action_of_the_record_records_nothing(
+    start_bot, playground, slack, client, dana, form
+):
+    """A negative index counts from the end in Python, and would store a decision of an action that does not exist."""
+    bot = await start_bot(SLACK_APP_TOKEN=None)
+    await slack.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+    reviewing = review(client, an_action("pay"), an_action("mail"))
+    card = await dana.showing("reject:0")
+    await dana.fill(await dana.opened(card, "edit:0"))
+    payload = (await slack.deliveries("view_submission"))[-1]["payload"]
+    meta = json.loads(payload["view"]["private_metadata"])
+    state = {"values": {"words": {"text": {"type": "plain_text_input", "value": "no"}}}}
+    for index in (-1, -2, 2, 99, "0", 0.0, None, True):
+        carried = json.dumps({**meta, "index": index})
+        view = {**payload["view"], "callback_id": form, "private_metadata": carried, "state": state}
+        status, said = await signed(bot, playground, {**payload, "view": view})
+        assert (status, "nothing was recorded" in said) == (200, True), (index, said)
+
+    stored = await bot.store._redis.hgetall(bot.store.keys.lane_for(meta["id"]).card(meta["id"]))
+    assert [name for name in stored if name.startswith("d:")] == []
+    reviewing.cancel()
+
+
+@pytest.mark.parametrize("index", [-1, 2, 99, "0", None])
+async def test_a_button_of_a_modal_that_is_about_no_action_says_so(
+    start_bot, playground, slack, client, dana, index
+):
+    """Turning a page notes what was read, of an action that is there."""
+    bot = await start_bot(SLACK_APP_TOKEN=None)
+    await slack.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+    long = {"text": "\n".join(f"line {number} " + "x" * 60 for number in range(900))}
+    reviewing = review(client, an_action("pay", long), an_action("mail"))
+    view = await dana.opened(await dana.showing("read:0"), "read:0")
+    await slack.click_view("U0DANA", view["id"], "page:2")
+    payload = (await slack.deliveries("block_actions"))[-1]["payload"]
+    meta = {**json.loads(payload["view"]["private_metadata"]), "index": index}
+    altered = {**payload["view"], "private_metadata": json.dumps(meta)}
+    status, _ = await signed(bot, playground, {**payload, "trigger_id": "1.2", "view": altered})
+
+    async def says():
+        return "nothing was recorded" in words((await slack.views("U0DANA"))[-1]["blocks"])
+
+    assert status == 200
+    async with asyncio.timeout(5):
+        while not await says():
+            await asyncio.sleep(0.02)
+    reviewing.cancel()

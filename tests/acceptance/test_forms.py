@@ -1,0 +1,117 @@
+"""Filled-in forms, from the button to the agent: with a client that trims what is typed, and one that does not."""
+
+import asyncio
+
+import pytest
+
+from agent_adapter import HITLRequest
+from bot.rendering.boxes import BARE, EMPTY
+from tests.support.builders import an_action
+from tests.support.people import Someone, block_of
+
+
+@pytest.fixture(params=[False, True], ids=["as typed", "trimmed"])
+async def trims(request, slack):
+    """Slack's client may trim texts; the stand-in does either."""
+    await slack.delivery(trim=request.param)
+    return request.param
+
+
+@pytest.fixture
+async def dana(start_bot, slack, trims):
+    await start_bot()
+    return Someone(slack, "U0DANA")
+
+
+def review(client, args):
+    request, config = an_action(args=args)
+    batch = HITLRequest(action_requests=(request,), review_configs=(config,))
+    return asyncio.create_task(client.review(batch))
+
+
+def value_of(view, label):
+    """What stands in the input with this label."""
+    wanted = block_of(view, label)
+    return next(b for b in view["blocks"] if b["block_id"] == wanted)["element"].get("initial_value")
+
+
+async def edited(reviewing):
+    return (await reviewing).decisions[0].edited_action.args
+
+
+async def test_an_emptied_text_is_an_error_beside_its_field_and_a_tick_makes_it_empty(client, dana):
+    """Nothing runs with an empty text that nobody meant."""
+    reviewing = review(client, {"body": "Dear Al", "to": "dana"})
+    form = await dana.opened(await dana.card(), "edit:0")
+
+    refused = await dana.fill(form, body="", to="erik")
+    assert refused["result"] == "invalid"
+    assert list(refused["errors"]) == [block_of(form, "body")]
+    assert not reviewing.done()
+
+    filled = await dana.fill(form, body="Dear Al", to="erik", **{EMPTY.label: [block_of(form, "body")]})
+    assert filled["result"] == "clear"
+    assert await edited(reviewing) == {"body": "", "to": "erik"}
+
+
+async def test_what_nobody_touched_runs_byte_for_byte(client, dana):
+    """Also what the client would trim, and an empty text of the agent."""
+    args = {"code": "\n    x = 1\r\n\n", "note": "", "blank": "  ", "to": "dana"}
+    reviewing = review(client, args)
+    form = await dana.opened(await dana.card(), "edit:0")
+
+    assert (await dana.fill(form, to="erik"))["result"] == "clear"
+    assert await edited(reviewing) == {**args, "to": "erik"}
+
+
+async def test_spaces_around_a_text_go_with_a_tick_and_not_by_themselves(client, dana):
+    """Without the tick nothing was changed, and the person reads it."""
+    reviewing = review(client, {"to": " dana@example.com "})
+    form = await dana.opened(await dana.card(), "edit:0")
+
+    unchanged = await dana.fill(form, to="dana@example.com")
+    assert "Nothing was changed" in unchanged["errors"][block_of(form, "to")]
+
+    ticked = {BARE.label: [block_of(form, "to")]}
+    assert (await dana.fill(form, **ticked))["result"] == "clear"
+    assert await edited(reviewing) == {"to": "dana@example.com"}
+
+
+async def test_spaces_that_the_client_sends_run_as_they_are(client, dana, trims):
+    """A client that trims sends none, so nothing was changed."""
+    reviewing = review(client, {"to": "dana"})
+    form = await dana.opened(await dana.card(), "edit:0")
+
+    answer = await dana.fill(form, to="dana ")
+
+    if trims:
+        assert answer["result"] == "errors"
+        await dana.fill(form, to="erik")
+        assert await edited(reviewing) == {"to": "erik"}
+    else:
+        assert await edited(reviewing) == {"to": "dana "}
+
+
+async def test_an_answer_of_only_spaces_is_told_beside_the_field(client, dana, trims):
+    """The agent never gets an empty answer in its tool's place."""
+    reviewing = review(client, {"question": "when?"})
+    form = await dana.opened(await dana.card(), "respond:0")
+
+    answer = await dana.fill(form, answer="  \n ")
+
+    assert answer["result"] == ("invalid" if trims else "errors")
+    [sentence] = answer["errors"].values()
+    assert trims or sentence == "There are only spaces here. Write an answer, or close this form."
+    await dana.fill(form, answer=" at noon")
+    assert (await reviewing).decisions[0].message == ("at noon" if trims else " at noon")
+
+
+async def test_each_input_is_told_from_the_others(client, dana):
+    """An argument inside another one, and one whose name looks like that."""
+    reviewing = review(client, {"a": {"b": "inner"}, "a → b": "outer"})
+    form = await dana.opened(await dana.card(), "edit:0")
+
+    assert value_of(form, "a → b") == "inner"
+    assert value_of(form, '"a → b"') == "outer"
+    await dana.fill(form, **{'"a → b"': "changed"})
+    assert await edited(reviewing) == {"a": {"b": "inner"}, "a → b": "changed"}

@@ -1,0 +1,699 @@
+"""Edits that another rule is about: asked on that rule's terms, beside the call as it was asked."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent_adapter import Context, HITLRequest
+from tests.conftest import until
+from tests.support.builders import an_action
+from tests.support.people import Someone, block_of, words
+
+PAYMENTS = Path("docs/policies/payments.yaml")
+RULES = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK]
+rules:
+  - name: small payments
+    match:
+      tool: pay
+      args: {properties: {amount: {type: number, maximum: 999}}, required: [amount]}
+  - name: large payments
+    match: {tool: pay}
+    channel: C0FINANCE
+    approvers: [U0ERIK, U0MIRA]
+    quorum: 2
+"""
+SMALL = {"to": "al", "amount": 5}
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """The policy file."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(RULES)
+    return path
+
+
+@pytest.fixture
+async def finance(slack):
+    """A second channel, where the bot is."""
+    return await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA", "U0DANA", "U0ERIK"])
+
+
+@pytest.fixture
+async def bot(start_bot, finance, policy):
+    """A bot by these rules."""
+    return await start_bot(policy=str(policy), approvers="", channel=None)
+
+
+@pytest.fixture
+def dana(slack):
+    return Someone(slack, "U0DANA")
+
+
+@pytest.fixture
+def erik(slack):
+    return Someone(slack, "U0ERIK")
+
+
+@pytest.fixture
+def mira(slack):
+    return Someone(slack, "U0MIRA")
+
+
+def review(client, *actions, **fields):
+    requests, configs = zip(*actions, strict=True)
+    batch = HITLRequest(action_requests=requests, review_configs=configs)
+    return asyncio.create_task(client.review(batch, **fields))
+
+
+async def in_channel(person, channel, saying):
+    """Wait for the card in a channel that says this."""
+    return await person.slack.wait_for_message(
+        lambda m: m["channel"] == channel and m["user"] == "U0BOT" and saying in words(m.get("blocks")),
+        as_user=person.user,
+    )
+
+
+async def edits(person, button="edit:0", **typed):
+    """Open the form of an edit, submit it, and give what the person is told, with the form closed again."""
+    view = await person.opened(await person.showing(button), button)
+    answer = await person.fill(view, **typed)
+    views = await person.slack.views(person.user)
+    said = words(views[-1]["blocks"]) if views and views[-1]["callback_id"] == "notice" else ""
+    while await person.slack.views(person.user):
+        await person.close()
+    return answer, said
+
+
+async def agrees(person, card, button="agree:0", **typed):
+    """Open what is proposed, agree with it, and give what the person is told."""
+    view = await person.opened(card, button)
+    answer = await person.slack.submit(person.user, view["id"], typed)
+    views = await person.slack.views(person.user)
+    while await person.slack.views(person.user):
+        await person.close()
+    return answer, " ".join(words(v["blocks"]) for v in views)
+
+
+async def test_an_edit_into_a_rule_without_edits_is_refused_beside_the_field(start_bot, slack, client, dana):
+    """With the documented policy for payments nobody of accounting makes 5 EUR into 5,000,000 to another account."""
+    await slack.group("S0ACCOUNTS", users=["U0DANA"])
+    await slack.group("S0FINANCE", users=["U0ERIK", "U0MIRA"])
+    for channel in ("C0ACCOUNTS", "C0FINANCE"):
+        await slack.channel(channel, members=["U0BOT", "U0DANA", "U0ERIK", "U0MIRA"])
+    await start_bot(policy=str(PAYMENTS), approvers="", channel=None)
+    args = {"amount": 5, "currency": "EUR", "iban": "DE02 1203 0000 0000 2020 51"}
+    reviewing = review(client, an_action("pay_invoice", args), context=Context(requested_by="U0NOOR"))
+    view = await dana.opened(await dana.showing("edit:0"), "edit:0")
+
+    answer = await dana.fill(view, amount="5000000", iban="GB33 BUKB 2020 1555 5555 55")
+    assert answer["errors"].keys() == {block_of(view, "amount")}
+    [told] = answer["errors"].values()
+    assert "“all other payments” decides, and it offers no edit" in told
+    assert not reviewing.done()
+
+    # The same form, with values that the first rule is about, too.
+    await slack.submit(
+        "U0DANA",
+        view["id"],
+        {block_of(view, "amount"): "7", block_of(view, "iban"): "GB33 BUKB 2020 1555 5555 55"},
+    )
+    resume = await reviewing
+    assert resume.decisions[0].edited_action.args == {
+        "amount": 7,
+        "currency": "EUR",
+        "iban": "GB33 BUKB 2020 1555 5555 55",
+    }
+
+
+async def test_an_edit_that_another_rule_is_about_is_decided_by_whom_that_rule_names(
+    bot, slack, client, dana, erik, mira
+):
+    """Two places: Dana proposes and does not count, Erik and Mira agree in finance, and the agent hears of both."""
+    reviewing = review(client, an_action("pay", SMALL), context=Context(requested_by="U0NOOR"))
+    _, said = await edits(dana, amount="5000000")
+    assert (
+        "“large payments” decides, so your change is a proposal: 2 people have to agree in <#C0FINANCE>"
+        in said
+    )
+
+    here = await in_channel(dana, "C0APPROVALS", "<@U0DANA> proposes")
+    there = await in_channel(mira, "C0FINANCE", "<@U0DANA> proposes")
+    for card in (here, there):
+        assert "amount: 5 -> 5000000" in words(card["blocks"])
+        assert "0 of 2" in words(card["blocks"])
+    await slack.wait_for_message(lambda m: "it is asked in <#C0FINANCE> as well" in m["text"])
+    _, told = await agrees(mira, there)
+    assert "1 of 2" in told
+    await in_channel(dana, "C0APPROVALS", "1 of 2")
+    await dana.press(here, "agree:0")
+    await dana.told("Approvers are <@U0ERIK>, <@U0MIRA>")
+    await agrees(erik, there)
+    resume = await reviewing
+
+    assert resume.decisions[0].edited_action.args == {"to": "al", "amount": 5000000}
+    assert resume.records[0].agreed_by == ("U0MIRA", "U0ERIK")
+    assert resume.records[0].policy == bot.policies.policy.version
+    for channel in ("C0APPROVALS", "C0FINANCE"):
+        await in_channel(dana, channel, "*Approved with changes* by <@U0MIRA>, <@U0ERIK>")
+
+
+@pytest.mark.usefixtures("bot")
+async def test_an_author_whom_the_new_rule_names_counts(client, erik, mira):
+    """One of the two is there already."""
+    reviewing = review(client, an_action("pay", SMALL))
+    _, said = await edits(erik, amount="4000")
+    assert "1 of 2" in said
+    await agrees(mira, await in_channel(mira, "C0FINANCE", "1 of 2"))
+
+    assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
+
+
+@pytest.mark.usefixtures("bot")
+async def test_the_call_as_it_was_asked_stays_decidable_on_its_own_terms(client, dana, erik, mira):
+    """Approving it says that it is the old value, and is not what the primary button does."""
+    reviewing = review(client, an_action("pay", SMALL))
+    await edits(dana, amount="4000")
+    card = await in_channel(mira, "C0FINANCE", "proposes")
+    shown = {e["action_id"]: e for b in card["blocks"] if b["type"] == "actions" for e in b["elements"]}
+    assert shown["agree:0"]["style"] == "primary"
+    assert shown["approve:0"]["text"]["text"] == "Approve as asked"
+    assert "style" not in shown["approve:0"]
+
+    await mira.press(card, "approve:0")
+    await mira.told("Approvers are <@U0DANA>, <@U0ERIK>")
+    await agrees(mira, card)
+    await erik.press(await in_channel(erik, "C0APPROVALS", "1 of 2"), "approve:0")
+    resume = await reviewing
+
+    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("approve", "U0ERIK")
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_newer_proposal_takes_the_place_of_the_older_and_its_votes(client, slack, dana, erik, mira):
+    """Whoever reads the older one while it is replaced agrees with nothing."""
+    reviewing = review(client, an_action("pay", SMALL))
+    await edits(erik, amount="4000")
+    card = await in_channel(mira, "C0FINANCE", "amount: 5 -> 4000")
+    view = await mira.opened(card, "agree:0")
+    await edits(dana, amount="6000")
+    newer = await in_channel(mira, "C0FINANCE", "amount: 5 -> 6000")
+    assert "0 of 2" in words(newer["blocks"])
+    assert "4000" not in words(newer["blocks"])
+
+    await slack.submit("U0MIRA", view["id"], {})
+    assert "was withdrawn or decided" in words((await slack.views("U0MIRA"))[-1]["blocks"])
+    await mira.close()
+    await agrees(mira, newer)
+    assert not reviewing.done()
+    await agrees(erik, newer)
+
+    resume = await reviewing
+    assert resume.decisions[0].edited_action.args == {"to": "al", "amount": 6000}
+    assert resume.records[0].agreed_by == ("U0MIRA", "U0ERIK")
+
+
+async def test_a_proposal_is_asked_in_a_direct_message_where_its_rule_says_so(
+    start_bot, client, policy, dana, mira
+):
+    """One person decides there, and one is enough."""
+    policy.write_text(RULES.replace("C0FINANCE", "U0MIRA").replace("quorum: 2", "quorum: 1"))
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("pay", SMALL))
+    _, said = await edits(dana, amount="4000")
+    assert "1 person has to agree in a direct message" in said
+    card = await in_channel(mira, "D0MIRA", "amount: 5 -> 4000")
+    assert "to be decided by <@U0ERIK>, <@U0MIRA>" in words(card["blocks"])
+    await agrees(mira, card)
+    resume = await reviewing
+
+    assert (resume.records[0].decided_by, resume.records[0].agreed_by) == ("U0MIRA", ())
+
+
+async def test_an_agent_cannot_have_a_proposal_asked_of_a_person_that_it_names(
+    start_bot, slack, client, policy, dana
+):
+    """The rule asks where the run came from; direct messages are for the policy to choose."""
+    policy.write_text(RULES.replace("channel: C0FINANCE", "channel: thread"))
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("pay", SMALL), channel="U0NOOR")
+    answer, _ = await edits(dana, amount="4000")
+
+    assert "the agent named the person U0NOOR" in next(iter(answer["errors"].values()))
+    assert not reviewing.done()
+    assert not await slack.calls("conversations.open")
+
+
+# --- Reloads, restarts, parts -----------------------------------------------------------------------------------------
+
+
+async def reload(bot, policy, rules):
+    """Put other rules into force."""
+    before = bot.policies.policy.version
+    policy.write_text(rules)
+    await until(lambda: bot.policies.policy.version != before)
+
+
+async def test_rules_that_changed_elsewhere_change_nothing_for_an_edit(bot, client, policy, dana):
+    """The same rule is the one that asks the same, whatever the version of the file."""
+    before = bot.policies.policy.version
+    reviewing = review(client, an_action("pay", SMALL))
+    await dana.showing("edit:0")
+    await reload(bot, policy, RULES.replace("large payments", "payments of 1000 and more"))
+    await edits(dana, amount="7")
+    resume = await reviewing
+
+    assert resume.decisions[0].edited_action.args["amount"] == 7
+    assert resume.records[0].policy == before
+
+
+async def test_an_edit_is_judged_by_the_rules_in_force_when_it_is_made(bot, client, policy, dana, erik):
+    """A card that was asked of one person: since then the same values take two."""
+    reviewing = review(client, an_action("pay", SMALL))
+    card = await dana.showing("edit:0")
+    newer = RULES.replace("- name: small payments", "- name: small payments\n    quorum: 2")
+    await reload(bot, policy, newer)
+    _, said = await edits(dana, amount="7")
+    assert "1 of 2" in said
+    assert not reviewing.done()
+
+    # What it was admitted with, and what the rules say afterwards, do not count.
+    await reload(bot, policy, RULES)
+    await erik.card("amount: 5 -> 7")
+    await agrees(erik, card)
+    resume = await reviewing
+    assert resume.records[0].agreed_by == ("U0DANA", "U0ERIK")
+    assert resume.records[0].policy != bot.policies.policy.version
+
+
+async def test_settings_that_changed_are_newer_rules_too(start_bot, client, dana, mira):
+    """Without a policy file they have no version: a card of before is edited by those who may decide now."""
+    first = await start_bot(approvers="U0DANA")
+    reviewing = review(client, an_action("pay", SMALL))
+    await dana.showing("edit:0")
+    await first.stop()
+    await start_bot(approvers="U0MIRA")
+    _, said = await edits(dana, amount="7")
+    assert "Approvers are <@U0MIRA>" in said
+    assert not reviewing.done()
+    await agrees(mira, await mira.card("<@U0DANA> proposes"))
+
+    assert (await reviewing).records[0].decided_by == "U0MIRA"
+
+
+async def test_agreeing_with_an_edit_of_before_the_rules_changed_is_judged_by_the_newest(
+    start_bot, finance, slack, client, policy, dana, erik, mira
+):
+    """Dana's edit was a vote of two; since then another rule is about its values, with other people or without edits."""
+    old = RULES.replace("- name: small payments", "- name: small payments\n    quorum: 2")
+    policy.write_text(old)
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("pay", SMALL))
+    await edits(dana, amount="7")
+    card = await erik.card("1 of 2 approved with the same changes")
+    view = await erik.opened(card, "agree:0")
+    narrow = old.replace("maximum: 999", "maximum: 6")
+    await reload(bot, policy, narrow.replace("quorum: 2\n", "quorum: 2\n    decisions: [approve]\n"))
+
+    await slack.submit("U0ERIK", view["id"], {})
+    assert "it offers no edit" in words((await slack.views("U0ERIK"))[-1]["blocks"])
+    await erik.close()
+    await reload(bot, policy, narrow)
+    _, said = await agrees(erik, card)
+    assert "so your change is a proposal" in said
+    assert "1 of 2" in said
+    assert not reviewing.done()
+    await agrees(mira, await in_channel(mira, "C0FINANCE", "amount: 5 -> 7"))
+
+    assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
+
+
+async def test_an_edit_cannot_get_fewer_people_than_the_call_took(bot, client, mira, erik):
+    """From a rule of two people into a rule of one: it still takes two, of those whom that rule names."""
+    reviewing = review(client, an_action("pay", {"to": "al", "amount": 5000}))
+    _, said = await edits(erik, amount="5")
+    assert "2 people have to agree" in said
+    assert "1 of 2" in said
+    assert not reviewing.done()
+    card = await in_channel(erik, "C0APPROVALS", "<@U0ERIK> proposes")
+    await mira.press(card, "agree:0")
+    await mira.told("Approvers are <@U0DANA>, <@U0ERIK>")
+    await agrees(Someone(mira.slack, "U0DANA"), card)
+
+    assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0DANA")
+
+
+async def test_an_escalation_that_was_reached_stays_part_of_the_same_rule(
+    start_bot, finance, client, policy, mira
+):
+    """Mira may decide since nobody had for a while; her edit within the rule is decided at once, after a reload, too."""
+    rules = (
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], escalation: {after: 1s, approvers: [U0MIRA]}}"
+    )
+    policy.write_text(rules)
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("pay", SMALL))
+    await mira.slack.wait_for_message(lambda m: "<@U0MIRA> may decide now, too" in m["text"])
+    await reload(bot, policy, f"# another version\n{rules}")
+    await edits(mira, amount="7")
+
+    assert (await reviewing).records[0].decided_by == "U0MIRA"
+
+
+async def test_a_proposal_outlives_the_bot_that_asked_it(start_bot, finance, client, policy, erik, mira):
+    """Its terms, its place and its votes are in the record; another bot goes on, whatever its rules are."""
+    first = await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("pay", SMALL))
+    await edits(erik, amount="4000")
+    await in_channel(mira, "C0FINANCE", "1 of 2")
+    await first.stop()
+    policy.write_text(RULES.replace("quorum: 2", "quorum: 1"))
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    await agrees(mira, await in_channel(mira, "C0FINANCE", "1 of 2"))
+
+    assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
+
+
+@pytest.mark.usefixtures("bot")
+async def test_proposals_on_a_batch_in_parts(client, dana, erik, mira):
+    """Each is drawn on its own part and asked on a card of its own elsewhere; the others are approved without them."""
+    long = [an_action("pay", {"to": "x" * 2_000, "amount": n}) for n in range(1, 6)]
+    reviewing = review(client, *long)
+    for index in (1, 3):
+        part = await dana.showing(f"edit:{index}")
+        _, said = await edits(dana, f"edit:{index}", amount=str(5000 + index))
+        assert f"{5000 + index}" not in said
+        changed = await dana.showing(f"agree:{index}")
+        assert changed["ts"] == part["ts"]
+        await in_channel(mira, "C0FINANCE", f"amount: {index + 1} -> {5000 + index}")
+    for index in (0, 2, 4):
+        await dana.press(await dana.showing(f"approve:{index}"), f"approve:{index}")
+    for index in (1, 3):
+        card = await in_channel(mira, "C0FINANCE", f"amount: {index + 1} -> {5000 + index}")
+        await agrees(mira, card, f"agree:{index}")
+        await agrees(erik, card, f"agree:{index}")
+    resume = await reviewing
+
+    kinds = [decision.type for decision in resume.decisions]
+    assert kinds == ["approve", "edit", "approve", "edit", "approve"]
+    assert [resume.decisions[i].edited_action.args["amount"] for i in (1, 3)] == [5001, 5003]
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_bulk_button_leaves_out_what_somebody_proposes_to_change(client, dana, erik):
+    """The value that is there now would run without a word about the other one."""
+    reviewing = review(client, *(an_action("pay", {"to": "al", "amount": n}) for n in (1, 2, 3)))
+    await edits(dana, "edit:1", amount="4000")
+    card = await in_channel(erik, "C0APPROVALS", "With a proposal, approved one by one: 2.")
+    await erik.press(card, "approve_all:0")
+    await in_channel(erik, "C0APPROVALS", "1 of 3 actions needs approval")
+    assert not reviewing.done()
+    await erik.press(card, "approve:1")
+
+    assert [decision.type for decision in (await reviewing).decisions] == ["approve"] * 3
+
+
+# --- With how much care -----------------------------------------------------------------------------------------------
+
+
+MASKED = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK]
+  quorum: %s
+  mask: [password]
+  modal_only: [body]
+"""
+
+
+@pytest.mark.parametrize("quorum", [1, 2])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"opts": '{"password": "evil"}'},
+        {"opts": '{"deep": [{"password": null}]}'},
+        {"items": '[{"password": "evil"}]'},
+        {"items": "[1, 2]", "user": "bo", "opts": '{"password": "old"}'},
+    ],
+)
+async def test_an_edit_never_brings_in_what_the_same_rule_masks(
+    start_bot, slack, client, policy, dana, typed, quorum
+):
+    """Nobody else would see it, so it is refused beside the field, and what was typed stays."""
+    policy.write_text(MASKED % quorum)
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    args = {"user": "al", "opts": {}, "items": [], "kept": {"password": "old"}}
+    reviewing = review(client, an_action("login", args))
+    view = await dana.opened(await dana.showing("edit:0"), "edit:0")
+    answer = await dana.fill(view, **typed)
+
+    [(block, told)] = answer["errors"].items()
+    assert block in {block_of(view, name) for name in typed}
+    assert "The policy masks “password”, and what is masked is never edited" in told
+    assert "1 of 2" not in words((await dana.showing("edit:0"))["blocks"])
+    assert not reviewing.done()
+
+    # The same form without it is decided as ever, and runs with what the agent wrote where it is masked.
+    await slack.submit(
+        "U0DANA",
+        view["id"],
+        {block_of(view, name): "{}" if name == "opts" else "[]" for name in typed if name != "user"}
+        | {block_of(view, "user"): "cy"},
+    )
+    if quorum == 2:
+        await agrees(Someone(slack, "U0ERIK"), await dana.card("1 of 2"))
+    assert (await reviewing).decisions[0].edited_action.args == {**args, "user": "cy"}
+
+
+async def test_whoever_agrees_is_shown_all_that_stands_in_a_modal_only(start_bot, client, policy, dana, erik):
+    """An edit brings in a value that the card may not show: the form to agree in does, to its last character."""
+    policy.write_text(MASKED % 2)
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("mail", {"opts": [], "x": 1}))
+    long = " ".join(f"word{number}" for number in range(300))
+    await edits(dana, opts=f'[{{"body": "{long}"}}]')
+    card = await erik.card("1 of 2")
+    assert "word7" not in words(card["blocks"])
+    view = await erik.opened(card, "agree:0")
+    shown = words(view["blocks"])
+    assert all(f"word{number}" in shown for number in range(300))
+    await erik.slack.submit("U0ERIK", view["id"], {})
+
+    assert (await reviewing).decisions[0].edited_action.args["opts"] == [{"body": long}]
+
+
+async def test_what_is_too_long_to_be_agreed_with_in_one_form_is_not_agreed_with(
+    start_bot, client, policy, dana, erik
+):
+    """No part of it stays unseen: such a form has no button to agree."""
+    policy.write_text(MASKED % 2)
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("mail", {f"f{number}": "a" for number in range(8)}))
+    await edits(dana, **{f"f{number}": "b " * 1_450 for number in range(8)})
+    view = await erik.opened(await erik.card("1 of 2"), "agree:0")
+
+    assert "submit" not in view or view["submit"] is None
+    assert "too long to be agreed with" in words(view["blocks"])
+    assert not reviewing.done()
+
+
+CARE = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK]
+rules:
+  - name: tests
+    match:
+      tool: run_sql
+      args: {properties: {database: {const: test}}, required: [database]}
+    risk: low
+    on_timeout: approve
+    time_limit: 4s
+  - name: production
+    match: {tool: run_sql}
+    risk: high
+    mask: [password]
+"""
+
+
+@pytest.fixture
+async def care(start_bot, policy):
+    """A bot by rules about risks."""
+    policy.write_text(CARE)
+    return await start_bot(policy=str(policy), approvers="", channel=None)
+
+
+def code_of(card):
+    return words(card["blocks"]).partition("whoever agrees types *")[2][:4]
+
+
+async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, erik):
+    """From high risk into high risk: the author typed the code of the call as it was asked, which counts for nothing else."""
+    policy.write_text(CARE.replace("risk: low\n    on_timeout: approve\n    time_limit: 4s", "risk: high"))
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("run_sql", {"database": "test", "sql": "drop"}))
+    card = await dana.card("High risk")
+    old = words(card["blocks"]).partition("whoever approves types *")[2][:4]
+    _, said = await edits(dana, database="live", code=old)
+    assert "press “Look and agree…”" in said
+    assert not reviewing.done()
+
+    changed = await erik.card("0 of 1")
+    new = code_of(changed)
+    assert new != old
+    answer, _ = await agrees(erik, changed, code=old)
+    assert set(answer["errors"]) == {"code"}
+    await agrees(dana, changed, code=new)
+    resume = await reviewing
+    assert (resume.decisions[0].edited_action.args["database"], resume.records[0].decided_by) == (
+        "live",
+        "U0DANA",
+    )
+
+
+@pytest.mark.usefixtures("care")
+async def test_silence_approves_nothing_while_a_proposal_is_open(client, dana):
+    """A rule of low risk would have approved the call at its deadline; somebody wants another one."""
+    reviewing = review(
+        client, an_action("run_sql", {"database": "test"}), an_action("run_sql", {"database": "test"})
+    )
+    await dana.card("*Approved at the deadline*")
+    await edits(dana, database="live")
+    card = await dana.card("proposes")
+    assert words(card["blocks"]).count("*Approved at the deadline*") == 1
+    resume = await reviewing
+
+    assert [decision.type for decision in resume.decisions] == ["reject", "approve"]
+
+
+@pytest.mark.usefixtures("care")
+async def test_what_the_other_rule_masks_cannot_be_changed(client, dana):
+    """Nobody who agrees could see it."""
+    reviewing = review(client, an_action("run_sql", {"database": "test", "password": "one"}))
+    answer, _ = await edits(dana, database="live", password="two")
+    [told] = answer["errors"].values()
+    assert "masks what you changed" in told
+    await edits(dana, database="live")
+    card = await dana.card("proposes")
+    await agrees(dana, card, code=code_of(card))
+
+    assert (await reviewing).decisions[0].edited_action.args == {"database": "live", "password": "one"}
+
+
+async def test_a_proposal_that_does_not_fit_a_card_is_read_to_its_end(
+    start_bot, slack, policy, client, dana, erik
+):
+    """Who has read the call as it was asked has not read what is proposed, and the other way around."""
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}\n"
+        "rules:\n"
+        "  - {name: drafts, match: {tool: mail, args: {properties: {to: {const: me}}, required: [to]}}}\n"
+        "  - {name: mails, match: {tool: mail}, quorum: 2}\n"
+    )
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("mail", {"to": "me", "body": "long\n" * 9_000}))
+    card = await dana.showing("read:0")
+    await to_the_end(erik, await erik.opened(card, "read:0"))
+    await erik.close()
+    view = await to_the_end(dana, await dana.opened(card, "read:0"))
+    await slack.click_view("U0DANA", view["id"], "edit:0")
+    form = await slack.wait_for_view("U0DANA", lambda v: v["callback_id"] == "edit")
+    await dana.fill(form, to="all")
+    assert "press “Look and agree…”" in words((await slack.views("U0DANA"))[-1]["blocks"])
+    changed = await erik.card("0 of 2")
+
+    view = await erik.opened(changed, "agree:0")
+    assert not view.get("submit")
+    assert 'to:   "all"' in words(view["blocks"])
+    view = await to_the_end(erik, view)
+    assert view["submit"]["text"] == "Agree"
+    await slack.submit("U0ERIK", view["id"], {})
+    await dana.card("1 of 2")
+    await erik.close()
+    view = await erik.opened(changed, "read:0")
+    assert 'to:   "me"' in words(view["blocks"])
+    assert not view.get("submit")
+    await erik.close()
+    assert not reviewing.done()
+    while await slack.views("U0DANA"):
+        await dana.close()
+    view = await to_the_end(dana, await dana.opened(changed, "agree:0"))
+    await slack.submit("U0DANA", view["id"], {})
+
+    assert (await reviewing).decisions[0].edited_action.args["to"] == "all"
+
+
+async def to_the_end(person, view):
+    """Turn the pages of a reading, and give the last one."""
+    last = int(words(view["blocks"]).partition("Page 1 of ")[2].split()[0])
+    for number in range(2, last + 1):
+        await person.slack.click_view(person.user, view["id"], f"page:{number}")
+        view = await person.slack.wait_for_view(
+            person.user, lambda v, number=number: f'"page":{number},' in v["private_metadata"]
+        )
+    return view
+
+
+# --- Where it cannot be asked -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("bot")
+@pytest.mark.parametrize("why", ["not_in_channel", "is_archived", "silence"])
+async def test_an_edit_that_cannot_be_asked_is_refused_beside_the_field(client, slack, dana, why):
+    """Nothing is recorded, what was typed stays, and the reason names what to do."""
+    reviewing = review(client, an_action("pay", SMALL))
+    view = await dana.opened(await dana.showing("edit:0"), "edit:0")
+    if why == "silence":
+        await slack.fault("conversations.info", "delay", seconds=4, times=None)
+    else:
+        fields = {"members": ["U0MIRA"]} if why == "not_in_channel" else {"is_archived": True}
+        await slack.channel("C0FINANCE", **fields)
+
+    answer = await dana.fill(view, amount="4000")
+    [told] = answer["errors"].values()
+    assert answer["errors"].keys() == {block_of(view, "amount")}
+    says = {
+        "not_in_channel": "invite the bot there",
+        "is_archived": "unarchive it",
+        "silence": "submit it again",
+    }
+    assert says[why] in told
+    assert not reviewing.done()
+    if why == "silence":
+        await slack.clear_faults()
+    else:
+        await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA"], is_archived=False)
+    await dana.fill(view, amount="4000")
+    await in_channel(dana, "C0FINANCE", "proposes")
+
+
+async def test_an_edit_that_too_few_could_agree_with_is_refused(bot, client, policy, erik):
+    """Two have to agree, as for the call itself, and the rule for these values names one."""
+    reviewing = review(client, an_action("pay", {"to": "al", "amount": 5000}))
+    await erik.showing("edit:0")
+    await reload(bot, policy, RULES.replace("approvers: [U0DANA, U0ERIK]", "approvers: [U0ERIK]"))
+    answer, _ = await edits(erik, amount="5")
+
+    assert "the rules name fewer who may" in next(iter(answer["errors"].values()))
+    assert not reviewing.done()
+
+
+# --- Judged again -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("bot")
+async def test_those_who_agreed_with_a_proposal_are_judged_again(client, slack, erik, mira):
+    """By its own terms."""
+    reviewing = review(client, an_action("pay", SMALL))
+    await edits(erik, amount="4000")
+    card = await in_channel(mira, "C0FINANCE", "1 of 2")
+    await slack.person("U0ERIK", deleted=True)
+    _, told = await agrees(mira, card)
+
+    assert "may not decide this now: <@U0ERIK>" in told
+    assert not reviewing.done()
+    await in_channel(mira, "C0FINANCE", "1 of 2")

@@ -1,0 +1,158 @@
+"""An agent, or a rule, names a place where nobody can be asked: that interrupt is refused, and nobody else notices."""
+
+import asyncio
+import logging
+from textwrap import dedent
+
+import aiohttp
+import pytest
+
+from agent_adapter import InterruptRefusedError
+from bot.playground.state import SCOPES
+from tests.support.builders import an_action
+from tests.support.faults import asking
+from tests.support.people import Someone, words
+
+ORDINARY = [scope for scope in SCOPES if not scope.startswith("im:")]
+"""What an app is granted whose policy asks in no direct message."""
+
+
+async def refused(client, **route) -> InterruptRefusedError:
+    """Ask there, and give what the agent hears."""
+    with pytest.raises(InterruptRefusedError) as caught:
+        async with asyncio.timeout(5):
+            await client.review(asking(an_action()), **route)
+    return caught.value
+
+
+async def readiness(bot):
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer,
+    ):
+        return answer.status, await answer.json()
+
+
+@pytest.mark.parametrize(
+    ("route", "code", "says"),
+    [
+        ({"channel": "U0DANA"}, "not_a_channel", "named the person U0DANA in place of a channel: name a channel by its id"),
+        ({"channel": "W0DANA"}, "not_a_channel", "let a rule of the policy ask in a direct message (channel: W0DANA)"),
+        ({"channel": "D0DANA"}, "not_a_channel", "named the direct message 'D0DANA' in place of a channel: name a channel by its id"),
+        ({"channel": "#general"}, "not_a_channel", "'#general', which is not a channel id: copy the id"),
+        ({"channel": "my channel"}, "not_a_channel", "'my channel', which is not a channel id"),
+        ({"channel": "C0APPROVALS\n"}, "not_a_channel", r"'C0APPROVALS\n', which is not a channel id"),
+        ({"channel": "C0NOWHERE"}, "channel_not_found", "C0NOWHERE: check the id"),
+        ({"channel": "C0PRIVATE"}, "channel_not_found", "into a private channel the bot must be invited"),
+        ({"channel": "C0OUTSIDE"}, "not_in_channel", "C0OUTSIDE: invite the bot there"),
+        ({"channel": "C0OLD"}, "is_archived", "C0OLD: unarchive it, or ask elsewhere"),
+        ({"channel": "C0APPROVALS", "thread_ts": "yesterday"}, "not_a_thread", "'yesterday', which is not the ts of a message"),
+        ({"channel": "C0APPROVALS", "thread_ts": "1732104000.000100"}, "thread_not_found", "C0APPROVALS: the message to answer is gone"),
+    ],
+    ids=lambda value: " ".join(value.values()) if isinstance(value, dict) else None,
+)  # fmt: skip
+async def test_an_agent_that_names_no_place_to_ask_is_refused_at_once(
+    start_bot, slack, client, caplog, route, code, says
+):
+    """It hears the code and the cure; the bot stays ready, and the next card comes without a pause."""
+    await slack.set_scopes(*ORDINARY)
+    await slack.channel("C0OUTSIDE", members=["U0DANA"])
+    bot = await start_bot()
+    caplog.set_level(logging.WARNING)
+
+    error = await refused(client, **route)
+
+    assert (error.code, says in str(error)) == (code, True), str(error)
+    reviewing = asyncio.create_task(client.review(asking(an_action())))
+    dana = Someone(slack, "U0DANA")
+    await dana.press(await dana.card(within=2), "approve:0")
+    assert (await reviewing).status == "decided"
+    assert await readiness(bot) == (200, {"ready": True})
+    assert "slack.unavailable" not in caplog.text
+
+
+async def test_a_place_that_cannot_be_searched_is_no_fault_of_the_workspace(start_bot, slack, client, caplog):
+    """The answer to a post is lost in a channel whose history the app may not read: that interrupt alone is refused."""
+    bot = await start_bot()
+    await slack.fault("chat.postMessage", "drop")
+    await slack.fault("conversations.history", "error", error="missing_scope", times=None)
+    caplog.set_level(logging.WARNING)
+
+    with pytest.raises(InterruptRefusedError) as caught:
+        async with asyncio.timeout(10):
+            await client.review(asking(an_action()))
+
+    assert caught.value.code == "missing_scope"
+    assert await readiness(bot) == (200, {"ready": True, "warnings": {"place C0APPROVALS": WARNED}})
+
+
+WARNED = (
+    "what the policy asks there is refused, because Slack says conversations.history: missing_scope "
+    "(C0APPROVALS: ask elsewhere, or add the scope for such a place and install the app again)"
+)
+
+
+async def test_a_scope_that_is_needed_everywhere_refuses_nothing(start_bot, slack, client):
+    """Without `chat:write` no card can be posted at all: records wait, `/readyz` names the scope, and it heals."""
+    bot = await start_bot()
+    await slack.set_scopes(*(scope for scope in SCOPES if scope != "chat:write"))
+    reviewing = asyncio.create_task(client.review(asking(an_action())))
+    async with asyncio.timeout(10):
+        while "chat:write" not in (bot.health.slack_fault or ""):
+            await asyncio.sleep(0.01)
+
+    await slack.set_scopes(*SCOPES)
+
+    dana = Someone(slack, "U0DANA")
+    await dana.press(await dana.card(within=20), "approve:0")
+    assert (await reviewing).status == "decided"
+
+
+async def test_a_place_of_the_policy_that_is_gone_is_told_to_the_operator_too(
+    start_bot, slack, client, tmp_path
+):
+    """The agent is refused at once; `/readyz` warns until a card was posted there again."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        dedent("""\
+        default: {channel: C0APPROVALS, approvers: [U0DANA]}
+        rules:
+          - {match: {tool: pay}, channel: C0FINANCE}
+          - {match: {tool: ask}, channel: U0ERIK, approvers: [U0ERIK]}
+        """)
+    )
+    await slack.channel("C0FINANCE", members=["U0BOT", "U0DANA"])
+    bot = await start_bot(policy=str(path), approvers="", channel=None)
+    await slack.channel("C0FINANCE", is_archived=True)
+    await slack.person("U0ERIK", deleted=True)
+
+    errors = []
+    for tool in ("pay", "ask"):
+        with pytest.raises(InterruptRefusedError) as caught:
+            async with asyncio.timeout(5):
+                await client.review(asking(an_action(tool)))
+        errors.append(caught.value.code)
+
+    assert errors == ["is_archived", "user_disabled"]
+    status, said = await readiness(bot)
+    assert (status, set(said["warnings"])) == (200, {"place C0FINANCE", "place U0ERIK"})
+    assert "C0FINANCE: unarchive it, or ask elsewhere" in said["warnings"]["place C0FINANCE"]
+    await slack.channel("C0FINANCE", is_archived=False)
+    await client.publish(client.interrupt(asking(an_action("pay"))))
+    card = await Someone(slack, "U0DANA").card("pay")
+    assert card["channel"] == "C0FINANCE"
+    assert "pay" in words(card["blocks"])
+    assert set((await readiness(bot))[1]["warnings"]) == {"place U0ERIK"}
+
+
+async def test_a_rule_that_fixes_the_place_takes_no_notice_of_what_the_agent_names(
+    start_bot, slack, client, tmp_path
+):
+    """A route that no rule follows refuses nothing."""
+    path = tmp_path / "policy.yaml"
+    path.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA]}\n")
+    await start_bot(policy=str(path), approvers="", channel=None)
+
+    await client.publish(client.interrupt(asking(an_action("pay")), channel="U0DANA"))
+
+    assert (await Someone(slack, "U0DANA").card("pay"))["channel"] == "C0APPROVALS"

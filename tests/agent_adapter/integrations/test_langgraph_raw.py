@@ -1,0 +1,508 @@
+"""Graphs that call `interrupt()` themselves: nobody is asked before it is known how the answer is read."""
+
+import operator
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
+
+from agent_adapter.dialects import custom
+from agent_adapter.errors import (
+    ConflictError,
+    DecisionNotAllowedError,
+    InterruptExpiredError,
+    InterruptWithdrawnError,
+    InvalidRequestError,
+    UnknownDialectError,
+)
+from agent_adapter.integrations.langgraph import run, stream, to_request
+from agent_adapter.resumables.langgraph import ResumableGraph
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject, respond
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office, answers_to_model
+from tests.support.scripted_model import ScriptedModel, says
+
+SEND = {"question": "Send the invoices?"}
+HUMAN = {
+    "action_request": {"action": "delete_file", "args": {"path": "a.txt"}},
+    "config": {"allow_accept": True, "allow_ignore": True},
+}
+REVIEW = {
+    "action_requests": [{"name": "delete_file", "args": {"path": "a.txt"}}],
+    "review_configs": [{"action_name": "delete_file", "allowed_decisions": ["approve", "reject"]}],
+}
+
+
+class Heard(TypedDict):
+    heard: Annotated[list[Any], operator.add]
+
+
+def asking(**questions):
+    """Make a graph with a node for each question, side by side, that writes down what it is answered."""
+    builder = StateGraph(Heard)
+    for name, question in questions.items():
+        builder.add_node(name, lambda state, q=question: {"heard": [interrupt(q)]})
+        builder.add_edge(START, name)
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def deciding(*answers):
+    """Give a client whose reviewer decides this, one answer for each action."""
+    return InMemoryApprovalClient(ScriptedReviewer(answers))
+
+
+async def run_through_stream(graph, input, **how):
+    """Do with `stream` what `run` does."""
+    async for _ in stream(graph, input, **how):
+        pass
+    return (await graph.aget_state(CONFIG)).values
+
+
+async def run_until_asked(graph, input, *, approvals, config, dialect=None):
+    """Do it as a process that asks and leaves the rest to a worker."""
+    resumable = ResumableGraph("raw", graph, version="1", dialect=dialect)
+    return await resumable.start(input, approvals=approvals, config=config)
+
+
+EVERY_WAY = pytest.mark.parametrize("way", [run, run_through_stream, run_until_asked])
+
+
+@EVERY_WAY
+@pytest.mark.parametrize("value", ["Send?", 7, None, [], {}, True, SEND, ["a", "b"]])
+async def test_question_of_unknown_form_is_refused_before_anybody_is_asked(way, value):
+    """A node that says `if interrupt("Send?")` would take every sentence for a yes, so nobody guesses what it reads."""
+    graph, approvals = asking(ask=value), deciding()
+
+    with pytest.raises(UnknownDialectError, match=r'name how its answer is read.*"boolean"'):
+        await way(graph, {"heard": []}, approvals=approvals, config=CONFIG)
+
+    assert approvals.reviewer.asked == []
+    assert [pause.value for pause in (await graph.aget_state(CONFIG)).interrupts] == [value]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "decision", "heard"),
+    [
+        ("boolean", approve(), True),
+        ("boolean", reject("no"), False),
+        ("boolean", None, False),
+        ("approve_reject", approve(), "approve"),
+        ("approve_reject", reject("no"), "reject"),
+        ("approve_reject", None, "reject"),
+        ("text", respond("To Noor only."), "To Noor only."),
+        (custom(lambda decision: {"ok": decision.type == "approve"}), approve(), {"ok": True}),
+        (custom(lambda decision: {"ok": decision.type == "approve"}), reject(), {"ok": False}),
+        (custom(lambda decision: {"ok": decision.type == "approve"}), None, {"ok": False}),
+    ],
+)
+async def test_refused_thread_is_resumed_once_the_caller_names_how_the_answer_is_read(
+    dialect, decision, heard
+):
+    """The node gets what it reads, and silence is a no wherever there is a no."""
+    graph = asking(ask=SEND)
+    with pytest.raises(UnknownDialectError):
+        await run(graph, {"heard": []}, approvals=deciding(), config=CONFIG)
+
+    result = await run(graph, None, approvals=deciding(decision), config=CONFIG, dialect=dialect)
+
+    assert result["heard"] == [heard]
+
+
+async def test_rejection_keeps_a_node_that_reads_truth_from_going_on():
+    """`if interrupt("Send?")` sends after a yes and only then."""
+    sent = []
+
+    def send(state):
+        if interrupt("Send?"):
+            sent.append("mail")
+        return {"heard": []}
+
+    builder = StateGraph(Heard).add_node("send", send).add_edge(START, "send")
+    for decision, expected in ((reject("Not on a Friday."), []), (None, []), (approve(), ["mail"])):
+        graph = builder.compile(checkpointer=InMemorySaver())
+        await run(graph, {"heard": []}, approvals=deciding(decision), config=CONFIG, dialect="boolean")
+        assert sent == expected
+
+
+def test_text_offers_an_answer_only():
+    """A sentence cannot say no to a program that reads any sentence, so neither Approve nor Reject is shown."""
+    pauses = asking(ask=SEND).invoke({"heard": []}, CONFIG)["__interrupt__"]
+
+    (config,) = to_request(pauses, dialect="text").review_configs
+
+    assert config.allowed_decisions == ("respond",)
+
+
+@EVERY_WAY
+async def test_silence_about_a_text_question_raises_and_the_thread_can_be_resumed(way):
+    """Nothing is handed to the program when nobody answers; asked again, it gets the words."""
+    graph, approvals = asking(ask=SEND), deciding(None)
+    if way is run_until_asked:
+        await way(graph, {"heard": []}, approvals=approvals, config=CONFIG, dialect="text")
+        (interrupt_id,) = approvals._kept
+        with pytest.raises(InterruptExpiredError):
+            async with approvals.resuming(interrupt_id):
+                raise AssertionError("nothing is resumed")
+    else:
+        with pytest.raises(InterruptExpiredError):
+            await way(graph, {"heard": []}, approvals=approvals, config=CONFIG, dialect="text")
+
+    approvals.reviewer = ScriptedReviewer([respond("Yes, all.")])
+    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect="text")
+
+    assert result["heard"] == ["Yes, all."]
+
+
+async def test_withdrawn_text_question_raises_and_can_be_asked_again():
+    """Also under another name of how the answer is read."""
+    graph = asking(ask=SEND)
+
+    class Withdrawing(InMemoryApprovalClient):
+        async def publish(self, interrupt):
+            record = await super().publish(interrupt)
+            if not self.reviewer.asked:
+                await self.withdraw(record, "Not needed.")
+                self.reviewer.asked.append("withdrawn")
+            return record
+
+    approvals = Withdrawing(ScriptedReviewer([approve()]))
+    with pytest.raises(InterruptWithdrawnError):
+        await run(graph, {"heard": []}, approvals=approvals, config=CONFIG, dialect="text")
+
+    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect="boolean")
+
+    assert result["heard"] == [True]
+
+
+async def test_rejection_of_a_text_question_is_refused_whoever_sends_it():
+    """No path hands a rejection to a program that reads words."""
+    graph = asking(ask=SEND)
+
+    with pytest.raises(DecisionNotAllowedError, match="reject is not one of respond"):
+        await run(graph, {"heard": []}, approvals=deciding(reject("no")), config=CONFIG, dialect="text")
+
+    assert len((await graph.aget_state(CONFIG)).interrupts) == 1
+
+
+async def test_questions_of_different_forms_are_named_by_the_node_or_the_tool_that_asks():
+    """One run, four questions: each is answered as its own node reads it."""
+    graph = asking(send="Send?", name="What is your name?", review=REVIEW, older=HUMAN)
+    approvals = InMemoryApprovalClient(
+        ScriptedReviewer(
+            {
+                "interrupt": lambda action: approve() if action.args["value"] == "Send?" else respond("Noor"),
+                "delete_file": reject("Keep it."),
+            }
+        )
+    )
+
+    result = await run(
+        graph,
+        {"heard": []},
+        approvals=approvals,
+        config=CONFIG,
+        dialect={"send": "boolean", "name": "text"},
+    )
+
+    assert sorted(map(str, result["heard"])) == sorted(
+        map(
+            str,
+            [
+                True,
+                "Noor",
+                {"decisions": [{"type": "reject", "message": "Keep it."}]},
+                {"type": "ignore", "args": None},
+            ],
+        )
+    )
+
+
+async def test_one_question_of_unknown_form_refuses_those_beside_it():
+    """People are not asked half of what a run waits for."""
+    graph, approvals = asking(send="Send?", review=REVIEW), deciding()
+
+    with pytest.raises(UnknownDialectError):
+        await run(graph, {"heard": []}, approvals=approvals, config=CONFIG)
+
+    assert approvals.reviewer.asked == []
+
+
+async def test_tools_that_ask_are_named_by_their_own_names():
+    """Two tools of an agent that read different answers, beside one that LangChain reviews."""
+    office, heard = Office(), {}
+
+    def deploy(build: int) -> str:
+        """Deploy a build."""
+        heard["deploy"] = interrupt(f"Deploy {build}?")
+        return "done"
+
+    def ask_user(question: str) -> str:
+        """Ask the user."""
+        heard["ask_user"] = interrupt(question)
+        return "done"
+
+    turn = says(("deploy", {"build": 17}), ("send_email", MAIL), ("ask_user", {"question": "Who are you?"}))
+    agent = create_agent(
+        ScriptedModel(turns=[turn, DONE]),
+        [deploy, ask_user, office.tools[0]],
+        middleware=[HumanInTheLoopMiddleware({"send_email": True}, interrupt_mode="per_call")],
+        checkpointer=InMemorySaver(),
+    )
+    reviewer = ScriptedReviewer(
+        {
+            "interrupt": lambda a: reject("no") if "Deploy" in a.args["value"] else respond("Noor"),
+            "send_email": approve(),
+        }
+    )
+
+    result = await run(
+        agent,
+        GO,
+        approvals=InMemoryApprovalClient(reviewer),
+        config=CONFIG,
+        dialect={"deploy": "boolean", "ask_user": "text"},
+    )
+
+    assert heard == {"deploy": False, "ask_user": "Noor"}
+    assert answers_to_model(result)["call_2"] == ("success", "sent to a@x.com")
+
+
+async def test_node_of_a_graph_inside_is_named_by_its_own_name():
+    """Where the outer graph knows only the node that holds it."""
+    inner = StateGraph(Heard).add_node("ask", lambda state: {"heard": [interrupt("Send?")]})
+    inner = inner.add_edge(START, "ask").compile()
+    outer = StateGraph(Heard).add_node("inner", inner).add_edge(START, "inner")
+    graph = outer.compile(checkpointer=InMemorySaver())
+
+    result = await run(
+        graph, {"heard": []}, approvals=deciding(reject()), config=CONFIG, dialect={"ask": "boolean"}
+    )
+
+    assert result["heard"] == [False]
+
+
+async def test_misspelt_name_of_a_node_is_refused_before_the_graph_runs():
+    """With the nearest one that there is."""
+    ran = []
+    builder = StateGraph(Heard).add_node("send", lambda state: ran.append(1)).add_edge(START, "send")
+    graph = builder.compile(checkpointer=InMemorySaver())
+
+    with pytest.raises(InvalidRequestError, match=r"'sent'.*did you mean 'send'"):
+        await run(graph, {"heard": []}, approvals=deciding(), config=CONFIG, dialect={"sent": "boolean"})
+
+    assert ran == []
+
+
+async def test_a_callable_names_it_by_the_payload():
+    """What it gives `None` for is told by its keys, or refused."""
+    graph = asking(send={"kind": "yes/no", "text": "Send?"}, review=REVIEW)
+
+    result = await run(
+        graph,
+        {"heard": []},
+        approvals=deciding(approve(), approve()),
+        config=CONFIG,
+        dialect=lambda payload: "boolean" if payload.get("kind") == "yes/no" else None,
+    )
+
+    assert sorted(map(str, result["heard"])) == ["True", "{'decisions': [{'type': 'approve'}]}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "says_what"),
+    [
+        ({**REVIEW, "reply_with": "yes or no"}, "looks like langchain.*'reply_with'"),
+        ({**HUMAN, "reply_with": "yes or no"}, "looks like human_interrupt.*'reply_with'"),
+        ([{**HUMAN, "reply_with": "yes or no"}], "looks like human_interrupt_list.*'reply_with'"),
+        ({"actionRequests": [], "reviewConfigs": [], "hint": 1}, "looks like camel_case.*'hint'"),
+        ({"type": "tool_approval", "tool": "send"}, "looks like langchain_per_call.*'tool'"),
+        ({"review_configs": []}, "pause.action_requests"),
+        ({"action_request": "send"}, "pause.action_request"),
+        ({"type": "tool_approval"}, "pause.tool_call_id"),
+        ({**REVIEW, "action_requests": []}, "pause.action_requests"),
+    ],
+)
+async def test_what_only_looks_like_a_known_form_is_refused_until_it_is_named(value, says_what):
+    """An answer in the wrong form would break the thread for good after a person has approved."""
+    graph, approvals = asking(ask=value), deciding(approve())
+
+    for dialect in (None, "boolean"):
+        with pytest.raises(InvalidRequestError, match=says_what):
+            await run(graph, {"heard": []}, approvals=approvals, config=CONFIG, dialect=dialect)
+    assert approvals.reviewer.asked == []
+
+    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect={"ask": "boolean"})
+
+    assert result["heard"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("write", "says_what"),
+    [
+        (lambda decision: None, "null"),
+        (lambda decision: {1, 2}, "set is not a JSON value"),
+        (lambda decision: decision.nothing, "the callable raised"),
+    ],
+)
+async def test_answer_that_a_callable_cannot_write_resumes_nothing(write, says_what):
+    """The thread waits, and the decision is there for the next attempt."""
+    graph, approvals = asking(ask=SEND), deciding(approve())
+
+    with pytest.raises(DecisionNotAllowedError, match=says_what):
+        await run(graph, {"heard": []}, approvals=approvals, config=CONFIG, dialect=custom(write))
+
+    good = custom(lambda decision: [decision.type])
+    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect=good)
+    assert result["heard"] == [["approve"]]
+    assert len(approvals.reviewer.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("dialect", "says_what"),
+    [
+        (lambda payload: "yes", "'yes' is not the name of a dialect"),
+        (lambda payload: True, "a callable gave True"),
+        (lambda payload: payload.nothing, "the callable raised"),
+    ],
+)
+async def test_callable_that_names_nothing_is_refused_before_anybody_is_asked(dialect, says_what):
+    """The error says what it gave."""
+    with pytest.raises(InvalidRequestError, match=says_what):
+        await run(asking(ask=SEND), {"heard": []}, approvals=deciding(), config=CONFIG, dialect=dialect)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "says_what"),
+    [
+        ({"ask": "maybe"}, "'maybe' is not the name of a dialect"),
+        ({"ask": 3}, "3"),
+        (7, "7"),
+        ("generic", "'generic' is not the name of a dialect"),
+    ],
+)
+async def test_dialect_that_cannot_be_meant_is_refused_before_the_graph_runs(dialect, says_what):
+    """Nothing has run."""
+    graph = asking(ask=SEND)
+
+    with pytest.raises(InvalidRequestError, match=says_what):
+        await run(graph, {"heard": []}, approvals=deciding(), config=CONFIG, dialect=dialect)
+
+    assert (await graph.aget_state(CONFIG)).values == {}
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["outer", "inner"])
+async def test_thread_whose_node_could_not_read_the_answer_is_resumed_under_the_right_name(nested, tmp_path):
+    """LangGraph keeps the answer that the node failed on; the right one goes in its place, and nobody is asked again."""
+    ran = []
+
+    def read(state):
+        first = interrupt("Send?")["ok"]
+        ran.append(first)
+        return {"heard": [first, interrupt("To all?")["ok"]]}
+
+    builder = StateGraph(Heard).add_node("read", read).add_edge(START, "read")
+    if nested:
+        builder = StateGraph(Heard).add_node("inner", builder.compile()).add_edge(START, "inner")
+    right = custom(lambda decision: {"ok": decision.type})
+    approvals = deciding(approve(), reject())
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+        graph = builder.compile(checkpointer=saver)
+        for given in ({"heard": []}, None):
+            with pytest.raises(TypeError):
+                await run(graph, given, approvals=approvals, config=CONFIG, dialect="boolean")
+
+        result = await run(graph, None, approvals=approvals, config=CONFIG, dialect=right)
+
+    assert result["heard"] == ["approve", "reject"]
+    assert [action.args["value"] for action in approvals.reviewer.asked] == ["Send?", "To all?"]
+
+
+async def test_open_question_is_not_asked_in_two_ways_at_once():
+    """Another name beside an open card is refused with the way out."""
+    graph, approvals = asking(ask=SEND), deciding(approve(), respond("x"))
+    (pause,) = (await graph.ainvoke({"heard": []}, CONFIG))["__interrupt__"]
+    published = approvals.interrupt(to_request([pause], dialect="boolean"), run="thread-1", pauses=[pause.id])
+    await approvals.publish(published)
+
+    with pytest.raises(ConflictError, match="withdraw it"):
+        await run(graph, None, approvals=approvals, config=CONFIG, dialect="text")
+
+
+def test_names_by_tool_need_the_run():
+    """Pauses alone do not say which tool asks."""
+    pauses = asking(ask=SEND).invoke({"heard": []}, CONFIG)["__interrupt__"]
+
+    with pytest.raises(InvalidRequestError, match="only `run`"):
+        to_request(pauses, dialect={"ask": "boolean"})
+
+
+# --- Breakpoints ---------------------------------------------------------------------------------------------------------
+
+
+def breaking(**where):
+    """Make a graph of two steps that was compiled with a breakpoint."""
+    builder = StateGraph(Heard)
+    builder.add_node("first", lambda state: {"heard": ["first"]})
+    builder.add_node("second", lambda state: {"heard": ["second"]})
+    builder.add_edge(START, "first").add_edge("first", "second")
+    return builder, where
+
+
+@EVERY_WAY
+@pytest.mark.parametrize("kind", ["interrupt_before", "interrupt_after"])
+async def test_graph_with_a_breakpoint_is_refused_before_it_runs(way, kind):
+    """It would stop there as if it had finished, with nobody asked."""
+    builder, where = breaking(**{kind: ["first"]})
+    graph = builder.compile(checkpointer=InMemorySaver(), **where)
+
+    with pytest.raises(InvalidRequestError, match=f"{kind}.*'first'"):
+        await way(graph, {"heard": []}, approvals=deciding(), config=CONFIG)
+
+    assert (await graph.aget_state(CONFIG)).values == {}
+
+
+@pytest.mark.parametrize("way", [run, run_through_stream])
+async def test_breakpoint_among_the_options_is_refused_too(way):
+    """As is `"*"`, which means every node."""
+    builder, _ = breaking()
+    graph = builder.compile(checkpointer=InMemorySaver())
+
+    with pytest.raises(InvalidRequestError, match="interrupt_before"):
+        await way(
+            graph,
+            {"heard": []},
+            approvals=deciding(),
+            config=CONFIG,
+            options={"interrupt_before": "*"},
+        )
+
+
+@EVERY_WAY
+async def test_breakpoint_of_a_graph_inside_is_refused_too(way):
+    """Also where it is a node."""
+    builder, _ = breaking()
+    inner = builder.compile(interrupt_before=["second"])
+    outer = StateGraph(Heard).add_node("inner", inner).add_edge(START, "inner")
+    graph = outer.compile(checkpointer=InMemorySaver())
+
+    with pytest.raises(InvalidRequestError, match=r"interrupt_before.*'second'"):
+        await way(graph, {"heard": []}, approvals=deciding(), config=CONFIG)
+
+
+@EVERY_WAY
+async def test_breakpoint_that_nobody_could_see_before_is_no_end(way):
+    """A node calls a graph of its own, which stops: the run says so and is not finished."""
+    hidden = [breaking()[0].compile(interrupt_before=["second"])]
+
+    async def call(state):
+        return await hidden[0].ainvoke({"heard": []})
+
+    graph = StateGraph(Heard).add_node("call", call).add_edge(START, "call")
+    graph = graph.compile(checkpointer=InMemorySaver())
+
+    with pytest.raises(InvalidRequestError, match=r"stopped before 'call'.*nobody was asked"):
+        await way(graph, {"heard": []}, approvals=deciding(), config=CONFIG)

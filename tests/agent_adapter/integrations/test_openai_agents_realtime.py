@@ -1,0 +1,171 @@
+"""Realtime sessions of the OpenAI Agents SDK: calls wait for people while the conversation goes on."""
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+from agents import function_tool
+from agents.realtime import (
+    RealtimeAgent,
+    RealtimeModel,
+    RealtimeModelSendToolOutput,
+    RealtimeModelToolCallEvent,
+    RealtimeSession,
+)
+from redis.asyncio import Redis
+
+from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.integrations.openai_agents import editable
+from agent_adapter.integrations.openai_agents.realtime import NOT_APPROVED, events
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+
+
+class Line(RealtimeModel):
+    """A model at the other end of the line: it calls what the test says, and hears the outputs."""
+
+    def __init__(self):
+        self.listeners = []
+        self.heard = {}
+        self.outputs = asyncio.Queue()
+
+    async def connect(self, options):
+        pass
+
+    async def close(self):
+        pass
+
+    def add_listener(self, listener):
+        self.listeners.append(listener)
+
+    def remove_listener(self, listener):
+        self.listeners.remove(listener)
+
+    async def send_event(self, event):
+        if isinstance(event, RealtimeModelSendToolOutput):
+            self.heard[event.tool_call.call_id] = event.output
+            await self.outputs.put(event.output)
+
+    async def send_event_if(self, event, send_if):
+        if send_if():
+            await self.send_event(event)
+            return True
+        return False
+
+    async def call(self, arguments, call_id="call_1"):
+        event = RealtimeModelToolCallEvent(name="pay", call_id=call_id, arguments=arguments)
+        for listener in list(self.listeners):
+            await listener.on_event(event)
+
+
+class Talk:
+    """A conversation whose events somebody reads, and what its tool did."""
+
+    def __init__(self, approvals, **options):
+        self.paid, self.seen, self.line = [], [], Line()
+        self.approvals, self.options = approvals, options
+
+        @editable
+        @function_tool(needs_approval=True)
+        def pay(amount: int) -> str:
+            """Pay."""
+            self.paid.append(amount)
+            return f"paid {amount}"
+
+        agent = RealtimeAgent(name="Cashier", tools=[pay])
+        self.session = RealtimeSession(self.line, agent, None)
+
+    async def __aenter__(self):
+        await self.session.__aenter__()
+        self.reading = asyncio.create_task(self.read())
+        return self
+
+    async def __aexit__(self, *_):
+        self.reading.cancel()
+        await asyncio.wait([self.reading])
+        await self.session.close()
+
+    async def read(self):
+        async with aclosing(events(self.session, approvals=self.approvals, **self.options)) as found:
+            async for event in found:
+                self.seen.append(event.type)
+
+    async def says(self, arguments='{"amount": 5}', call_id="call_1"):
+        """Let the model call the tool, and give what it hears."""
+        await self.line.call(arguments, call_id)
+        async with asyncio.timeout(5):
+            return await self.line.outputs.get()
+
+
+def answered_by(*decisions):
+    return InMemoryApprovalClient(ScriptedReviewer(list(decisions)))
+
+
+CASES = {
+    "approve": (approve(), [5], "paid 5"),
+    "edit": (edit({"amount": 3}), [3], "It was called with: "),
+    "reject": (reject("too much"), [], "Their reason: too much"),
+    "respond": (respond("ask Dana first"), [], "ask Dana first"),
+    "nobody decides": (None, [], ""),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_a_call_does_what_a_person_decided(case):
+    """The model hears the output, or why the call did not run."""
+    decision, paid, heard = CASES[case]
+    async with Talk(answered_by(*([decision] if decision else []))) as talk:
+        output = await talk.says()
+
+    assert talk.paid == paid
+    assert heard in output
+    assert "tool_approval_required" in talk.seen
+
+
+async def test_a_call_that_cannot_be_asked_about_is_rejected():
+    """The conversation goes on, and the next call is asked about."""
+    async with Talk(answered_by(approve())) as talk:
+        first = await talk.says('{"amount": "' + 300_000 * "9" + '"}')
+        second = await talk.says(call_id="call_2")
+
+    assert (first, second) == (NOT_APPROVED, "paid 5")
+    assert talk.paid == [5]
+
+
+async def test_a_decision_for_the_session_is_asked_once():
+    """Later calls of the tool run without a card."""
+    approvals = answered_by(ApproveDecision(always=True))
+    async with Talk(approvals, allow_always=["pay"]) as talk:
+        outputs = [await talk.says(call_id=id) for id in ("call_1", "call_2")]
+
+    assert outputs == ["paid 5", "paid 5"]
+    assert len(approvals.reviewer.asked) == 1
+
+
+async def test_two_sessions_with_the_same_call_id_are_two_questions():
+    """What was approved in one conversation runs nothing in another."""
+    approvals = answered_by(approve(), reject("no"))
+    async with Talk(approvals) as one, Talk(approvals) as other:
+        await one.says()
+        await other.says()
+
+    assert (one.paid, other.paid) == ([5], [])
+
+
+async def test_a_question_that_is_open_when_the_conversation_ends_is_withdrawn(client, redis_url):
+    """Nobody is left with a card about a call that can never run."""
+    async with Talk(client) as talk:
+        await talk.line.call('{"amount": 5}')
+        interrupt_id = await asked(redis_url)
+
+    record = await client.record(interrupt_id)
+    assert "The conversation has ended." in record.req["withdraw"]
+    assert talk.paid == []
+
+
+async def asked(redis_url):
+    """Wait until there is a record, and give its id."""
+    redis = Redis.from_url(redis_url, decode_responses=True)
+    async with redis, asyncio.timeout(5):
+        while not (found := await redis.zrange("assent:{00}:undrawn", 0, -1)):
+            await asyncio.sleep(0.01)
+    return found[0]

@@ -1,0 +1,232 @@
+"""Words that read as other words are named; ordinary text of any language is left alone."""
+
+# ruff: noqa: RUF001  # letters that look like others are what this is about
+
+import pytest
+
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
+from agent_adapter.contract.interrupt import Context, Link
+from bot.rendering.message import render_card
+from bot.rendering.misread import SHOWN, misread_words, odd_domains
+from bot.rendering.modals import (
+    render_agree_view,
+    render_confirm_view,
+    render_edit_view,
+    render_reading_view,
+    render_reject_view,
+    render_respond_view,
+)
+from bot.state import Vote, position_of
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    assert_slack_takes_view,
+    block_ids,
+    literal_text,
+    shown,
+)
+from tests.support.builders import a_state, an_action, an_interrupt
+
+ACME = "\u0410\u0421\u041c\u0415"
+"""Four Cyrillic letters."""
+EXAMPLE = "ex\u0430mple.com"
+"""With a Cyrillic a."""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("АСME", '"АСME" mixes Latin and Cyrillic: А (U+0410) looks like A, С (U+0421) looks like C'),
+        (EXAMPLE, '"exаmple" mixes Latin and Cyrillic: а (U+0430) looks like a'),
+        (ACME, f'"{ACME}" is in Cyrillic letters, and only looks like ACME'),
+        (f"{ACME} Supplies GmbH", f'"{ACME}" is in Cyrillic letters, and only looks like ACME'),
+        (f"{ACME} Supplies GmbH, оплата счёта", f'"{ACME}" is in Cyrillic letters, and only looks like ACME'),
+        ("paypaл", '"paypaл" mixes Latin and Cyrillic: л (U+043B) is Cyrillic'),
+        ("paρa", '"paρa" mixes Latin and Greek: ρ (U+03C1) looks like p'),
+        ("gօօgle", '"gօօgle" mixes Latin and Armenian: օ (U+0585) looks like o'),
+        ("ΝΙΚΕ", '"ΝΙΚΕ" is in Greek letters, and only looks like NIKE'),
+        ("plan В", '"В" is in Cyrillic letters, and only looks like B'),
+        ("З25 EUR", '"З25" is in Cyrillic letters, and only looks like 325'),
+        ("1О0", '"1О0" is in Cyrillic letters, and only looks like 1O0'),
+        ("user_аdmin", '"аdmin" mixes Latin and Cyrillic: а (U+0430) looks like a'),
+        ("exámplе", '"examplе" mixes Latin and Cyrillic: е (U+0435) looks like e'),
+        ("pɑypal", '"pɑypal" has an odd letter: ɑ (U+0251) looks like a'),
+        ("ｅxample", '"ｅxample" has an odd letter: ｅ (U+FF45) looks like e'),
+        ("𝐀𝐂𝐌𝐄", '"𝐀𝐂𝐌𝐄" is in Mathematical letters, and only looks like ACME'),
+        ("ＡＣＭＥ", '"ＡＣＭＥ" is in odd Latin letters, and only looks like ACME'),
+        ("exаmpleを開く", '"exаmple" mixes Latin and Cyrillic: а (U+0430) looks like a'),
+    ],
+)
+def test_a_word_that_reads_as_another_is_named(text, said):
+    """With its letters and what they look like."""
+    assert misread_words([text]) == (said,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Привет, как дела? Оплата с карты Visa на сайте Google за 90х, класс 5А",
+        "Наш хор и оркестр. Сахар, роса, мама",
+        "Москва", "Фёдор Ёлкин", "IT-отдел, email-адрес, USB-кабель",
+        "ΑΘΗΝΑ, το νέο σπίτι μου στην Ελλάδα είναι ωραίο. Η Google είναι εδώ",
+        "5 μm, ΔT = 3, λx, 4 kΩ, α = 0.05, β2, πr², µs, mean μ and σ",
+        "GoogleのアカウントをACMEに。Tシャツ、αテスト、Σを計算、ロシア語のПривет、ＡＴＭ１２３",
+        "用Google账户登录ACME", "한국어 Google계정", "ใช้Googleครับ สวัสดี",
+        "مرحبا بك في Google، رقم ١٢٣", "שלום בGoogle וגם ל-Apple, הAPI",
+        "Zażółć gęślą jaźń, İstanbul'da ışık, naïve café Ærø Þór, Tiếng Việt rất đẹp",
+        "हिन्दी में Google का खाता", "Ղարաբաղ օգնություն հայերեն", "ეს არის ქართული",
+        "© 2024 ™ ½ №5 naïve — “quoted”", "thanks 👨\u200d👩\u200d👧 ❤\ufe0f",
+    ],
+)  # fmt: skip
+def test_ordinary_text_is_not_warned_of(text):
+    """Each in its own letters, beside Latin names, with units and symbols: nobody learns to look past the warning."""
+    assert misread_words([text]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (EXAMPLE, f"{EXAMPLE} is xn--exmple-4nf.com"),
+        ("see https://аррӏе.example/login", "аррӏе.example is xn--80ak6aa92e.example"),
+        ("mail to kontakt@bücher.example now", "bücher.example is xn--bcher-kva.example"),
+        ("MÜNCHEN.DE", "MÜNCHEN.DE is xn--mnchen-3ya.de"),
+        ("ｅxample.com", "ｅxample.com is example.com"),
+        ("пример.рф", "пример.рф is xn--e1afmkfd.xn--p1ai"),
+        ("faß.de", "faß.de is xn--fa-hia.de"),
+        ("例え。com", "例え。com is xn--r8jz45g.com"),
+    ],
+)
+def test_a_domain_name_is_shown_as_computers_read_it(text, said):
+    """What a browser would open has an ASCII form of its own."""
+    assert odd_domains([text]) == (said,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "example.com",
+        "отчёт.pdf",
+        "Übersicht.xlsx",
+        "Привет.Как дела",
+        "año.py",
+        "é" * 300 + ".com",
+        "é..com",
+        "1.5 µm",
+    ],
+)
+def test_what_is_no_domain_name_is_left_alone(text):
+    """Files, sentences without a space, and names that no server has."""
+    assert odd_domains([text]) == ()
+
+
+def test_many_words_are_counted():
+    """A text full of them gives a few, and their number."""
+    found = misread_words([" ".join(f"аb{number}" for number in range(5_000))])
+
+    assert len(found) == SHOWN + 1
+    assert found[-1] == "and 4,995 more"
+
+
+WARNED = "*Some words are not what they look like*"
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        (an_action("pay", {"beneficiary": f"{ACME} Supplies GmbH"}), "only looks like ACME"),
+        (an_action("pay", {"beneficiаry": "x"}), '"beneficiаry" mixes'),
+        (an_action("pаy", {"to": "x"}), '"pаy" mixes'),
+        (an_action("pay", {"to": "x"}, description=f"For {ACME}."), "only looks like ACME"),
+        (an_action("pay", {"rows": [{"to": EXAMPLE}]}), "is xn--exmple-4nf.com"),
+    ],
+    ids=["value", "argument name", "tool", "description", "nested"],
+)
+def test_a_card_and_its_modals_warn_of_it(action, said):
+    """Wherever the text is shown, the warning is beside it."""
+    state = a_state(an_interrupt(action))
+    (card,) = render_card(state)
+    views = [
+        render_edit_view(state, 0),
+        render_respond_view(state, 0),
+        render_reading_view(state, 0, 1, pages_read=0),
+    ]
+    assert_slack_takes_card((card,))
+
+    assert WARNED in shown(card.blocks)
+    assert said in literal_text(card.blocks, "a:0:misread")
+    for view in views:
+        assert_slack_takes_view(view)
+        assert WARNED in shown(view)
+        assert said in literal_text(view["blocks"], "misread")
+
+
+def test_a_form_without_the_arguments_warns_of_the_tool():
+    """The name is all that it shows of the call."""
+    state = a_state(an_interrupt(an_action("pаy", {"to": ACME})))
+
+    for view in (render_reject_view(state, 0), render_confirm_view(state, 0)):
+        assert_slack_takes_view(view)
+        assert '"pаy" mixes' in literal_text(view["blocks"], "misread")
+        assert "ACME" not in shown(view)
+
+
+def test_an_edit_that_brings_such_a_word_says_so():
+    """Before others agree with it, and in what the card keeps of it."""
+    asked = an_action("pay", {"to": "ACME", "note": ACME})
+    edit = EditDecision(edited_action=EditedAction(name="pay", args={"to": EXAMPLE, "note": ACME}))
+    interrupt = an_interrupt(asked)
+
+    done = render_card(a_state(interrupt, decided={0: edit}))[0]
+    vote = Vote("U0MIRA", position_of(edit), edit, "1790000000000")
+    view = render_agree_view(a_state(interrupt, votes={0: (vote,)}), 0)
+
+    told = literal_text(done.blocks, "a:0:told").split("\n")
+    assert told[:2] == [
+        '⚠ "exаmple" mixes Latin and Cyrillic: а (U+0430) looks like a',
+        f"⚠ {EXAMPLE} is xn--exmple-4nf.com",
+    ]
+    assert told[2] == "to:"
+    assert "mixes Latin and Cyrillic" in literal_text(view["blocks"], "proposal:misread")
+
+
+def test_what_the_agent_says_about_the_run_is_looked_at():
+    """A link's address is a domain name like any other."""
+    context = Context(title="Pay", links=(Link(label="Invoice", url=f"https://{EXAMPLE}/1"),))
+    (card,) = render_card(a_state(an_interrupt(an_action(), context=context)))
+
+    assert f"{EXAMPLE} is xn--exmple-4nf.com" in literal_text(card.blocks, "run:misread")
+
+
+def test_what_a_rule_masks_is_not_told_by_a_warning():
+    """Neither masked values nor those of a modal stand in a card's warnings."""
+    terms = {"mask": ("iban",), "modal_only": ("note",)}
+    state = a_state(an_interrupt(an_action("pay", {"iban": ACME, "note": EXAMPLE})))
+    admission = state.admission.model_copy(update=terms)
+    state = a_state(state.interrupt, admission=admission)
+    (card,) = render_card(state)
+
+    assert not {"a:0:hidden", "a:0:misread"} & set(block_ids(card.blocks))
+    read = render_reading_view(state, 0, 1, pages_read=0)
+    assert EXAMPLE in literal_text(read["blocks"], "misread")
+    assert ACME not in shown(read)
+
+
+def test_an_ordinary_card_has_no_warning():
+    """Also in other languages, and with emoji."""
+    args = {"to": "Dana", "note": "Спасибо 👩🏽\u200d🚒 ❤\ufe0f, café 東京"}
+    for decided in ({}, {0: ApproveDecision()}):
+        (card,) = render_card(a_state(an_interrupt(an_action(args=args)), decided=decided))
+
+        assert not {"a:0:hidden", "a:0:misread"} & set(block_ids(card.blocks))
+        assert args["note"] in shown(card.blocks)
+
+
+def test_two_spellings_of_one_word_are_told_apart_quietly():
+    """The mark is small, and a line says what it means; it is no warning."""
+    (card,) = render_card(a_state(an_interrupt(an_action(args={"a": "café", "b": "cafe\u0301"}))))
+
+    assert literal_text(card.blocks, "a:0:arguments") == 'a: "café"\nb: "cafe\u0301\\+"'
+    told = shown([block for block in card.blocks if block["block_id"] == "a:0:hidden"])
+    assert told == (
+        "Letters that are stored in another way than usual, and look the same, have a `\\+` behind them, "
+        "or are written as `\\u{…}`."
+    )

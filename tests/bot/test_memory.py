@@ -1,0 +1,76 @@
+"""What a bot remembers of records is bounded in bytes, and what it forgets is read again."""
+
+from dataclasses import replace
+
+import pytest
+
+from bot.memory import Memory, weight
+from tests.conftest import until
+from tests.support.builders import a_state, an_action, an_interrupt
+
+
+def a_record(run: str, characters: int = 0, decided: int = 0):
+    state = a_state(an_interrupt(an_action(), run=run))
+    return replace(state, body="x" * characters, size=characters + decided)
+
+
+def test_what_was_read_longest_ago_is_forgotten_first():
+    """Reading a record again makes it the newest."""
+    first, second, third = (a_record(run, 50_000) for run in ("1", "2", "3"))
+    memory = Memory(2 * weight(first))
+    for each in (first, second, first, third):
+        memory.put(each)
+
+    assert [each.id for each in memory] == [first.id, third.id]
+    assert memory.get(second.id) is None
+    assert memory.bytes == 2 * weight(first)
+
+
+def test_four_hundred_large_records_take_no_more_than_the_bound():
+    """One agent's large calls do not fill the memory of the bot."""
+    memory = Memory(32 << 20)
+    for number in range(400):
+        memory.put(a_record(f"{number}", 250_000, decided=100_000))
+
+    assert memory.bytes <= 32 << 20
+    assert 0 < len(list(memory)) < 60
+
+
+def test_values_weigh_more_than_the_text_that_they_are_written_in():
+    """An empty list takes twenty times its text."""
+    state = a_state()
+    lists, text = (replace(state, body=body, size=len(body)) for body in ("[]," * 10_000, "x" * 30_000))
+
+    assert weight(lists) > 20 * 30_000
+    assert weight(text) < 3 * 30_000
+
+
+def test_one_record_that_is_larger_than_the_bound_is_remembered():
+    """It is the one that somebody looks at now."""
+    memory = Memory(1)
+    memory.put(a_record("1"))
+    memory.put(a_record("2", 10_000))
+
+    assert [each.interrupt.run for each in memory] == ["2"]
+    memory.clear()
+    assert (list(memory), memory.bytes) == ([], 0)
+
+
+@pytest.mark.parametrize("size", [10, 20_000], ids=["small", "large"])
+async def test_a_body_is_read_once_while_it_is_remembered(client, start_bot, slack, size):
+    """Its card is drawn and redrawn from the values that were checked when it was first read."""
+    bot = await start_bot()
+    asked = an_interrupt(an_action("pay", {"text": "x " * size}))
+    await client.publish(asked)
+    await until(lambda: (known := bot.store.recall(asked.id)) and known.is_shown)
+    first = bot.store.recall(asked.id)
+    assert first
+
+    again = await bot.store.load(asked.id)
+    bot.store._remembered.clear()
+    anew = await bot.store.load(asked.id)
+
+    assert again
+    assert again.interrupt is first.interrupt
+    assert anew
+    assert anew.interrupt == first.interrupt

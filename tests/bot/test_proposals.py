@@ -1,0 +1,317 @@
+"""Edits that another rule is about: their terms, how they are kept, and what the scripts make of them."""
+
+import asyncio
+
+import pytest
+
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
+from agent_adapter.contract.record import dump_recorded
+from bot.clock import who_is_left
+from bot.policy import _STRICTER, is_same, stricter
+from bot.rendering.message import render_card
+from bot.rendering.modals import render_reading_view
+from bot.rendering.rows import button_blocks, proposal_text
+from bot.schedule import Remark
+from bot.state import Place, Proposal, Terms
+from bot.sticky import Sticky
+from bot.store import Outcome
+from tests.bot.test_votes import (
+    DANA,
+    ERIK,
+    MIRA,
+    asked,
+    is_shown,
+    newest,
+    press,
+    redis,
+    store,
+)
+from tests.support.builders import a_state, an_action, an_interrupt
+
+__all__ = ["redis", "store"]
+
+STRICT = Terms(
+    approvers=("S0A",),
+    requester_may_decide=False,
+    decisions=("approve", "reject"),
+    quorum=3,
+    reject_quorum=1,
+    risk="high",
+    mask=("pin",),
+)
+LAX = Terms(
+    approvers=("S0B", "U0C"),
+    requester_may_decide=True,
+    decisions=None,
+    quorum=1,
+    reject_quorum=2,
+    risk="low",
+    by_silence=True,
+    mask=("token",),
+    modal_only=("body",),
+    sticky=Sticky(),
+)
+
+
+def a_proposal(name="one", by=DANA, amount=4000, **fields):
+    edited = EditedAction(name="pay", args={"to": "al", "amount": amount})
+    terms = fields.pop("terms", None) or Terms(approvers=(ERIK, MIRA), quorum=2)
+    return Proposal(
+        name=name,
+        fingerprint=f"of {name}",
+        decision=EditDecision(edited_action=edited),
+        by=by,
+        policy="2",
+        rule="large",
+        terms=terms,
+        channel="C2",
+        **fields,
+    )
+
+
+async def propose(store, state, proposal, *, place=None, index=0):
+    remark = Remark(kind="propose", places=(0,), actions=(index,), by=proposal.by)
+    return await store.propose(state.id, index, proposal, remark, place=place, deadline=5)
+
+
+async def agree(store, state, by, proposal):
+    text = dump_recorded(
+        proposal.decision, fingerprint=state.actions[0].fingerprint, decided_by=by, policy=proposal.policy
+    )
+    outcomes = await store.record_decision(
+        state.id,
+        {0: text},
+        token=f"{by}-agrees",
+        person=by,
+        deadline=5,
+        positions={0: proposal.position},
+        policies={0: proposal.policy},
+    )
+    return str(outcomes[0])
+
+
+# --- Terms ------------------------------------------------------------------------------------------------------------
+
+
+def test_of_each_term_the_stricter_one_holds_in_either_direction():
+    """But who decides is whom the rule names that is about the edit."""
+    for admitted, met in ((STRICT, LAX), (LAX, STRICT)):
+        terms = stricter(admitted, met)
+        assert terms.approvers == met.approvers
+        assert (terms.quorum, terms.reject_quorum, terms.risk) == (3, 2, "high")
+        assert (terms.requester_may_decide, terms.decisions) == (False, ("approve", "reject"))
+        assert (terms.by_silence, terms.allow_always, terms.sticky) == (False, False, None)
+        assert ({*terms.mask}, terms.modal_only) == ({"pin", "token"}, ("body",))
+
+
+def test_no_term_is_forgotten():
+    """A term that is added has to say which side of it is stricter."""
+    assert _STRICTER.keys() == Terms.model_fields.keys()
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        ({}, True),
+        ({"approvers": ("U0C", "S0B")}, True),
+        ({"sticky": None, "by_silence": False, "allow_always": False}, True),
+        ({"approvers": ("S0B",)}, False),
+        ({"approvers": ("S0B", "U0C", "U0D")}, False),
+        ({"quorum": 2}, False),
+        ({"risk": "normal"}, False),
+        ({"mask": ()}, False),
+        ({"requester_may_decide": False}, False),
+        ({"decisions": ("edit",)}, False),
+    ],
+)
+def test_a_rule_is_the_same_when_it_decides_about_edits_on_the_same_terms(changed, same):
+    """Whatever it is called, and whatever it says about approving without looking."""
+    assert is_same(LAX, LAX.model_copy(update=changed), frozenset()) is same
+
+
+def test_who_joined_by_an_escalation_does_not_make_another_rule():
+    """The rule names them later only."""
+    joined = LAX.model_copy(update={"approvers": (*LAX.approvers, "U0LEAD")})
+
+    assert is_same(joined, LAX, frozenset({"U0LEAD"}))
+    assert not is_same(joined, LAX, frozenset())
+
+
+# --- The scripts ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_proposal_is_kept_as_it_was_made(client, store):
+    """Terms, numbers of any size, and who made it."""
+    state = await asked(client, store)
+    proposal = a_proposal(amount=decode("[12345678901234567890.10]")[0], terms=STRICT)
+
+    assert await propose(store, state, proposal) is Outcome.RECORDED
+    kept = (await newest(store, state)).proposals[0]
+    assert kept.model_dump() == proposal.model_dump()
+    assert encode(kept.decision.edited_action.args) == encode(proposal.decision.edited_action.args)
+    assert await propose(store, state, proposal) is Outcome.REPEAT
+
+
+async def test_agreeing_counts_by_the_terms_of_the_proposal(client, store, redis):
+    """The call takes one person, the proposal two; both are in the audit trail with the version of their rules."""
+    state = await asked(client, store)
+    proposal = a_proposal()
+    await propose(store, state, proposal)
+
+    assert await agree(store, state, ERIK, proposal) == "counted"
+    assert await agree(store, state, ERIK, proposal) == "repeat"
+    assert await agree(store, state, MIRA, proposal) == "recorded"
+    assert await agree(store, state, ERIK, proposal) == "repeat"
+    recorded = (await newest(store, state)).recorded[0]
+    assert (recorded.agreed_by, recorded.policy) == ((ERIK, MIRA), "2")
+    assert recorded.fingerprint == state.actions[0].fingerprint
+    trail = [entry for _, entry in await redis.xrange(store.keys.lane(0).audit)]
+    told = [
+        (e["event"], e["by"], e["policy"]) for e in trail if e["event"] in {"proposed", "counted", "decided"}
+    ]
+    assert told == [("proposed", DANA, "2"), ("counted", ERIK, "2"), ("decided", f"{ERIK} {MIRA}", "2")]
+
+
+async def test_a_newer_proposal_drops_the_votes_of_the_older_and_what_its_author_said(client, store):
+    """What others said about the call itself stays."""
+    state = await asked(client, store, quorum=3)
+    first = a_proposal()
+    for person in (DANA, MIRA):
+        await press(store, state, person, ApproveDecision())
+    await propose(store, state, first)
+    await agree(store, state, ERIK, first)
+    assert [vote.user for vote in (await newest(store, state)).votes[0]] == [MIRA, ERIK]
+
+    second = a_proposal("two", by=ERIK, amount=9)
+    assert await propose(store, state, second) is Outcome.RECORDED
+    assert await agree(store, state, DANA, first) == "gone"
+    after = await newest(store, state)
+    assert [(vote.user, vote.position) for vote in after.votes[0]] == [(MIRA, "approve")]
+    assert await propose(store, state, a_proposal("three", by=MIRA)) is Outcome.RECORDED
+    assert 0 not in (await newest(store, state)).votes
+    assert await press(store, state, MIRA, ApproveDecision()) == ["counted"]
+
+
+async def test_the_first_of_two_ways_to_decide_wins(client, store):
+    """Approved as it was asked, or as it was proposed: never both, whoever is faster."""
+    for _ in range(10):
+        state = await asked(client, store)
+        proposal = a_proposal(terms=Terms(approvers=(ERIK,)))
+        await propose(store, state, proposal)
+
+        one, other = await asyncio.gather(
+            agree(store, state, ERIK, proposal), press(store, state, MIRA, ApproveDecision())
+        )
+        assert sorted([one, *other]) == ["recorded", "taken"]
+        assert await propose(store, state, a_proposal("two")) is Outcome.TAKEN
+
+
+async def test_nothing_is_proposed_after_the_end(client, store):
+    """At the deadline it is over for proposals, too."""
+    state = await asked(client, store, life=0)
+
+    assert await propose(store, state, a_proposal()) is Outcome.CLOSED
+    assert (await newest(store, state)).proposals == {}
+
+
+async def test_a_place_is_opened_once_however_often_it_is_proposed_for(client, store):
+    """Two people propose at the same moment, each having seen one place."""
+    state = await asked(client, store, 2)
+    there = Place(channel="C2", actions=(0,), proposed=True)
+    other = Place(channel="C2", actions=(1,), proposed=True)
+    await asyncio.gather(
+        propose(store, state, a_proposal("one"), place=there),
+        propose(store, state, a_proposal("two", by=ERIK), place=there),
+        propose(store, state, a_proposal("three"), place=other, index=1),
+    )
+
+    places = (await newest(store, state)).admission.places
+    assert [place for place in places if place.proposed and place.actions == (0,)] == [there]
+    assert len(places) == 3
+    assert [place.is_extra for place in places] == [False, True, True]
+
+
+async def test_silence_that_was_read_before_a_proposal_approves_nothing(client, store, monkeypatch):
+    """The bot read the record, then somebody proposed, then the deadline passed."""
+    state = await asked(client, store, by_silence=True, life=400)
+    await is_shown(store, state)
+    approved = await store._by_silence(state.id)
+    assert approved.decided
+    await propose(store, state, a_proposal())
+    await asyncio.sleep(0.45)
+    monkeypatch.setattr(type(store), "_by_silence", lambda *_: asyncio.sleep(0, approved))
+
+    assert await store.settle(state.id, "expired") == "settled"
+    assert (await newest(store, state)).recorded == (None,)
+
+
+# --- The card ---------------------------------------------------------------------------------------------------------
+
+
+def with_proposal(before, after, **terms):
+    interrupt = an_interrupt(an_action("pay", before))
+    proposal = a_proposal(terms=Terms(**{"approvers": (MIRA,), **terms}))
+    edited = EditedAction(name="pay", args=after)
+    proposal = proposal.model_copy(update={"decision": EditDecision(edited_action=edited)})
+    return a_state(interrupt, proposals={0: proposal})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ({"a": 1}, {"a": 2}, "a: 1 -> 2"),
+        ({"a": 1, "b": "x"}, {"a": 2, "b": "y"}, 'a: 1 -> 2\nb: "x" -> "y"'),
+        ({"a": "x"}, {"a": "y -> z"}, 'a:\n- "x"\n+ "y -> z"'),
+        ({"a": 1}, {"a": 1, "b": 2}, "b: added\n+ 2"),
+        ({"a": "x"}, {"a": "one\ntwo"}, 'a:\n- "x"\n+ │ one\n+ │ two'),
+        ({"a": "x" * 90}, {"a": "y"}, f'a:\n- "{"x" * 90}"\n+ "y"'),
+    ],
+)
+def test_a_short_change_is_one_line(before, after, shown):
+    """Nothing that somebody writes looks like another change."""
+    assert proposal_text(with_proposal(before, after).actions[0]) == shown
+
+
+def test_what_a_proposal_masks_is_not_on_the_card():
+    """Its own rule's mask, too."""
+    state = with_proposal({"a": 1, "pin": "12345"}, {"a": 2, "pin": "54321"}, mask=("pin",))
+
+    assert "54321" not in proposal_text(state.actions[0])
+    assert "54321" not in encode(
+        [block for part in render_card(state) for block in part.blocks if block["block_id"] == "a:0:proposal"]
+    )
+
+
+def test_nothing_is_approved_for_later_calls_while_something_else_is_proposed():
+    """Those buttons are back when the proposal is gone; the end of a reading says what it approves, too."""
+    interrupt = an_interrupt(an_action("pay", {"a": 1}, allow_always=True))
+    proposals = with_proposal({"a": 1}, {"a": 2}).proposals
+    admission = a_state(interrupt).admission.model_copy(update={"sticky": Sticky()})
+    before, after = (a_state(interrupt, admission=admission, proposals=p) for p in ({}, proposals))
+
+    labels = [
+        [e["text"]["text"] for e in button_blocks(s.actions[0], "x")[0]["elements"]] for s in (before, after)
+    ]
+    assert {"Approve for this run", "Approve from now on…", "Approve"} < {*labels[0]}
+    assert labels[1] == ["Look and agree…", "Approve as asked", "Edit", "Reject", "Answer"]
+    views = [render_reading_view(s, 0, 1, pages_read=0) for s in (before, after)]
+    assert [view["submit"]["text"] for view in views] == ["Approve", "Approve as asked"]
+
+
+def test_reminders_call_those_who_may_agree_with_a_proposal():
+    """Beside those who may still decide the call itself."""
+    state = with_proposal({"a": 1}, {"a": 2})
+
+    assert who_is_left(state, (0,)) == (ERIK, MIRA)
+
+
+def test_a_deadline_approves_no_call_with_a_proposal():
+    """Even where its rule approves by silence."""
+    state = with_proposal({"a": 1}, {"a": 2})
+    admission = state.admission.model_copy(update={"by_silence": True})
+
+    assert not a_state(
+        state.interrupt, admission=admission, proposals=state.proposals
+    ).is_approved_by_silence(0)
+    assert a_state(state.interrupt, admission=admission).is_approved_by_silence(0)

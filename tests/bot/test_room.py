@@ -1,0 +1,105 @@
+"""How much one agent may have asked: counted once, over all replicas, and forgotten when it has ended."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.connection import freeze_meta, open_redis
+from bot.limits import Limits
+from bot.state import Admission, Place
+from bot.store import ApprovalStore
+from tests.support.builders import an_action, an_interrupt
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+async def stores(redis: Redis) -> list[ApprovalStore]:
+    """Two bots beside one Redis."""
+    keys = await freeze_meta(redis, "assent")
+    return [ApprovalStore(redis, keys) for _ in range(2)]
+
+
+@pytest.fixture
+def store(stores: list[ApprovalStore]) -> ApprovalStore:
+    return stores[0]
+
+
+async def publish(client: ApprovalClient, run: str, text: str = "") -> str:
+    return await client.publish(
+        an_interrupt(an_action("pay", {"text": text}), run=run, expires_in=timedelta(hours=1))
+    )
+
+
+async def admit(store: ApprovalStore, interrupt_id: str) -> None:
+    places = (Place(channel="C1", actions=(0,)),)
+    state = await store.load(interrupt_id)
+    assert state
+    await store.admit(state, Admission(policy_version="1", approvers=("U0ERIK",), places=places))
+
+
+async def test_no_more_are_open_than_the_limit_whoever_counts(client, stores):
+    """Of ten that two bots look at together, three are taken; each counts once."""
+    limits, ids = Limits(pending=3), [await publish(client, f"run-{n}") for n in range(10)]
+
+    broken = await asyncio.gather(
+        *(store.reserve("billing", limits, interrupt_id=each) for each in ids for store in stores)
+    )
+
+    taken = {each for number, each in enumerate(ids) if broken[2 * number] is None}
+    assert len(taken) == 3
+    assert {each for number, each in enumerate(ids) if broken[2 * number + 1] is None} == taken
+    assert {found for found in broken if found} == {("pending", 3)}
+
+
+async def test_what_has_ended_makes_room(client, store):
+    """An interrupt that was settled, and one whose record is gone, count no more; one that is open does."""
+    limits, ids = Limits(pending=3), [await publish(client, f"run-{n}") for n in range(5)]
+    for each in ids[:3]:
+        assert await store.reserve("billing", limits, interrupt_id=each) is None
+        await admit(store, each)
+    assert await store.reserve("billing", limits, interrupt_id=ids[3]) == ("pending", 3)
+
+    await store.settle(ids[0], "withdrawn")
+    lane = store.keys.lane(0)
+    await store._redis.delete(lane.req(ids[1]), lane.card(ids[1]))
+
+    assert [await store.reserve("billing", limits, interrupt_id=each) for each in ids[3:]] == [None, None]
+    assert await store.reserve("billing", limits) == ("pending", 3)
+
+
+async def test_bytes_are_those_that_are_stored(client, store):
+    """The body of every open interrupt of the agent, and no other agent's."""
+    first, second = await publish(client, "run-1", "x" * 30_000), await publish(client, "run-2", "x" * 30_000)
+    limits = Limits(bytes=50_000)
+
+    assert await store.reserve("billing", limits, interrupt_id=first) is None
+    what, much = await store.reserve("billing", limits, interrupt_id=second)
+    assert (what, 60_000 < much < 62_000) == ("bytes", True)
+    assert await store.reserve("other", limits, size=40_000) is None
+
+
+async def test_so_many_a_minute_then_evenly(client, store):
+    """After a quiet minute as many as it allows come at once; the next one is told when."""
+    limits = Limits(per_minute=3)
+    for number in range(3):
+        assert await store.reserve("billing", limits, interrupt_id=await publish(client, f"{number}")) is None
+
+    what, wait = await store.reserve("billing", limits, interrupt_id=await publish(client, "next"))
+    assert (what, 19_000 < wait <= 20_000) == ("per_minute", True)
+
+
+async def test_looking_counts_nothing(store):
+    """The HTTP API looks before it stores; only an admission counts."""
+    limits = Limits(pending=1, per_minute=1, bytes=10)
+
+    assert [await store.reserve("billing", limits, size=10) for _ in range(3)] == [None] * 3
+    assert await store.reserve("billing", limits, size=11) == ("bytes", 11)

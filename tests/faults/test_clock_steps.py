@@ -1,0 +1,266 @@
+"""The clock of the Redis host is set, forward or back by an hour: leased work comes free in time, and nothing runs twice."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.connection import open_redis
+from agent_adapter.errors import ClaimedError
+from bot.pacing import Pacing
+from tests.conftest import an_agent
+from tests.support.builders import an_action, an_interrupt
+from tests.support.clock import Clock, settable_clock
+from tests.support.faults import CHANNEL, eventually, nothing_owed, settled_card, take
+
+HOUR = 3600
+SOON = 8.0
+"""Seconds: some leases and sweeps of these tests, and nothing like an hour."""
+
+
+@pytest.fixture
+def clock(tmp_path) -> Iterator[Clock]:
+    """The clock of the Redis of this test."""
+    with settable_clock(tmp_path / "clock") as clock:
+        yield clock
+
+
+@pytest.fixture
+def redis_url(clock: Clock) -> str:
+    """All parts of these tests use it."""
+    return clock.url
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+# --- Set back -----------------------------------------------------------------------------------------------------
+
+
+async def test_work_that_a_dead_bot_held_comes_free_though_the_clock_was_set_back(
+    clock, start_bot, client, redis, store, watcher
+):
+    """Its lease lies an hour ahead all at once; another bot draws the card in seconds."""
+    await start_bot()
+    await seen(redis)
+    interrupt = an_interrupt()
+    claimed = await now(redis) + 30_000
+    clock.step(-HOUR)
+    await client.publish(interrupt)
+    # As by a bot that claimed it right before, and died.
+    await redis.zadd("assent:{00}:undrawn", {interrupt.id: claimed})
+
+    await watcher.card(interrupt.id, within=SOON)
+
+
+async def test_what_was_to_happen_later_is_not_an_hour_later_when_the_clock_is_set_back(
+    clock, start_bot, client, redis, store, slack, watcher
+):
+    """A withdrawal that a dead bot had claimed is carried out."""
+    interrupt = an_interrupt()
+    agent = asyncio.create_task(take(client, interrupt))
+    bot = await start_bot()
+    await watcher.card(interrupt.id)
+    await client.withdraw(interrupt.id, "not needed")
+    await redis.zadd("assent:{00}:due", {interrupt.id: await now(redis) + 30_000})
+    await seen(redis)
+
+    clock.step(-HOUR)
+
+    with pytest.raises(Exception, match="withdrawn"):
+        await asyncio.wait_for(agent, SOON)
+    assert bot.health.ready
+
+
+async def test_a_message_that_a_dead_bot_was_about_to_draw_comes_free_when_the_clock_is_set_back(
+    clock, start_bot, client, store
+):
+    """After one lease, as if nothing had happened to the clock."""
+    interrupt = an_interrupt()
+    await start_bot()
+    await client.publish(interrupt)
+
+    async def shown():
+        state = await store.load(interrupt.id)
+        return state.shown
+
+    [part] = await eventually(shown)
+    assert (await store.lease_part(interrupt.id, part, owner="dead", lease=1_500)).outcome == "mine"
+
+    clock.step(-HOUR)
+    lease = await store.lease_part(interrupt.id, part, owner="alive", lease=1_500)
+    assert (lease.outcome, lease.since) == ("busy", 1_500)
+    await asyncio.sleep(1.6)
+
+    assert (await store.lease_part(interrupt.id, part, owner="alive", lease=1_500)).outcome == "mine"
+
+
+async def test_a_run_that_a_dead_agent_was_resuming_is_resumed_by_another_when_the_clock_is_set_back(
+    clock, start_bot, client, redis_url, slack, watcher
+):
+    """Its claim lapses after a lease, as if nothing had happened to the clock."""
+    await start_bot()
+    interrupt = await decided(client, slack, watcher)
+    await client._claims._records.take(interrupt, "dead", 1_000)
+    clock.step(-HOUR)
+
+    async with an_agent(redis_url) as other, asyncio.timeout(SOON), other.resuming(interrupt) as resume:
+        assert [decision.type for decision in resume.decisions] == ["approve"]
+
+
+async def test_slack_is_not_left_alone_for_an_hour_when_the_clock_is_set_back(clock, redis, store):
+    """Turns, holds and those who wait are those of the last minute."""
+    pacing = Pacing(store.scripts, store.keys)
+    assert await pacing.turn_to_post("C1", "billing") == 0
+    assert await pacing.turn_to_post("C1", "billing") > 0
+    assert await pacing.turn_to_post("C1", "support") > 0
+    await pacing.hold_edits(2)
+
+    clock.step(-HOUR)
+
+    # Whoever waited has gone; the next one need not wait for them.
+    assert await pacing.turn_to_post("C1", "billing") <= 1_100
+    assert 1_500 < await pacing.turn_to_edit("billing", urgent=False) <= 2_100
+    await asyncio.sleep(1.1)
+    assert await pacing.turn_to_post("C1", "billing") == 0
+    await asyncio.sleep(1.1)
+    assert await pacing.turn_to_edit("billing", urgent=False) == 0
+
+
+async def test_no_agent_complains_of_a_missing_bot_when_the_clock_is_set_back(
+    clock, start_bot, client, redis, watcher, caplog
+):
+    """A sign of life that lies ahead is a sign of life."""
+    await start_bot()
+    interrupt = an_interrupt()
+    agent = asyncio.create_task(take(client, interrupt))
+    await watcher.card(interrupt.id)
+    await seen(redis)
+    clock.step(-HOUR)
+    await asyncio.sleep(2.5)
+
+    assert "no bot runs in namespace" not in caplog.text
+    assert await redis.zrange("assent:{00}:bots", await now(redis) + 1, "+inf", byscore=True) == []
+    agent.cancel()
+
+
+# --- Set forward --------------------------------------------------------------------------------------------------
+
+
+async def test_nobody_resumes_a_run_that_is_being_resumed_when_the_clock_is_set_forward(
+    clock, start_bot, client, redis, redis_url, slack, watcher
+):
+    """The claim of whoever lives is not over because a clock says so: what was approved runs once."""
+    await start_bot()
+    interrupt = await decided(client, slack, watcher)
+    await seen(redis)
+    resumed = 0
+    async with an_agent(redis_url) as other, client.resuming(interrupt):
+        resumed += 1
+        clock.step(HOUR)
+        with pytest.raises(ClaimedError):
+            async with other.resuming(interrupt):
+                resumed += 1
+        # Until long after a bot has noticed, and the claim has been renewed.
+        await asyncio.sleep(2)
+        with pytest.raises(ClaimedError):
+            async with other.resuming(interrupt):
+                resumed += 1
+
+    assert resumed == 1
+
+
+async def test_a_run_whose_agent_died_is_resumed_by_another_when_the_clock_is_set_forward(
+    clock, start_bot, client, redis, redis_url, slack, watcher
+):
+    """Nobody can tell at first whether it died, so another waits for one lease, and resumes."""
+    await start_bot()
+    interrupt = await decided(client, slack, watcher)
+    await seen(redis)
+    await client._claims._records.take(interrupt, "dead", 1_000)
+    clock.step(HOUR)
+
+    async with an_agent(redis_url) as other, asyncio.timeout(SOON), other.resuming(interrupt) as resume:
+        assert [decision.type for decision in resume.decisions] == ["approve"]
+
+
+async def test_silence_does_not_approve_an_hour_early_when_the_clock_is_set_forward(
+    clock, start_bot, client, redis, playground, tmp_path, watcher
+):
+    """People had not had their time: what was open is rejected, and the agent is told."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(SILENCE)
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    interrupt = an_interrupt(an_action("restart_job", {}), expires_in=timedelta(hours=2))
+    agent = asyncio.create_task(take(client, interrupt))
+    await watcher.card(interrupt.id)
+    await seen(redis)
+
+    # Right behind the deadline, where silence is believed.
+    clock.step(HOUR + 1)
+
+    resume = await asyncio.wait_for(agent, SOON)
+    assert [decision.type for decision in resume.decisions] == ["reject"]
+
+
+async def test_a_card_is_posted_once_when_the_clock_is_set_forward_meanwhile(
+    clock, start_bot, client, redis, slack, store, watcher
+):
+    """A second bot takes nothing over while the first one's call is on its way to Slack."""
+    first, second = await start_bot(slack_timeout_seconds=1.4), await start_bot(slack_timeout_seconds=1.4)
+    assert first.process != second.process
+    await seen(redis)
+    await slack.fault("chat.postMessage", "delay", seconds=1.0)
+    interrupt = an_interrupt()
+    await client.publish(interrupt)
+    await eventually(lambda: begun(redis, interrupt.id))
+    clock.step(HOUR)
+    await redis.zadd("assent:{00}:undrawn", {interrupt.id: 1})
+
+    await settled_card(store, watcher, interrupt.id)
+    await nothing_owed(store)
+    assert len(watcher.shown) == 1
+
+
+SILENCE = """
+default: {channel: C0APPROVALS, approvers: [U0DANA], time_limit: 1h}
+rules:
+  - {match: {tool: restart_job}, risk: low, on_timeout: approve}
+"""
+
+
+async def begun(redis: Redis, interrupt_id: str) -> bool:
+    return any(
+        field.startswith("lease:") for field in await redis.hkeys(f"assent:{{00}}:card:{interrupt_id}")
+    )
+
+
+async def decided(client: ApprovalClient, slack, watcher) -> str:
+    """Have an interrupt decided that nobody has resumed."""
+    interrupt = an_interrupt()
+    waiting = asyncio.create_task(client.wait(await client.publish(interrupt)))
+    card = await watcher.card(interrupt.id)
+    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+    await waiting
+    return interrupt.id
+
+
+async def now(redis: Redis) -> int:
+    seconds, microseconds = await redis.time()
+    return seconds * 1000 + microseconds // 1000
+
+
+async def seen(redis: Redis) -> None:
+    """Wait for the next sign of life of a bot."""
+
+    async def look() -> list[str]:
+        return await redis.zrange("assent:{00}:bots", since, "+inf", byscore=True)
+
+    since = await now(redis)
+    await eventually(look)

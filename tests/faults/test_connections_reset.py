@@ -1,0 +1,96 @@
+"""Idle connections to Redis are reset, as firewalls and load balancers do: nobody waits for ever."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import uvloop
+
+from agent_adapter.connection import Scripts, open_redis
+from tests.conftest import an_agent
+from tests.support.builders import an_interrupt
+from tests.support.faults import CHANNEL, rounds, settled_card, take
+from tests.support.proxy import Proxy, proxied
+
+QUIET = 0.3
+"""Seconds in which every process notices that its connections are gone, and none is in the middle of a command."""
+
+
+@pytest.fixture
+async def link(redis_url: str) -> AsyncIterator[Proxy]:
+    """A way to Redis that can be reset."""
+    async with proxied(redis_url) as link:
+        yield link
+
+
+async def test_a_command_after_a_reset_is_answered(link: Proxy):
+    """With the loop that the bot runs on, and without an error to whoever asked."""
+
+    def ask() -> list[int]:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(again_and_again())
+
+    async def again_and_again() -> list[int]:
+        answers = []
+        async with open_redis(link.url) as redis:
+            scripts = Scripts(redis, "agent_adapter.scripts")
+            for _ in range(3):
+                answers.append(await scripts("attach", ["nothing"], ["p", "0"]))
+                reset.set()
+                await asyncio.sleep(QUIET)
+            answers.append(await scripts("attach", ["nothing"], ["p", "0"]))
+        return answers
+
+    class Reset:
+        def set(self) -> None:
+            asyncio.run_coroutine_threadsafe(link.reset(), here).result()
+
+    here, reset = asyncio.get_running_loop(), Reset()
+    assert await asyncio.to_thread(ask) == [0, 0, 0, 0]
+
+
+async def test_a_bot_whose_idle_connections_are_reset_goes_on(
+    link, bot_process, client, slack, store, watcher
+):
+    """Cards are posted, clicks are stored, deadlines pass, whatever happened to the connections meanwhile."""
+    bot_process(REDIS_URL=link.url)
+
+    for number in range(rounds(2, 20)):
+        interrupt = an_interrupt(run=f"run-{number}")
+        agent = asyncio.create_task(take(client, interrupt))
+        card = await watcher.card(interrupt.id)
+        await link.reset()
+        await asyncio.sleep(QUIET)
+        await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+        resume = await asyncio.wait_for(agent, 10)
+        await settled_card(store, watcher, interrupt.id, stage="resumed")
+        assert [decision.type for decision in resume.decisions] == ["approve"]
+        await link.reset()
+        await asyncio.sleep(QUIET)
+
+
+async def test_an_agent_whose_idle_connections_are_reset_still_gets_its_answer(
+    link, start_bot, slack, watcher
+):
+    """Its wait ends with what was decided, though no connection of it lived from the beginning to the end."""
+    await start_bot()
+    interrupt = an_interrupt()
+
+    def agent() -> list[str]:
+        async def ask() -> list[str]:
+            async with an_agent(link.url) as approvals:
+                resume = await take(approvals, interrupt)
+                return [decision.type for decision in resume.decisions if decision]
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(ask())
+
+    waiting = asyncio.create_task(asyncio.to_thread(agent))
+    card = await watcher.card(interrupt.id)
+    for _ in range(3):
+        await link.reset()
+        # Longer than between two looks at its records.
+        await asyncio.sleep(1.2)
+    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+
+    assert await asyncio.wait_for(waiting, 10) == ["approve"]

@@ -1,0 +1,158 @@
+"""Errors that nobody expected, in the loops of a bot and of an agent: they go on, or say that they cannot."""
+
+import asyncio
+
+import aiohttp
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import loops
+from agent_adapter.connection import open_redis
+from agent_adapter.errors import LoopBrokenError
+from bot.app import main
+from bot.store import ApprovalStore
+from tests.conftest import settings_for, until
+from tests.support.builders import an_interrupt
+from tests.support.faults import CHANNEL, take
+
+
+@pytest.fixture
+async def redis(redis_url: str):
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+async def the_replies(redis: Redis) -> str:
+    """Give the stream that wakes the one agent."""
+    while not (found := [key async for key in redis.scan_iter("assent:{00}:replies:*")]):
+        await asyncio.sleep(0.01)
+    [key] = found
+    return key
+
+
+async def test_a_wake_up_that_nobody_can_read_ends_no_wait(start_bot, client, redis, slack, watcher, caplog):
+    """The agent's loop logs it, passes it over, and brings the answer."""
+    await start_bot()
+    interrupt = an_interrupt()
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+
+    await redis.xadd(await the_replies(redis), {"unknown": "1"})
+    await until(lambda: "loop.failed" in caplog.text)
+    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+
+    resume = await asyncio.wait_for(agent, 10)
+    assert [decision.type for decision in resume.decisions] == ["approve"]
+
+
+async def test_a_wait_that_nobody_would_wake_ends_with_an_error_and_may_be_repeated(
+    start_bot, client, redis, slack, watcher, monkeypatch
+):
+    """The agent's process goes on; its next wait starts the loops anew and brings the answer."""
+    monkeypatch.setattr(loops, "FIRST_PAUSE", 0.001)
+    await start_bot()
+    interrupt = an_interrupt()
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+
+    replies = await the_replies(redis)
+    for _ in range(loops.FEW):
+        await redis.xadd(replies, {"unknown": "1"})
+    with pytest.raises(
+        LoopBrokenError, match=r"this wait was given up, wait again: the loop 'replies' failed 5"
+    ):
+        await asyncio.wait_for(agent, 10)
+
+    agent = asyncio.create_task(take(client, interrupt))
+    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+    resume = await asyncio.wait_for(agent, 10)
+    assert [decision.type for decision in resume.decisions] == ["approve"]
+
+
+@pytest.fixture
+def claiming_fails(monkeypatch: pytest.MonkeyPatch):
+    """Let each claim of work fail as no part of ours does: `claiming_fails(times)`."""
+    claim, left = ApprovalStore.claim_work, 0
+
+    async def fail(self, kind, *args, **named):
+        nonlocal left
+        if kind == "undrawn" and left:
+            left -= 1
+            raise RuntimeError("the handler is closed")
+        return await claim(self, kind, *args, **named)
+
+    def begin(times: int) -> None:
+        nonlocal left
+        left = times
+
+    monkeypatch.setattr(ApprovalStore, "claim_work", fail)
+    return begin
+
+
+async def test_a_bot_draws_on_after_what_nobody_expected(start_bot, client, watcher, claiming_fails, caplog):
+    """The card comes late, `/metrics` counts what happened, and nobody has to do anything."""
+    bot = await start_bot()
+    claiming_fails(2)
+    await until(lambda: "loop.failed" in caplog.text)
+    interrupt = an_interrupt()
+    await client.publish(interrupt)
+
+    await watcher.card(interrupt.id)
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{bot.port}/metrics") as answer,
+    ):
+        assert 'assent_loop_failures_total{loop="drawing"} 2.0' in await answer.text()
+    assert bot.health.ready
+
+
+async def test_a_bot_whose_loop_keeps_failing_ends_with_a_sentence(
+    playground, redis_url, claiming_fails, monkeypatch
+):
+    """Whoever supervises it starts another; nobody is left with a bot that looks well and does nothing."""
+    monkeypatch.setattr(loops, "FIRST_PAUSE", 0.001)
+    claiming_fails(1_000)
+
+    with pytest.raises(
+        LoopBrokenError, match=r"the loop 'drawing' failed 5 times in a row, at last with RuntimeError"
+    ):
+        await asyncio.wait_for(main(settings_for(playground, redis_url)), 20)
+
+
+async def test_a_loop_that_hangs_turns_both_probes_red(start_bot, monkeypatch):
+    """Redis and Slack answer, and yet nothing is drawn: whoever restarts bots has to know."""
+    monkeypatch.setattr(loops, "SHORTEST_PATIENCE", 0.3)
+    bot = await start_bot(sweep_seconds=0.1)
+
+    async def hang(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(bot.store, "claim_work", hang)
+    answers = {}
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{bot.port}") as http:
+        async with asyncio.timeout(10):
+            while answers.get("/healthz") != 503:
+                for probe in ("/healthz", "/readyz"):
+                    async with http.get(probe) as answer:
+                        answers[probe], told = (
+                            answer.status,
+                            await answer.json(content_type=None) if answer.status == 503 else None,
+                        )
+                await asyncio.sleep(0.05)
+
+    assert answers == {"/healthz": 503, "/readyz": 503}
+    assert told["faults"].keys() >= {"drawing"}
+    assert "no progress for" in told["faults"]["drawing"]
+
+
+async def test_a_redis_that_does_not_answer_is_no_reason_to_restart(start_bot, redis, monkeypatch):
+    """`/readyz` says so; `/healthz` stays green, since no restart would help."""
+    monkeypatch.setattr(loops, "SHORTEST_PATIENCE", 0.6)
+    bot = await start_bot(sweep_seconds=0.1)
+    await redis.client_pause(2_000)
+
+    await until(lambda: not bot.health.ready, within=20)
+    async with asyncio.timeout(20):
+        while not bot.health.ready:
+            assert bot.health.stuck == {}
+            await asyncio.sleep(0.05)

@@ -1,0 +1,305 @@
+"""An older state of Redis is restored: what was decided is not decided again, and no card says what is not so."""
+
+import asyncio
+import shutil
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter import Context
+from agent_adapter.errors import InterruptRefusedError, UnknownInterruptError
+from bot.app import running
+from bot.playground.redis_server import RedisServer
+from tests.conftest import an_agent, settings_for, until
+from tests.support.builders import an_action
+from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, settled_card, take
+from tests.support.people import Someone, buttons, words
+
+BACK = "The server went back to an older state"
+
+
+class Restorable:
+    """A server whose data can be saved and brought back."""
+
+    def __init__(self, folder):
+        self.server = RedisServer(folder / "redis", ("--appendfsync", "always"))
+        self._data, self._saved = folder / "redis" / "appendonlydir", folder / "saved"
+
+    async def save(self) -> None:
+        """Back up what there is, while all goes on."""
+        await asyncio.to_thread(self._save)
+
+    def _save(self) -> None:
+        self.server.stop()
+        shutil.copytree(self._data, self._saved)
+        self.server.start()
+
+    async def restore(self) -> None:
+        """Bring the saved data back, with a server that is new."""
+        await asyncio.to_thread(self._restore)
+
+    def _restore(self) -> None:
+        self.server.kill()
+        shutil.rmtree(self._data)
+        shutil.copytree(self._saved, self._data)
+        self.server.start()
+
+
+@pytest.fixture
+def redis(tmp_path):
+    found = Restorable(tmp_path)
+    found.server.start()
+    yield found
+    found.server.stop()
+
+
+@pytest.fixture
+def redis_url(redis) -> str:
+    """All parts of these tests use it."""
+    return redis.server.url
+
+
+@pytest.fixture(params=["while a bot runs", "before a bot starts"])
+async def a_bot_lives(request, playground, redis, redis_url):
+    """Start a bot; give what restores the saved state under it, or between it and its successor."""
+    bots = []
+
+    async def begin():
+        context = running(settings_for(playground, redis_url))
+        bots.append((context, await context.__aenter__()))
+        await until(lambda: bots[-1][1].health.ready, within=20)
+
+    async def end():
+        context, _ = bots.pop()
+        await context.__aexit__(None, None, None)
+
+    async def restore():
+        if request.param == "before a bot starts":
+            await end()
+            await redis.restore()
+            await begin()
+        else:
+            await redis.restore()
+            await until(lambda: bots[-1][1].health.ready, within=20)
+        return bots[-1][1]
+
+    await begin()
+    yield restore
+    await end()
+
+
+def card_of(watcher, interrupt_id):
+    [card] = watcher.cards(interrupt_id)
+    return card
+
+
+async def warned(bot):
+    await until(lambda: "went_back" in bot.health.warnings, within=20)
+
+
+async def test_what_was_approved_is_neither_asked_again_nor_said_to_have_expired(
+    a_bot_lives, redis, slack, client, watcher, store
+):
+    """It was approved and has run; the restored record is open. The card goes on saying so, and why no more happens."""
+    interrupt = client.interrupt(asking(an_action("pay")))
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    await redis.save()
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    await agent
+    await settled_card(store, watcher, interrupt.id, stage="resumed")
+
+    bot = await a_bot_lives()
+
+    await until(lambda: BACK in words(card_of(watcher, interrupt.id)["blocks"]), within=20)
+    text = words(card_of(watcher, interrupt.id)["blocks"])
+    assert "*Approved*" in text
+    assert "the agent has resumed" in text
+    assert "Expired" not in " ".join(watcher.shown[card["ts"]])
+    assert buttons(card_of(watcher, interrupt.id)) == []
+    record = await eventually(lambda: refused(store, interrupt.id))
+    assert record.code == "went_back"
+    with pytest.raises(
+        InterruptRefusedError, match="as its card says, and the server does not know it any more"
+    ):
+        async with client.resuming(interrupt.id):
+            pass
+    await warned(bot)
+    await nothing_owed(store)
+
+
+async def refused(store, interrupt_id):
+    state = await store.load(interrupt_id)
+    return state if state and state.status == "refused" else None
+
+
+@pytest.mark.parametrize("a_bot_lives", ["while a bot runs"], indirect=True)
+async def test_a_deadline_that_passed_meanwhile_says_nothing_of_what_was_approved(
+    a_bot_lives, redis, slack, client, watcher, store
+):
+    """The restored record falls due at once: the first thing that a bot does with it is to compare."""
+    interrupt = client.interrupt(asking(an_action("pay")), expires_in=timedelta(seconds=4))
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    await redis.save()
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    await agent
+    await settled_card(store, watcher, interrupt.id, stage="resumed")
+    await asyncio.sleep(4)
+
+    await a_bot_lives()
+
+    await until(lambda: BACK in words(card_of(watcher, interrupt.id)["blocks"]), within=20)
+    assert not [text for text in watcher.shown[card["ts"]] if "xpired" in text]
+
+
+@pytest.mark.parametrize("a_bot_lives", ["while a bot runs"], indirect=True)
+async def test_one_of_two_decisions_is_not_taken_a_second_time(
+    a_bot_lives, redis, slack, client, watcher, store
+):
+    """Its agent waits still: it is refused, since somebody saw the first decision as taken."""
+    interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
+    agent = asyncio.create_task(client.wait(await client.publish(interrupt)))
+    card = await watcher.card(interrupt.id)
+    await redis.save()
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    await until(lambda: "*Approved*" in words(card_of(watcher, interrupt.id)["blocks"]))
+
+    await a_bot_lives()
+
+    async with asyncio.timeout(30):
+        resume = await agent
+    assert (resume.status, resume.code) == ("refused", "went_back")
+    assert buttons(card_of(watcher, interrupt.id)) == []
+    assert "*Approved*" in words(card_of(watcher, interrupt.id)["blocks"])
+
+
+async def test_a_card_whose_record_is_gone_says_so(a_bot_lives, redis, slack, client, watcher, store):
+    """It was asked after the backup: nobody can decide it, and its buttons go."""
+    await client.publish(client.interrupt(asking(an_action("before"))))
+    await until(watcher.all_cards)
+    await redis.save()
+    long = {"to": "x" * 2_000}
+    interrupt = client.interrupt(asking(*(an_action(f"after-{n}", long) for n in range(5))))
+    agent = asyncio.create_task(client.wait(await client.publish(interrupt)))
+    await until(lambda: len(watcher.cards(interrupt.id)) > 3)
+
+    bot = await a_bot_lives()
+
+    await until(lambda: not any(map(buttons, watcher.cards(interrupt.id))), within=20)
+    for card in watcher.cards(interrupt.id):
+        assert "the record of this request is gone" in words(card["blocks"])
+    assert "after" in words(watcher.cards(interrupt.id)[0]["blocks"])
+    [before] = [card for card in watcher.all_cards() if card not in watcher.cards(interrupt.id)]
+    assert buttons(before)
+    await warned(bot)
+    with pytest.raises(UnknownInterruptError):
+        async with asyncio.timeout(10):
+            await agent
+
+
+@pytest.mark.parametrize("a_bot_lives", ["while a bot runs"], indirect=True)
+async def test_an_open_question_that_did_not_change_goes_on(
+    a_bot_lives, redis, slack, client, watcher, store
+):
+    """Where nothing went back, nothing is said."""
+    interrupt = client.interrupt(asking(an_action("pay")))
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    await redis.save()
+
+    bot = await a_bot_lives()
+
+    await asyncio.sleep(1.5)
+    assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+    assert (await agent).status == "decided"
+    assert BACK not in words(card_of(watcher, interrupt.id)["blocks"])
+    assert "record.went_back" not in str(bot.health.warnings)
+
+
+async def test_a_restart_that_loses_nothing_is_no_step_back(start_bot, redis, slack, client, watcher):
+    """The same data comes back with another process of the server: no card changes, and nobody is warned."""
+    bot = await start_bot()
+    interrupt = client.interrupt(asking(an_action("pay")))
+    await client.publish(interrupt)
+    card = await watcher.card(interrupt.id)
+
+    await asyncio.to_thread(redis.server.kill)
+    await asyncio.to_thread(redis.server.start)
+    await until(lambda: bot.rewind.doubts > 0)
+    await asyncio.sleep(2)
+
+    assert bot.health.warnings == {}
+    assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+
+
+async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
+    playground, redis, redis_url, slack, watcher, store, tmp_path
+):
+    """The restored state holds it as live; its message says that it is over. The next call is asked."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], sticky: {same: arguments, scope: agent, lasts: 1h, uses: 5}}\n"
+    )
+    settings = settings_for(playground, redis_url, policy=str(path), approvers="", channel=None)
+    dana = Someone(slack, "U0DANA")
+    async with an_agent(redis_url) as client:
+        async with running(settings) as bot:
+            await until(lambda: bot.health.ready)
+            first = client.interrupt(asking(an_action("pay")), run="r", pauses=["1"], context=Context())
+            agent = asyncio.create_task(take(client, first))
+            card = await watcher.card(first.id)
+            view = await dana.opened(card, "sticky:0")
+            await slack.submit("U0DANA", view["id"])
+            await agent
+            ledger = await dana.card("approved later calls")
+            await redis.save()
+            await until(lambda: bot.health.ready, within=20)
+            await dana.press(ledger, "revoke:0.0")
+            await dana.card("*Over* since")
+        await redis.restore()
+        async with running(settings) as bot:
+            await until(lambda: bot.health.ready, within=20)
+            again = client.interrupt(asking(an_action("pay")), run="r", pauses=["2"], context=Context())
+            await client.publish(again)
+
+            assert "approve:0" in buttons(await watcher.card(again.id))
+            await dana.card("the server went back to an older state")
+
+
+@pytest.mark.parametrize("a_bot_lives", ["before a bot starts"], indirect=True)
+async def test_another_decision_right_after_does_not_hide_the_lost_one(
+    a_bot_lives, redis, slack, client, watcher, store
+):
+    """The first action was approved and forgotten; the second is decided before anybody has looked."""
+    interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
+    agent = asyncio.create_task(client.wait(await client.publish(interrupt)))
+    card = await watcher.card(interrupt.id)
+    await redis.save()
+    dana = Someone(slack, "U0DANA")
+    await dana.press(card, "approve:0")
+    await until(lambda: "*Approved*" in words(card_of(watcher, interrupt.id)["blocks"]))
+    await slack.fault("conversations.history", "error", error="internal_error", times=4)
+
+    await a_bot_lives()
+    await dana.press(card_of(watcher, interrupt.id), "reject:1")
+    view = await slack.wait_for_view("U0DANA")
+    await slack.submit("U0DANA", view["id"])
+
+    async with asyncio.timeout(30):
+        resume = await agent
+    assert (resume.status, resume.code) == ("refused", "went_back")
+    assert "approve:0" not in " ".join(buttons(card_of(watcher, interrupt.id)))
+
+
+@pytest.mark.parametrize("code", ["missing_scope", "a_new_code"])
+async def test_a_slack_that_does_not_list_channels_keeps_nothing_up(code, start_bot, slack, client, watcher):
+    """The bot is ready and asks as ever: only cards whose records are gone stay as they are."""
+    await slack.fault("users.conversations", "error", error=code, times=None)
+    bot = await start_bot()
+    await eventually(lambda: slack.calls("users.conversations"))
+
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    await watcher.card(interrupt.id)
+    assert bot.health.ready

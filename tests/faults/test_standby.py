@@ -1,0 +1,122 @@
+"""More bots than Slack has connections for: those over the limit draw, wait, and take over."""
+
+import asyncio
+
+import aiohttp
+import pytest
+
+from bot import slack_link
+from bot.app import running
+from bot.sockets import CONNECTIONS, MOST_BOTS
+from tests.conftest import settings_for, until
+from tests.support.builders import an_action
+from tests.support.faults import CHANNEL, asking
+
+
+@pytest.fixture(autouse=True)
+def probing_often(monkeypatch):
+    """Seconds in place of half a minute."""
+    monkeypatch.setattr(slack_link, "PROBE_EVERY", 1.0)
+
+
+async def readiness(bot):
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer,
+    ):
+        return answer.status, await answer.json()
+
+
+def standing_by(bots):
+    return [bot for bot in bots if "standby: " in bot.health.faults.get("clicks", "")]
+
+
+async def test_a_bot_over_the_limit_stands_by_and_takes_over(playground, redis_url, slack, client, watcher):
+    """Six start at once. Four take clicks; two say why not, ask seldom, and go on when one of the four ends."""
+    settings = settings_for(playground, redis_url)
+    async with asyncio.TaskGroup() as group:
+        ends = [asyncio.Event() for _ in range(MOST_BOTS + 2)]
+        started: list = []
+
+        async def live(end):
+            async with running(settings) as bot:
+                started.append((bot, end))
+                await end.wait()
+
+        for end in ends:
+            group.create_task(live(end))
+        try:
+            await until(lambda: len(started) == len(ends))
+            bots = [bot for bot, _ in started]
+            await until(lambda: sum(bot.health.ready for bot in bots) == MOST_BOTS, within=20)
+            await until(lambda: len(standing_by(bots)) == 2)
+            status, said = await readiness(standing_by(bots)[0])
+            assert (status, set(said["faults"])) == (503, {"clicks"})
+            assert "takes clicks as soon as there is room" in said["faults"]["clicks"]
+
+            asked = len(await slack.calls("apps.connections.open"))
+            for n in range(10):
+                interrupt = client.interrupt(asking(an_action(f"pay-{n}")))
+                waiting = asyncio.create_task(client.wait(await client.publish(interrupt)))
+                card = await watcher.card(interrupt.id)
+                assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+                await waiting
+            assert (await slack.state())["sockets"] <= CONNECTIONS * MOST_BOTS + 2
+            assert len(await slack.calls("apps.connections.open")) - asked <= 20
+
+            bot, end = next((bot, end) for bot, end in started if bot.health.ready)
+            end.set()
+            await until(lambda: len(standing_by(b for b in bots if b is not bot)) == 1, within=20)
+        finally:
+            for end in ends:
+                end.set()
+
+
+async def test_a_bot_that_stands_by_draws(playground, redis_url, slack, client, watcher, start_bot):
+    """Slack gives all connections to others; the card comes, and all that is missing is clicks."""
+    async with aiohttp.ClientSession() as session:
+        sockets = [await connected(session, playground) for _ in range(10)]
+        async with running(settings_for(playground, redis_url)) as bot:
+            await until(lambda: standing_by([bot]))
+            interrupt = client.interrupt(asking(an_action()))
+            await client.publish(interrupt)
+            await watcher.card(interrupt.id)
+            assert bot.health.slack_fault is None
+
+            for socket in sockets[:CONNECTIONS]:
+                await socket.close()
+            await until(lambda: bot.health.ready)
+        for socket in sockets:
+            await socket.close()
+
+
+async def test_a_connection_that_slack_turns_away_is_not_asked_for_again_and_again(
+    playground, redis_url, slack, start_bot
+):
+    """All ten are taken: an attempt now and then, where Slack's own client makes one after another."""
+    async with aiohttp.ClientSession() as session:
+        sockets = [await connected(session, playground) for _ in range(10)]
+        async with running(settings_for(playground, redis_url)) as bot:
+            await until(lambda: standing_by([bot]))
+            before = len(await slack.calls("apps.connections.open"))
+            await asyncio.sleep(3)
+            assert len(await slack.calls("apps.connections.open")) - before <= 6
+        for socket in sockets:
+            await socket.close()
+
+
+async def test_broken_connections_that_slack_still_counts_keep_no_bot_out(playground, redis_url, client):
+    """Eight that are of no living bot: it connects beside them, since nobody else would take clicks."""
+    async with aiohttp.ClientSession() as session:
+        sockets = [await connected(session, playground) for _ in range(CONNECTIONS * MOST_BOTS)]
+        async with running(settings_for(playground, redis_url)) as bot:
+            await until(lambda: bot.health.ready)
+        for socket in sockets:
+            await socket.close()
+
+
+async def connected(session, playground):
+    """Connect as a program that is no bot of ours."""
+    headers = {"Authorization": f"Bearer {playground.app_token}"}
+    async with session.post(f"{playground.api_url}apps.connections.open", headers=headers) as answer:
+        return await session.ws_connect((await answer.json())["url"])

@@ -1,0 +1,245 @@
+"""A Redis that cannot keep approvals, or takes nothing for now, is named with its cure: never ready with nothing posted."""
+
+import asyncio
+import contextlib
+import shutil
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter.connection import open_redis
+from agent_adapter.errors import ServerRefusesError, ServerUnreachableError, ServerUnsuitableError
+from bot.app import running
+from bot.doctor import examine
+from bot.playground.redis_server import RedisServer, find_executable
+from tests.conftest import an_agent, settings_for, until
+from tests.support.builders import an_interrupt
+from tests.support.faults import CHANNEL, eventually, take
+from tests.support.proxy import proxied
+
+REPLICA = "is a replica, and replicas take no writes: set REDIS_URL to the primary"
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
+    """Start a server of this test's own: `serve("--option", …)`."""
+    started: list[RedisServer] = []
+
+    def start(*options: str) -> RedisServer:
+        server = RedisServer(tmp_path / f"redis-{len(started)}", options)
+        server.start()
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture
+def sentinel(tmp_path: Path) -> Iterator[str]:
+    """A Sentinel's address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    configuration = tmp_path / "sentinel.conf"
+    configuration.write_text(f"port {port}\ndir {tmp_path}\n")
+    process = subprocess.Popen(
+        [find_executable(), str(configuration), "--sentinel"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    yield f"redis://127.0.0.1:{port}/0"
+    process.kill()
+    process.wait(10)
+
+
+@pytest.fixture
+def refused(playground) -> Callable[[str], asyncio.Future]:
+    """Try a Redis with every part of ours, and give the one sentence of all of them."""
+
+    async def sentence(url: str) -> str:
+        settings = settings_for(playground, url)
+        said = set()
+        with pytest.raises(ServerUnsuitableError) as of_bot:
+            async with running(settings):
+                pass
+        said.add(str(of_bot.value))
+        with pytest.raises(ServerUnsuitableError) as of_agent:
+            async with an_agent(url):
+                pass
+        said.add(str(of_agent.value))
+        said |= {found.sentence async for found in examine(settings) if found.subject == "redis"}
+        [only] = said
+        return only
+
+    return sentence
+
+
+async def test_a_node_of_a_cluster_is_refused_by_name(serve, refused):
+    """Bot, agent and doctor say the same, whether the node has slots or not."""
+    server = serve("--cluster-enabled", "yes")
+    assert "is a node of a Redis Cluster, which is not supported" in await refused(server.url)
+
+    async with open_redis(server.url) as redis:
+        await redis.execute_command("CLUSTER", "ADDSLOTS", *range(16_384))
+    assert "is a node of a Redis Cluster, which is not supported" in await refused(server.url)
+
+
+async def test_a_sentinel_is_refused_by_name(sentinel, refused):
+    """It keeps no data, so its port is never the right one."""
+
+    async def answers() -> bool:
+        with contextlib.suppress(Exception):
+            async with Redis.from_url(sentinel) as redis:
+                return bool(await redis.ping())
+        return False
+
+    await eventually(answers)
+    assert "is a Sentinel, which keeps no data" in await refused(sentinel)
+
+
+async def test_a_replica_is_refused_by_name_and_names_its_primary(serve, refused):
+    """Also one that takes writes, which would be lost at its next synchronisation."""
+    server = serve("--replicaof", "127.0.0.1 1", "--replica-read-only", "no")
+
+    sentence = await refused(server.url)
+    assert REPLICA in sentence
+    assert "(it follows 127.0.0.1:1)" in sentence
+
+
+@pytest.fixture
+def redis_url(serve) -> str:
+    """All parts of the tests below use a server that is changed while they run."""
+    return serve().url
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+async def no_replicas(redis: Redis, enough: bool) -> None:
+    await redis.config_set("min-replicas-to-write", "0" if enough else "1")
+
+
+async def no_memory(redis: Redis, enough: bool) -> None:
+    await redis.config_set("maxmemory", "0" if enough else "1mb")
+    if not enough:
+        # More than the limit, whatever this server needs for itself.
+        await redis.config_set("maxmemory", "100kb")
+
+
+async def replica(redis: Redis, primary: bool) -> None:
+    await redis.replicaof(*(("NO", "ONE") if primary else ("127.0.0.1", "1")))
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (
+            no_replicas,
+            "takes no writes, because fewer replicas follow it than min-replicas-to-write asks for",
+        ),
+        (no_memory, "has reached its maxmemory and takes nothing new: raise maxmemory"),
+        (replica, REPLICA),
+    ],
+    ids=["NOREPLICAS", "OOM", "READONLY"],
+)
+async def test_a_redis_that_takes_nothing_for_now_is_named_and_waited_for(
+    make, sentence, redis, start_bot, client, slack, watcher
+):
+    """`/readyz` and publishing say the sentence; a wait goes on, and ends with its answer when Redis takes writes again."""
+    bot = await start_bot()
+    interrupt = an_interrupt()
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+
+    await make(redis, False)
+    await until(lambda: sentence in bot.health.reasons.get("redis", ""))
+    with pytest.raises(ServerUnreachableError, match="Redis at unix://") as refused:
+        await client.publish(an_interrupt(run="another"))
+    assert sentence in str(refused.value)
+    assert not (await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+
+    await make(redis, True)
+    await until(lambda: bot.health.ready)
+    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+    resume = await asyncio.wait_for(agent, 10)
+    assert [decision.type for decision in resume.decisions] == ["approve"]
+
+
+RIGHTS = ("~assent:*", "+@all", "-@dangerous", "+info")
+"""What the sentence about NOPERM advises."""
+
+
+async def test_a_user_without_the_rights_is_named_and_no_wait_hangs(serve, playground):
+    """The cure works as it is written; taken away later, a wait ends with the sentence, and can be repeated."""
+    server = serve()
+    async with open_redis(server.url) as admin:
+        await admin.execute_command(
+            "ACL", "SETUSER", "assent", "on", ">secret", "~assent:*", "+@read", "+info"
+        )
+        url = f"{server.url.replace('unix://', 'unix://assent:secret@')}"
+        with pytest.raises(ServerRefusesError, match="does not allow this user what is needed"):
+            async with running(settings_for(playground, url)):
+                pass
+        wrong = server.url.replace("unix://", "unix://assent:wrong@")
+        with pytest.raises(ServerRefusesError, match="refuses the user or the password in REDIS_URL"):
+            async with an_agent(wrong):
+                pass
+
+        await admin.execute_command("ACL", "SETUSER", "assent", *RIGHTS)
+        async with running(settings_for(playground, url)) as bot, an_agent(url) as client:
+            await until(lambda: bot.health.ready)
+            interrupt_id = await client.publish(an_interrupt())
+            waiting = asyncio.create_task(client.wait(interrupt_id))
+            await asyncio.sleep(0.1)
+            await admin.execute_command("ACL", "SETUSER", "assent", "resetkeys", "~another:*")
+            await until(lambda: "does not allow this user" in bot.health.reasons.get("redis", ""))
+            with pytest.raises(ServerRefusesError, match="does not allow this user what is needed"):
+                await client.wait(interrupt_id)
+            waiting.cancel()
+            await admin.execute_command("ACL", "SETUSER", "assent", *RIGHTS)
+            await until(lambda: bot.health.ready)
+
+
+async def test_a_failover_behind_one_name_is_followed_without_a_restart(
+    serve, tmp_path, redis_url, redis, playground, slack, watcher
+):
+    """The server of before is a replica now and is still there: bot and agent leave it for the one the name leads to."""
+    async with (
+        proxied(redis_url) as name,
+        running(settings_for(playground, name.url)) as bot,
+        an_agent(name.url) as client,
+    ):
+        await until(lambda: bot.health.ready)
+        interrupt = an_interrupt()
+        agent = asyncio.create_task(take(client, interrupt))
+        card = await watcher.card(interrupt.id)
+        await eventually(lambda: no_lease(redis))
+
+        shutil.copytree(tmp_path / "redis-0", tmp_path / "redis-1", ignore=shutil.ignore_patterns("*.sock"))
+        promoted = serve()
+        await replica(redis, False)
+        name.lead_to(promoted.url)
+        async with open_redis(promoted.url) as new:
+            await eventually(lambda: bot_reads_from(new))
+        await until(lambda: bot.health.ready)
+        await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+
+        resume = await asyncio.wait_for(agent, 10)
+        assert [decision.type for decision in resume.decisions] == ["approve"]
+
+
+async def no_lease(redis: Redis) -> bool:
+    return not await redis.zcard("assent:{00}:undrawn")
+
+
+async def bot_reads_from(redis: Redis) -> bool:
+    """Whether what only wakes leads to this server, too: bot and agent block here."""
+    return (await redis.info("clients"))["blocked_clients"] == 2

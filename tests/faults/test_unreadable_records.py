@@ -1,0 +1,215 @@
+"""Something else writes to Redis: a record that cannot be read ends once, with our own words on both sides."""
+
+import asyncio
+import logging
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter.connection import open_redis
+from agent_adapter.errors import AgentAdapterError, InterruptRefusedError, UnreadableRecordError
+from agent_adapter.worker.listing import lines
+from tests.conftest import until
+from tests.support.builders import an_action
+from tests.support.faults import asking, nothing_owed
+from tests.support.people import Someone, buttons, words
+
+BYTES = b"\xff\xfe"
+DAMAGE = {
+    "bytes in the body": ("req", "body", BYTES),
+    "bytes in a new field": ("req", BYTES, "1"),
+    "bytes on the card": ("card", "seen:0:U0DANA", BYTES),
+    "a body of text": ("req", "body", "send money"),
+    "a body of somebody else's JSON": ("req", "body", '{"hello": "world"}'),
+    "a body of another interrupt": ("req", "body", '{"schema_version": 1, "id": "billing.other"}'),
+}
+
+
+@pytest.fixture
+async def redis(redis_url: str):
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+async def damage(redis: Redis, interrupt_id: str, what: str) -> None:
+    side, field, value = DAMAGE[what]
+    await redis.hset(f"assent:{{00}}:{side}:{interrupt_id}", field, value)
+
+
+async def outcome(agent: asyncio.Task) -> str:
+    """Give the words of our error that an agent gets."""
+    with pytest.raises(AgentAdapterError) as caught:
+        async with asyncio.timeout(10):
+            await agent
+    return f"{type(caught.value).__name__}: {caught.value}"
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+async def test_a_record_that_is_damaged_before_it_is_drawn_is_refused_once(
+    what, start_bot, client, redis, store, watcher, caplog
+):
+    """No card is posted, the agent hears it at once, and nobody tries it again; others go on."""
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    await damage(redis, interrupt.id, what)
+    agent = asyncio.create_task(client.wait(interrupt.id))
+    caplog.set_level(logging.WARNING)
+    await start_bot()
+
+    assert (await outcome(agent)).startswith("UnreadableRecordError")
+    await nothing_owed(store)
+    assert await redis.hmget(f"assent:{{00}}:card:{interrupt.id}", "status", "code") == [
+        "refused",
+        "unreadable",
+    ]
+    assert caplog.text.count("record.unreadable") <= 2
+    assert watcher.cards(interrupt.id) == []
+    other = await client.publish(client.interrupt(asking(an_action())))
+    await watcher.card(other)
+
+
+@pytest.mark.parametrize("what", ["bytes in the body", "bytes on the card", "a body of text"])
+async def test_a_record_that_is_damaged_while_people_decide_closes_its_card(
+    what, start_bot, slack, client, redis, store, watcher
+):
+    """A click is answered in words and decides nothing; the buttons go; the agent hears it."""
+    bot = await start_bot()
+    interrupt = client.interrupt(asking(an_action()))
+    agent = asyncio.create_task(client.wait(await client.publish(interrupt)))
+    card = await watcher.card(interrupt.id)
+    await damage(redis, interrupt.id, what)
+    bot.store._remembered.clear()
+    dana = Someone(slack, "U0DANA")
+
+    assert (await dana.press(card, "reject:0"))["ack"]["ok"]
+    await dana.told("What is stored of this request cannot be read")
+    await store.owe_drawing(interrupt.id)
+
+    await until(lambda: not buttons(watcher.cards(interrupt.id)[0]))
+    assert "This can no longer be decided" in words(watcher.cards(interrupt.id)[0]["blocks"])
+    assert (await outcome(agent)).startswith("UnreadableRecordError")
+    await nothing_owed(store)
+
+
+async def test_what_falls_due_for_a_damaged_record_refuses_it(start_bot, client, redis, store, watcher):
+    """Its time is over, and nobody says that nobody decided."""
+    await start_bot()
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    await watcher.card(interrupt.id)
+    await damage(redis, interrupt.id, "bytes in the body")
+
+    await redis.zadd("assent:{00}:due", {interrupt.id: 1})
+
+    await until(lambda: not buttons(watcher.cards(interrupt.id)[0]))
+    await nothing_owed(store)
+
+
+async def test_a_stored_decision_that_is_not_text_is_not_handed_on(start_bot, slack, client, redis, watcher):
+    """Two actions: what is stored of the first is damaged before the second is decided. Other waits of the process go on."""
+    await start_bot()
+    interrupt, other = (client.interrupt(asking(an_action("a"), an_action("b"))) for _ in range(2))
+    agents = [asyncio.create_task(client.wait(await client.publish(each))) for each in (interrupt, other)]
+    dana = Someone(slack, "U0DANA")
+    card, second = await watcher.card(interrupt.id), await watcher.card(other.id)
+    await dana.press(card, "approve:0")
+    await redis.hset(f"assent:{{00}}:card:{interrupt.id}", "d:0", BYTES)
+    await dana.press(card, "approve:1")
+
+    assert (await outcome(agents[0])).startswith("UnreadableRecordError")
+    for button in ("approve:0", "approve:1"):
+        await dana.press(second, button)
+    assert (await agents[1]).status == "decided"
+
+
+@pytest.mark.parametrize(
+    ("side", "field", "value"),
+    [("card", "deadline", "soon"), ("req", "deadline", "soon"), ("req", "created", "yesterday")],
+)
+async def test_times_that_are_no_times_are_our_own_error(side, field, value, client, redis):
+    """Whoever waits hears it, and the others of the process are looked after all the same."""
+    damaged, fine = (client.interrupt(asking(an_action())) for _ in range(2))
+    waits = [asyncio.create_task(client.wait(await client.publish(each))) for each in (damaged, fine)]
+    await asyncio.sleep(0.1)
+    await redis.hset(f"assent:{{00}}:{side}:{damaged.id}", mapping={field: value, "status": "expired"})
+    await redis.hset(
+        f"assent:{{00}}:card:{fine.id}", mapping={"status": "refused", "code": "x", "reason": "y"}
+    )
+
+    async with asyncio.timeout(10):
+        assert (await waits[1]).status == "refused"
+    waits[0].cancel()
+    await asyncio.gather(*waits, return_exceptions=True)
+
+
+async def overwrite(redis: Redis, side: str, interrupt_id: str) -> None:
+    """Put a key of another type in the place of one half of a record."""
+    await redis.set(f"assent:{{00}}:{side}:{interrupt_id}", "foreign")
+
+
+@pytest.mark.parametrize("side", ["card", "req"])
+async def test_a_key_of_another_type_ends_its_own_wait_only(side, start_bot, slack, client, redis, watcher):
+    """Its own agent hears it; another wait of the same process is answered."""
+    await start_bot()
+    damaged, fine = (client.interrupt(asking(an_action())) for _ in range(2))
+    waits = [asyncio.create_task(client.wait(await client.publish(each))) for each in (damaged, fine)]
+    await watcher.card(damaged.id)
+    card = await watcher.card(fine.id)
+    await overwrite(redis, side, damaged.id)
+
+    assert (await outcome(waits[0])).startswith(f"UnreadableRecordError: {damaged.id} cannot be read")
+    assert not waits[1].done()
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    async with asyncio.timeout(10):
+        assert (await waits[1]).status == "decided"
+
+
+async def test_the_lookout_sees_the_others_beside_a_key_of_another_type(
+    start_bot, client, store, redis, watcher
+):
+    """It passes over what cannot be read, and compares the messages of the others with what Slack lists."""
+    damaged, fine = (client.interrupt(asking(an_action())) for _ in range(2))
+    await start_bot()
+    for each in (damaged, fine):
+        await client.publish(each)
+        await watcher.card(each.id)
+    await overwrite(redis, "card", damaged.id)
+
+    messages, _ = await store.standing()
+    assert {message.interrupt_id for message in messages} == {fine.id}
+
+
+async def test_a_run_whose_record_is_of_another_type_holds_up_no_other(redis, redis_url, client):
+    """A worker takes the other run; the damaged one stays owed, and the list of owed runs says why."""
+    lane = client.runs._lane
+    damaged, fine = (client.interrupt(asking(an_action())) for _ in range(2))
+    for each in (damaged, fine):
+        await client.publish(each)
+        await redis.hset(lane.req(each.id), "needs", "billing: office")
+        await redis.zadd(lane.unresumed, {each.id: 1})
+    await overwrite(redis, "req", damaged.id)
+
+    taken, _ = await client.runs.claim(["billing: office"], limit=8, lease=60_000)
+
+    assert [run.interrupt_id for run in taken] == [fine.id]
+    listed = {line.partition("\t")[0]: line async for line in lines(redis_url, "assent")}
+    assert set(listed) == {damaged.id, fine.id}
+    assert "cannot be read" in listed[damaged.id]
+
+
+async def test_a_foreign_id_among_the_owed_work_holds_nothing_up(start_bot, client, redis, watcher):
+    """It is taken out: it cannot even be named."""
+    await redis.zadd("assent:{00}:undrawn", {BYTES: 1})
+    await redis.zadd("assent:{00}:due", {BYTES: 1})
+    await start_bot()
+
+    await watcher.card(await client.publish(client.interrupt(asking(an_action()))))
+
+    assert await redis.zscore("assent:{00}:undrawn", BYTES) is None
+    assert await redis.zscore("assent:{00}:due", BYTES) is None
+
+
+def test_both_errors_are_of_one_family():
+    """Whoever catches the library's errors catches these."""
+    assert issubclass(UnreadableRecordError, AgentAdapterError)
+    assert issubclass(InterruptRefusedError, AgentAdapterError)

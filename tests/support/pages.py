@@ -1,0 +1,66 @@
+"""The Python of the documentation, as a reader pastes it into files, and what runs and checks these files."""
+
+import asyncio
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+REDIS = "redis://localhost:6379/0"
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def page(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def fenced(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def files_of(name: str) -> dict[str, str]:
+    """All Python of a page, pasted from top to bottom into one file, or into the files that it names: `# office.py`."""
+    own = Path(name).stem.lower().replace("-", "_") + ".py"
+    pasted: dict[str, list[str]] = {}
+    for source in fenced(page(name), "python"):
+        named = re.match(r"# (\w+\.py)\n", source)
+        pasted.setdefault(named[1] if named else own, []).append(source)
+    return {file: "\n\n".join(sources) for file, sources in pasted.items()}
+
+
+class Ran(NamedTuple):
+    """What a program has left behind."""
+
+    names: dict[str, Any]
+    printed: str
+
+
+async def run_page(name: str, redis_url: str, instead: dict[str, Any] | None = None) -> Ran:
+    """Run the one program of a page, in a thread, since it has an event loop of its own.
+
+    Args:
+        name: Of the page.
+        redis_url: Stands in the place of the page's.
+        instead: By a piece of the page's source, the value that stands in its place: a scripted model for `"gpt-5"`.
+    """
+    (source,) = files_of(name).values()
+    return await run_program(source, name, redis_url, instead)
+
+
+async def run_program(source: str, name: str, redis_url: str, instead: dict[str, Any] | None = None) -> Ran:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    source = source.replace(REDIS, redis_url)
+    for number, (piece, value) in enumerate((instead or {}).items()):
+        assert piece in source, f"{name} does not say {piece}"
+        source = source.replace(piece, f"instead_{number}")
+        names[f"instead_{number}"] = value
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        await asyncio.to_thread(exec, compile(source, name, "exec"), names)
+    return Ran(names, printed.getvalue())
