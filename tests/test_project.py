@@ -24,6 +24,7 @@ from bot.cli import cli
 from bot.health import Health
 from bot.manifest import COMMAND_SCOPE, DIRECT_SCOPES, GROUP_SCOPE, SCOPES
 from bot.metrics import COUNTED, build_registry
+from bot.playground.client import Control
 from bot.playground.errors import ControlError
 from bot.playground.faults import KINDS
 from bot.playground.workspace import Workspace
@@ -107,12 +108,16 @@ async def test_the_examples_about_testing_pass(redis_url, monkeypatch):
     assert ran == ["sent to a@example.com", "sent to a@example.com", "deleted report.txt"]
 
 
-async def test_the_example_of_the_playground_in_a_test_passes(redis_url):
-    """For those who work in a checkout."""
-    source = fenced(page("docs/reference/playground.md"), "python")[-1]
-    ran = await run_program(source, "docs/reference/playground.md", redis_url)
+async def test_the_examples_of_the_playground_pass(redis_url, monkeypatch):
+    """For those who work in a checkout: pasted into files, and run as tests."""
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    for file, source in files_of("docs/reference/playground.md").items():
+        ran = await run_program(source, file, redis_url)
+        tests = [value for name, value in ran.names.items() if name.startswith("test_")]
 
-    await ran.names["test_there_is_a_channel_to_ask_in"]()
+        assert tests
+        for test in tests:
+            await test()
 
 
 async def test_the_tutorial_prints_what_it_says(everything_is_approved, redis_url, tmp_path):
@@ -307,6 +312,27 @@ def test_the_playground_page_names_every_way_to_control_it(playground):
     assert [kind for kind in KINDS if f"`{kind}`" not in text] == []
     there = [*workspace.people, *workspace.groups, *workspace.channels]
     assert [id for id in there if f"`{id}`" not in text] == []
+
+
+def row_of(method):
+    """Show a method of `Control` as the page about the playground does."""
+    given = []
+    for parameter in list(inspect.signature(method).parameters.values())[1:]:
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in given:
+            given.append("*")
+        left_out = parameter.replace(annotation=parameter.empty, default=parameter.empty)
+        given.append(str(left_out) if parameter.default is parameter.empty else f"{parameter.name}=…")
+    summary = inspect.getdoc(method).partition("\n\n")[0]
+    return f"| `{method.__name__}({', '.join(given)})` | {summary} |"
+
+
+def test_the_playground_page_names_every_method_of_control():
+    """With its arguments and what it does; a row is taken from the code."""
+    rows = re.findall(r"^\| `\w+\(.*\)` \|.*$", page("docs/reference/playground.md"), re.MULTILINE)
+
+    assert sorted(rows) == sorted(
+        row_of(method) for name, method in vars(Control).items() if not name.startswith("_")
+    )
 
 
 PROJECT = tomllib.loads(page("pyproject.toml"))

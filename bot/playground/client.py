@@ -41,7 +41,7 @@ class Control:
         return await self._get("state")
 
     async def messages(self, channel: str | None = None, *, as_user: str | None = None) -> list[Json]:
-        """What was written, oldest first; ephemeral messages only for their reader."""
+        """All messages, oldest first; with `as_user` also those that only this person sees."""
         found: list[Json] = (await self._get("messages", channel=channel, **{"as": as_user}))["messages"]
         return found
 
@@ -56,12 +56,12 @@ class Control:
         return found
 
     async def deliveries(self, type: str | None = None) -> list[Json]:
-        """What was sent to the app, and what came of it."""
+        """What was sent to the app, and what it answered."""
         found = (await self._get("deliveries", limit=str(KEPT)))["deliveries"]
         return [delivery for delivery in found if type in (None, delivery["type"])]
 
     async def calls(self, method: str | None = None, *, since: int = 0) -> list[Json]:
-        """What the app called."""
+        """The calls of the Web API that the app made."""
         found: list[Json] = (await self._get("calls", method=method, since=str(since)))["calls"]
         return found
 
@@ -115,7 +115,7 @@ class Control:
         return await self._post(f"views/{view_id}/close", user=user, clear=clear)
 
     async def command(self, user: str, channel: str, command: str, text: str = "") -> Json:
-        """Write a slash command."""
+        """Type a slash command."""
         return await self._post("command", user=user, channel=channel, command=command, text=text)
 
     async def event(self, event: Json) -> Json:
@@ -123,7 +123,7 @@ class Control:
         return await self._post("event", event=event)
 
     async def message(self, user: str, channel: str, text: str, *, thread_ts: str | None = None) -> Json:
-        """A person writes."""
+        """Write a message, or with `thread_ts` an answer in a thread."""
         answer = await self._post("message", user=user, channel=channel, text=text, thread_ts=thread_ts)
         written: Json = answer["message"]
         return written
@@ -169,7 +169,7 @@ class Control:
         trim: bool | None = None,
         forge: Json | None = None,
     ) -> None:
-        """Change how things are delivered, or ask the sockets to reconnect.
+        """Change how clicks, forms and events are delivered, or ask the sockets to reconnect.
 
         Args:
             duplicate: Deliver every event, click and form twice.
@@ -183,7 +183,7 @@ class Control:
         )
 
     async def deliver_again(self, delivery_id: str) -> Json:
-        """Send what a person did once more, byte for byte; its acknowledgement and the app's answer."""
+        """Deliver a click, form or command once more, byte for byte."""
         return await self._post(f"deliveries/{delivery_id}/again")
 
     async def deliver_to(self, events_url: str | None) -> None:
@@ -199,7 +199,7 @@ class Control:
         await self._post("sockets/close")
 
     async def set_limits(self, *, enabled: bool) -> None:
-        """Switch the rate limits."""
+        """Switch the rate limits on or off."""
         await self._post("limits", enabled=enabled)
 
     async def revoke_token(self, *, revoked: bool = True) -> None:
@@ -211,19 +211,19 @@ class Control:
         await self._request("POST", "token", {"enterprise_id": enterprise_id})
 
     async def set_scopes(self, *scopes: str) -> None:
-        """What the bot's token may do from now on."""
+        """Say what the bot's token may do from now on."""
         await self._post("token", scopes=list(scopes))
 
     async def delete(self, user: str, channel: str, ts: str, *, event: bool = False) -> None:
-        """Delete a message as an admin; with `event` the app hears of it, as one that is subscribed to messages."""
+        """Delete anybody's message, as an admin may; with `event` the app is sent the event."""
         await self._post("delete", user=user, channel=channel, ts=ts, event=event)
 
     async def reset(self) -> None:
-        """Everything back to the defaults; sockets stay."""
+        """Set everything back to the defaults; sockets stay."""
         await self._post("reset")
 
     async def stream(self) -> AsyncIterator[Json]:
-        """Every change from now on."""
+        """Follow every change from now on, with `async for`."""
         async with aclosing(self._changes()) as changes:
             async for change in changes:
                 if change:
@@ -237,7 +237,7 @@ class Control:
         as_user: str | None = None,
         within: float = 10.0,
     ) -> Json:
-        """The first message, written or changed already or yet to come, that `predicate` accepts.
+        """Wait for a message that `predicate` accepts; it may be there already.
 
         Raises:
             TimeoutError: None came; the sentence says what is there in its place.
@@ -258,7 +258,7 @@ class Control:
     async def wait_for_view(
         self, user: str, predicate: Callable[[Json], bool] = lambda _: True, *, within: float = 10.0
     ) -> Json:
-        """The view on top of a person's stack, once `predicate` accepts it.
+        """Wait for the modal on top of a person's stack; with `predicate`, for one that it accepts.
 
         Raises:
             TimeoutError: None came; the sentence says what is open in its place.
