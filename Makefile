@@ -3,6 +3,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # SpoonAI needs 3.12; pyenv's `python3.12` may be there and refuse to run.
 PYTHON312 ?= $(shell for p in python3.12 "$$(pyenv prefix 3.12 2>/dev/null)/bin/python3.12"; do "$$p" --version >/dev/null 2>&1 && echo "$$p" && break; done)
 BIN := .venv/bin
+# Most tests wait for somebody, so there is one process more than there are cores.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST := -m pytest -q -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test312 check format faults bench doctor up lock clean
@@ -14,10 +17,10 @@ demo: .venv/demo.ok     ## See the main job: a page to click at a terminal, a pl
 	@$(BIN)/python -m bot demo
 
 test: .venv/dev.ok .venv-server/server.ok     ## Run the whole suite
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python $(PYTEST) $(ARGS)
 
 test312: .venv312/spoon.ok .venv-server/server.ok     ## Run the whole suite on Python 3.12, SpoonAI's tests too
-	@.venv312/bin/python -m pytest -q $(ARGS)
+	@.venv312/bin/python $(PYTEST) $(ARGS)
 
 check: .venv/dev.ok     ## Format, lint, types, import contracts, tests
 	@$(BIN)/ruff format --check .
@@ -31,7 +34,7 @@ format: .venv/dev.ok     ## Format and mend what can be mended
 	@$(BIN)/ruff check --fix .
 
 faults: .venv/dev.ok     ## Kills and races in their full counts, under 20 minutes
-	@ASSENT_FAULTS=full $(BIN)/python -m pytest -q tests/faults $(ARGS)
+	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) tests/faults $(ARGS)
 
 bench: .venv/dev.ok     ## Measure against the floors, in one run
 	@$(BIN)/python -m benchmarks $(ARGS)

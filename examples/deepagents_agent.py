@@ -45,14 +45,14 @@ async def main() -> None:
         "model": chat_model("send_email", {"to": "dana@example.com", "subject": "Invoice 17"}, "Mailed."),
     }
     lead = chat_model("task", {"subagent_type": "mailer", "description": "Remind Dana."}, "That is settled.")
-    gated = {"send_email": True}  # the subagent inherits it
-    agent = create_deep_agent(lead, subagents=[mailer], interrupt_on=gated, checkpointer=InMemorySaver())
+    agent = create_deep_agent(
+        lead, subagents=[mailer], interrupt_on={"send_email": True}, checkpointer=InMemorySaver()
+    )
     thread = {"configurable": {"thread_id": os.urandom(8).hex()}}
     url = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
     async with ApprovalClient.from_url(url, agent="billing") as approvals:
         print("asking in Slack …")
-        task = {"messages": [("user", "Remind Dana of invoice 17.")]}
-        result = await run(agent, task, approvals=approvals, config=thread)
+        result = await run(agent, {"messages": "Remind Dana."}, approvals=approvals, config=thread)
     print(result["messages"][-1].text)
 
 
