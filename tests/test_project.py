@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-import types
 
 import pytest
 import typer
@@ -19,7 +18,6 @@ import agent_adapter.errors
 from agent_adapter.contract.hitl import EFFECTS
 from agent_adapter.contract.keys import Keys
 from agent_adapter.extras import PACKAGES
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from bot.cli import cli
 from bot.health import Health
 from bot.manifest import COMMAND_SCOPE, DIRECT_SCOPES, GROUP_SCOPE, SCOPES
@@ -82,30 +80,18 @@ async def test_the_client_examples_run(everything_is_approved, redis_url):
     assert "\ndecided\n" in ran.printed
 
 
-async def test_the_examples_about_testing_pass(redis_url, monkeypatch):
-    """The tests on the page are run as tests."""
-    files = files_of("docs/how-to/test-your-agent.md")
-    turn = says(("send_email", {"to": "a@example.com"}), ("delete_file", {"path": "report.txt"}))
-    model = ScriptedModel(turns=[turn, says(text="done")])
-    module = types.ModuleType("tidy_agent")
-    found = await run_program(files["tidy_agent.py"], "tidy_agent.py", redis_url, {'"openai:gpt-5"': model})
-    vars(module).update(found.names)
-    monkeypatch.setitem(sys.modules, "tidy_agent", module)
+def test_the_examples_about_testing_pass(tmp_path):
+    """Pasted into one folder, they need nothing else: no Redis, no model, and no setting that the page does not show."""
+    name = "docs/how-to/test-your-agent.md"
+    for file, source in {**files_of(name), "pytest.ini": fenced(page(name), "ini")[0]}.items():
+        (tmp_path / file).write_text(source)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
-    found = await run_program(files["test_your_agent.py"], "test_your_agent.py", redis_url)
-    tests = [value for name, value in found.names.items() if name.startswith("test_")]
-    fixtures = {"scripted_approvals": lambda answers: InMemoryApprovalClient(ScriptedReviewer(answers))}
-    for test in tests:
-        await test(*(fixtures[name] for name in inspect.signature(test).parameters))
-
-    ran = [
-        message.text
-        for thread in ("test", "mail")
-        for message in module.agent.get_state({"configurable": {"thread_id": thread}}).values["messages"]
-        if message.type == "tool" and message.status == "success"
-    ]
-    assert len(tests) == 2
-    assert ran == ["sent to a@example.com", "sent to a@example.com", "deleted report.txt"]
+    assert "2 passed" in done.stdout, done.stdout
+    assert done.stderr == ""
 
 
 async def test_the_examples_of_the_playground_pass(redis_url, monkeypatch):
