@@ -263,14 +263,21 @@ def _warn_of_look_alikes(state: ApprovalState) -> None:
 
 
 def _outdated(state: ApprovalState, only: PartId | None = None) -> Part | None:
-    """Give the first message (or that one) which Slack does not show as the record is."""
+    """Give the first message (or that one) which Slack does not show as the record is.
+
+    A card that only counts what its parts show comes after them: what somebody pressed is drawn first, and several
+    presses are counted by one edit.
+    """
+    counts = None
     for part in draw_parts(state, only) if state.admission else ():
         shown = state.shown.get(part.id)
         if shown and shown.digest in {part.digest, KEPT}:
             continue
         if _is_wanted(state, part.id) or part.id in state.begun:
-            return part
-    return None
+            if not shown or part.id.number or not state.places[part.id.place].parts:
+                return part
+            counts = counts or part
+    return counts
 
 
 def _is_wanted(state: ApprovalState, part: PartId) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -215,14 +215,6 @@ def _render_place(state: ApprovalState, number: int, place: Place) -> Part:
     return Part(parent, place.channel, place.thread_ts, None, text, blocks, ())
 
 
-def _is_standing(state: ApprovalState, place: Place) -> bool:
-    """Tell whether this is the parent of parts while people decide: it says what stays true until the last decision.
-
-    So one click on a card of many parts is one edit.
-    """
-    return bool(place.parts) and any(state.is_open_at(index) for index in place.actions)
-
-
 def _render_part(state: ApprovalState, parent: PartId, place: Place, number: int) -> Part:
     shown = place.parts[number - 1]
     title = f"Part {number} of {len(place.parts)}"
@@ -280,9 +272,6 @@ def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _F
 
 
 def _headline(state: ApprovalState, place: Place) -> str:
-    if _is_standing(state, place):
-        parts = "1 part" if len(place.parts) == 1 else f"{len(place.parts)} parts"
-        return f"{len(place.actions)} actions need approval, in {parts}"
     if state.is_open:
         total = len(place.actions)
         still = sum(state.is_open_at(index) for index in place.actions)
@@ -291,7 +280,9 @@ def _headline(state: ApprovalState, place: Place) -> str:
         which = f"{still} {'action' if still == 1 else 'actions'}"
         if still < total:
             which = f"{still} of {total} actions"
-        return f"{which} {'needs' if still == 1 else 'need'} approval"
+        parts = "1 part" if len(place.parts) == 1 else f"{len(place.parts)} parts"
+        where = f", in {parts}" if place.parts else ""
+        return f"{which} {'needs' if still == 1 else 'need'} approval{where}"
     silent = any(
         recorded and recorded.decided_by == EXPIRED and recorded.decision.type == "approve"
         for recorded in state.recorded
@@ -432,14 +423,14 @@ def _summary_block(state: ApprovalState, place: Place) -> Block:
     names = [clip(safe_name(action.request) or "(unusual name)", 40) for action, _ in rows]
     width = max(map(len, names))
     lines = [
-        f"{action.number:>2}  {name:<{width}}  {', '.join([part, *_standing(state, place, action)])}"
+        f"{action.number:>2}  {name:<{width}}  {', '.join([part, *_standing(state, action)])}"
         for (action, part), name in zip(rows, names, strict=True)
     ]
     return literal("summary", "\n".join(lines))
 
 
-def _standing(state: ApprovalState, place: Place, action: Action) -> list[str]:
-    if not _is_standing(state, place):
+def _standing(state: ApprovalState, action: Action) -> list[str]:
+    if not state.is_open_at(action.index):
         return [status_of(state, action)]
     return ["to be read first"] if needs_reading(action) else []
 
@@ -450,11 +441,9 @@ def _bulk_blocks(state: ApprovalState, part: PartId) -> list[Block]:
     The one that approves stands on the message that shows all it approves, and nowhere else; the one that rejects
     stands on the card itself, for all of its place.
     """
-    place = state.places[part.place]
-    if standing := part.number == 0 and _is_standing(state, place):
-        state = replace(state, recorded=(None,) * len(state.recorded), votes={}, proposals={})
-    still = [index for index in calls_on(state, part) or place.actions if state.is_open_at(index)]
-    buttons = [*_approve_all(state, part, still), *_reject_all(state, part, still, standing=standing)]
+    asked = calls_on(state, part) or state.places[part.place].actions
+    still = [index for index in asked if state.is_open_at(index)]
+    buttons = [*_approve_all(state, part, still), *_reject_all(state, part, still)]
     told = _alone_words(state, still)
     blocks = [context("unread", " ".join(told))] if told else []
     if buttons:
@@ -474,11 +463,11 @@ def _approve_all(state: ApprovalState, part: PartId, still: Sequence[int]) -> li
     return [button(action_id("approve_all", subject), label, state.id, style="primary", asks=asks)]
 
 
-def _reject_all(state: ApprovalState, part: PartId, still: Sequence[int], *, standing: bool) -> list[Block]:
+def _reject_all(state: ApprovalState, part: PartId, still: Sequence[int]) -> list[Block]:
     rejectable = bulk_actions(state, still, "reject")
     if part.number or len(rejectable) < 2:
         return []
-    is_all = standing or len(rejectable) == len(still)
+    is_all = len(rejectable) == len(still)
     label = "Reject all" if is_all else f"Reject {len(rejectable)} of {len(still)}"
     return [button(action_id("reject_all", part.place), label, state.id, style="danger")]
 

@@ -91,6 +91,23 @@ async def test_an_approve_all_that_an_older_version_put_above_the_parts_approves
     assert await decided(bot, interrupt) == []
 
 
+async def test_the_message_above_the_parts_counts_what_is_still_open(start_bot, client, slack, dana):
+    """Whoever comes later reads how much is left, and what was pressed is drawn before it is counted."""
+    bot = await start_bot()
+    _, state = await asked(client, bot, *users())
+    parent, first = [await part(slack, state, number) for number in range(2)]
+    assert "24 actions need approval, in " in words(parent["blocks"])
+    before = len(await slack.calls("chat.update"))
+
+    await dana.press(first, "approve:3")
+
+    counted = await dana.card("23 of 24 actions need approval, in ")
+    assert counted["ts"] == parent["ts"]
+    assert counted["text"].startswith("23 of 24 actions need approval")
+    edits = [call["args"]["ts"] for call in (await slack.calls("chat.update"))[before:]]
+    assert edits == [first["ts"], parent["ts"]]
+
+
 @pytest.mark.parametrize(
     "forged", ["approve_all:0.2", "approve_all:0", "approve_all:1", "approve_all:0.99", "approve:23"]
 )

@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import (
     ApproveDecision,
@@ -20,6 +22,7 @@ from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,
     block_of,
+    bounded,
     button_labels,
     buttons,
     literal_text,
@@ -482,10 +485,10 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
 
     assert_slack_takes_card((parent, *replies))
     assert [index for part in parts for index in part] == list(range(13))
-    assert parent.text.startswith(f"13 actions need approval, in {len(parts)} parts: tool_0, tool_1, ")
+    assert parent.text.startswith(f"12 of 13 actions need approval, in {len(parts)} parts: tool_0, tool_1, ")
     assert literal_text(parent.blocks, "summary").split("\n")[:2] == [
         " 1  tool_0   part 1",
-        " 2  tool_1   part 1",
+        " 2  tool_1   part 1, Approved",
     ]
     assert literal_text(parent.blocks, "summary").endswith(
         f"13  sql      part {len(parts)}, to be read first"
@@ -501,25 +504,54 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     assert replies[0].text == f"Part 1 of {len(parts)}: actions 1 to {len(parts[0])}"
 
 
-def test_one_decision_in_a_large_batch_is_one_edit():
-    """The parent says what stays true until the last decision, and then how each action went."""
+def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
+    """In its title, in what a phone says, and in its list; a decision changes it and the part where it was made."""
     interrupt = an_interrupt(*[an_action(f"tool_{number}") for number in range(12)])
     place = Place(channel="C1", actions=tuple(range(12)), parts=plan_parts(interrupt))
     asked, clicked, decided = (
         render_card(a_state(interrupt, places=[place], decided=decisions, status=status))
         for decisions, status in (
             ({}, "pending"),
-            ({1: ApproveDecision()}, "pending"),
+            ({number: ApproveDecision() for number in range(1, 6)}, "pending"),
             (dict.fromkeys(range(12), ApproveDecision()), "decided"),
         )
     )
 
+    assert asked[0].text.startswith("12 actions need approval, in 2 parts")
+    assert clicked[0].text.startswith("7 of 12 actions need approval, in 2 parts")
+    assert clicked[0].blocks[0]["text"]["text"] == "7 of 12 actions need approval, in 2 parts"
+    assert literal_text(clicked[0].blocks, "summary").split("\n")[:2] == [
+        " 1  tool_0   part 1",
+        " 2  tool_1   part 1, Approved",
+    ]
+    assert button_labels(clicked[0].blocks) == ["Reject all"]
     edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
-
-    assert edits == [PartId(0, 1)]
+    assert edits == [PartId(0, 0), PartId(0, 1)]
     assert decided[0].text.startswith("All decided — waiting for the agent")
     assert literal_text(decided[0].blocks, "summary").startswith(" 1  tool_0   part 1, Approved\n")
     assert button_labels(decided[0].blocks) == []
+
+
+@bounded(30)
+@given(st.sets(st.integers(0, 23)))
+def test_a_card_in_parts_says_how_many_are_open_whatever_was_decided(decided):
+    """The number of the title is the number of rows without an outcome."""
+    interrupt = an_interrupt(*[an_action("create_user", {"note": "x" * 300, "n": n}) for n in range(24)])
+    place = Place(channel="C1", actions=tuple(range(24)), parts=plan_parts(interrupt))
+
+    parent, *parts = render_card(
+        a_state(interrupt, places=[place], decided=dict.fromkeys(decided, ApproveDecision()))
+    )
+
+    left = 24 - len(decided)
+    rows = literal_text(parent.blocks, "summary").split("\n")
+    assert sum("Approved" not in row for row in rows) == left
+    assert sum(label == "Approve" for part in parts for label in button_labels(part.blocks)) == left
+    title = parent.blocks[0]["text"]["text"]
+    if not left:
+        assert title == "All decided here — waiting for the others"
+    else:
+        assert title.startswith("24 actions" if left == 24 else f"{left} of 24 actions")
 
 
 def test_each_place_lists_the_actions_asked_there():
