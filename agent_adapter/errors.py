@@ -41,7 +41,7 @@ class InterruptEndedError(AgentAdapterError):
 
 
 class InterruptExpiredError(InterruptEndedError):
-    """Nobody decided in time, and the interrupt asked for an error rather than a rejection."""
+    """Nobody decided in time, and silence is not a rejection here: `on_expiry` is raise, or an action allows no reject."""
 
 
 class InterruptWithdrawnError(InterruptEndedError):

@@ -346,7 +346,7 @@ def decided(interrupt: Interrupt, resume: Resume) -> DecidedResume:
                 f"{interrupt.id} was withdrawn: {resume.reason or 'no reason given'}"
             )
         case "expired" if None in resume.decisions:
-            raise InterruptExpiredError(f"{interrupt.id}: nobody decided in time")
+            raise InterruptExpiredError(_silence(interrupt, resume))
     configs = interrupt.request.review_configs
     for index, decision in enumerate(resume.decisions):
         if not isinstance(decision, KnownDecision):
@@ -357,3 +357,18 @@ def decided(interrupt: Interrupt, resume: Resume) -> DecidedResume:
             )
     # What was read is checked already; to validate it again would only cost time.
     return DecidedResume.model_construct(**dict(resume))
+
+
+def _silence(interrupt: Interrupt, resume: Resume) -> str:
+    """Say what nobody decided, and why silence is not a rejection there."""
+    configs = interrupt.request.review_configs
+    left = [index for index, decision in enumerate(resume.decisions) if decision is None]
+    actions = " and ".join(f"action {index + 1} ({configs[index].action_name})" for index in left)
+    what = f"{interrupt.id}: nobody decided {actions} in time"
+    if interrupt.on_expiry == "raise" or any(by_silence(configs[index]) for index in left):
+        return f"{what}, and silence is an error here (on_expiry, or on_timeout in the policy): nothing was resumed"
+    first = configs[left[0]]
+    return (
+        f"{what}, and silence cannot be a rejection: {first.action_name} allows only "
+        f"{', '.join(first.allowed_decisions)}. Nothing was resumed; allow reject, or catch this error"
+    )

@@ -210,9 +210,22 @@ async def test_a_wait_ends_by_itself_when_no_bot_runs(
 
 
 async def test_expiry_raises_where_the_interrupt_asks_for_it(client: ApprovalClient):
-    """With `on_expiry="raise"` nothing is resumed."""
-    with pytest.raises(InterruptExpiredError):
+    """With `on_expiry="raise"` nothing is resumed, and the sentence says that this is why."""
+    asked_to = "nobody decided action 1 \\(a\\) in time.*on_expiry.*nothing was resumed"
+    with pytest.raises(InterruptExpiredError, match=asked_to):
         await client.review(batch("a"), expires_in=timedelta(seconds=1), on_expiry="raise")
+
+
+async def test_silence_about_what_cannot_be_rejected_says_so(client: ApprovalClient):
+    """The sentence names the actions, what the first of them allows, and the cure."""
+    why = (
+        "nobody decided action 1 \\(pay\\) and action 2 \\(mail\\) in time.*"
+        "cannot be a rejection: pay allows only approve, edit.*allow reject"
+    )
+    with pytest.raises(InterruptExpiredError, match=why):
+        await client.review(
+            batch("pay", "mail", allowed=("approve", "edit")), expires_in=timedelta(seconds=1)
+        )
 
 
 async def test_a_refused_interrupt_raises_with_its_code(client: ApprovalClient, store: ApprovalStore):
