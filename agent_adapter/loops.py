@@ -5,6 +5,8 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
+from typing import Never
 
 from agent_adapter.background import in_background
 from agent_adapter.errors import AgentAdapterError, LoopBrokenError
@@ -72,6 +74,8 @@ class Loops:
     def __init__(self) -> None:
         self._known: dict[str, Loop] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._broken: BaseException | None = None
+        self._is_broken = asyncio.Event()
         self._others: list[Callable[[], Iterable[Loop]]] = []
 
     def __iter__(self) -> Iterator[Loop]:
@@ -97,25 +101,27 @@ class Loops:
         loop = self._known[name] = Loop(name, within=within)
         task = in_background(supervise(loop, work, fatal=fatal), name=f"loop {name}")
         self._tasks.add(task)
-        task.add_done_callback(lambda _: self._forget(loop))
+        task.add_done_callback(partial(self._end, loop))
         return task
 
-    async def until_broken(self) -> None:
-        """Wait for as long as every loop goes on.
+    async def until_broken(self) -> Never:
+        """Wait for as long as every loop goes on, also those that start meanwhile.
 
         Raises:
             LoopBrokenError: when one was given up.
             Exception: one of those that are fatal for their loop.
         """
-        while self._tasks:
-            ended, self._tasks = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in ended:
-                if not task.cancelled():
-                    task.result()
+        await self._is_broken.wait()
+        assert self._broken
+        raise self._broken
 
-    def _forget(self, loop: Loop) -> None:
+    def _end(self, loop: Loop, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
         if self._known.get(loop.name) is loop:
             del self._known[loop.name]
+        if not task.cancelled() and (error := task.exception()):
+            self._broken = error
+            self._is_broken.set()
 
 
 async def supervise(loop: Loop, work: Work, *, fatal: tuple[type[Exception], ...] = ()) -> None:

@@ -64,6 +64,19 @@ async def test_a_loop_that_keeps_failing_is_given_up_with_a_sentence():
     assert "secret" not in str(caught.value)
 
 
+async def test_a_loop_that_starts_later_is_watched_too():
+    """Whoever waits hears of it as well, while the loops from before go on."""
+    kept, body = Loops(), Body()
+    kept.start("drawing", body, within=5)
+    waiting = asyncio.create_task(kept.until_broken())
+    await body.at_work.wait()
+
+    kept.start("policy", Body(FileNotFoundError("policy.yaml")), within=5, fatal=(OSError,))
+
+    with pytest.raises(FileNotFoundError, match=r"policy\.yaml"):
+        await asyncio.wait_for(waiting, 5)
+
+
 async def test_errors_that_are_long_past_do_not_count(monkeypatch):
     """A loop that fails once in a while is never given up."""
     monkeypatch.setattr(loops, "FORGOTTEN_AFTER", 0.0)
