@@ -148,7 +148,7 @@ async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes:
     if schema != str(SCHEMA):
         raise ServerUnsuitableError(
             f"namespace {namespace!r} was written with schema {schema}, this version reads {SCHEMA}: "
-            f"run the version that wrote it, or choose another ASSENT_NAMESPACE"
+            "run the version that wrote it, or choose another namespace"
         )
     return Keys(namespace, int(stored["lanes"]))
 

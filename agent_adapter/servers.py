@@ -17,7 +17,7 @@ from agent_adapter.errors import (
 MINIMUM_VERSION = (6, 2)
 CLUSTER = "is a node of a Redis Cluster, which is not supported: use a single Redis or Valkey server"
 REPLICA = (
-    "is a replica, and replicas take no writes: set REDIS_URL to the primary. After a failover, a name or an address "
+    "is a replica, and replicas take no writes: use the address of the primary. After a failover, a name or an address "
     "that follows the primary saves you this step"
 )
 
@@ -28,7 +28,7 @@ FOR_NOW = {
         "Leave maxmemory-policy at noeviction"
     ),
     "READONLY": REPLICA,
-    "MASTERDOWN": "is a replica that has lost its primary: set REDIS_URL to the primary",
+    "MASTERDOWN": "is a replica that has lost its primary: use the address of the primary",
     "NOREPLICAS": (
         "takes no writes, because fewer replicas follow it than min-replicas-to-write asks for: bring the replicas "
         "back, or lower the setting"
@@ -44,11 +44,15 @@ FOR_GOOD = {
     "CLUSTERDOWN": CLUSTER,
     "TRYAGAIN": CLUSTER,
     "NOPERM": (
-        "does not allow this user what is needed: give the user in REDIS_URL the scripting, read and write commands, "
+        "does not allow this user what is needed: give this user the scripting, read and write commands, "
         "INFO and TIME, and the keys of the namespace (ACL SETUSER … +@all -@dangerous +info ~assent:*)"
     ),
-    "NOAUTH": "wants a user and a password: put them into REDIS_URL, redis://user:password@host:6379/0",
-    "WRONGPASS": "refuses the user or the password in REDIS_URL: correct them",
+    "NOAUTH": "wants a user and a password: put them into the address, redis://user:password@host:6379/0",
+    "WRONGPASS": "refuses the user or the password of this address: correct them",
+    "NODATABASE": (
+        "has no database of the number in the address: write redis://host:6379/0, or raise `databases` in the server's "
+        "configuration"
+    ),
 }
 """Refusals that last until somebody changes the settings."""
 
@@ -58,6 +62,8 @@ _IN_WORDS = (
     ("invalid username-password", "WRONGPASS"),
     ("invalid password", "WRONGPASS"),
     ("Authentication required", "NOAUTH"),
+    ("DB index is out of range", "NODATABASE"),
+    ("SELECT is not allowed in cluster mode", "MOVED"),
 )
 """Where the code is left out: of errors inside a script, and of those that redis-py words anew."""
 _CODE = re.compile(rf"\b({'|'.join([*FOR_NOW, *FOR_GOOD])})\b")
@@ -79,7 +85,7 @@ def explained(address: str, error: Exception) -> AgentAdapterError:
     if isinstance(error, ResponseError):
         return ServerFailedError(f"Redis at {address} failed at a command ({words}): is the record damaged?")
     return ServerUnreachableError(
-        f"Redis at {address} does not answer ({words}): is it running, is REDIS_URL right?"
+        f"Redis at {address} does not answer ({words}): is it running, and is this the right address?"
     )
 
 
@@ -135,7 +141,7 @@ def _refusal(info: dict[str, Any]) -> str:
     if mode == "sentinel":
         return (
             "is a Sentinel, which keeps no data, and asking it for the primary is not supported: "
-            "set REDIS_URL to the primary itself"
+            "use the address of the primary itself"
         )
     if mode == "cluster" or int(info.get("cluster_enabled", 0)):
         return CLUSTER

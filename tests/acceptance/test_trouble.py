@@ -66,7 +66,7 @@ async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport
         status, reason = await faults_of(bot, "redis")
         assert status == 503
         assert "does not answer" in reason
-        assert "is it running, is REDIS_URL right?" in reason
+        assert "is it running, and is this the right address?" in reason
 
         mortal.start()
         await until(lambda: bot.health.ready, within=20)

@@ -532,7 +532,7 @@ async def first_owed(store: ApprovalStore) -> str:
 async def test_an_unreachable_redis_is_one_sentence(tmp_path):
     """The error names the address and what to look at."""
     client = ApprovalClient.from_url(f"unix://{tmp_path}/nobody.sock", agent="billing")
-    with pytest.raises(ServerUnreachableError, match="is it running, is REDIS_URL right"):
+    with pytest.raises(ServerUnreachableError, match="is it running, and is this the right address"):
         async with client:
             pass
 

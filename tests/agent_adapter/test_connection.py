@@ -145,7 +145,7 @@ async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path):
         for asking in (check_server(redis, "redis://cache:6379"), scripts("attach", ["k"], ["p"])):
             with pytest.raises(
                 ServerUnreachableError,
-                match=r"Redis at redis://cache:6379 does not answer \(.+is REDIS_URL right",
+                match=r"Redis at redis://cache:6379 does not answer \(.+is this the right address",
             ):
                 await asking
 

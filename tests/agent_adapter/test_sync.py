@@ -268,7 +268,7 @@ def test_the_background_thread_ends_with_the_client(redis_url: str):
 def test_a_client_that_cannot_connect_leaves_no_thread_behind(tmp_path: Path):
     """The error is the asynchronous client's, in one sentence."""
     with (
-        pytest.raises(ServerUnreachableError, match="is it running, is REDIS_URL right"),
+        pytest.raises(ServerUnreachableError, match="is it running, and is this the right address"),
         SyncApprovalClient.from_url(f"unix://{tmp_path}/nobody.sock", agent="billing"),
     ):
         pass

@@ -162,13 +162,13 @@ async def test_settings_that_are_no_text_are_told_in_one_sentence(command, tmp_p
 
 
 async def test_an_unreachable_redis_ends_the_bot_with_one_sentence_and_code_1(command):
-    """The sentence names the server and the setting."""
+    """The sentence names the server, and not its password."""
     code, _, errors = await command(REDIS_URL="redis://:secret@127.0.0.1:1/0")
 
     assert code == 1
     sentence = errors.splitlines()[-1]
     assert sentence.startswith("Redis at redis://127.0.0.1:1/0 does not answer")
-    assert sentence.endswith("is it running, is REDIS_URL right?")
+    assert sentence.endswith("is it running, and is this the right address?")
     assert "secret" not in errors
     assert "Traceback" not in errors
 

@@ -12,7 +12,12 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter.connection import open_redis
-from agent_adapter.errors import ServerRefusesError, ServerUnreachableError, ServerUnsuitableError
+from agent_adapter.errors import (
+    AgentAdapterError,
+    ServerRefusesError,
+    ServerUnreachableError,
+    ServerUnsuitableError,
+)
 from bot.app import running
 from bot.doctor import examine
 from bot.playground.redis_server import RedisServer, find_executable
@@ -21,7 +26,7 @@ from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, eventually, take
 from tests.support.proxy import proxied
 
-REPLICA = "is a replica, and replicas take no writes: set REDIS_URL to the primary"
+REPLICA = "is a replica, and replicas take no writes: use the address of the primary"
 
 
 @pytest.fixture
@@ -61,14 +66,14 @@ def sentinel(tmp_path: Path) -> Iterator[str]:
 def refused(playground) -> Callable[[str], asyncio.Future]:
     """Try a Redis with every part of ours, and give the one sentence of all of them."""
 
-    async def sentence(url: str) -> str:
+    async def sentence(url: str, kind: type[AgentAdapterError] = ServerUnsuitableError) -> str:
         settings = settings_for(playground, url)
         said = set()
-        with pytest.raises(ServerUnsuitableError) as of_bot:
+        with pytest.raises(kind) as of_bot:
             async with running(settings):
                 pass
         said.add(str(of_bot.value))
-        with pytest.raises(ServerUnsuitableError) as of_agent:
+        with pytest.raises(kind) as of_agent:
             async with an_agent(url):
                 pass
         said.add(str(of_agent.value))
@@ -87,6 +92,8 @@ async def test_a_node_of_a_cluster_is_refused_by_name(serve, refused):
     async with open_redis(server.url) as redis:
         await redis.execute_command("CLUSTER", "ADDSLOTS", *range(16_384))
     assert "is a node of a Redis Cluster, which is not supported" in await refused(server.url)
+    of_a_database = await refused(f"{server.url}?db=1", ServerRefusesError)
+    assert "is a node of a Redis Cluster, which is not supported" in of_a_database
 
 
 async def test_a_sentinel_is_refused_by_name(sentinel, refused):
@@ -109,6 +116,14 @@ async def test_a_replica_is_refused_by_name_and_names_its_primary(serve, refused
     sentence = await refused(server.url)
     assert REPLICA in sentence
     assert "(it follows 127.0.0.1:1)" in sentence
+
+
+async def test_a_database_that_does_not_exist_is_refused_by_name(serve, refused):
+    """A server has sixteen databases unless it is told otherwise: the number in the address is wrong, no record is."""
+    sentence = await refused(f"{serve().url}?db=99", ServerRefusesError)
+
+    assert "has no database of the number in the address" in sentence
+    assert "write redis://host:6379/0" in sentence
 
 
 @pytest.fixture
@@ -189,7 +204,7 @@ async def test_a_user_without_the_rights_is_named_and_no_wait_hangs(serve, playg
             async with running(settings_for(playground, url)):
                 pass
         wrong = server.url.replace("unix://", "unix://assent:wrong@")
-        with pytest.raises(ServerRefusesError, match="refuses the user or the password in REDIS_URL"):
+        with pytest.raises(ServerRefusesError, match="refuses the user or the password of this address"):
             async with an_agent(wrong):
                 pass
 
