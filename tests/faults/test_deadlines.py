@@ -109,10 +109,10 @@ async def press_at(moment, client, slack, store, watcher):
         pressed = False
 
     resume = await agent
-    state = await settled_card(store, watcher, interrupt.id)
+    # On a busy machine the agent may see the deadline and its grace pass before a bot has settled the record.
+    state = await settled_card(store, watcher, interrupt.id, stage="resumed")
 
     assert resume.status == state.status
-    assert state.stage == "resumed"
     if resume.status == "decided":
         assert pressed
         assert (resume.decisions[0].type, state.recorded[0].decided_by) == ("approve", "U0DANA")
