@@ -265,19 +265,21 @@ def _warn_of_look_alikes(state: ApprovalState) -> None:
 def _outdated(state: ApprovalState, only: PartId | None = None) -> Part | None:
     """Give the first message (or that one) which Slack does not show as the record is.
 
-    A card that only counts what its parts show comes after them: what somebody pressed is drawn first, and several
-    presses are counted by one edit.
+    The message above numbered parts is edited after them: what somebody pressed is drawn first, and several presses
+    are counted by one edit. What is missing in its thread comes after it: it may be gone.
     """
-    counts = None
+    above = None
     for part in draw_parts(state, only) if state.admission else ():
         shown = state.shown.get(part.id)
         if shown and shown.digest in {part.digest, KEPT}:
             continue
-        if _is_wanted(state, part.id) or part.id in state.begun:
-            if not shown or part.id.number or not state.places[part.id.place].parts:
-                return part
-            counts = counts or part
-    return counts
+        if not _is_wanted(state, part.id) and part.id not in state.begun:
+            continue
+        if shown and part.id.number == 0 and state.places[part.id.place].parts:
+            above = above or part
+        else:
+            return part if shown else above or part
+    return above
 
 
 def _is_wanted(state: ApprovalState, part: PartId) -> bool:
