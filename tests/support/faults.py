@@ -152,6 +152,9 @@ async def settled_card(
         with contextlib.suppress(ServerUnreachableError):
             state = await store.load(interrupt_id)
             if state and watcher.agrees(state) and stage in {None, state.stage}:
+                # An agent that waited out its grace may be done before a bot has settled the record.
+                if state.status == "pending" and stage == "resumed":
+                    return None
                 return state
         return None
 
