@@ -76,17 +76,25 @@ class Naming:
                     + (f" (did you mean {near[0]!r}?)" if near else "")
                 )
 
-    def dialect(self, payload: Any, places: Collection[str] = ()) -> Dialect:
+    def dialect(
+        self, payload: Any, places: Collection[str] = (), *, doubtful: Collection[str] = ()
+    ) -> Dialect:
         """Give the dialect of a pause.
 
         Args:
             payload: The pause's value.
             places: The names of the tool and the nodes that ask.
+            doubtful: Names of tools that may be the one that asks, where nobody can tell.
 
         Raises:
             UnknownDialectError: when nobody has said how the answer is read.
             InvalidRequestError: when what was named cannot be meant.
         """
+        if named := [place for place in self.by_place if place in doubtful]:
+            raise InvalidRequestError(
+                f"nobody was asked: dialect names {', '.join(map(repr, named))}, and this thread does not tell whether it is "
+                "that tool that asks. Name the dialect by the payload, with a function"
+            )
         for place in places:
             if place in self.by_place:
                 return self.by_place[place]

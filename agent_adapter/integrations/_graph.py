@@ -1,4 +1,4 @@
-"""What a compiled graph tells about itself: its tools, and which of its agents a pause comes from."""
+"""What a compiled graph tells about itself: its nodes, its tools, and the calls that its model has made."""
 
 import inspect
 from collections import Counter
@@ -13,9 +13,9 @@ from langchain_core.tools import tool as make_tool
 from langchain_core.utils.pydantic import model_json_schema
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
+from langgraph.pregel._read import PregelNode
 from langgraph.pregel.protocol import PregelProtocol
 from langgraph.types import Interrupt as Pause
-from langgraph.types import StateSnapshot
 from pydantic import BaseModel, ValidationError
 
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, ReviewConfig
@@ -88,39 +88,6 @@ def check_edit(action: ActionRequest, decision: Decision | None, known: Mapping[
         ) from error
 
 
-def askers(state: StateSnapshot) -> dict[str, str]:
-    """Name the agent inside the graph that asks, by the id of its pause, where the state tells it.
-
-    A graph that is a node has the node's name. A subagent that runs inside a tool is named by its call.
-    """
-    paused = [task for task in state.tasks if task.interrupts]
-    in_tools = [task for task in paused if task.state is None and task.name == "tools"]
-    calls = _open_calls(state.values)
-    names = {task.id: task.name for task in paused if task.state is not None}
-    if len(calls) == len(in_tools):
-        # Both are in the order of the model's calls, and what has finished is in neither.
-        names |= {task.id: _subagent(call) for task, call in zip(in_tools, calls, strict=True)}
-    return {pause.id: names[task.id] for task in paused for pause in task.interrupts if names.get(task.id)}
-
-
-def places(state: StateSnapshot) -> dict[str, list[str]]:
-    """Name the tool and the nodes that ask, by the id of the pause; the innermost comes first."""
-    named: dict[str, list[str]] = {}
-    calls = _open_calls(state.values)
-    paused = [task for task in state.tasks if task.interrupts]
-    in_tools = [task for task in paused if task.state is None and task.name == "tools"]
-    # As in `askers`: both are in the order of the model's calls.
-    tools = (
-        dict(zip((task.id for task in in_tools), calls, strict=True)) if len(calls) == len(in_tools) else {}
-    )
-    for task in paused:
-        inside = places(task.state) if isinstance(task.state, StateSnapshot) else {}
-        tool = [tools[task.id]["name"]] if task.id in tools else []
-        for pause in task.interrupts:
-            named[pause.id] = [*inside.get(pause.id, []), *tool, task.name]
-    return named
-
-
 def reviewed_names(graph: Graph) -> list[str]:
     """Name the tools that LangChain's reviews in a graph, or in one inside it, are to hold."""
     found = []
@@ -169,7 +136,7 @@ def check_call_ids(values: Any) -> None:
     Raises:
         InvalidRequestError: naming the id and the cure.
     """
-    for id, count in Counter(call["id"] for call in _open_calls(values)).items():
+    for id, count in Counter(call["id"] for call in open_calls(values)).items():
         if count > 1:
             raise InvalidRequestError(
                 f"the model gave {count} calls of one turn the id {id!r}, and LangChain would mix up the decisions about "
@@ -177,26 +144,18 @@ def check_call_ids(values: Any) -> None:
             )
 
 
-def _graphs_in(graph: object, seen: set[int]) -> Iterator[Pregel[Any, Any, Any, Any]]:
-    if not isinstance(graph, Pregel) or id(graph) in seen:
-        return
-    seen.add(id(graph))
-    yield graph
-    for tool in _tools_of(graph):
-        for inner in _graphs_of(tool):
-            yield from _graphs_in(inner, seen)
-    for _, inner in graph.get_subgraphs():
-        yield from _graphs_in(inner, seen)
+def tool_node_of(graph: object, name: str) -> ToolNode | None:
+    """Find LangGraph's own node for tools under this name."""
+    node = graph.nodes.get(name) if isinstance(graph, Pregel) else None
+    return next(_tool_nodes(node), None) if node else None
 
 
-def _tools_of(graph: Pregel[Any, Any, Any, Any]) -> Iterator[BaseTool]:
-    for node in graph.nodes.values():
-        for part in (node.bound, *getattr(node.bound, "steps", ())):
-            if isinstance(part, ToolNode):
-                yield from part.tools_by_name.values()
+def graph_of_node(graph: object, name: str) -> object:
+    """Find the graph that is the node of this name."""
+    return dict(graph.get_subgraphs()).get(name) if isinstance(graph, Pregel) else None
 
 
-def _graphs_of(tool: BaseTool) -> Iterator[Graph]:
+def graphs_of(tool: BaseTool | None) -> Iterator[Graph]:
     """Find the graphs that a tool's function runs, by itself or chosen from a mapping as deepagents' `task` does."""
     function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
     if not inspect.isfunction(function):
@@ -212,26 +171,56 @@ def _graphs_of(tool: BaseTool) -> Iterator[Graph]:
                 yield graph
 
 
+def newest_calls(values: Any, key: str = "messages") -> list[dict[str, Any]]:
+    """Give all calls of the model's last turn."""
+    return [call for call, _ in _calls_of_turn(values, key)]
+
+
+def open_calls(values: Any) -> list[dict[str, Any]]:
+    """Give the calls of the model's last turn that nothing has answered."""
+    return [call for call, answered in _calls_of_turn(values) if not answered]
+
+
+def _graphs_in(graph: object, seen: set[int]) -> Iterator[Pregel[Any, Any, Any, Any]]:
+    if not isinstance(graph, Pregel) or id(graph) in seen:
+        return
+    seen.add(id(graph))
+    yield graph
+    for tool in _tools_of(graph):
+        for inner in graphs_of(tool):
+            yield from _graphs_in(inner, seen)
+    for _, inner in graph.get_subgraphs():
+        yield from _graphs_in(inner, seen)
+
+
+def _tools_of(graph: Pregel[Any, Any, Any, Any]) -> Iterator[BaseTool]:
+    for node in graph.nodes.values():
+        for found in _tool_nodes(node):
+            yield from found.tools_by_name.values()
+
+
+def _tool_nodes(node: PregelNode) -> Iterator[ToolNode]:
+    for part in (node.bound, *getattr(node.bound, "steps", ())):
+        if isinstance(part, ToolNode):
+            yield part
+
+
 def _unbound(runnable: object) -> object:
     return _unbound(runnable.bound) if isinstance(runnable, RunnableBindingBase) else runnable
 
 
-def _open_calls(values: Any) -> list[dict[str, Any]]:
-    """Give the calls of the model's last turn that nothing has answered. A server sends its messages as JSON."""
-    messages = values.get("messages") if isinstance(values, dict) else None
+def _calls_of_turn(values: Any, key: str = "messages") -> list[tuple[dict[str, Any], bool]]:
+    """Give the calls of the model's last turn, and whether each is answered. A server sends its messages as JSON."""
+    messages = values.get(key) if isinstance(values, dict) else values
     answered = []
     # Ids are told apart within one turn only: models use the same ones in the next.
     for message in reversed(messages if isinstance(messages, list) else []):
         if _field(message, "type") == "ai":
-            return [call for call in _field(message, "tool_calls") or () if call["id"] not in answered]
+            calls = _field(message, "tool_calls") or ()
+            return [(call, call["id"] in answered) for call in calls]
         answered.append(_field(message, "tool_call_id"))
     return []
 
 
 def _field(message: Any, name: str) -> Any:
     return message.get(name) if isinstance(message, dict) else getattr(message, name, None)
-
-
-def _subagent(call: dict[str, Any]) -> str:
-    """Read whom deepagents' `task` was told to run."""
-    return str(call["args"].get("subagent_type") or "") if call["name"] == "task" else ""

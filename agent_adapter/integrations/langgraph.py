@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -32,19 +32,18 @@ try:
         Config,
         Graph,
         Tools,
-        askers,
         breakpoints,
         check_call_ids,
         check_edit,
         node_names,
         own_tools,
-        places,
         reviewed_names,
         reviews_turn,
         tool_names,
         tools_by_name,
         with_schema,
     )
+    from agent_adapter.integrations._places import Place, namespace_of, places
 except ImportError as error:
     raise ImportError(needs("LangGraph support", "langgraph", error)) from error
 
@@ -59,18 +58,20 @@ class Question:
     pause: Pause
     dialect: Dialect
     request: HITLRequest
+    agent: str | None
+    """The agent inside the graph that asks, where the thread tells it."""
 
     @classmethod
-    def of(cls, pause: Pause, naming: Naming, places: Collection[str] = ()) -> "Question":
+    def of(cls, pause: Pause, naming: Naming, place: Place | None = None) -> "Question":
         """Read a pause, or refuse it before anybody is asked.
 
         Raises:
             InvalidRequestError: when it cannot be reviewed as it is.
         """
-        payload = _payload(pause)
+        payload, place = _payload(pause), place or Place()
         try:
-            dialect = naming.dialect(payload, places)
-            return cls(pause, dialect, dialect.to_request(payload))
+            dialect = naming.dialect(payload, place.names, doubtful=place.doubtful)
+            return cls(pause, dialect, dialect.to_request(payload), place.agent)
         except InvalidRequestError as error:
             raise type(error)(f"pause {pause.id}: {error}") from error
 
@@ -319,9 +320,9 @@ class Thread:
         Raises:
             InvalidRequestError: when one of the pauses cannot be reviewed.
         """
-        state = await self._state(subgraphs=bool(self.naming.by_place))
-        asks = places(state) if self.naming.by_place else {}
-        return [Question.of(pause, self.naming, asks.get(pause.id, ())) for pause in state.interrupts]
+        state = await self._state(subgraphs=True)
+        found = await places(self.graph, state)
+        return [Question.of(pause, self.naming, found[pause.id]) for pause in state.interrupts]
 
     async def came_to(self) -> Literal["a pause", "a breakpoint", "the end"]:
         """Tell where a graph that has just run has come to."""
@@ -427,7 +428,7 @@ class Thread:
             if isinstance(task.state, StateSnapshot):
                 taken |= await self._takes_back(command, task.state)
             for saved in _saved_answers(stored, task.id):
-                namespace = _namespace(state, task)
+                namespace = namespace_of(state, task)
                 ids = [
                     # As LangGraph names the pauses of a task: by how many answers it had.
                     Pause.from_ns(None, f"{namespace}|{number}" if number else namespace).id
@@ -454,7 +455,7 @@ class Thread:
         """Read what a graph has stored that runs inside this task, such as a subagent of a tool: no state lists it."""
         thread_id = state.config["configurable"]["thread_id"]
         return await self._stored(
-            {"configurable": {"thread_id": thread_id, "checkpoint_ns": _namespace(state, task)}}
+            {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace_of(state, task)}}
         )
 
     async def _apart(self, questions: Sequence[Question]) -> Sequence[Question]:
@@ -474,10 +475,10 @@ class Thread:
         """Make the interrupt that asks these questions."""
         state = await self._state(subgraphs=True)
         await self._check_call_ids(state)
-        names = askers(state)
-        ids = [question.id for question in questions for _ in question.request.action_requests]
+        asked = [question for question in questions for _ in question.request.action_requests]
+        ids = [question.id for question in asked]
         request = _request_of(questions, self.tools)
-        request, asking = _with_askers(request, [names.get(id) for id in ids], self.asking)
+        request, asking = _with_askers(request, [question.agent for question in asked], self.asking)
         return self.approvals.interrupt(request, run=self.id, pauses=ids, **asking)
 
     async def _check_call_ids(self, state: StateSnapshot) -> None:
@@ -559,12 +560,6 @@ def _saved_answers(stored: CheckpointTuple | None, task_id: str) -> list[list[An
     writes = (stored and stored.pending_writes) or ()
     found = [value for id, channel, value in writes if id == task_id and channel == RESUME]
     return [value if isinstance(value, list) else [value] for value in found]
-
-
-def _namespace(state: StateSnapshot, task: PregelTask) -> str:
-    """Name the place of what runs inside this task."""
-    around = state.config["configurable"].get("checkpoint_ns")
-    return "|".join(filter(None, (around, f"{task.name}:{task.id}")))
 
 
 def _with_askers(

@@ -198,6 +198,27 @@ async def test_question_of_a_graph_on_the_server_is_answered_in_words(start_bot,
     assert (await running)["heard"] == "Tomorrow."
 
 
+async def test_tool_on_the_server_is_named_where_it_is_the_only_one_left(start_bot, slack, client, server):
+    """The other call of its turn has ended, so nobody else can be asking."""
+    await start_bot()
+    dana, graph = Someone(slack, "U0DANA"), RemoteGraph("asks_once", client=server)
+    running = asyncio.create_task(
+        run(graph, GO, approvals=client, config=a_thread(), dialect={"deploy": "boolean"})
+    )
+
+    await dana.press(await dana.card("Deploy 17?"), "approve:0")
+
+    assert "deployed: True" in [message["content"] for message in (await running)["messages"]]
+
+
+async def test_tools_on_the_server_are_refused_where_each_may_be_the_one_that_asks(client, server):
+    """A server does not tell which pause is whose, so nobody is asked."""
+    graph, config = RemoteGraph("asks_twice", client=server), a_thread()
+    for given in (GO, None):
+        with pytest.raises(InvalidRequestError, match=r"nobody was asked.*'deploy'.*does not tell"):
+            await run(graph, given, approvals=client, config=config, dialect={"deploy": "boolean"})
+
+
 async def test_breakpoint_on_the_server_is_no_end(client, server):
     """The graph stops where nobody is asked: that is an error, and going on with the thread does not pass it."""
     config, graph = a_thread(), RemoteGraph("stops", client=server)

@@ -50,6 +50,22 @@ def _ask(state: _State) -> _State:
     return {"heard": interrupt("Deploy?")}
 
 
+def deploy(build: int) -> str:
+    """Deploy a build."""
+    return f"deployed: {interrupt(f'Deploy {build}?')}"
+
+
+def ask_user(question: str) -> str:
+    """Ask the user."""
+    return f"heard: {interrupt(question)}"
+
+
+def _asking(*calls: tuple[str, dict[str, Any]]) -> Any:
+    return create_agent(
+        ScriptedModel(turns=[says(*calls), says(text="done")]), [deploy, ask_user, send_email]
+    )
+
+
 agent = _reviewed()
 per_call = _reviewed(interrupt_mode="per_call")
 lead = create_agent(
@@ -58,6 +74,8 @@ lead = create_agent(
     ),
     [task],
 )
+asks_once = _asking(("deploy", {"build": 17}), ("send_email", {"to": "al", "body": "hi"}))
+asks_twice = _asking(("deploy", {"build": 17}), ("ask_user", {"question": "Who?"}))
 crew = StateGraph(MessagesState).add_node("cleaner", agent).add_edge(START, "cleaner").compile()
 question = StateGraph(_State).add_node("ask", _ask).add_edge(START, "ask").compile()
 stops = StateGraph(_State).add_node("ask", _ask).add_edge(START, "ask").compile(interrupt_before=["ask"])

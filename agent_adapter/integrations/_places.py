@@ -1,0 +1,189 @@
+"""Which tool call or node of a graph a pause comes from, as far as its thread tells exactly."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, TypeAlias, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.serde.types import INTERRUPT, TASKS
+from langgraph.pregel import Pregel
+from langgraph.types import PregelTask, Send, StateSnapshot
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations._graph import (
+    graph_of_node,
+    graphs_of,
+    newest_calls,
+    open_calls,
+    tool_node_of,
+)
+
+Call: TypeAlias = Mapping[str, Any]
+
+# A graph lends its checkpointer to those inside it under this key.
+_CHECKPOINTER = "__pregel_checkpointer"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a pause comes from."""
+
+    names: tuple[str, ...] = ()
+    """The tool and the nodes that ask; the innermost comes first."""
+    doubtful: frozenset[str] = frozenset()
+    """Tools that may be the one that asks, where the thread does not tell."""
+    agent: str | None = None
+    """The agent inside the graph that asks: a node that is a graph, or whom deepagents' `task` was told to run."""
+
+    def within(self, outer: "Place") -> "Place":
+        """Give this place, which is inside of another."""
+        return Place((*self.names, *outer.names), self.doubtful | outer.doubtful, outer.agent)
+
+
+async def places(graph: object, state: StateSnapshot) -> dict[str, Place]:
+    """Find where each pause of a thread comes from, by its id.
+
+    Raises:
+        InvalidRequestError: for a pause whose answer LangGraph could hand to another call.
+    """
+    saver = graph.checkpointer if isinstance(graph, Pregel) else None
+    return await _Thread(saver if isinstance(saver, BaseCheckpointSaver) else None).places(graph, state)
+
+
+def namespace_of(state: StateSnapshot, task: PregelTask) -> str:
+    """Name the place of what runs inside a task."""
+    around = state.config["configurable"].get("checkpoint_ns")
+    return "|".join(filter(None, (around, f"{task.name}:{task.id}")))
+
+
+@dataclass(frozen=True)
+class _Thread:
+    saver: BaseCheckpointSaver[Any] | None
+    """None of a thread on a server."""
+
+    async def places(self, graph: object, state: StateSnapshot) -> dict[str, Place]:
+        sends, found = _sends(await self._stored(state.config)), dict[str, Place]()
+        for task in state.tasks:
+            if not task.interrupts:
+                continue
+            calls = _calls_of(graph, state, task, sends)
+            outer, inside = _place(task, calls), await self._inside(graph, state, task, calls)
+            for pause in task.interrupts:
+                found[pause.id] = inside.get(pause.id, Place()).within(outer)
+        return found
+
+    async def _inside(
+        self, graph: object, state: StateSnapshot, task: PregelTask, calls: Sequence[Call]
+    ) -> dict[str, Place]:
+        """Find the places of those pauses that come from a graph inside a task."""
+        if isinstance(task.state, StateSnapshot):
+            return await self.places(graph_of_node(graph, task.name), task.state)
+        node = tool_node_of(graph, task.name)
+        tools = [node.tools_by_name.get(call["name"]) for call in calls] if node else []
+        graphs = [inner for tool in tools for inner in graphs_of(tool)]
+        waiting = {pause.id for pause in task.interrupts}
+        found: dict[str, Place] = {}
+        async for stored, states in self._runs_inside(state, task, graphs):
+            sent = frozenset(str(call["name"]) for send in _sends(stored) for call in _sent(send))
+            found |= dict.fromkeys(waiting & _asked_in(stored), Place(doubtful=sent))
+            for inner, its_state in states:
+                if waiting.intersection(pause.id for pause in its_state.interrupts):
+                    found |= await self.places(inner, its_state)
+        return found
+
+    async def _runs_inside(
+        self, state: StateSnapshot, task: PregelTask, graphs: Sequence[object]
+    ) -> AsyncIterator[tuple[CheckpointTuple | None, list[tuple[object, StateSnapshot]]]]:
+        """Give what each run of a graph has stored that a tool has begun, and its state: no other state lists them."""
+        for number in count():
+            place = namespace_of(state, task) + (f"|{number}" if number else "")
+            config: RunnableConfig = {
+                "configurable": {
+                    "thread_id": state.config["configurable"]["thread_id"],
+                    "checkpoint_ns": place,
+                }
+            }
+            stored = await self._stored(config)
+            states = [(graph, await self._state(graph, config)) for graph in graphs]
+            ran = [(graph, found) for graph, found in states if found and found.metadata]
+            if not (stored or ran):
+                return
+            yield stored, ran
+
+    async def _state(self, graph: Any, config: RunnableConfig) -> StateSnapshot | None:
+        configurable = {**config["configurable"], _CHECKPOINTER: self.saver}
+        try:
+            return cast(
+                "StateSnapshot", await graph.aget_state({"configurable": configurable}, subgraphs=True)
+            )
+        except Exception:  # noqa: BLE001  # of several graphs that a tool may run, another cannot read this one's state
+            return None
+
+    async def _stored(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return await self.saver.aget_tuple(config) if self.saver else None
+
+
+def _calls_of(graph: object, state: StateSnapshot, task: PregelTask, sends: Sequence[Send]) -> Sequence[Call]:
+    """Give the call that a task runs; several where the thread does not tell which of them."""
+    node = tool_node_of(graph, task.name)
+    calls: Sequence[Call]
+    match task.path:
+        case (_, int(number), *_) if number < len(sends):
+            calls, together = _sent(sends[number]), node is not None
+        case (_, str(), *_) if node or task.name == "tools":
+            calls = newest_calls(state.values, getattr(node, "_messages_key", "messages"))
+            together = node is not None
+        case () if task.name == "tools":
+            # A server tells neither what was sent to a task nor whether each call has one.
+            calls = newest_calls(state.values)
+            if len({call["id"] for call in calls}) == len(calls):
+                calls = open_calls(state.values)
+            together = len(calls) > sum(other.name == task.name for other in state.tasks)
+        case _:
+            return ()
+    if together and len(calls) > 1:
+        raise InvalidRequestError(
+            f"nobody was asked: the node {task.name!r} runs {len(calls)} calls of one turn together "
+            f"({', '.join(call['name'] for call in calls)}), and LangGraph hands an answer to whichever asks first. Send "
+            f"each call by itself, as create_agent does (Send({task.name!r}, [call])), or let the model make one call at "
+            "a time (parallel_tool_calls=False)"
+        )
+    return calls
+
+
+def _place(task: PregelTask, calls: Sequence[Call]) -> Place:
+    tools = {str(call["name"]) for call in calls}
+    agents = {_subagent(call) for call in calls} if task.state is None else {task.name}
+    agent = agents.pop() if len(agents) == 1 else None
+    if len(tools) > 1:
+        return Place((task.name,), frozenset(tools), agent)
+    return Place((*tools, task.name), agent=agent)
+
+
+def _subagent(call: Call) -> str | None:
+    """Read whom deepagents' `task` was told to run."""
+    return str(call["args"].get("subagent_type") or "") or None if call["name"] == "task" else None
+
+
+def _sends(stored: CheckpointTuple | None) -> list[Send]:
+    """Give what a step sent to its tasks, in the order that the paths of the tasks count."""
+    sends = stored.checkpoint["channel_values"].get(TASKS) if stored else None
+    return sends if isinstance(sends, list) else []
+
+
+def _sent(send: Send) -> list[Call]:
+    """Give the calls that were sent to a task, alone or with the state around them."""
+    sent = send.arg
+    if isinstance(sent, dict) and sent.get("__type") == "tool_call_with_context":
+        sent = [sent["tool_call"]]
+    if not isinstance(sent, list):
+        return []
+    return [call for call in sent if isinstance(call, dict) and call.get("type") == "tool_call"]
+
+
+def _asked_in(stored: CheckpointTuple | None) -> set[str]:
+    """Name the pauses that a run has stored, also those of graphs inside it."""
+    writes = (stored and stored.pending_writes) or ()
+    return {pause.id for _, channel, pauses in writes if channel == INTERRUPT for pause in pauses}

@@ -1,0 +1,256 @@
+"""Tools that ask by themselves: each pause is read as its own tool reads the answer, or nobody is asked."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from deepagents import create_deep_agent
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolErrorMiddleware
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.types import Send, interrupt
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations.langgraph import run
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, respond
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO
+from tests.support.scripted_model import ScriptedModel, says
+
+DEPLOY, ASK, FETCH = ("deploy", {"build": 17}), ("ask_user", {"question": "Who?"}), ("fetch", {"url": "x"})
+HUMAN = {
+    "action_request": {"action": "deploy", "args": {"build": 17}},
+    "config": {"allow_accept": True, "allow_ignore": True},
+}
+
+
+class Desk:
+    """Two tools that ask and read different answers, and one that fails until it is mended."""
+
+    def __init__(self, question: Any = "Deploy?"):
+        self.question, self.broken = question, True
+        self.heard: dict[str, list[Any]] = {"deploy": [], "ask_user": []}
+        # `deploy` is approved, in whichever form it asks, and `ask_user` is answered.
+        answers = {"interrupt": lambda a: respond("Noor") if a.args["value"] == "Who?" else approve()}
+        self.reviewer = ScriptedReviewer({**answers, "deploy": approve()})
+        self.approvals = InMemoryApprovalClient(self.reviewer)
+
+    @property
+    def tools(self):
+        async def deploy(build: int) -> str:
+            """Deploy a build."""
+            self.heard["deploy"].append(interrupt(self.question))
+            return "deployed"
+
+        async def ask_user(question: str) -> str:
+            """Ask the user."""
+            self.heard["ask_user"].append(interrupt(question))
+            return "asked"
+
+        async def fetch(url: str) -> str:
+            """Fetch a page."""
+            # The others have asked by then.
+            await asyncio.sleep(0.05)
+            if self.broken:
+                raise OSError("no route to host")
+            return "page"
+
+        return [deploy, ask_user, fetch]
+
+    def agent(self, *calls, checkpointer=None, **options):
+        """Make an agent whose first turn has these calls."""
+        model = ScriptedModel(turns=[says(*calls), DONE])
+        return create_agent(model, self.tools, checkpointer=checkpointer or InMemorySaver(), **options)
+
+    async def run(self, graph, input=GO, dialect=None):
+        dialect = dialect or {"deploy": "boolean", "ask_user": "text"}
+        return await run(graph, input, approvals=self.approvals, config=CONFIG, dialect=dialect)
+
+
+ORDERS = pytest.mark.parametrize("calls", [(DEPLOY, ASK, FETCH), (FETCH, ASK, DEPLOY), (ASK, FETCH, DEPLOY)])
+
+
+@ORDERS
+async def test_tools_keep_their_reading_when_another_of_the_turn_raises(calls):
+    """The run breaks, somebody goes on with the thread, and each tool hears what it reads."""
+    desk = Desk()
+    agent = desk.agent(*calls)
+    with pytest.raises(OSError, match="no route"):
+        await desk.run(agent)
+
+    desk.broken = False
+    await desk.run(agent, None)
+
+    assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
+
+
+@ORDERS
+async def test_tools_keep_their_reading_beside_an_error_that_goes_to_the_model(calls):
+    """The run goes on, and the questions are asked as if nothing had happened."""
+    desk = Desk()
+
+    result = await desk.run(
+        desk.agent(*calls, middleware=[ToolErrorMiddleware(lambda error, request: str(error))])
+    )
+
+    assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
+    assert [m.status for m in result["messages"] if m.type == "tool" and m.name == "fetch"] == ["error"]
+
+
+async def test_calls_that_share_an_id_do_not_lend_each_other_their_reading():
+    """A model server gave two calls one id; one of them has finished and another raised."""
+    desk = Desk(HUMAN)
+    turn = says(DEPLOY, ("look", {}), FETCH)
+    turn.tool_calls[1]["id"] = turn.tool_calls[0]["id"]
+
+    def look() -> str:
+        """Look, at once."""
+        return "seen"
+
+    model = ScriptedModel(turns=[turn, DONE])
+    agent = create_agent(model, [*desk.tools, look], checkpointer=InMemorySaver())
+    names = {"deploy": "boolean", "fetch": "human_interrupt"}
+    with pytest.raises(OSError, match="no route"):
+        await desk.run(agent, dialect=names)
+
+    desk.broken = False
+    await desk.run(agent, None, dialect=names)
+
+    assert desk.heard["deploy"] == [True]
+
+
+def subagents(desk, *calls, **options):
+    """Make a deep agent that gives both its subagents a task; the mailer's turn has these calls."""
+    turn = says(*(("task", {"description": "go", "subagent_type": name}) for name in ("mailer", "reader")))
+    said = {"description": "does it", "system_prompt": "Do it."}
+    mailer = {"name": "mailer", "model": ScriptedModel(turns=[says(*calls), DONE]), "tools": desk.tools}
+    broken = {"name": "reader", "model": ScriptedModel(turns=[says(FETCH), DONE]), "tools": desk.tools}
+    return create_deep_agent(
+        model=ScriptedModel(turns=[turn, DONE]),
+        subagents=[{**said, **mailer, **options}, {**said, **broken}],
+        checkpointer=InMemorySaver(),
+    )
+
+
+async def test_tool_of_a_subagent_is_named_by_its_own_name():
+    """Also when the other subagent breaks, and LangChain reviews another call of its turn."""
+    desk = Desk(HUMAN)
+    graph = subagents(desk, DEPLOY, ASK)
+    with pytest.raises(OSError, match="no route"):
+        await desk.run(graph)
+
+    desk.broken = False
+    await desk.run(graph, None)
+
+    assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
+
+
+async def test_review_of_a_call_is_no_question_of_its_tool():
+    """LangChain reviews the subagent's call in its own form before the tool asks in another."""
+    desk = Desk()
+    review = HumanInTheLoopMiddleware({"deploy": True})
+    desk.broken = False
+
+    await desk.run(subagents(desk, DEPLOY, middleware=[review]))
+
+    assert [action.name for action in desk.reviewer.asked] == ["deploy", "interrupt"]
+    assert desk.heard["deploy"] == [True]
+
+
+async def test_card_says_which_subagent_asks_when_another_breaks():
+    """The person reads for whom they approve."""
+    desk, asked = Desk(), []
+    graph = subagents(desk, DEPLOY)
+    with pytest.raises(OSError, match="no route"):
+        await desk.run(graph)
+    publish = desk.approvals.publish
+
+    async def published(interrupt):
+        asked.append(interrupt.context.subagent)
+        return await publish(interrupt)
+
+    desk.approvals.publish, desk.broken = published, False
+    await desk.run(graph, None)
+
+    assert asked == ["mailer"]
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_tool_is_refused_where_nobody_can_tell_whether_it_asks(again):
+    """A tool runs a graph that cannot be found: what asks in there may be the `deploy` that the caller named."""
+    desk = Desk(HUMAN)
+    hidden = [desk.agent(DEPLOY, ASK, checkpointer=None)]
+    hidden[0].checkpointer = None
+    quiet = create_agent(ScriptedModel(turns=[DONE]), [])
+
+    async def expert(question: str) -> str:
+        """Ask an expert, who may have asked somebody before."""
+        if again:
+            await quiet.ainvoke(GO)
+        return str(await hidden[0].ainvoke(GO))
+
+    model = ScriptedModel(turns=[says(("expert", {"question": "?"})), DONE])
+    agent = create_agent(model, [expert, *desk.tools], checkpointer=InMemorySaver())
+
+    with pytest.raises(
+        InvalidRequestError, match=r"nobody was asked.*'deploy'.*does not tell.*by the payload"
+    ):
+        await desk.run(agent)
+
+    assert desk.reviewer.asked == []
+
+
+# --- Several calls in one task ------------------------------------------------------------------------------------------
+
+
+def plain_graph(desk, *calls, apart=False, together=False):
+    """Make a graph with LangGraph's own node for tools, as its tutorials do."""
+    model = ScriptedModel(turns=[says(*calls), DONE])
+
+    def routed(state):
+        if apart or together:
+            sent = state["messages"][-1].tool_calls
+            return [Send("run_tools", [call]) for call in sent] if apart else [Send("run_tools", sent)]
+        return {"tools": "run_tools"}.get(tools_condition(state), "__end__")
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+    builder.add_node("run_tools", ToolNode(desk.tools))
+    builder.add_edge(START, "model").add_edge("run_tools", "model")
+    builder.add_conditional_edges(
+        "model", lambda state: routed(state) if state["messages"][-1].tool_calls else "__end__"
+    )
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("dialect", ["boolean", {"deploy": "boolean", "ask_user": "text"}])
+async def test_calls_that_run_in_one_task_are_refused_before_anybody_is_asked(dialect, together):
+    """LangGraph gives the first answer to whichever asks first: what was approved for one would run another."""
+    desk = Desk()
+
+    with pytest.raises(
+        InvalidRequestError, match=r"nobody was asked.*'run_tools'.*\(deploy, ask_user\).*Send"
+    ):
+        await desk.run(plain_graph(desk, DEPLOY, ASK, together=together), dialect=dialect)
+
+    assert desk.reviewer.asked == []
+
+
+async def test_single_call_of_a_plain_graph_is_named_by_its_tool():
+    """Whatever its node is called."""
+    desk = Desk(HUMAN)
+
+    await desk.run(plain_graph(desk, DEPLOY))
+
+    assert desk.heard["deploy"] == [True]
+
+
+async def test_calls_that_are_sent_one_by_one_are_named_by_their_tools():
+    """This is what the refusal advises."""
+    desk = Desk(HUMAN)
+
+    await desk.run(plain_graph(desk, ASK, DEPLOY, apart=True))
+
+    assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
