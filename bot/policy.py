@@ -26,6 +26,8 @@ SETTINGS_VERSION = "settings-1"
 """Stands in admissions by the settings, where no policy file is."""
 AGENT = "agent"
 """As the requester of an agent: whoever it names."""
+RISKS = ("low", "normal", "high")
+"""From the lowest."""
 THREAD = "thread"
 """As a rule's channel: where the run came from, by the interrupt's own route."""
 
@@ -80,6 +82,13 @@ class Match:
             all(_covers(self.agents, glob) for glob in other.agents)
             and all(_covers(self.tools, glob) for glob in other.tools)
             and self.schema in {"", other.schema}
+        )
+
+    def overlaps(self, other: "Match") -> bool:
+        """Whether some agent and some tool are named by both, as far as the globs tell."""
+        return all(
+            any(_covers((one,), two) or _covers((two,), one) for one in ours for two in theirs)
+            for ours, theirs in ((self.agents, other.agents), (self.tools, other.tools))
         )
 
 
@@ -397,7 +406,6 @@ def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tupl
     return tuple(each for each in one if each in other)
 
 
-_RISKS = ("low", "normal", "high")
 _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "approvers": lambda _, met: met,
     "requester_may_decide": lambda one, other: one and other,
@@ -405,7 +413,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "allow_always": lambda *_: False,
     "quorum": max,
     "reject_quorum": max,
-    "risk": lambda *both: max(both, key=_RISKS.index),
+    "risk": lambda *both: max(both, key=RISKS.index),
     "by_silence": lambda *_: False,
     "mask": _of_both,
     "mask_random": _of_both,

@@ -17,6 +17,7 @@ from agent_adapter.errors import InvalidRequestError
 from bot.errors import SettingsError, SlackError
 from bot.policy import THREAD, Policy, Rule
 from bot.policy_file import PolicyFile, read_policy
+from bot.policy_gaps import gaps
 from bot.policy_keeper import check_mentions, read_text
 from bot.rendering.arguments import key_text
 from bot.settings import SlackAccess, load_slack_access
@@ -33,7 +34,10 @@ _WITHIN = 10.0
 
 @policy_cli.command()
 def check(file: _File = "") -> None:
-    """Check a policy file, and with a token ask Slack about whom and what it names; exit 1 with every problem."""
+    """Check a policy file, and with a token ask Slack about whom and what it names; exit 1 with every problem.
+
+    Warns of rules whose args let other calls of the tool fall to a weaker rule; a warning does not change the exit code.
+    """
     access = _access()
     path, found = _read(file, access)
     rules = f"{len(found.policy.rules)} {'rule' if len(found.policy.rules) == 1 else 'rules'} and a default"
@@ -49,6 +53,8 @@ def check(file: _File = "") -> None:
                 f"{path}: the rules are sound, but Slack did not say whether it knows whom they name: {error}"
             )
         asked = "Slack knows everybody and every channel"
+    for gap in gaps(found.policy):
+        sys.stderr.write(f"{path}, line {gap.line}: warning: {gap.sentence}\n")
     typer.echo(f"{path}: {rules}, version {found.policy.version}; {asked}")
 
 

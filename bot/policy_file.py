@@ -11,7 +11,7 @@ from typing import Any, get_args
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from bot.errors import SettingsError
-from bot.policy import AGENT, THREAD, Match, Policy, Rule, Trust
+from bot.policy import AGENT, RISKS, THREAD, Match, Policy, Rule, Trust
 from bot.policy_limits import read_limits
 from bot.policy_schema import read_schema
 from bot.policy_time import read_duration, read_extend, read_quiet_hours, read_reminders, time_problems
@@ -25,7 +25,6 @@ _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,20}|channel")
 _AGENT_GLOB = re.compile(r"[a-z0-9*?-]+")
 LOOK_ALIKES = ("refuse", "warn")
-_RISKS = ("low", "normal", "high")
 _MOST_PEOPLE = 20
 
 
@@ -355,8 +354,8 @@ class _Reader:
 
     def _risk(self, node: Node) -> str | None:
         text = self._text(node, "risk")
-        if text is not None and text not in _RISKS:
-            self.document.wrong(node, f"{text!r} is no risk: {suggestion(text, _RISKS)}")
+        if text is not None and text not in RISKS:
+            self.document.wrong(node, f"{text!r} is no risk: {suggestion(text, RISKS)}")
             return None
         return text
 

@@ -1,5 +1,6 @@
 """Who may decide and where it is asked: every cell of one table, rules in their order, and every doubt is a no."""
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -20,6 +21,7 @@ from bot.people import Directory, Person
 from bot.playground.client import Control
 from bot.playground.server import Playground
 from bot.policy import Match, Policy, Refusal, Rule, Trust, Verdict, may_decide
+from bot.policy_gaps import gaps
 from bot.rendering.schemas import compiled
 from bot.schedule import Escalation, Extension
 from bot.slack_client import SlackClient
@@ -242,6 +244,73 @@ POLICY = Policy(
 def test_the_first_rule_that_matches_decides(agent: str, tool: str, args: dict[str, Any], name: str):
     """By agent, tool and arguments, in their order; the default is for what is left."""
     assert POLICY.rule_for(agent, tool, args).name == name
+
+
+STRICT = {"approvers": ("S0FINANCE", "U0CFO"), "quorum": 2, "risk": "high", "requester": "required"}
+SMALL = {"properties": {"amount": {"type": "number", "maximum": 9}}, "required": ["amount"]}
+
+
+def gaps_of(*found: Rule, **default: Any) -> list[str]:
+    """Give what is said in brackets of each weaker rule that gets calls which the args of another do not match."""
+    given = {"approvers": ("channel",), "channel": "C0TEAM", **default}
+    said = [gap.sentence for gap in gaps(Policy(Rule(**given), found))]
+    return [re.sub(r".*a weaker rule: | Safer.*", "", sentence) for sentence in said]
+
+
+def test_calls_that_fall_past_a_strict_rule_are_warned_of():
+    """An amount that is left out, or written as text, meets the default: one person of the channel."""
+    strict = a_rule("large", tools=("pay",), schema=LARGE, mask=("iban",), modal_only=("body",), **STRICT)
+    policy = Policy(Rule(("channel",), "C0TEAM"), (strict,))
+
+    assert {policy.rule_for("billing", "pay", args).name for args in ({}, {"amount": "5000"})} == {"default"}
+    (weaker,) = gaps_of(strict)
+    assert weaker == (
+        "the default (quorum 1, not 2; risk normal, not high; requester optional, not required; iban not masked; "
+        "body not kept off the card; approvers the members of C0TEAM, not named here)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "weaker"),
+    [
+        ((a_rule("pay", tools=("pay",), line=7, **STRICT | {"quorum": 1}),), "'pay' in line 7 (quorum 1, not 2)."),
+        ((a_rule("pay", tools=("pay",), **STRICT | {"approvers": ("U0CFO",)}),), None),
+        ((a_rule("small", tools=("pay",), schema=SMALL), a_rule("pay", tools=("p*",), **STRICT)), None),
+        ((a_rule("ops", agents=("ops",)), a_rule("pay", tools=("pay",), **STRICT)), "'ops' in line 0 "),
+        ((a_rule("mail", tools=("mail",)), a_rule("pay", tools=("pay",), **STRICT)), None),
+    ],
+    ids=["another quorum", "fewer may decide", "only the harmless is let through", "of one agent", "of another tool"],
+)  # fmt: skip
+def test_what_gets_the_other_calls_of_the_tool_is_compared(found: tuple[Rule, ...], weaker: str | None):
+    """The rules after it that look at no arguments, up to the first that takes all of them."""
+    strict = a_rule("large", tools=("pay",), schema=LARGE, **STRICT)
+
+    assert [sentence.startswith(weaker or "-") for sentence in gaps_of(strict, *found)] == [True] * bool(
+        weaker
+    )
+
+
+@pytest.mark.parametrize(
+    ("strict", "weaker", "terms"),
+    [
+        ({}, {"requester_may_decide": True}, "the requester may approve"),
+        ({"risk": "low"}, {"risk": "low", "on_timeout": "approve"}, "silence approves"),
+        ({"mask": ("key",)}, {"mask_random": ("key",)}, ""),
+        ({"modal_only": ("body",)}, {"mask": ("body",)}, ""),
+        ({"approvers": ("channel",)}, {"approvers": ("channel",)}, ""),
+        ({"approvers": ("channel",)}, {"approvers": ("channel",), "channel": "thread"}, "approvers the members of the thread's channel, not named here"),
+        ({"approvers": ("S0TEAM",)}, {"approvers": ("S0LEADS",)}, "approvers S0LEADS, not named here"),
+        ({"approvers": ("S0TEAM",)}, {"approvers": ("S0LEADS",), "risk": "high"}, ""),
+        ({"approvers": ("S0TEAM",)}, {"approvers": ("S0LEADS",), "quorum": 2}, ""),
+    ],
+)  # fmt: skip
+def test_each_term_that_is_weaker_is_named(strict: dict[str, Any], weaker: dict[str, Any], terms: str):
+    """Other people are weaker only where they decide on no stricter terms."""
+    rule = a_rule("large", "C0TEAM", schema=LARGE, **{"approvers": ("U0ERIK",), **strict})
+
+    found = gaps_of(rule, **{"approvers": rule.approvers, **weaker})
+
+    assert found == ([f"the default ({terms})."] if terms else [])
 
 
 NAMES = st.sampled_from(["pay", "payout", "refund", "ops-eu", "a\nb", "[x]", "pay*"])

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -84,7 +85,8 @@ def command(start):
 
 
 async def test_a_sound_policy_is_checked_with_slack(command, policy):
-    """Everybody and everything that it names is there."""
+    """Everybody and everything that it names is there, and there is nothing to warn of."""
+    policy.write_text(re.sub(" +args: .*\n", "", SOUND))
     code, output, errors = await command("policy", "check", str(policy))
 
     assert (code, errors) == (0, "")
@@ -98,6 +100,19 @@ async def test_without_a_token_it_is_said_that_slack_was_not_asked(command, poli
 
     assert code == 0
     assert output.endswith("; not asked from Slack, since SLACK_BOT_TOKEN is not set\n")
+
+
+async def test_a_strict_rule_past_which_calls_fall_is_warned_of(command, policy):
+    """The sentence says which rule gets them, in what it is weaker, and the cure; the file may be used as it is."""
+    code, output, errors = await command("policy", "check", str(policy))
+
+    assert code == 0
+    assert output.startswith(f"{policy}: 1 rule and a default, version ")
+    assert errors == (
+        f"{policy}, line 5: warning: 'large payments' decides only where its args match. A call that leaves an argument "
+        "out, or writes a number as text, meets a weaker rule: the default (approvers U0DANA, S0OPS, not named here). "
+        "Safer: describe the harmless calls with args, in a rule before it, and give the strict rule no args\n"
+    )
 
 
 async def test_every_mistake_is_told_with_exit_code_1(command, policy):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.policy_file import PolicyFileError, read_policy
+from bot.policy_gaps import gaps
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {
@@ -24,13 +25,19 @@ CASES = [
     ("payments", "billing", "pay_invoice", {"amount": 5, "currency": "XAU"}, "all other payments", "C0FINANCE"),
     ("payments", "billing", "pay_invoice", {"amount": "5", "currency": "EUR"}, "all other payments", "C0FINANCE"),
     ("payments", "billing", "pay_invoice", {"amount": -5000, "currency": "EUR"}, "all other payments", "C0FINANCE"),
-    ("database", "ops", "sql_execute", {"sql": "Drop table users"}, "statements that drop or empty", "C0DATABASE"),
-    ("database", "ops", "sql_execute", {"sql": "select 1"}, "default", "C0ONCALL"),
-    ("database", "ops", "run_migration", {"sql": "alter table x"}, "migrations", "C0DATABASE"),
+    ("database", "ops", "sql_execute", {"sql": " Select 1;\n"}, "a single select", "C0ONCALL"),
+    ("database", "ops", "sql_execute", {"sql": "select 1; drop table users"}, "other statements", "C0DATABASE"),
+    ("database", "ops", "sql_execute", {"sql": ["select 1"]}, "other statements", "C0DATABASE"),
+    ("database", "ops", "sql_execute", {}, "other statements", "C0DATABASE"),
+    ("database", "ops", "run_migration", {"sql": "select 1"}, "other statements", "C0DATABASE"),
+    ("database", "ops", "backup", {}, "default", "C0ONCALL"),
     ("mails", "support", "send_email", {"to": "dana@example.com"}, "to one colleague", "thread"),
-    ("mails", "support", "send_email", {"to": "dana@example.com", "bcc": "x@y.z"}, "other mails", "thread"),
-    ("mails", "support", "send_email", {"to": "dana@example.com,x@y.z"}, "other mails", "thread"),
-    ("mails", "support", "send_email", {"to": ["x@y.z"] * 10}, "to many people", "C0SUPPORT"),
+    ("mails", "support", "send_email", {"to": "x@y.z"}, "to a few people", "thread"),
+    ("mails", "support", "send_email", {"to": ["x@y.z"] * 9}, "to a few people", "thread"),
+    ("mails", "support", "send_email", {"to": ["x@y.z"] * 10}, "all other mails", "C0SUPPORT"),
+    ("mails", "support", "send_email", {"to": "x@y.z,a@b.c"}, "all other mails", "C0SUPPORT"),
+    ("mails", "support", "send_email", {"to": ["x@y.z, a@b.c"]}, "all other mails", "C0SUPPORT"),
+    ("mails", "support", "send_email", {"to": "x@y.z", "bcc": "a@b.c"}, "all other mails", "C0SUPPORT"),
     ("deploys", "deploy-web", "deploy", {"environment": "staging"}, "staging", "C0DEPLOYS"),
     ("deploys", "deploy-web", "deploy", {"environment": "production"}, "production", "C0ONCALL"),
     ("deploys", "chat", "deploy", {"environment": "staging"}, "production", "C0ONCALL"),
@@ -62,6 +69,18 @@ def test_an_example_decides_as_its_words_say(name, agent, tool, args, decides, c
     assert (rule.name, rule.channel) == (decides, channel)
 
 
+def test_no_example_lets_calls_fall_to_a_weaker_rule_where_it_does_not_say_why():
+    """What people copy describes the harmless calls, and is strict about the rest."""
+    found = {
+        (name, gap.line): gap.sentence
+        for name, path in EXAMPLES.items()
+        for gap in gaps(read_policy(path.read_text(encoding="utf-8"), name).policy)
+    }
+
+    assert [name for name, _ in found] == ["questions"]
+    assert "# policy check warns that" in EXAMPLES["questions"].read_text(encoding="utf-8")
+
+
 def test_the_example_explains_every_key_that_a_rule_may_have():
     """Whoever reads it needs no other list."""
     with pytest.raises(PolicyFileError) as told:
@@ -88,9 +107,9 @@ def test_examples_ask_several_people_or_for_a_code_where_it_matters():
         ("policy.example", "all other refunds"),
     }
     assert {key for key, (_, risk) in found.items() if risk == "high"} == {
-        ("database", "statements that drop or empty"),
+        ("database", "other statements"),
         ("deploys", "production"),
-        ("mails", "to many people"),
+        ("mails", "all other mails"),
     }
 
 

@@ -1,0 +1,74 @@
+"""Rules whose conditions on arguments let other calls of the same tool fall to a weaker rule. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bot.policy import RISKS, THREAD, Policy, Rule
+from bot.policy_yaml import Problem
+from bot.rendering.arguments import key_text
+
+
+def gaps(policy: Policy) -> Iterator[Problem]:
+    """Name each rule with `args` that is stricter than the rule to which calls fall that its `args` do not match."""
+    for number, rule in enumerate(policy.rules):
+        if rule.match.schema and (weaker := [*_weaker_places(policy, number)]):
+            yield Problem(
+                rule.line,
+                f"{rule.name!r} decides only where its args match. A call that leaves an argument out, or writes a "
+                f"number as text, meets a weaker rule: {', or '.join(weaker)}. Safer: describe the harmless calls with "
+                "args, in a rule before it, and give the strict rule no args",
+            )
+
+
+def _weaker_places(policy: Policy, number: int) -> Iterator[str]:
+    rule = policy.rules[number]
+    for other in _falls_to(policy, number):
+        if terms := "; ".join(_weaker(rule, other)):
+            place = "the default" if other is policy.default else f"{other.name!r} in line {other.line}"
+            yield f"{place} ({terms})"
+
+
+def _falls_to(policy: Policy, number: int) -> Iterator[Rule]:
+    """Give the later rules that take calls of the same tools whatever their arguments are."""
+    any_arguments = replace(policy.rules[number].match, schema="")
+    for other in policy.rules[number + 1 :]:
+        if not other.match.schema and other.match.overlaps(any_arguments):
+            yield other
+            if other.match.covers(any_arguments):
+                return
+    yield policy.default
+
+
+def _weaker(rule: Rule, other: Rule) -> Iterator[str]:
+    """Say in which terms the other rule is weaker."""
+    yield from _weaker_in_deciding(rule, other)
+    if shown := {*rule.mask, *rule.mask_random} - {*other.mask, *other.mask_random}:
+        yield f"{_listed(shown)} not masked"
+    if on_card := {*rule.modal_only} - {*other.modal_only, *other.mask, *other.mask_random}:
+        yield f"{_listed(on_card)} not kept off the card"
+    # Other people are not weaker where they decide on stricter terms.
+    others = [approver for approver in _approvers(other) if approver not in _approvers(rule)]
+    if others and not any(_weaker_in_deciding(other, rule)):
+        yield f"approvers {', '.join(others)}, not named here"
+
+
+def _weaker_in_deciding(rule: Rule, other: Rule) -> Iterator[str]:
+    if other.quorum < rule.quorum:
+        yield f"quorum {other.quorum}, not {rule.quorum}"
+    if RISKS.index(other.risk) < RISKS.index(rule.risk):
+        yield f"risk {other.risk}, not {rule.risk}"
+    if rule.requester == "required" != other.requester:
+        yield "requester optional, not required"
+    if other.requester_may_decide and not rule.requester_may_decide:
+        yield "the requester may approve"
+    if other.approves_silently and not rule.approves_silently:
+        yield "silence approves"
+
+
+def _approvers(rule: Rule) -> list[str]:
+    where = "the thread's channel" if rule.channel == THREAD else rule.channel
+    return [f"the members of {where}" if entry == "channel" else entry for entry in rule.approvers]
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(map(key_text, sorted(names)))
