@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -290,14 +290,20 @@ class Thread:
             ConsumedError: when the thread does not wait for them any more.
             ClaimedError: when another process runs it.
         """
-        await self._check_open(questions)
+        pauses = [question.id for question in questions]
+        await self.check_open(pauses)
         async with self.running():
-            await self._check_open(questions)
+            await self.check_open(pauses)
             yield
 
-    async def _check_open(self, questions: Sequence[Question]) -> None:
+    async def check_open(self, pauses: Collection[str]) -> None:
+        """Refuse to answer pauses that the thread does not wait at any more.
+
+        Raises:
+            ConsumedError: when one of them is gone.
+        """
         open = {pause.id for pause in (await self._state()).interrupts}
-        if not open.issuperset(question.id for question in questions):
+        if not open.issuperset(pauses):
             raise ConsumedError(
                 f"the thread {self.id!r} went on without this answer, and does not wait for it any more: "
                 "nothing was resumed"

@@ -25,7 +25,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class GoneOn:
-    """Somebody else has taken the run further. It is theirs."""
+    """The run went on with this answer, and somebody else has taken it further from its next question. It is theirs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,13 +129,17 @@ class ResumableGraph:
         thread = self._thread(turn.approvals, config, turn.asking)
         async with thread.running():
             at = await self._resumed(turn, thread, config)
-        if at is None:
-            return GoneOn()
         return await self._ask(thread) if at == "a pause" else await self._finished(thread)
 
-    async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig) -> str | None:
-        """Tell where the run has come to, `None` when it is not ours to go on with."""
+    async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig) -> str:
+        """Tell where the run has come to.
+
+        Raises:
+            ConsumedError: when somebody else took the thread further before any worker had begun.
+        """
         asked = set(turn.interrupt.pauses)
+        if "began" not in turn.journal:
+            await thread.check_open(asked)
         if questions := [question for question in await thread.questions() if question.id in asked]:
             indices = matching_actions(turn.interrupt, await thread.interrupt_of(questions))
             resume = in_order(turn.resume, indices)
@@ -143,8 +147,6 @@ class ResumableGraph:
             with telling_tools(decode(keys)):
                 async with thread.command_for(resume, questions) as command:
                     await self.graph.ainvoke(command, config, **self._options)
-        elif "began" not in turn.journal:
-            return None
         elif "arrived" not in turn.journal and await self._was_cut_off(config):
             # Tools that run again do so under the keys that they had.
             with telling_tools(decode(turn.journal["began"])):

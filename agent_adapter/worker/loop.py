@@ -151,7 +151,8 @@ class ResumeWorker:
             return self._lease
         except (ClaimedError, ClaimLostError):
             return self._lease
-        except (ConsumedError, UnknownInterruptError):
+        except (ConsumedError, UnknownInterruptError) as error:
+            logger.warning("%s is owed to nobody any more: %s", interrupt_id, error)
             await self._approvals.runs.let_go(interrupt_id)
             return None
         except ServerUnreachableError:
@@ -213,4 +214,4 @@ def _log(interrupt_id: str, came_to: Paused | Finished | GoneOn) -> None:
         case Paused(interrupt_id=following):
             logger.info("run.paused", extra={"interrupt_id": interrupt_id, "next": following})
         case GoneOn():
-            logger.warning("%s: somebody else has gone on with this run; nothing was resumed", interrupt_id)
+            logger.warning("%s: somebody else has gone on with this run from its next question", interrupt_id)

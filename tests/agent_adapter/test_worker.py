@@ -10,6 +10,7 @@ import pytest
 from agents import Agent, RunHooks, ShellTool
 from agents.testing import ModelStep, ScriptedModel, assistant_message
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 from openai.types.responses.response_function_shell_tool_call import Action, ResponseFunctionShellToolCall
 
 from agent_adapter.connection import end_task, freeze_meta, open_redis
@@ -36,6 +37,8 @@ from tests.support.workers import (
     threads_in,
     working,
 )
+
+WENT_ON = "the thread 't' went on without this answer, and does not wait for it any more: nothing was resumed"
 
 
 @pytest.fixture
@@ -445,17 +448,41 @@ async def told_why(redis_url, words):
     )
 
 
-async def test_run_that_somebody_else_took_further_is_left_to_them(approvals, store, notes, caplog):
-    """The thread is no longer at the pause that was asked about, and no worker has touched it: nothing is resumed."""
-    agent = a_graph(notes, InMemorySaver())
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+async def test_run_that_somebody_else_took_further_is_left_to_them(
+    redis_url, approvals, store, notes, caplog, mode
+):
+    """The thread does not wait for this answer any more: nothing is resumed, and the record says so and not the opposite."""
+    agent = a_graph(notes, InMemorySaver(), mode=mode)
     asked = await agent.start(GO, approvals=approvals, config=thread("t"))
     await agent.graph.ainvoke({"messages": [("user", "never mind")]}, thread("t"))
     await decide(store, asked.interrupt_id)
     async with working(approvals, agent):
-        await eventually(lambda: resumed(store, asked.interrupt_id))
+        await eventually(lambda: nothing_is_owed(store))
+
+    state = await store.load(asked.interrupt_id)
+    assert notes.calls == notes.over == []
+    assert (state.resumed_at, state.stalled) == (None, WENT_ON)
+    assert "went on without this answer" in caplog.text
+    assert await listed(redis_url) == []
+
+
+async def test_answer_to_pauses_of_which_one_was_answered_by_hand_resumes_nothing(approvals, store, notes):
+    """Somebody has resumed one of two calls: the card would say of both what is true of one."""
+    agent = a_graph(notes, InMemorySaver(), mode="per_call")
+    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
+    first, _ = (await agent.graph.aget_state(thread("t"))).interrupts
+    await agent.graph.ainvoke(Command(resume={first.id: {"type": "reject"}}), thread("t"))
+    await decide(store, asked.interrupt_id)
+    async with working(approvals, agent):
+        await eventually(lambda: nothing_is_owed(store))
 
     assert notes.calls == []
-    assert "somebody else has gone on with this run" in caplog.text
+    assert (await store.load(asked.interrupt_id)).stalled == WENT_ON
+
+
+async def nothing_is_owed(store):
+    return await owed(store) == 0
 
 
 async def test_question_asked_without_a_worker_in_mind_can_be_handed_over(redis_url, store, notes):

@@ -10,7 +10,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 
 from agent_adapter.errors import ClaimedError, ConsumedError
 from agent_adapter.integrations.langgraph import run, stream
@@ -171,6 +171,13 @@ async def _has_ended(resumable):
     return not (await resumable.graph.aget_state(CONFIG)).next
 
 
+async def went_on_without(slack):
+    """Tell whether the card says that nothing was resumed."""
+    (shown,) = [message for message in await slack.messages(CHANNEL) if message.get("blocks")]
+    text = words(shown["blocks"])
+    return "the agent could not go on" in text and "went on without this answer" in text
+
+
 async def test_answer_of_a_thread_that_went_on_resumes_nothing(start_bot, slack, client):
     """The user writes again while a card is open; its answer comes too late, and the card says so."""
     await start_bot()
@@ -182,11 +189,24 @@ async def test_answer_of_a_thread_that_went_on_resumes_nothing(start_bot, slack,
     await dana.press(card, "approve:0")
     with pytest.raises(ConsumedError, match="went on without this answer"):
         await asyncio.wait_for(first, 10)
+
+    await eventually(lambda: went_on_without(slack))
     assert not office.ran
 
-    async def card_says_so():
-        (shown,) = [message for message in await slack.messages(CHANNEL) if message.get("blocks")]
-        text = words(shown["blocks"])
-        return "the agent could not go on" in text and "went on without this answer" in text
 
-    await eventually(card_says_so)
+@pytest.mark.parametrize("by_hand", [{"type": "reject"}, {"type": "approve"}])
+async def test_worker_says_on_the_card_that_its_answer_came_too_late(start_bot, slack, client, by_hand):
+    """Somebody resumes the thread by hand while a card is open: no worker resumes it, nor does its card say so."""
+    await start_bot()
+    office, dana = Office(), Someone(slack, "U0DANA")
+    agent = office.agent(says(("send_email", MAIL)), DONE)
+    resumable = ResumableGraph("office", agent, version="1")
+    await resumable.start(GO, approvals=client, config=CONFIG)
+    card = await dana.card("send_email")
+    await agent.ainvoke(Command(resume={"decisions": [by_hand]}), CONFIG)
+    ran = office.names()
+    async with working(client, resumable):
+        await dana.press(card, "approve:0")
+        await eventually(lambda: went_on_without(slack))
+
+    assert office.names() == ran
