@@ -340,12 +340,16 @@ class Policy:
         """Refuse what would be decided by another rule, or by other people, than its author can have meant."""
         if rule.approvers and not self.approvers_for(rule, interrupt.route):
             return Refusal("agent_channel", _AGENT_CHANNEL.format(channel=interrupt.route.channel))
-        meant = self.resembled_by(interrupt.agent, action.name, rule)
+        return self.look_alike(interrupt.agent, action.name, rule)
+
+    def look_alike(self, agent: str, tool: str, rule: Rule) -> Refusal | None:
+        """Refuse a tool whose name looks like one in an earlier rule, where the file does not only warn of it."""
+        meant = self.resembled_by(agent, tool, rule)
         if not meant or self.look_alikes == "warn":
             return None
         return Refusal(
             "look_alike",
-            f"the tool {action.name!a} looks like {meant}, which does not match it, so {rule.name!r} would decide: "
+            f"the tool {tool!a} looks like {meant}, which does not match it, so {rule.name!r} would decide: "
             "correct the tool's name, or name it in a rule of its own; look_alikes: warn in the policy file asks "
             "with a warning on the card",
         )
@@ -443,15 +447,15 @@ def _requester_unknown(interrupt: Interrupt, rule: Rule) -> str:
     if named is None:
         return (
             f"{where}, and nobody is named: name the person's Slack user id in context.requested_by, "
-            f"with a source that vouches for it ({_SOURCES.format(agent=interrupt.agent)})"
+            f"with a source that vouches for it ({SOURCES.format(agent=interrupt.agent)})"
         )
     return (
         f"{where}, and only the agent says that it acts for {named}: let a source vouch for it "
-        f"({_SOURCES.format(agent=interrupt.agent)})"
+        f"({SOURCES.format(agent=interrupt.agent)})"
     )
 
 
-_SOURCES = (
+SOURCES = (
     "a key of the HTTP API made with --requester or --may-name-requesters, or in the policy file "
     "agents: {{{agent}: {{requester: agent}}}}"
 )

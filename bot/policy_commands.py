@@ -15,7 +15,8 @@ from agent_adapter.contract.arguments import decode_arguments
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.errors import InvalidRequestError
 from bot.errors import SettingsError, SlackError
-from bot.policy import THREAD, Policy, Rule
+from bot.look_alikes import resembled
+from bot.policy import AGENT, SOURCES, THREAD, Policy, Rule
 from bot.policy_file import PolicyFile, read_policy
 from bot.policy_gaps import gaps
 from bot.policy_keeper import check_mentions, read_text
@@ -66,7 +67,7 @@ def explain(
     tool: Annotated[str, typer.Option(help="the tool that it wants to call")],
     args: Annotated[str, typer.Option(help="the arguments, a JSON object")] = "{}",
 ) -> None:
-    """Print which rule decides about a call, and what follows."""
+    """Print which rule decides about a call, who may decide, and whether the call would be refused."""
     _, found = _read(file, _access())
     try:
         given = decode_arguments(args, where="--args")
@@ -76,7 +77,8 @@ def explain(
     rule = policy.rule_for(agent, tool, given)
     console = Console(soft_wrap=True, highlight=False)
     _print(console, "Rules, in order", [*_tried(policy, rule, agent, tool, given)])
-    _print(console, "What follows", [*_consequences(policy, rule, agent, tool)])
+    _print(console, "Result", [*_result(policy, rule, agent, tool)])
+    _print(console, "Terms of this rule", [*_terms(policy, rule, agent, tool)])
 
 
 def _access() -> SlackAccess:
@@ -103,31 +105,59 @@ async def _ask_slack(found: PolicyFile, path: str, access: SlackAccess) -> None:
 
 
 def _tried(policy: Policy, decides: Rule, agent: str, tool: str, args: object) -> Iterator[tuple[str, str]]:
+    is_refused = policy.look_alike(agent, tool, decides) is not None
+    does, but = ("would decide", ", but the call is refused") if is_refused else ("decides", "")
     for rule in policy.rules:
-        name = f"{rule.name} (line {rule.line})"
         if rule is decides:
-            yield name, "decides"
+            yield _named(rule), f"{does}{but}"
             return
-        yield (
-            name,
-            f"no: the {rule.match.mismatch(agent, tool, args)} differs".replace(
-                "arguments differs", "arguments differ"
-            ),
-        )
-    yield "default", "decides, since no rule matches"
+        what = rule.match.mismatch(agent, tool, args)
+        alike = resembled(tool, rule.match.tools) if what == "tool" else None
+        though = f", though its name looks like {alike}" if alike else ""
+        yield _named(rule), f"no: the {what} {'differ' if what == 'arguments' else 'differs'}{though}"
+    yield _named(policy.default), f"{does}, since no rule matches{but}"
 
 
-def _consequences(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[str, str]]:
-    if resembles := policy.resembled_by(agent, tool, rule):
-        does = "refused" if policy.look_alikes == "refuse" else "asked with a warning"
-        yield "look-alike", f"{does}: the name looks like {resembles}"
+def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[str, str]]:
+    refused = policy.look_alike(agent, tool, rule)
+    yield "rule", _named(rule) + (", if the call were asked" if refused else "")
     yield "asked", _where(policy, rule)
-    yield (
-        "decided by",
-        ", ".join(_approver(rule, entry) for entry in rule.approvers),
-    )
-    known = ", and has to be known by somebody else than the agent" if rule.requester == "required" else ""
-    yield "requester", ("may decide" if rule.requester_may_decide else "may only reject") + known
+    agree = f"; {rule.quorum} of them have to agree" if rule.quorum > 1 else ""
+    yield "may decide", ", ".join(_approver(rule, entry) for entry in rule.approvers) + agree
+    yield "requester", f"{_requester(policy, agent)}; {_MAY[rule.requester_may_decide]}"
+    if refused:
+        yield "refused", f"yes, with the code {refused.code}: {refused.reason}"
+        return
+    yield "refused", "; or ".join(_refusals(policy, rule, agent)) or "no, not by these rules"
+    if resembles := policy.resembled_by(agent, tool, rule):
+        yield "warning", f"the name looks like {resembles}; the card and the log say so"
+
+
+_MAY = {True: "may approve, when they are an approver", False: "may only reject"}
+
+
+def _requester(policy: Policy, agent: str) -> str:
+    trusted = policy.requester_of(agent)
+    if trusted == AGENT:
+        return "the person whom the agent names, as the policy file trusts it to"
+    return f"{trusted}, as the policy file says" if trusted else "the person whom the agent names, if any"
+
+
+def _refusals(policy: Policy, rule: Rule, agent: str) -> Iterator[str]:
+    """Say when a call would be refused, by what this command does not know of it."""
+    trusted = policy.requester_of(agent)
+    if trusted and trusted != AGENT:
+        yield f"if the agent names another requester than {trusted} (code requester)"
+    elif rule.requester == "required" and trusted:
+        yield "if the agent names no requester (code requester)"
+    elif rule.requester == "required":
+        known = f"something else than the agent says who the requester is: {SOURCES.format(agent=agent)}"
+        yield f"yes, with the code requester, unless {known}"
+    if rule.channel == policy.default.channel == THREAD:
+        yield "if the agent names no channel (code no_channel)"
+
+
+def _terms(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[str, str]]:
     yield "offered", f"{', '.join(rule.decisions or KNOWN_DECISIONS)}, of what the agent allows"
     if "edit" in (rule.decisions or KNOWN_DECISIONS) and policy.decides_by_arguments(agent, tool, rule):
         yield (
@@ -148,6 +178,10 @@ def _consequences(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator
     yield "for the whole run", _for_the_run(policy, rule, agent, tool)
     yield "for later calls", _for_later_calls(policy.sticky_for(agent, tool, rule))
     yield "policy version", policy.version
+
+
+def _named(rule: Rule) -> str:
+    return f"{rule.name} (line {rule.line})"
 
 
 def _approver(rule: Rule, entry: str) -> str:
@@ -220,7 +254,7 @@ def _print(console: Console, title: str, rows: list[tuple[str, str]]) -> None:
         return
     table = Table(title=title, title_justify="left", show_header=False)
     for name, value in rows:
-        table.add_row(name, value, style="bold" if value.startswith("decides") else "")
+        table.add_row(name, value, style="bold" if value.startswith(("decides", "would decide")) else "")
     console.print(table)
 
 

@@ -167,10 +167,13 @@ async def test_explaining_says_which_rule_decides_and_what_follows(command):
     assert lines[:-1] == [
         "Rules, in order:",
         "  large payments (line 5): decides",
-        "What follows:",
+        "Result:",
+        "  rule: large payments (line 5)",
         "  asked: U0ERIK, in a direct message",
-        "  decided by: U0ERIK",
-        "  requester: may only reject",
+        "  may decide: U0ERIK",
+        "  requester: the person whom the agent names, if any; may only reject",
+        "  refused: no, not by these rules",
+        "Terms of this rule:",
         "  offered: approve, reject, of what the agent allows",
         "  time limit: 1h30m",
         "  on timeout: raise",
@@ -196,9 +199,67 @@ async def test_explaining_says_why_a_rule_does_not_decide(command, agent, tool, 
 
     assert output.splitlines()[1:3] == [
         f"  large payments (line 5): no: {why}",
-        "  default: decides, since no rule matches",
+        "  default (line 2): decides, since no rule matches",
     ]
     assert "  asked: in C0APPROVALS" in output
+
+
+@pytest.mark.parametrize("look_alikes", ["refuse", "warn"])
+async def test_explaining_says_what_a_name_that_looks_like_another_leads_to(command, policy, look_alikes):
+    """Which rule it looks like, which one would decide, and that the call is refused; or that the card warns."""
+    policy.write_text(f"{SOUND}look_alikes: {look_alikes}\n")
+    _, output, _ = await command("policy", "explain", "--agent", "billing", "--tool", "Pay")
+
+    lines = output.splitlines()
+    assert lines[1] == "  large payments (line 5): no: the tool differs, though its name looks like pay"
+    if look_alikes == "warn":
+        assert lines[2] == "  default (line 2): decides, since no rule matches"
+        assert "  refused: no, not by these rules" in lines
+        assert "  warning: the name looks like pay in 'large payments'; the card and the log say so" in lines
+    else:
+        assert lines[2] == "  default (line 2): would decide, since no rule matches, but the call is refused"
+        assert "  rule: default (line 2), if the call were asked" in lines
+        assert "  refused: yes, with the code look_alike: the tool 'Pay' looks like pay in 'large" in output
+
+
+@pytest.mark.parametrize(
+    ("agent", "requester", "refused"),
+    [
+        (
+            "billing",
+            "the person whom the agent names, if any; may only reject",
+            "yes, with the code requester, unless something else than the agent says who the requester is: a key of the HTTP API made with --requester or --may-name-requesters, or in the policy file agents: {billing: {requester: agent}}",
+        ),
+        (
+            "support",
+            "the person whom the agent names, as the policy file trusts it to; may only reject",
+            "if the agent names no requester (code requester)",
+        ),
+        (
+            "danas-assistant",
+            "U0DANA, as the policy file says; may only reject",
+            "if the agent names another requester than U0DANA (code requester)",
+        ),
+    ],
+)  # fmt: skip
+async def test_explaining_says_when_a_required_requester_is_missing(
+    command, policy, agent, requester, refused
+):
+    """Who it is, what they may do, and in which case the call would be refused."""
+    known = "agents: {support: {requester: agent}, danas-assistant: {requester: U0DANA}}\n"
+    policy.write_text(SOUND.replace("rules:", f"  requester: required\n{known}rules:"))
+    _, output, _ = await command("policy", "explain", "--agent", agent, "--tool", "mail")
+
+    assert f"\n  requester: {requester}\n  refused: {refused}\n" in output
+
+
+async def test_explaining_says_how_many_decide_and_when_there_is_nowhere_to_ask(command, policy):
+    """Several people, and an agent that has to name the channel."""
+    policy.write_text("default: {channel: thread, approvers: [S0OPS], quorum: 2}\n")
+    _, output, _ = await command("policy", "explain", "--agent", "billing", "--tool", "mail")
+
+    assert "\n  may decide: S0OPS; 2 of them have to agree\n" in output
+    assert "\n  refused: if the agent names no channel (code no_channel)\n" in output
 
 
 async def test_explaining_says_what_becomes_of_edits_into_other_rules(command):
