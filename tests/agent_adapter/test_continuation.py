@@ -81,7 +81,9 @@ def test_what_is_encrypted_with_another_key_is_not_read(keys, words):
 
 
 @pytest.mark.parametrize(
-    "key", ["hunter2", OLD[:-4], OLD + "AAAA", "ß" * 44], ids=["a word", "short", "long", "no letters of a key"]
+    "key",
+    ["hunter2", OLD[:-4], OLD + "AAAA", "ß" * 44],
+    ids=["a word", "short", "long", "no letters of a key"],
 )
 def test_something_that_is_not_a_key_is_refused(key):
     """At the start, with how to make one."""
