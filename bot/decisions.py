@@ -19,9 +19,18 @@ from bot.metrics import DECISIONS
 from bot.people import Directory
 from bot.policy import Verdict, may_decide
 from bot.proposals import Opening, Proposals
-from bot.rendering.message import bulk_actions, calls_on, numbers
+from bot.rendering.message import bulk_actions, calls_on, numbers, with_proposal
 from bot.rendering.modals import page_count
-from bot.rendering.notices import AGREE_YOURSELF, GONE, NOT_SHOWN_HERE, counted, proposed, told, uncounted
+from bot.rendering.notices import (
+    AGREE_YOURSELF,
+    GONE,
+    NOT_SHOWN_HERE,
+    counted,
+    not_approved,
+    proposed,
+    told,
+    uncounted,
+)
 from bot.rendering.rows import approver_names, needs_reading, place_of
 from bot.rendering.text import clip, one_line
 from bot.state import Action, ApprovalState, Place, Proposal, Terms, position_of
@@ -474,7 +483,9 @@ class Decisions:
         shown = calls_on(state, part)
         if not shown:
             return Answer(False, NOT_SHOWN_HERE)
-        return await self._decide_all(state, user, shown, ApproveDecision())
+        answer = await self._decide_all(state, user, shown, ApproveDecision())
+        apart = not_approved(with_proposal(state, shown))
+        return replace(answer, sentence=f"{answer.sentence} {apart}".strip())
 
     async def reject_all(
         self, state: ApprovalState, user: str, place: int, *, message: str | None = None

@@ -184,8 +184,8 @@ def calls_on(state: ApprovalState, part: PartId) -> tuple[int, ...]:
 def bulk_actions(state: ApprovalState, indices: Iterable[int], decision: str) -> tuple[int, ...]:
     """Give the open actions of these that may be decided together.
 
-    What has to be read first is not approved in bulk, nor that for which somebody proposes what another rule is about;
-    and what is of high risk is decided one by one.
+    What has to be read first is not approved in bulk, nor that for which somebody proposes something else; and what is
+    of high risk is decided one by one.
     """
     return tuple(
         index
@@ -199,7 +199,7 @@ def bulk_actions(state: ApprovalState, indices: Iterable[int], decision: str) ->
 
 def _is_apart(action: Action) -> bool:
     """Whether an action is not approved together with others."""
-    return needs_reading(action) or action.stricter is not None
+    return needs_reading(action) or action.proposal is not None
 
 
 def _render_place(state: ApprovalState, number: int, place: Place) -> Part:
@@ -459,7 +459,7 @@ def _approve_all(state: ApprovalState, part: PartId, still: Sequence[int]) -> li
         f"Approve all {len(ready)}" if len(ready) == len(still) else f"Approve {len(ready)} of {len(still)}"
     )
     subject = f"{part.place}.{part.number}" if part.number else part.place
-    asks = _confirm(state, ready, _unread(state, still))
+    asks = _confirm(state, ready, still)
     return [button(action_id("approve_all", subject), label, state.id, style="primary", asks=asks)]
 
 
@@ -478,7 +478,7 @@ def _alone_words(state: ApprovalState, still: Sequence[int]) -> list[str]:
         return []
     unread, alone = _unread(state, still), [index for index in still if state.actions[index].has_code]
     told = [f"To be read before approving: {numbers(unread)}."] if unread else []
-    if proposed := [index for index in still if state.actions[index].stricter]:
+    if proposed := with_proposal(state, still):
         told.append(f"With a proposal, approved one by one: {numbers(proposed)}.")
     return [*told, f"High risk, decided one by one: {numbers(alone)}."] if alone else told
 
@@ -488,17 +488,23 @@ def _unread(state: ApprovalState, indices: Iterable[int]) -> list[int]:
     return [action.index for action in found if action.allows("approve") and needs_reading(action)]
 
 
-def _confirm(state: ApprovalState, ready: Sequence[int], unread: Sequence[int]) -> Block:
+def with_proposal(state: ApprovalState, indices: Iterable[int]) -> list[int]:
+    """Give the open actions of these that could be approved and for which somebody proposes something else."""
+    found = (state.actions[index] for index in indices if state.is_open_at(index))
+    return [action.index for action in found if action.allows("approve") and action.proposal]
+
+
+def _confirm(state: ApprovalState, ready: Sequence[int], still: Sequence[int]) -> Block:
     by_tool: dict[str, list[int]] = {}
     for index in ready:
         name = safe_name(state.actions[index].request) or "a tool with an unusual name"
         by_tool.setdefault(clip(name, 60), []).append(index)
     which = ", ".join(f"{numbers(indices)} ({name})" for name, indices in by_tool.items())
     text = f"As this message shows them: actions {which}."
-    if proposed := [index for index in ready if state.actions[index].proposal]:
-        text = f"As asked, without what somebody proposes: {numbers(proposed)}. {text}"
-    if unread:
-        text = f"Not approved with them, because they have to be read first: {numbers(unread)}. {text}"
+    if proposed := with_proposal(state, still):
+        text = f"Not approved with them, because somebody proposes something else: {_few_numbers(proposed)}. {text}"
+    if unread := _unread(state, still):
+        text = f"Not approved with them, because they have to be read first: {_few_numbers(unread)}. {text}"
     return confirm(f"Approve {len(ready)} calls?", clip(text, 300), f"Approve {len(ready)}")
 
 

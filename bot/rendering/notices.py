@@ -60,6 +60,14 @@ def uncounted(people: Iterable[str]) -> str:
     return f"Not counted any more, because they may not decide this now: {names}." if names else ""
 
 
+def not_approved(indices: Sequence[int]) -> str:
+    """Say which actions were not approved together with others, because somebody proposes something else for them."""
+    if not indices:
+        return ""
+    which = f"action {numbers(indices)}" if len(indices) == 1 else f"actions {numbers(indices)}"
+    return f"Not approved: {which}. Somebody proposes something else there, so look at it and decide it by itself."
+
+
 def unknown(error: PersonUnknownError) -> str:
     """Say about whom Slack did not answer."""
     return WHO_AGREED if isinstance(error, VotersUnknownError) else WHO_ARE_YOU

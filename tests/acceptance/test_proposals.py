@@ -410,6 +410,7 @@ async def test_a_bulk_button_leaves_out_what_somebody_proposes_to_change(client,
     await edits(dana, "edit:1", amount="4000")
     card = await in_channel(erik, "C0APPROVALS", "With a proposal, approved one by one: 2.")
     await erik.press(card, "approve_all:0")
+    await erik.told("Not approved: action 2. Somebody proposes something else there")
     await in_channel(erik, "C0APPROVALS", "1 of 3 actions needs approval")
     assert not reviewing.done()
     await erik.press(card, "approve:1")

@@ -155,22 +155,37 @@ async def test_what_a_colleague_proposes_stands_on_the_card_and_the_primary_butt
 
 
 @pytest.mark.usefixtures("bot")
-async def test_approving_all_says_which_calls_it_approves_without_what_is_proposed(client, dana, erik):
-    """Before it is pressed, in the question that Slack asks."""
-    reviewing = review(client, *(an_action("pay", {"amount": 1000 + n}) for n in range(2)))
-    await dana.fill(await dana.opened(await dana.showing("edit:1"), "edit:1"), amount="1500")
-    await erik.card("<@U0DANA> proposes changes")
-    card = await erik.showing("approve_all:0")
-    [asks] = [
-        each["confirm"]["text"]["text"]
-        for block in card["blocks"]
-        if block["type"] == "actions"
-        for each in block["elements"]
-        if each["action_id"] == "approve_all:0"
-    ]
+@pytest.mark.parametrize("form", [("edit:1", {"amount": "1500"}), ("respond:1", {"answer": "later"})])
+async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_otherwise(
+    client, dana, erik, form
+):
+    """The button, its question and the answer say so, also where the button was drawn before the proposal was made."""
+    button, typed = form
+    reviewing = review(client, *(an_action("note", {"n": n}) for n in range(2)), an_action("pay", LARGE))
+    before = await dana.showing("approve_all:0")
+    button = button.replace(":1", ":2")
+    await dana.fill(await dana.opened(before, button), **typed)
+    card = await erik.card("<@U0DANA> proposes")
+    [asks] = [e for b in card["blocks"] if b["block_id"] == "bulk" for e in b["elements"]][:1]
+    assert asks["text"]["text"] == "Approve 2 of 3"
+    assert asks["confirm"]["text"]["text"] == (
+        "Not approved with them, because somebody proposes something else: 3. "
+        "As this message shows them: actions 1, 2 (note)."
+    )
+    assert "With a proposal, approved one by one: 3." in words(card["blocks"])
 
-    assert asks.startswith("As asked, without what somebody proposes: 2.")
+    # The stand-in sends what the button of an older drawing would: its name is the same.
+    await erik.press(before, "approve_all:0")
+    told = await erik.told("Not approved: action 3.")
+    assert "Somebody proposes something else there, so look at it and decide it by itself." in told
+    left = await erik.card("1 of 3 actions needs approval")
+    assert "*1 of 2" in words(left["blocks"])
+    assert "1 of 2 approved*: <@U0ERIK>" not in words(left["blocks"])
     assert not reviewing.done()
+    await erik.slack.submit("U0ERIK", (await erik.opened(left, "agree:2"))["id"], {})
+
+    kinds = [decision.type for decision in (await reviewing).decisions]
+    assert kinds == ["approve", "approve", button.removesuffix(":2")]
 
 
 @pytest.mark.usefixtures("bot")

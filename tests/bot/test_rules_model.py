@@ -193,10 +193,11 @@ PRESS = st.builds(
 
 @st.composite
 def scenes(draw: st.DrawFn) -> list[Press]:
-    """Somebody writes, another looks at it, and agrees some presses later."""
+    """Somebody writes, another looks at it, and agrees some presses later, or approves all without it."""
     press, reader = draw(PRESS), draw(ANYBODY)
     write = replace(press, verb=draw(st.sampled_from(("edit", "edit", "respond"))))
-    look, agree = (replace(press, person=reader, verb=verb) for verb in ("look", "agree"))
+    last = draw(st.sampled_from(("agree", "agree", "approve_all")))
+    look, agree = (replace(press, person=reader, verb=verb) for verb in ("look", last))
     between = draw(st.lists(PRESS | st.just(replace(write, words=draw(st.sampled_from(WORDS)))), max_size=2))
     return [write, look, *between, agree]
 
@@ -295,7 +296,8 @@ class Table:
 
     def _all(self, press: Press, kind: str) -> None:
         for slot in self.slots:
-            if not slot.rule.is_high:
+            is_apart = kind == "approve" and slot.proposal
+            if not slot.rule.is_high and not is_apart:
                 slot.vote(press.person, kind, press.words if kind == "reject" else "", late=self.is_late)
 
     def _code(self, state: ApprovalState, press: Press) -> str:
