@@ -1,13 +1,15 @@
 """How a caller names the dialects of a run's pauses: one for all, by the tool that asks, or by the payload."""
 
-from collections.abc import Callable, Collection, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from reprlib import Repr
 from typing import Any, TypeAlias
 
 from agent_adapter.contract.hitl import Decision
 from agent_adapter.dialects import Dialect, by_name, custom, detect
-from agent_adapter.dialects.generic import Generic
+from agent_adapter.dialects.generic import BOOLEAN, Generic
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
 
 Reading: TypeAlias = str | Generic | Callable[[Decision], Any]
@@ -17,11 +19,9 @@ ByPayload: TypeAlias = Callable[[Any], Reading | None]
 Named: TypeAlias = "str | Generic | Mapping[str, Reading] | ByPayload | Naming | None"
 """What `run` takes: one reading for all pauses whose keys do not tell it; a reading for each tool or node that asks; or a
 function that is given the payload of a pause and gives its reading, or `None` where its keys tell it."""
-
-CURE = (
-    'name how its answer is read: dialect="boolean", "approve_reject" or "text", '
-    'for one tool or node with dialect={"its name": "boolean"}, or by the payload with a function'
-)
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+_SHORT.maxlevel = 3
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,7 @@ class Naming:
                     + (f" (did you mean {near[0]!r}?)" if near else "")
                 )
 
-    def dialect(
-        self, payload: Any, places: Collection[str] = (), *, doubtful: Collection[str] = ()
-    ) -> Dialect:
+    def dialect(self, payload: Any, places: Sequence[str] = (), *, doubtful: Collection[str] = ()) -> Dialect:
         """Give the dialect of a pause.
 
         Args:
@@ -107,7 +105,27 @@ class Naming:
         try:
             return by_name(detect(payload))
         except UnknownDialectError as error:
-            raise UnknownDialectError(f"nobody was asked: {CURE}. {error}") from error
+            raise UnknownDialectError(_how_to_name(payload, places, error)) from None
+
+
+def _how_to_name(payload: Any, places: Sequence[str], error: UnknownDialectError) -> str:
+    """Say what to write for a pause of no known form, for somebody who meets one for the first time."""
+    here = f'{{{json.dumps(places[0])}: "boolean"}}' if places else 'lambda payload: "boolean"'
+    # One name for all pauses is not for those that look like a framework's.
+    fits_all = BOOLEAN.recognises(payload)
+    choice = '"boolean"' if fits_all else here
+    told = (
+        f"nobody was asked. The run paused with {_SHORT.repr(payload)}, and only you know how it reads the answer. "
+        "Say so and go on with the thread, which still waits:\n"
+        f"    run(graph, None, approvals=approvals, config=config, dialect={choice})\n"
+        '"boolean" hands it True or False, "approve_reject" the word approve or reject, "text" the words that a person '
+        "types; docs/reference/dialects.md has the others."
+    )
+    if places and fits_all:
+        told += f" For this tool or node alone: dialect={here}."
+    if isinstance(payload, dict | list):
+        told += f"\nIf it is meant to be in the form of a framework: {error}"
+    return told
 
 
 def _called(function: ByPayload | None, payload: Any) -> Dialect | None:

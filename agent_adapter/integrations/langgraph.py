@@ -73,7 +73,8 @@ class Question:
             dialect = naming.dialect(payload, place.names, doubtful=place.doubtful)
             return cls(pause, dialect, dialect.to_request(payload), place.agent)
         except InvalidRequestError as error:
-            raise type(error)(f"pause {pause.id}: {error}") from error
+            # Without the same sentence once more above it; what a callable raised stays.
+            raise type(error)(f"pause {pause.id}: {error}") from error.__cause__
 
     @property
     def id(self) -> str:

@@ -187,7 +187,7 @@ async def test_question_of_a_graph_on_the_server_is_answered_in_words(start_bot,
     dana = Someone(slack, "U0DANA")
     graph = RemoteGraph("question", client=server)
     config = a_thread()
-    with pytest.raises(UnknownDialectError, match="name how its answer is read"):
+    with pytest.raises(UnknownDialectError, match="how it reads the answer"):
         await run(graph, {"heard": ""}, approvals=client, config=config)
     running = asyncio.create_task(run(graph, None, approvals=client, config=config, dialect={"ask": "text"}))
 

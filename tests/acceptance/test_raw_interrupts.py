@@ -93,7 +93,7 @@ async def test_nobody_is_asked_what_nobody_could_answer(start_bot, slack, client
     """A question of unknown form gets no card; the caller gets a sentence, and the thread waits."""
     await start_bot()
     dana, graph = Someone(slack, "U0DANA"), asking("Deploy?")
-    with pytest.raises(UnknownDialectError, match="name how its answer is read"):
+    with pytest.raises(UnknownDialectError, match="how it reads the answer"):
         await run(graph, {}, approvals=client, config=CONFIG)
 
     running = asyncio.create_task(run(graph, None, approvals=client, config=CONFIG, dialect="boolean"))

@@ -170,7 +170,7 @@ async def test_pause_that_is_neither_of_the_page_nor_known_is_refused(till):
     def asks(params):
         return str(interrupt({"pay": params["tool_call_args"]}))
 
-    with pytest.raises(UnknownDialectError, match="name how its answer is read"):
+    with pytest.raises(UnknownDialectError, match="how it reads the answer"):
         await run(
             agent(till.decorated("sync", asks)),
             GO,

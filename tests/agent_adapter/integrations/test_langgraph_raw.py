@@ -1,6 +1,7 @@
 """Graphs that call `interrupt()` themselves: nobody is asked before it is known how the answer is read."""
 
 import operator
+import traceback
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -77,11 +78,45 @@ async def test_question_of_unknown_form_is_refused_before_anybody_is_asked(way, 
     """A node that says `if interrupt("Send?")` would take every sentence for a yes, so nobody guesses what it reads."""
     graph, approvals = asking(ask=value), deciding()
 
-    with pytest.raises(UnknownDialectError, match=r'name how its answer is read.*"boolean"'):
+    with pytest.raises(UnknownDialectError, match=r'(?s)how it reads the answer.*dialect="boolean"'):
         await way(graph, {"heard": []}, approvals=approvals, config=CONFIG)
 
     assert approvals.reviewer.asked == []
     assert [pause.value for pause in (await graph.aget_state(CONFIG)).interrupts] == [value]
+
+
+@pytest.mark.parametrize("value", ["Send?", {**REVIEW, "hint": "x"}])
+async def test_line_of_the_refusal_can_be_pasted(value):
+    """Whoever meets it for the first time copies one line, and the thread that was paused goes on."""
+    graph, approvals, config = asking(ask=value), deciding(approve()), CONFIG
+    with pytest.raises(UnknownDialectError) as caught:
+        await run(graph, {"heard": []}, approvals=approvals, config=config)
+    (line,) = [line for line in str(caught.value).splitlines() if line.startswith("    run(")]
+
+    names = {"run": run, "graph": graph, "approvals": approvals, "config": config}
+    result = await eval(line.strip(), names)
+
+    assert result["heard"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("Send?", "'Send?'"),
+        (SEND, "{'question': 'Send the invoices?'}"),
+        ("word " * 1000, "'word word"),
+        ({"a": {"b": {"c": {"d": ["word"] * 1000}}}}, "{'a': {'b': {'c': {...}}}}"),
+    ],
+)
+async def test_refusal_shows_shortly_what_the_run_paused_with(value, shown):
+    """Its reader knows the place in the code by it."""
+    with pytest.raises(UnknownDialectError) as caught:
+        await run(asking(ask=value), {"heard": []}, approvals=deciding(), config=CONFIG)
+
+    assert "".join(traceback.format_exception(caught.value)).count("nobody was asked") == 1
+    first, *_ = str(caught.value).splitlines()
+    assert f"The run paused with {shown}" in first
+    assert len(first) < 300
 
 
 @pytest.mark.parametrize(

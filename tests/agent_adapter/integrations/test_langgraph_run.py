@@ -308,7 +308,7 @@ async def test_a_pause_of_the_graphs_own_is_shown_whole_and_answered_with_words(
         ([{"action_request": {"action": "send", "args": {}}}], r"pause\[0\].config"),
         ({"actionRequests": []}, "pause.reviewConfigs"),
         ({"type": "tool_approval"}, "pause.tool_call_id"),
-        ({"at": {1, 2}}, "name how its answer is read"),
+        ({"at": {1, 2}}, "how it reads the answer"),
     ],
 )
 async def test_a_broken_request_is_refused_and_not_asked_about_as_it_is(value, says_what):
