@@ -40,6 +40,7 @@ from bot.rendering.rows import (
     is_mixed,
     needs_reading,
     outcome_text,
+    proposal_deciders,
     proposal_text,
     safe_name,
     status_of,
@@ -325,7 +326,7 @@ def _who_and_when(state: ApprovalState, place: Place) -> list[str]:
     if state.is_open:
         words += [
             f"open until {when(state.deadline)}{_then(state, place)}",
-            f"to be decided by {_approvers(state, place)}",
+            *_deciders(state, place),
         ]
         words += _asked_also(state, place)
     elif state.settled_at is not None:
@@ -353,13 +354,32 @@ def _asked_also(state: ApprovalState, place: Place) -> list[str]:
     return [f"also asked in {names}{more}"] if others else []
 
 
+def _deciders(state: ApprovalState, place: Place) -> list[str]:
+    """Say who decides the calls as they were asked, and who decides what somebody proposes instead."""
+    stricter = [
+        (index, proposal)
+        for index in place.actions
+        if state.is_open_at(index) and (proposal := state.proposals.get(index))
+    ]
+    asked = f"to be decided by {_approvers(state, place)}"
+    if not stricter:
+        return [asked]
+    if len(stricter) > 1:
+        return [f"as asked, {asked}", "as proposed, by those whom each proposal names"]
+    (index, proposal), *_ = stricter
+    which = f"action {index + 1} " if len(place.actions) > 1 else ""
+    proposed = f"{which}as {who(proposal.by)} proposes"
+    names = proposal_deciders(state, proposal, at_most=_SHOWN_APPROVERS)
+    if place.proposed:
+        # Those who decide the call itself were called where it was asked.
+        there = home(state, index)
+        return [f"{proposed}, to be decided by {names}", f"as asked, by those named in {there}"]
+    return [f"as asked, {asked}", f"{proposed}, by {names}"]
+
+
 def _approvers(state: ApprovalState, place: Place) -> str:
     assert state.admission is not None
     first = place.actions[0]
-    if place.proposed and (proposal := state.proposals.get(first)):
-        return approver_names(
-            proposal.terms.approvers, at_most=_SHOWN_APPROVERS, channel=place_name(proposal.channel)
-        )
     if not is_mixed(state.admission, place):
         approvers = state.admission.terms(first).approvers
         return approver_names(approvers, at_most=_SHOWN_APPROVERS, channel=home(state, first))

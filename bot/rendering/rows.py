@@ -27,7 +27,7 @@ from bot.rendering.blocks import (
 from bot.rendering.cautions import caution_blocks, caution_lines
 from bot.rendering.clock import place_name
 from bot.rendering.text import clip, mrkdwn, one_line, visible
-from bot.state import ORDINARY, PROPOSAL, Action, Admission, ApprovalState, Care, Place, Written
+from bot.state import ORDINARY, PROPOSAL, Action, Admission, ApprovalState, Care, Place, Proposal, Written
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -402,8 +402,7 @@ def _proposal_words(state: ApprovalState, action: Action) -> list[str]:
     if (stricter := action.stricter) is None:
         return [f"{says}. {_SHOWS}"]
     rule = mrkdwn(clip(one_line(stricter.rule), 80))
-    channel = place_name(stricter.channel) if len(state.places) > 1 else ""
-    names = approver_names(stricter.terms.approvers, at_most=3, channel=channel)
+    names = proposal_deciders(state, stricter, at_most=3)
     tells = (
         f"{says} (*{tally(action, stricter.position)}*). The rule “{rule}” decides about them, by {names}."
     )
@@ -411,6 +410,12 @@ def _proposal_words(state: ApprovalState, action: Action) -> list[str]:
     if action.proposed.has_code:
         told.append(f"⚠️ *High risk*: whoever agrees types *{action.proposed.code}*.")
     return told
+
+
+def proposal_deciders(state: ApprovalState, proposal: Proposal, *, at_most: int) -> str:
+    """Mention who decides about a proposal."""
+    channel = place_name(proposal.channel) if len(state.places) > 1 else ""
+    return approver_names(proposal.terms.approvers, at_most=at_most, channel=channel)
 
 
 def proposal_text(action: Action) -> str:

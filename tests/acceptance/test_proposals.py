@@ -146,6 +146,10 @@ async def test_an_edit_that_another_rule_is_about_is_decided_by_whom_that_rule_n
     for card in (here, there):
         assert "amount: 5 -> 5000000" in words(card["blocks"])
         assert "0 of 2" in words(card["blocks"])
+    by_finance = "as <@U0DANA> proposes, by <@U0ERIK>, <@U0MIRA>"
+    assert f"as asked, to be decided by <@U0DANA>, <@U0ERIK> · {by_finance}" in words(here["blocks"])
+    elsewhere = "as asked, by those named in <#C0APPROVALS>"
+    assert f"{by_finance.replace(', by', ', to be decided by')} · {elsewhere}" in words(there["blocks"])
     await slack.wait_for_message(lambda m: "it is asked in <#C0FINANCE> as well" in m["text"])
     _, told = await agrees(mira, there)
     assert "1 of 2" in told
@@ -227,7 +231,7 @@ async def test_a_proposal_is_asked_in_a_direct_message_where_its_rule_says_so(
     _, said = await edits(dana, amount="4000")
     assert "1 person has to agree in a direct message" in said
     card = await in_channel(mira, "D0MIRA", "amount: 5 -> 4000")
-    assert "to be decided by <@U0ERIK>, <@U0MIRA>" in words(card["blocks"])
+    assert "as <@U0DANA> proposes, to be decided by <@U0ERIK>, <@U0MIRA>" in words(card["blocks"])
     await agrees(mira, card)
     resume = await reviewing
 

@@ -9,13 +9,14 @@ from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAct
 from agent_adapter.contract.record import dump_recorded
 from bot.clock import who_is_left
 from bot.policy import _STRICTER, is_same, stricter
-from bot.rendering.message import render_card
+from bot.rendering.message import plan_parts, render_card
 from bot.rendering.modals import render_reading_view
 from bot.rendering.rows import button_blocks, proposal_text
 from bot.schedule import Remark
 from bot.state import Place, Proposal, Terms
 from bot.sticky import Sticky
 from bot.store import Outcome
+from tests.bot.rendering.slack_side import assert_slack_takes_card
 from tests.bot.test_votes import (
     DANA,
     ERIK,
@@ -28,6 +29,7 @@ from tests.bot.test_votes import (
     store,
 )
 from tests.support.builders import a_state, an_action, an_interrupt
+from tests.support.people import words
 
 __all__ = ["redis", "store"]
 
@@ -297,6 +299,42 @@ def test_nothing_is_approved_for_later_calls_while_something_else_is_proposed():
     assert labels[1] == ["Look and agree…", "Approve as asked", "Edit", "Reject", "Answer"]
     views = [render_reading_view(s, 0, 1, pages_read=0) for s in (before, after)]
     assert [view["submit"]["text"] for view in views] == ["Approve", "Approve as asked"]
+
+
+def test_a_card_says_who_decides_a_call_as_asked_and_who_as_proposed():
+    """One proposal with its people, several with a word that each names its own; without any there is one group of people."""
+    interrupt = an_interrupt(*(an_action("pay", {"a": 1, "n": n}) for n in range(3)))
+    proposal = with_proposal({"a": 1}, {"a": 2}).proposals[0]
+
+    def deciders(*proposed):
+        state = a_state(interrupt, proposals=dict.fromkeys(proposed, proposal))
+        return words(render_card(state)[0].blocks[1])
+
+    names = ", ".join(f"<@{name}>" for name in proposal.terms.approvers)
+    asked = "to be decided by <@U0ERIK>, <@U0MIRA>"
+    assert deciders().endswith(f"rejected · {asked}")
+    assert deciders(1).endswith(f"rejected · as asked, {asked} · action 2 as <@U0DANA> proposes, by {names}")
+    assert deciders(0, 2).endswith(
+        f"rejected · as asked, {asked} · as proposed, by those whom each proposal names"
+    )
+
+
+@pytest.mark.parametrize("number", [1, 3, 50])
+def test_a_card_full_of_proposals_is_one_that_slack_takes(number):
+    """With as many people as can be named, in parts and without, where several people decide the calls, too."""
+    interrupt = an_interrupt(*(an_action("pay", {"a": 1, "n": n, "x": "x" * 300}) for n in range(number)))
+    everywhere = tuple(range(number))
+    people = tuple(f"U{n:010}" for n in range(30))
+    terms = Terms(approvers=people, quorum=2, risk="high")
+    proposal = with_proposal({"a": 1}, {"a": 2, "x": "y" * 3_000}).proposals[0]
+    proposal = proposal.model_copy(update={"terms": terms, "rule": "r" * 200})
+    plan = plan_parts(interrupt, cares=[Terms(approvers=people, quorum=2)] * number)
+    place = Place(channel="C1", actions=everywhere, parts=plan)
+    state = a_state(
+        interrupt, places=[place], approvers=people, proposals=dict.fromkeys(everywhere, proposal)
+    )
+
+    assert_slack_takes_card(render_card(state))
 
 
 def test_reminders_call_those_who_may_agree_with_a_proposal():
