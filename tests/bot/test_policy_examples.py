@@ -1,10 +1,14 @@
 """The policies that the documentation shows say what it says about them."""
 
 import re
+import shlex
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
+from typer.testing import CliRunner
 
+from bot.cli import cli
 from bot.policy_file import PolicyFileError, read_policy
 from bot.policy_gaps import gaps
 
@@ -123,6 +127,19 @@ def test_examples_have_to_know_for_whom_an_agent_acts_except_at_low_risk():
     }
 
     assert [key for key, rule in rules.items() if rule.risk != "low" and rule.requester != "required"] == []
+
+
+def test_the_page_about_policies_shows_what_its_commands_say(tmp_path, monkeypatch):
+    """The file at its top is sound and warns of nothing, and `policy explain` says what stands there."""
+    page = (ROOT / "docs/how-to/policy.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.yaml").write_text(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
+    found = re.search(r"   \$ python -m bot (policy explain .*)\n((?:   .*\n)*?)   \.\.\.\n", page)
+    ran = CliRunner().invoke(cli, shlex.split(found[1]))
+    checked = CliRunner().invoke(cli, ["policy", "check", "policy.yaml"])
+
+    assert ran.output.startswith(dedent(found[2]))
+    assert (checked.exit_code, checked.stderr) == (0, "")
 
 
 def test_the_page_about_policies_leads_to_every_example():
