@@ -44,6 +44,7 @@ from bot.rendering.rows import (
     proposal_text,
     safe_name,
     status_of,
+    votes_text,
 )
 from bot.rendering.text import clip, visible
 from bot.state import Action, ApprovalState, Care, Place
@@ -284,13 +285,9 @@ def _headline(state: ApprovalState, place: Place) -> str:
         parts = "1 part" if len(place.parts) == 1 else f"{len(place.parts)} parts"
         where = f", in {parts}" if place.parts else ""
         return f"{which} {'needs' if still == 1 else 'need'} approval{where}"
-    silent = any(
-        recorded and recorded.decided_by == EXPIRED and recorded.decision.type == "approve"
-        for recorded in state.recorded
-    )
     ended = {
         "decided": "All decided",
-        "expired": "Time is up: nobody objected" if silent else "Expired: nobody decided in time",
+        "expired": _expired(state, place),
         "withdrawn": "Withdrawn by the agent",
         "refused": "Over: the server went back to an older state"
         if state.code == "went_back"
@@ -303,6 +300,25 @@ def _headline(state: ApprovalState, place: Place) -> str:
     if state.stalled:
         return f"{ended} — the agent could not go on"
     return f"{ended} — waiting for the agent" if state.status == "decided" else ended
+
+
+def _expired(state: ApprovalState, place: Place) -> str:
+    """Say how much people had decided when the time was up, and whether silence approved the rest."""
+    recorded = [found for index in place.actions if (found := state.recorded[index])]
+    decided = sum(found.decided_by != EXPIRED for found in recorded)
+    silent = any(found.decided_by == EXPIRED and found.decision.type == "approve" for found in recorded)
+    total = len(place.actions)
+    if decided == total:
+        return "Expired: decided here, but not everywhere"
+    ended = "Time is up" if silent else "Expired"
+    if decided:
+        return f"{ended}: {decided} of {total} decided"
+    if silent:
+        return "Time is up: nobody objected"
+    votes = [told for index in place.actions if (told := votes_text(state.actions[index]))]
+    if not votes:
+        return "Expired: nobody decided in time"
+    return f"Expired: {votes[0] if total == 1 else f'0 of {total} decided'}"
 
 
 def _names(state: ApprovalState, place: Place) -> str:

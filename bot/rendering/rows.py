@@ -84,6 +84,12 @@ _VOTED = {
     "respond": "gave the same answer",
 }
 _AGREED = "agreed with the proposal"
+_VOTES = {
+    "approve": "approvals",
+    "edit": "approvals with the same changes",
+    "reject": "rejections",
+    "respond": "with the same answer",
+}
 _SHOWN_POSITIONS = 3
 _FOLDED = 100
 _FOLLOWS = {"edit": ". Asked (-) and decided (+):", "reject": ", because:", "respond": ":"}
@@ -295,9 +301,10 @@ def status_of(state: ApprovalState, action: Action) -> str:
         case "refused":
             return "Refused"
         case "expired" if state.on_expiry == "reject" and "reject" in _allowed_by_agent(state, action):
-            return "Rejected: nobody decided in time"
+            return f"Rejected: {votes_text(action) or 'nobody decided'} in time"
         case _:
-            return "Not decided in time"
+            votes = votes_text(action)
+            return f"Not decided in time: {votes}" if votes else "Not decided in time"
 
 
 def _allowed_by_agent(state: ApprovalState, action: Action) -> tuple[str, ...]:
@@ -391,6 +398,18 @@ def tally(action: Action, position: str) -> str:
     kind = position.partition(":")[0]
     said = _AGREED if position.startswith(PROPOSAL) else _VOTED.get(kind, "decided")
     return f"{len(action.voters(position))} of {action.needed(position)} {said}"
+
+
+def votes_text(action: Action) -> str:
+    """Say how far people came who were too few: 1 of 2 approvals; nothing where nobody voted."""
+    positions = list(dict.fromkeys(vote.position for vote in action.votes))
+    told = [
+        f"{len(action.voters(position))} of {action.needed(position)} "
+        + (_AGREED if position.startswith(PROPOSAL) else _VOTES.get(position.partition(":")[0], "votes"))
+        for position in positions[:_SHOWN_POSITIONS]
+    ]
+    more = len(positions) - _SHOWN_POSITIONS
+    return ", ".join([*told, *([f"{more} other votes"] if more > 0 else [])])
 
 
 def _proposal_words(state: ApprovalState, action: Action) -> list[str]:

@@ -148,12 +148,18 @@ async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack
         await client.withdraw(interrupt_id, "not needed")
     assert (await client.wait(interrupt_id)).status == ends
 
-    says = {"expired": "Expired: nobody decided in time", "withdrawn": "Withdrawn by the agent"}[ends]
+    says = {"expired": "Expired: ", "withdrawn": "Withdrawn by the agent"}[ends]
     over = await cards(slack, 3, says)
     assert {card["channel"] for card in over} == {"C0APPROVALS", "C0FINANCE", "D0ERIK"}
     await eventually(lambda: no_buttons(slack))
     [finance] = [card for card in over if card["channel"] == "C0FINANCE"]
     assert ("*Approved*" if ends == "expired" else "*Approved, not run*") in words(finance["blocks"])
+    if ends == "expired":
+        titles = {card["channel"]: words(card["blocks"][0]) for card in over}
+        nobody = "Expired: nobody decided in time"
+        assert titles == {
+            "C0APPROVALS": nobody, "C0FINANCE": "Expired: 1 of 2 decided", "D0ERIK": nobody
+        }  # fmt: skip
 
 
 async def no_buttons(slack):

@@ -91,6 +91,19 @@ async def test_a_payment_over_1000_takes_two_people(client, dana, erik, slack):
 
 
 @pytest.mark.usefixtures("bot")
+async def test_a_payment_that_one_of_two_approved_in_time_says_so(client, dana):
+    """Dana did decide, and reads that it was not enough."""
+    reviewing = review(client, an_action("pay", LARGE), expires_in=timedelta(seconds=3))
+    await dana.press(await dana.showing("approve:0"), "approve:0")
+    await dana.card("*1 of 2 approved*: <@U0DANA>")
+
+    assert (await reviewing).decisions[0].type == "reject"
+    card = await dana.card("Expired: 1 of 2 approvals")
+    assert "*Rejected: 1 of 2 approvals in time*" in words(card["blocks"])
+    assert "nobody" not in words(card["blocks"])
+
+
+@pytest.mark.usefixtures("bot")
 async def test_a_small_payment_takes_one(client, dana):
     """The rule is about large ones."""
     reviewing = review(client, an_action("pay", {"amount": 5}))

@@ -106,6 +106,34 @@ def test_a_card_counts_the_votes_of_each_action_and_keeps_its_buttons():
     assert buttons(state) == ["Approve", "Edit", "Reject", "Answer"]
 
 
+@pytest.mark.parametrize(
+    ("votes", "said"),
+    [
+        ([ApproveDecision()], "1 of 3 approvals"),
+        ([ApproveDecision(), RejectDecision()], "1 of 3 approvals, 1 of 2 rejections"),
+        ([edit(to="x"), edit(to="x")], "2 of 3 approvals with the same changes"),
+        ([RespondDecision(message="y")], "1 of 3 with the same answer"),
+    ],
+)
+@pytest.mark.parametrize("on_timeout", ["reject", "raise"])
+def test_what_expired_with_votes_says_how_many_there_were(votes: Any, said: str, on_timeout: Any):
+    """In the title and beside the action; nobody reads that nobody decided."""
+    found = tuple(a_vote(user, vote) for user, vote in zip(("U0DANA", "U0ERIK"), votes, strict=False))
+    fields: Any = {"quorum": 3, "reject_quorum": 2, "status": "expired", "on_timeout": on_timeout}
+    alone = state_of(an_action(), votes={0: found}, **fields)
+    among = state_of(an_action(), an_action(), votes={0: found}, **fields)
+
+    assert text_of(alone).startswith(f"Expired: {said}\n")
+    assert text_of(among).startswith("Expired: 0 of 2 decided\n")
+    outcome = f"*Rejected: {said} in time*" if on_timeout == "reject" else f"*Not decided in time: {said}*"
+    for state in (alone, among):
+        assert outcome in text_of(state)
+    assert ("nobody decided" in text_of(among)) == (on_timeout == "reject")
+    assert "nobody decided" not in text_of(alone)
+    for state in (alone, among):
+        assert_slack_takes_card(render_card(state))
+
+
 def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
     """The modal shows all of it: changes with what was asked, or the answer."""
     changed = edit(to="bo@example.com")

@@ -14,6 +14,7 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.contract.interrupt import Context, Link
+from agent_adapter.contract.record import EXPIRED
 from bot.ids import PartId
 from bot.rendering.message import bulk_actions, plan_parts, render_card
 from bot.rendering.modals import render_edit_view, render_reading_view
@@ -410,13 +411,13 @@ def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done(
         ),
         (
             {"status": "expired"},
-            "Expired: nobody decided in time",
+            "Expired: 1 of 2 decided",
             "*Rejected: nobody decided in time*",
             "*Approved* by <@U0ERIK>",
         ),
         (
             {"status": "expired", "on_expiry": "raise"},
-            "Expired: nobody decided in time",
+            "Expired: 1 of 2 decided",
             "*Not decided in time*",
             "*Approved, not run* by <@U0ERIK>",
         ),
@@ -441,6 +442,26 @@ def test_an_interrupt_that_ended_has_no_buttons_and_says_what_became_of_each_act
     assert block_of(part.blocks, "a:0:outcome")["elements"][0]["text"].startswith(decided_row)
     assert block_of(part.blocks, "a:1:outcome")["elements"][0]["text"] == open_row
     assert buttons(part.blocks) == []
+
+
+@bounded(60)
+@given(st.lists(st.sampled_from(["open", "person", "silence"]), min_size=1, max_size=6), st.integers(0, 6))
+def test_nobody_is_said_to_have_decided_or_objected_only_where_nobody_did(how, here):
+    """What expired says how many people decided, in each place for itself."""
+    interrupt = an_interrupt(*(an_action() for _ in how))
+    silent = {i: a_decision(interrupt, i, ApproveDecision(), by=EXPIRED) for i, h in enumerate(how)}
+    decided = {i: silent[i] if h == "silence" else RejectDecision() for i, h in enumerate(how) if h != "open"}
+    split = [found for found in (range(len(how))[:here], range(len(how))[here:]) if found]
+    places = [Place(channel=f"C{n}", actions=tuple(found)) for n, found in enumerate(split)]
+
+    cards = render_card(a_state(interrupt, decided=decided, places=places, status="expired"))
+
+    for part, place in zip(cards, places, strict=True):
+        title = part.blocks[0]["text"]["text"]
+        people = [how[index] for index in place.actions].count("person")
+        assert ("nobody" in title) == (people == 0)
+        assert (f"{people} of {len(place.actions)} decided" in title) == (0 < people < len(place.actions))
+        assert ("decided here" in title) == (people == len(place.actions))
 
 
 def test_the_reason_of_an_end_is_shown_as_literal_text():
