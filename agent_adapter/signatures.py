@@ -1,10 +1,14 @@
 """What a function takes: types from its signature, values shown as JSON, values rebuilt from it. Pure."""
 
+import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, time
 from functools import partial
 from inspect import Parameter, Signature
+from reprlib import Repr
 from types import UnionType
 from typing import Annotated, Any, Union, Unpack, get_args, get_origin
 
@@ -224,18 +228,58 @@ def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
         raise InvalidRequestError(
             f"{where}: {type(value).__name__} cannot be shown as JSON: {error}"
         ) from error
-    if not _same(to_model(kind.validate_json, text, where=where), value):
-        raise InvalidRequestError(
-            f"{where}: JSON does not hold all of this {type(value).__name__}: annotate exactly what is passed, "
-            "or keep it out of the signature"
-        )
     # pydantic writes some floats in another way than Python does.
-    return as_floats(decode(text))
+    shown = as_floats(decode(text))
+    if (path := _lost(to_model(kind.validate_json, text, where=where), value)) is not None:
+        raise InvalidRequestError(
+            f"{where}{path}: JSON does not hold all of this {type(value).__name__}: pass plain values"
+            + (" (a time in UTC or with a fixed offset)" if path.endswith(".tzinfo") else "")
+            + ", annotate exactly what is passed, or keep it out of the signature"
+        )
+    return shown
 
 
-def _same(rebuilt: Any, value: Any) -> bool:
-    # JSON has one kind of list: what is annotated as Sequence comes back as a list, also from a tuple.
-    return bool(rebuilt == (list(value) if isinstance(value, tuple) and isinstance(rebuilt, list) else value))
+_UNCOMPARED = ("fold", "maxlen", "default_factory", "__pydantic_extra__", "__pydantic_private__")
+"""What values of some types hold besides their attributes, and their `==` does not look at."""
+
+_NOTHING = object()
+_SHORT = Repr()
+
+
+def _lost(rebuilt: Any, value: Any) -> str | None:
+    """Give the path within a value to what its JSON does not stand for; `None` where it stands for all of it."""
+    if rebuilt is value:
+        return None
+    if type(value) is tuple and type(rebuilt) is list:
+        # JSON has one kind of list: what is annotated as Sequence comes back as a list, also from a tuple.
+        rebuilt = tuple(rebuilt)
+    if type(rebuilt) is not type(value) and (type(rebuilt), type(value)) != (float, int):
+        return ""
+    if isinstance(value, datetime | time) and value.tzinfo and value.tzinfo.utcoffset(None) is None:
+        # Its offset depends on the date: it is a place, of which only the offset is shown.
+        return ".tzinfo"
+    for name, one, other in _parts(rebuilt, value):
+        if (path := _lost(one, other)) is not None:
+            return name + path
+    return None if rebuilt == value else ""
+
+
+def _parts(rebuilt: Any, value: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Give what two values of one type consist of, in pairs, as far as there are pairs."""
+    match value:
+        case list() | tuple() | deque():
+            yield from ((f"[{index}]", *pair) for index, pair in enumerate(zip(rebuilt, value, strict=False)))
+        case dict():
+            for (its_key, its_part), (key, part) in zip(rebuilt.items(), value.items(), strict=False):
+                yield f"[{_SHORT.repr(key)}]", its_key, key
+                yield f"[{_SHORT.repr(key)}]", its_part, part
+        case set() | frozenset():
+            equal = {part: part for part in rebuilt}
+            yield from (("", equal.get(part), part) for part in value)
+    fields = [field.name for field in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
+    own = [*getattr(value, "__dict__", ()), *getattr(rebuilt, "__dict__", ())]
+    for name in dict.fromkeys([*fields, *own, *_UNCOMPARED]):
+        yield f".{name}", getattr(rebuilt, name, _NOTHING), getattr(value, name, _NOTHING)
 
 
 def _admits_text(returns: Any) -> bool:

@@ -99,7 +99,11 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
 
 
 def _unchanged(call: Call) -> Values:
-    if encode(call.inputs.show(call.values)) != encode(call.shown):
+    try:
+        is_as_shown = encode(call.inputs.show(call.values)) == encode(call.shown)
+    except InvalidRequestError:
+        is_as_shown = False
+    if not is_as_shown:
         raise DecisionNotAllowedError(
             f"the arguments of {call.inputs.name} were changed while people decided about them; nothing was run"
         )

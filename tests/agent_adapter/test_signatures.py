@@ -2,19 +2,25 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, date, datetime, timedelta
+import re
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from enum import Enum
-from functools import partial
+from enum import Enum, IntEnum, StrEnum
+from functools import cached_property, partial
+from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Annotated, Any, Literal, Unpack
-from uuid import UUID
+from typing import Annotated, Any, Literal, NamedTuple, Self, Unpack
+from uuid import UUID, uuid1
+from zoneinfo import ZoneInfo
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, computed_field
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, computed_field
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
+from agent_adapter.contract.arguments import encode
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.signatures import Inputs
 
@@ -127,7 +133,6 @@ def test_true_is_not_taken_for_one():
 @pytest.mark.parametrize(
     ("annotation", "value"),
     [
-        (SecretStr, SecretStr("hunter2")),
         (Address, Shop(street="A", since=date(2026, 1, 1), owner="Dana")),
         (Any, date(2026, 1, 1)),
         (float, float("nan")),
@@ -137,10 +142,165 @@ def test_true_is_not_taken_for_one():
 )
 def test_what_json_does_not_hold_is_refused(annotation, value):
     """Nobody is asked about less than what would run."""
-    with pytest.raises(InvalidRequestError, match=r"^take: value: ") as refused:
+    with pytest.raises(InvalidRequestError, match=r"^take: value: "):
         shown(one(annotation), value=value)
 
+
+def test_a_secret_is_refused_and_not_told():
+    """The error goes to logs."""
+    with pytest.raises(InvalidRequestError) as refused:
+        shown(one(SecretStr), value=SecretStr("hunter2"))
+
     assert "hunter2" not in str(refused.value)
+
+
+class Word(str):  # noqa: SLOT000  # it is to have attributes
+    ...
+
+
+class Level(IntEnum):
+    HIGH = 1
+
+
+class Tag(StrEnum):
+    RENT = "rent"
+
+
+class Pair(NamedTuple):
+    left: int
+
+
+@dataclasses.dataclass
+class Note:
+    text: str
+    draft: bool = dataclasses.field(default=False, compare=False)
+
+    @cached_property
+    def loud(self) -> str:
+        return self.text.upper()
+
+
+class Transfer(BaseModel):
+    cents: int
+    account: str = Field("ops", exclude=True)
+    _checked: bool = PrivateAttr(False)
+
+    def checked(self) -> Self:
+        self._checked = True
+        return self
+
+
+def having(value, **attributes):
+    """Give a value more than its type says."""
+    for name, attribute in attributes.items():
+        object.__setattr__(value, name, attribute)
+    return value
+
+
+def beside(value, **attributes):
+    """Likewise, where the type keeps a watch on its attributes."""
+    vars(value).update(attributes)
+    return value
+
+
+def late(note):
+    """Compute what the note keeps, and change what it was computed from."""
+    assert note.loud
+    note.text = "b"
+    return note
+
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+BERLIN = ZoneInfo("Europe/Berlin")
+MORE = [
+    (Point, having(Point(1, 2), z=3), ".z"),
+    (Any, {"deep": [having(Word("a"), weight=5)]}, "['deep'][0]"),
+    (list[Point], [Point(1, 2), having(Point(3, 4), z=None)], "[1].z"),
+    (Note, having(Note("a"), unread=0), ".unread"),
+    (Note, late(Note("a")), ".loud"),
+    (str, Word("a"), ""),
+    (str, Tag.RENT, ""),
+    (int, Level.HIGH, ""),
+    (Any, Level.HIGH, ""),
+    (set[str], {Word("a")}, ""),
+    (dict[str, int], {Word("a"): 1}, "['a']"),
+    (Any, Pair(1), ""),
+    (Sequence[int], Pair(1), ""),
+    (Transfer, Transfer(cents=5, account="mine"), ".account"),
+    (Transfer, Transfer(cents=5).checked(), ".__pydantic_private__['_checked']"),
+    (Transfer, beside(Transfer(cents=5), to="mine"), ".to"),
+    (dict[str, int], OrderedDict(a=1), ""),
+    (Mapping[str, int], defaultdict(lambda: 7, a=1), ""),
+    (defaultdict[str, int], defaultdict(lambda: 7, a=1), ".default_factory"),
+    (deque[int], deque([1], maxlen=1), ".maxlen"),
+    (datetime, NOON.replace(tzinfo=BERLIN), ".tzinfo"),
+    (time, time(12, tzinfo=BERLIN), ".tzinfo"),
+    (datetime, NOON.replace(fold=1, tzinfo=None), ".fold"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "value", "path"), MORE, ids=[f"{row[0]}{row[2]}" for row in MORE])
+def test_what_holds_more_than_its_json_is_refused_with_the_place(annotation, value, path):
+    """It equals what is shown as Python compares, and is not all that would run."""
+    with pytest.raises(InvalidRequestError) as refused:
+        shown(one(annotation), value=value)
+
+    assert str(refused.value).startswith(f"take: value{path}: JSON does not hold all of this ")
+    assert "annotate exactly what is passed, or keep it out of the signature" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "json"),
+    [
+        (float, 5, 5.0),
+        (list[float], [1, 2.5], [1.0, 2.5]),
+        (Level, Level.HIGH, 1),
+        (Tag, Tag.RENT, "rent"),
+        (Pair, Pair(1), [1]),
+        (Note, Note("a", draft=True), {"text": "a", "draft": True}),
+        (Transfer, Transfer(cents=5), {"cents": 5}),
+        (deque[int], deque([1]), [1]),
+        (OrderedDict[str, int], OrderedDict(a=1), {"a": 1}),
+        (AbstractSet[int], frozenset({1}), [1]),
+        (datetime, NOON.replace(tzinfo=ZoneInfo("UTC")), "2026-11-20T12:00:00Z"),
+        (datetime, NOON.replace(tzinfo=timezone(timedelta(hours=5.5))), "2026-11-20T12:00:00+05:30"),
+        (Decimal, Decimal("1E+2"), "1E+2"),
+        (UUID, uuid1(0, 0), None),
+        (IPv4Network, IPv4Network("10.0.0.0/8"), "10.0.0.0/8"),
+        (AnyUrl, AnyUrl("https://example.com/a"), "https://example.com/a"),
+        (Path, Path("a/../b"), "a/../b"),
+        (ZoneInfo, BERLIN, "Europe/Berlin"),
+        (re.Pattern[str], re.compile("a+"), "a+"),
+    ],
+)
+def test_what_its_json_stands_for_is_shown_and_runs_as_it_is(annotation, value, json):
+    """Numbers, times and types that say all there is."""
+    inputs = Inputs.of(one(annotation))
+    values = inputs.read({"value": value})
+
+    assert inputs.show(values)["value"] == (json or str(value))
+    assert values["value"] is value
+
+
+def test_what_was_computed_from_the_value_is_part_of_it():
+    """A cached property was looked at before the call."""
+    note = Note("a")
+    assert note.loud == "A"
+
+    assert shown(one(Note), value=note) == {"value": {"text": "a", "draft": False}}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "runs"),
+    [(int, True, 1), (bool, 1, True), (float, True, 1.0), (list[int], [True], [1]), (Any, True, True)],
+)
+def test_what_runs_is_of_the_type_that_is_shown(annotation, value, runs):
+    """True for a number is shown as 1, and the function gets 1."""
+    inputs = Inputs.of(one(annotation))
+    values = inputs.read({"value": value})
+
+    assert encode(inputs.show(values)["value"]) == encode(runs)
+    assert encode(values["value"]) == encode(runs)
 
 
 def test_a_generator_is_refused():

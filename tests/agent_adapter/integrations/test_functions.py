@@ -271,6 +271,21 @@ async def test_arguments_that_change_while_people_decide_do_not_run(decision):
     assert till.paid == []
 
 
+@pytest.mark.parametrize("decision", [approve(), edit({**SHOWN, "to": "erik"})])
+async def test_what_no_card_shows_is_not_added_while_people_decide(decision):
+    """The JSON is the same as it was asked about; the object holds more."""
+    till, given = Till(), a_payment()
+
+    def slow(action, config):
+        vars(given["sum"])["fee"] = 5
+        return decision(action) if callable(decision) else decision
+
+    with pytest.raises(DecisionNotAllowedError, match="were changed while people decided"):
+        await requires_approval(InMemoryApprovalClient(slow))(till.pay)(**given)
+
+    assert till.paid == []
+
+
 async def test_arguments_that_do_not_fit_ask_nobody():
     """A wrong call is the caller's error, as ever, and no question."""
     till = Till()
