@@ -30,18 +30,20 @@ if owner and owner ~= ARGV[1] then
     return { 'claimed', left }
   end
 end
-local has_lapsed = lapsed and lapsed == redis.call('HGET', KEYS[1], 'fence')
-if owner ~= ARGV[1] or has_lapsed then
-  redis.call('HINCRBY', KEYS[1], 'fence', 1)
+if ARGV[2] ~= '0' then
+  redis.call('ZADD', KEYS[3], 'LT', text(at + ARGV[2] + 1), ARGV[5])
 end
+local has_lapsed = lapsed and lapsed == redis.call('HGET', KEYS[1], 'fence')
 if has_lapsed then
   owe(KEYS[4], KEYS[5], ARGV[5], at)
+end
+if owner ~= ARGV[1] or has_lapsed then
+  redis.call('HINCRBY', KEYS[1], 'fence', 1)
 end
 if ARGV[2] == '0' then
   redis.call('HSET', KEYS[1], 'claim_by', ARGV[1], 'claim_until', '0')
 else
   redis.call('HSET', KEYS[1], 'claim_by', ARGV[1], 'claim_until', text(at + ARGV[2]), 'claim_for', ARGV[2])
-  redis.call('ZADD', KEYS[3], 'LT', text(at + ARGV[2] + 1), ARGV[5])
 end
 local fence = tonumber(redis.call('HGET', KEYS[1], 'fence'))
 if ARGV[4] == '0' then

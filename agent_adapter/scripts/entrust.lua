@@ -10,9 +10,12 @@ end
 if redis.call('HEXISTS', KEYS[1], 'needs') == 1 then
   return 'known'
 end
-entrust(KEYS[1], KEYS[3], ARGV[3], ARGV[4], ARGV[5])
 local status = redis.call('HGET', KEYS[2], 'status')
-if status and status ~= 'pending' and owe_run(KEYS[4], KEYS[1], ARGV[2], ARGV[1], now()) then
-  persist(KEYS[1], KEYS[2], ARGV[2])
+if status and status ~= 'pending' then
+  redis.call('HSET', KEYS[1], 'head_start', ARGV[5])
+  if owe_run(KEYS[4], KEYS[1], ARGV[2], ARGV[1], now()) then
+    persist(KEYS[1], KEYS[2], ARGV[2])
+  end
 end
+entrust(KEYS[1], KEYS[3], ARGV[3], ARGV[4], ARGV[5])
 return 'entrusted'

@@ -1,6 +1,10 @@
 -- Stands before every script. Bodies and decisions pass through as opaque text: cjson would turn [] into {}
 -- and 64-bit integers into floats. Keys that only the record knows (who waits, which pauses) are built from the
 -- lane's prefix and share its hash tag with KEYS.
+--
+-- Redis takes back nothing of a script that ends with an error: a key of another type, a command that this user may not run.
+-- So what makes a change true is written last, in one command, and whoever is told of the error can do it again. Only what
+-- must not be missing is written first: that a run went on, that an approval for later calls was revoked.
 
 local DAY = 86400000
 local UNTAKEN = 30 * DAY
@@ -16,6 +20,12 @@ end
 
 local function text(number)
   return string.format('%.0f', number)
+end
+
+local function append(list, ...)
+  for _, value in ipairs({ ... }) do
+    list[#list + 1] = value
+  end
 end
 
 -- Call a command on one of several keys. Gives nil where the key is of another type: one damaged key stops no other record.

@@ -25,17 +25,17 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
 end
 
 local at = now()
-redis.call('HSET', KEYS[1], 'body', ARGV[3], 'fingerprint', ARGV[2], 'pauses', ARGV[7], 'created', text(at),
-  'deadline', text(at + ARGV[4]))
-if ARGV[5] ~= '' then
-  redis.call('HSET', KEYS[1], 'w:' .. ARGV[5], '1')
+owe(KEYS[2], KEYS[3], ARGV[1], at)
+audit(KEYS[4], at, 'published', ARGV[1])
+for i = 6, #KEYS do
+  redis.call('SET', KEYS[i], ARGV[1])
 end
 if ARGV[9] ~= '' then
   entrust(KEYS[1], KEYS[5], ARGV[9], ARGV[10], ARGV[11])
 end
-for i = 6, #KEYS do
-  redis.call('SET', KEYS[i], ARGV[1])
+if ARGV[5] ~= '' then
+  redis.call('HSET', KEYS[1], 'w:' .. ARGV[5], '1')
 end
-owe(KEYS[2], KEYS[3], ARGV[1], at)
-audit(KEYS[4], at, 'published', ARGV[1])
+redis.call('HSET', KEYS[1], 'body', ARGV[3], 'fingerprint', ARGV[2], 'pauses', ARGV[7], 'created', text(at),
+  'deadline', text(at + ARGV[4]))
 return { 'created', ARGV[1] }

@@ -11,9 +11,10 @@ local status = redis.call('HGET', KEYS[2], 'status')
 if status and status ~= 'pending' then
   return status
 end
-if redis.call('HSETNX', KEYS[1], 'withdraw', ARGV[2]) == 1 then
+if redis.call('HEXISTS', KEYS[1], 'withdraw') == 0 then
   local at = now()
   redis.call('ZADD', KEYS[3], text(at), ARGV[1])
   audit(KEYS[4], at, 'withdraw_asked', ARGV[1])
+  redis.call('HSET', KEYS[1], 'withdraw', ARGV[2])
 end
 return 'asked'

@@ -21,50 +21,68 @@ if ARGV[3] ~= '' then
   deadline = math.min(deadline, created + ARGV[3])
 end
 local fields = 7 + 6 * ARGV[6]
-redis.call('HSET', KEYS[2], 'status', 'pending', 'deadline', text(deadline), unpack(ARGV, fields))
-local policy = redis.call('HGET', KEYS[2], 'policy')
-audit(KEYS[4], at, 'admitted', ARGV[1], 'policy', policy)
+local changes = { 'deadline', text(deadline), unpack(ARGV, fields) }
+local policy
+for i = fields, #ARGV, 2 do
+  policy = ARGV[i] == 'policy' and ARGV[i + 1] or policy
+end
 
-local function use(id, index, kept)
-  local card = ARGV[5] .. 'card:' .. id
-  local till, left, ended = unpack(try('HMGET', card,
+-- Tell whether an earlier approval holds for one more of these actions.
+local withdrawn = redis.call('HEXISTS', KEYS[1], 'withdraw') == 1
+local spent = {}
+local function holds(id, index)
+  local till, left, ended = unpack(try('HMGET', ARGV[5] .. 'card:' .. id,
     'sticky_until:' .. index, 'sticky_left:' .. index, 'sticky_ended:' .. index) or {})
-  local withdrawn = redis.call('HEXISTS', KEYS[1], 'withdraw') == 1
-  if not till or ended or at >= tonumber(till) or at >= deadline or withdrawn then
+  local name = id .. ':' .. index
+  if not till or ended or at >= tonumber(till) or at >= deadline or withdrawn or tonumber(left) == spent[name] then
     return false
   end
-  local uses = redis.call('HGET', card, 'sticky_uses:' .. index)
-  redis.call('HSET', card, 'sticky_uses:' .. index, (uses and uses .. '\n' or '') .. text(at) .. ' ' .. kept)
-  redis.call('HINCRBY', card, 'sticky_left:' .. index, -1)
-  audit(KEYS[4], at, 'sticky_used', id, 'index', index, 'for', ARGV[1])
-  if tonumber(left) == 1 then
-    redis.call('HSET', card, 'sticky_ended:' .. index, text(at) .. ' uses')
-    redis.call('ZREM', KEYS[8], id .. ':' .. index)
-    audit(KEYS[4], at, 'sticky_ended', id, 'index', index, 'by', 'uses')
-  end
-  owe(KEYS[5], KEYS[6], id, at)
+  spent[name] = (spent[name] or 0) + 1
   return true
 end
 
-local open = tonumber(ARGV[2])
+local function use(id, index, kept)
+  local card = ARGV[5] .. 'card:' .. id
+  local uses, left = unpack(redis.call('HMGET', card, 'sticky_uses:' .. index, 'sticky_left:' .. index))
+  local used = { 'sticky_uses:' .. index, (uses and uses .. '\n' or '') .. text(at) .. ' ' .. kept,
+    'sticky_left:' .. index, text(left - 1) }
+  owe(KEYS[5], KEYS[6], id, at)
+  audit(KEYS[4], at, 'sticky_used', id, 'index', index, 'for', ARGV[1])
+  if tonumber(left) == 1 then
+    redis.call('ZREM', KEYS[8], id .. ':' .. index)
+    audit(KEYS[4], at, 'sticky_ended', id, 'index', index, 'by', 'uses')
+    append(used, 'sticky_ended:' .. index, text(at) .. ' uses')
+  end
+  redis.call('HSET', card, unpack(used))
+end
+
+local covered = {}
 for i = 7, fields - 1, 6 do
-  local index, id, given_at, by, decision, kept = unpack(ARGV, i, i + 5)
-  if use(id, given_at, kept) then
-    redis.call('HSET', KEYS[2], 'd:' .. index, decision, 't:' .. index, 'sticky', 'at:' .. index, text(at))
-    audit(KEYS[4], at, 'decided', ARGV[1], 'index', index, 'by', by, 'policy', policy, 'sticky', id .. ':' .. given_at)
-    open = open - 1
+  local index, id, given_at, by, decision = unpack(ARGV, i, i + 4)
+  if holds(id, given_at) then
+    covered[#covered + 1] = i
+    append(changes, 'd:' .. index, decision, 't:' .. index, 'sticky', 'at:' .. index, text(at))
   end
 end
-redis.call('HSET', KEYS[2], 'open', text(open))
+local open = ARGV[2] - #covered
+append(changes, 'open', text(open), 'status', open == 0 and 'decided' or 'pending')
 if open == 0 then
-  redis.call('HSET', KEYS[2], 'status', 'decided', 'settled', text(at))
+  append(changes, 'settled', text(at))
   owe_run(KEYS[7], KEYS[1], ARGV[5], ARGV[1], at)
-  notify(KEYS[1], ARGV[5], ARGV[1], 'w:')
 else
   -- The clock reckons what comes first. LT: a withdrawal that was asked for before may be due already.
   redis.call('ZADD', KEYS[3], 'LT', text(ARGV[4] == '1' and at or deadline), ARGV[1])
-  if open < tonumber(ARGV[2]) then
-    notify(KEYS[1], ARGV[5], ARGV[1], 'f:')
-  end
+end
+audit(KEYS[4], at, 'admitted', ARGV[1], 'policy', policy)
+for _, i in ipairs(covered) do
+  local index, id, given_at, by, _, kept = unpack(ARGV, i, i + 5)
+  use(id, given_at, kept)
+  audit(KEYS[4], at, 'decided', ARGV[1], 'index', index, 'by', by, 'policy', policy, 'sticky', id .. ':' .. given_at)
+end
+redis.call('HSET', KEYS[2], unpack(changes))
+if open == 0 then
+  notify(KEYS[1], ARGV[5], ARGV[1], 'w:')
+elseif #covered > 0 then
+  notify(KEYS[1], ARGV[5], ARGV[1], 'f:')
 end
 return 'admitted'

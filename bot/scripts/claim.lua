@@ -13,12 +13,12 @@ end
 if (redis.call('HGET', KEYS[1], 'claim:' .. ARGV[2]) or '') ~= ARGV[3] then
   return 'taken'
 end
-redis.call('HSET', KEYS[1], 'claim:' .. ARGV[2], text(at) .. ' ' .. text(at + ARGV[5]) .. ' ' .. ARGV[4])
-if ARGV[7] ~= '' then
-  redis.call('HSET', KEYS[1], 'remark:' .. redis.call('HINCRBY', KEYS[1], 'remarks', 1), ARGV[7])
-end
 -- The clock reckons anew.
 redis.call('ZADD', KEYS[4], 'LT', text(at), ARGV[1])
 owe(KEYS[2], KEYS[3], ARGV[1], at)
 audit(KEYS[5], at, ARGV[6] == '' and 'claimed' or 'handed_over', ARGV[1], 'to', ARGV[4], 'by', ARGV[6])
+if ARGV[7] ~= '' then
+  redis.call('HSET', KEYS[1], 'remark:' .. redis.call('HINCRBY', KEYS[1], 'remarks', 1), ARGV[7])
+end
+redis.call('HSET', KEYS[1], 'claim:' .. ARGV[2], text(at) .. ' ' .. text(at + ARGV[5]) .. ' ' .. ARGV[4])
 return 'claimed'

@@ -12,10 +12,10 @@ end
 if tonumber(extended or 0) ~= tonumber(ARGV[2]) then
   return 'repeat'
 end
-redis.call('HSET', KEYS[1], 'deadline', text(deadline + ARGV[3]), 'extended', ARGV[2] + 1)
-redis.call('HSET', KEYS[1], 'remark:' .. redis.call('HINCRBY', KEYS[1], 'remarks', 1), ARGV[5])
 -- The clock reckons anew.
 redis.call('ZADD', KEYS[4], 'LT', text(at), ARGV[1])
 owe(KEYS[2], KEYS[3], ARGV[1], at)
 audit(KEYS[5], at, 'extended', ARGV[1], 'by', ARGV[4])
+redis.call('HSET', KEYS[1], 'remark:' .. redis.call('HINCRBY', KEYS[1], 'remarks', 1), ARGV[5],
+  'deadline', text(deadline + ARGV[3]), 'extended', ARGV[2] + 1)
 return 'extended'

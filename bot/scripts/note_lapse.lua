@@ -10,7 +10,7 @@ local has_lapsed = fence and not resumed and tonumber(claimed) > 0 and tonumber(
 if not has_lapsed or redis.call('HGET', KEYS[2], 'lapsed') == fence then
   return 0
 end
-redis.call('HSET', KEYS[2], 'lapsed', fence)
 owe(KEYS[3], KEYS[4], ARGV[1], at)
 audit(KEYS[5], at, 'claim_lapsed', ARGV[1])
+redis.call('HSET', KEYS[2], 'lapsed', fence)
 return 1

@@ -25,13 +25,13 @@ for line in string.gmatch(votes or '', '[^\n]+') do
     left[#left + 1] = line
   end
 end
+owe(KEYS[2], KEYS[3], id, at)
+audit(KEYS[4], at, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name)
 if #left > 0 then
   redis.call('HSET', KEYS[1], 'votes:' .. index, table.concat(left, '\n'))
 else
   redis.call('HDEL', KEYS[1], 'votes:' .. index)
 end
-
-redis.call('HSET', KEYS[1], 'proposal:' .. index, table.concat({name, quorum, policy, text(at), proposal}, ' '))
 if place ~= '' then
   local number, found = 0, redis.call('HGET', KEYS[1], 'place:0')
   while found and found ~= place do
@@ -41,7 +41,6 @@ if place ~= '' then
   redis.call('HSET', KEYS[1], 'place:' .. number, place)
 end
 local said = redis.call('HINCRBY', KEYS[1], 'remarks', 1)
-redis.call('HSET', KEYS[1], 'remark:' .. said, remark)
-audit(KEYS[4], at, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name)
-owe(KEYS[2], KEYS[3], id, at)
+redis.call('HSET', KEYS[1], 'remark:' .. said, remark,
+  'proposal:' .. index, table.concat({name, quorum, policy, text(at), proposal}, ' '))
 return 'recorded'

@@ -11,17 +11,23 @@
 -- vote of somebody who was not judged
 
 local at = now()
-local status, deadline, policy = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline', 'policy'))
+local status, deadline, policy, still_open = unpack(redis.call('HMGET', KEYS[2],
+  'status', 'deadline', 'policy', 'open'))
 local open = status == 'pending' and at < tonumber(deadline)
 local outcomes, recorded, counted = {}, 0, 0
+-- What is written in the end.
+local changes, events, sticky = {}, {}, {}
+
+local function note(event, index, ...)
+  events[#events + 1] = { event, ARGV[1], 'index', index, 'by', ... }
+end
 
 local function hold_for_later(index)
   local till = text(at + ARGV[6])
-  redis.call('HSET', KEYS[2], 'sticky_grant:' .. index, ARGV[5], 'sticky_until:' .. index, till,
+  append(sticky, till, ARGV[1] .. ':' .. index)
+  append(changes, 'sticky_grant:' .. index, ARGV[5], 'sticky_until:' .. index, till,
     'sticky_left:' .. index, ARGV[7], 'sticky_given', '1')
-  redis.call('ZADD', KEYS[8], till, ARGV[1] .. ':' .. index)
-  redis.call('ZADD', KEYS[5], 'LT', text(at), ARGV[1])
-  audit(KEYS[6], at, 'sticky_given', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', policy or '')
+  note('sticky_given', index, ARGV[3], 'policy', policy or '')
 end
 
 local function has(names, name)
@@ -69,15 +75,15 @@ local function decide(index, position, decision, allowed, refused, of_rules)
     return 'judge_again'
   end
   for _, person in ipairs(gone) do
-    audit(KEYS[6], at, 'uncounted', ARGV[1], 'index', index, 'by', person, 'policy', of_rules, 'position', position)
+    note('uncounted', index, person, 'policy', of_rules, 'position', position)
   end
   if is_final then
     local by = table.concat(people, ' ')
-    redis.call('HSET', KEYS[2], 'd:' .. index, decision, 't:' .. index, table.concat(tokens, ' '), 'at:' .. index, text(at))
+    append(changes, 'd:' .. index, decision, 't:' .. index, table.concat(tokens, ' '), 'at:' .. index, text(at))
     if #people > 1 then
-      redis.call('HSET', KEYS[2], 'by:' .. index, by)
+      append(changes, 'by:' .. index, by)
     end
-    audit(KEYS[6], at, 'decided', ARGV[1], 'index', index, 'by', by, 'policy', of_rules)
+    note('decided', index, by, 'policy', of_rules)
     if ARGV[5] ~= '' then
       hold_for_later(index)
     end
@@ -87,12 +93,12 @@ local function decide(index, position, decision, allowed, refused, of_rules)
     return 'repeat'
   end
   others[#others + 1] = mine or table.concat({ARGV[3], position, ARGV[2], text(at), decision}, ' ')
-  redis.call('HSET', KEYS[2], 'votes:' .. index, table.concat(others, '\n'))
+  append(changes, 'votes:' .. index, table.concat(others, '\n'))
   counted = counted + 1
   if mine then
     return 'repeat'
   end
-  audit(KEYS[6], at, 'counted', ARGV[1], 'index', index, 'by', ARGV[3], 'policy', of_rules, 'position', position)
+  note('counted', index, ARGV[3], 'policy', of_rules, 'position', position)
   return 'counted'
 end
 
@@ -100,17 +106,26 @@ for i = 8, #ARGV, 6 do
   outcomes[#outcomes + 1] = decide(unpack(ARGV, i, i + 5))
 end
 
-if recorded + counted > 0 then
-  owe(KEYS[3], KEYS[4], ARGV[1], at)
+if recorded + counted == 0 then
+  return outcomes
 end
+local left = still_open - recorded
+append(changes, 'open', text(left))
+owe(KEYS[3], KEYS[4], ARGV[1], at)
+if #sticky > 0 then
+  redis.call('ZADD', KEYS[8], unpack(sticky))
+  redis.call('ZADD', KEYS[5], 'LT', text(at), ARGV[1])
+end
+if left == 0 then
+  append(changes, 'status', 'decided', 'settled', text(at))
+  owe_run(KEYS[7], KEYS[1], ARGV[4], ARGV[1], at)
+end
+for _, event in ipairs(events) do
+  audit(KEYS[6], at, unpack(event))
+end
+redis.call('HSET', KEYS[2], unpack(changes))
 -- Last, since the server writes first to whom it woke last: the answer is on its way before whoever draws is woken.
 if recorded > 0 then
-  local who = 'f:'
-  if redis.call('HINCRBY', KEYS[2], 'open', -recorded) == 0 then
-    redis.call('HSET', KEYS[2], 'status', 'decided', 'settled', text(at))
-    owe_run(KEYS[7], KEYS[1], ARGV[4], ARGV[1], at)
-    who = 'w:'
-  end
-  notify(KEYS[1], ARGV[4], ARGV[1], who)
+  notify(KEYS[1], ARGV[4], ARGV[1], left == 0 and 'w:' or 'f:')
 end
 return outcomes

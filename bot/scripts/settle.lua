@@ -12,13 +12,18 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
   return 'unknown'
 end
 local at = now()
-local status, deadline = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline'))
+local status, deadline, policy = unpack(redis.call('HMGET', KEYS[2], 'status', 'deadline', 'policy'))
+policy = policy or ''
 if status and status ~= 'pending' then
   return status
 end
 if ARGV[2] == 'expired' and at < tonumber(deadline or redis.call('HGET', KEYS[1], 'deadline')) then
   return 'early'
 end
+local changes = { 'status', ARGV[2], 'reason', ARGV[3], 'code', ARGV[4], 'settled', text(at) }
+owe(KEYS[3], KEYS[4], ARGV[1], at)
+-- An agent whose deadline and grace passed without a bot may have gone on already: it is owed nothing then.
+owe_run(KEYS[7], KEYS[1], ARGV[5], ARGV[1], at)
 -- Silence means something only while people could have spoken, for as long as they were given, and to an agent that has
 -- not gone on by itself.
 local heard = at - tonumber(deadline or 0) < 30000 and redis.call('HEXISTS', KEYS[1], 'fence') == 0
@@ -29,15 +34,12 @@ if heard and not may_have_stepped(ARGV[5], tonumber(redis.call('HGET', KEYS[1], 
     local decision = ARGV[watched and i + 1 or i + 2]
     local decided, proposed = unpack(redis.call('HMGET', KEYS[2], 'd:' .. ARGV[i], 'proposal:' .. ARGV[i]))
     if decision ~= '' and not decided and not proposed then
-      redis.call('HSET', KEYS[2], 'd:' .. ARGV[i], decision, 't:' .. ARGV[i], 'expired', 'at:' .. ARGV[i], text(at))
-      audit(KEYS[6], at, 'decided', ARGV[1], 'index', ARGV[i], 'by', 'expired', 'policy', redis.call('HGET', KEYS[2], 'policy') or '')
+      append(changes, 'd:' .. ARGV[i], decision, 't:' .. ARGV[i], 'expired', 'at:' .. ARGV[i], text(at))
+      audit(KEYS[6], at, 'decided', ARGV[1], 'index', ARGV[i], 'by', 'expired', 'policy', policy)
     end
   end
 end
-redis.call('HSET', KEYS[2], 'status', ARGV[2], 'reason', ARGV[3], 'code', ARGV[4], 'settled', text(at))
--- An agent whose deadline and grace passed without a bot may have gone on already: it is owed nothing then.
-owe_run(KEYS[7], KEYS[1], ARGV[5], ARGV[1], at)
+audit(KEYS[6], at, ARGV[2], ARGV[1], 'code', ARGV[4], 'policy', policy)
+redis.call('HSET', KEYS[2], unpack(changes))
 notify(KEYS[1], ARGV[5], ARGV[1], 'w:')
-owe(KEYS[3], KEYS[4], ARGV[1], at)
-audit(KEYS[6], at, ARGV[2], ARGV[1], 'code', ARGV[4], 'policy', redis.call('HGET', KEYS[2], 'policy') or '')
 return 'settled'

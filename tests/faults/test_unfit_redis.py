@@ -20,10 +20,11 @@ from agent_adapter.errors import (
 )
 from bot.app import running
 from bot.doctor import examine
+from bot.playground.client import Control
 from bot.playground.redis_server import RedisServer, find_executable
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
-from tests.support.faults import CHANNEL, eventually, take
+from tests.support.faults import CHANNEL, Json, eventually, take
 from tests.support.proxy import proxied
 
 REPLICA = "is a replica, and replicas take no writes: use the address of the primary"
@@ -221,6 +222,39 @@ async def test_a_user_without_the_rights_is_named_and_no_wait_hangs(serve, playg
             waiting.cancel()
             await admin.execute_command("ACL", "SETUSER", "assent", *RIGHTS)
             await until(lambda: bot.health.ready)
+
+
+@pytest.mark.parametrize("command", ["hset", "zadd", "xadd", "hincrby"])
+async def test_a_user_without_one_command_loses_no_decision(
+    command, redis_url, redis, playground, slack, watcher
+):
+    """Scripts end in their middle: who clicks is told, and a second click is enough once the user has the right again."""
+    await redis.execute_command("ACL", "SETUSER", "assent", "on", ">secret", *RIGHTS)
+    of_bot = redis_url.replace("unix://", "unix://assent:secret@")
+    async with running(settings_for(playground, of_bot)) as bot, an_agent(redis_url) as client:
+        await until(lambda: bot.health.ready)
+        asked, meanwhile = an_interrupt(), an_interrupt(run="meanwhile")
+        agents = [asyncio.create_task(take(client, asked))]
+        card = await watcher.card(asked.id)
+
+        await redis.execute_command("ACL", "SETUSER", "assent", f"-{command}")
+        agents.append(asyncio.create_task(take(client, meanwhile)))
+        is_stored = await approve(slack, card)
+        if not is_stored:
+            await until(lambda: "may *not* be recorded" in "".join(watcher.told("U0ERIK")))
+        await asyncio.sleep(0.5)
+        await redis.execute_command("ACL", "SETUSER", "assent", f"+{command}")
+
+        assert is_stored or await approve(slack, card)
+        assert await approve(slack, await watcher.card(meanwhile.id))
+        async with asyncio.timeout(10):
+            answers = await asyncio.gather(*agents)
+        assert [decision.type for resume in answers for decision in resume.decisions] == ["approve"] * 2
+
+
+async def approve(slack: Control, card: Json) -> bool:
+    """Press Approve, and tell whether Slack shows it as accepted."""
+    return bool((await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"])
 
 
 async def test_a_failover_behind_one_name_is_followed_without_a_restart(
