@@ -177,7 +177,7 @@ class ApprovalClient:
             await self._disconnect()
             raise
         lane, process = keys.lane_for(self.agent), f"{self.agent}.{secrets.token_hex(6)}"
-        scripts = Scripts(self._redis, "agent_adapter.scripts", address=self._address)
+        scripts = Scripts(self._redis, keys, "agent_adapter.scripts", address=self._address)
         self._records = Records(
             self._redis,
             scripts,

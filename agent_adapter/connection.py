@@ -24,7 +24,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import ServerUnreachableError, ServerUnsuitableError, UnreadableRecordError
-from agent_adapter.servers import explained
+from agent_adapter.servers import check_keys, explained, looked_into
 
 logger = logging.getLogger(__name__)
 
@@ -134,10 +134,12 @@ async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes:
     """Agree with everybody on the data model, and return the names to use.
 
     Raises:
-        ServerUnreachableError: when Redis does not take it.
+        ServerUnreachableError: when Redis does not take it, or something else has overwritten a key.
         ServerUnsuitableError: when the namespace was written by another version.
     """
-    meta = Keys(namespace).meta
+    keys = Keys(namespace)
+    await check_keys(redis, keys, address)
+    meta = keys.meta
     try:
         await redis.hsetnx(meta, "schema", str(SCHEMA))
         await redis.hsetnx(meta, "lanes", str(lanes))
@@ -199,8 +201,9 @@ def fields_of(flat: Sequence[str]) -> dict[str, str]:
 class Scripts:
     """The Lua of one side, by verb."""
 
-    def __init__(self, redis: Redis, package: str, *, address: str = "") -> None:
+    def __init__(self, redis: Redis, keys: Keys, package: str, *, address: str = "") -> None:
         self._redis = redis
+        self._keys = keys
         self.address = address
         prelude = _read("agent_adapter.scripts", "prelude.lua")
         own = [(package, name) for name in _names(package) if name != "prelude.lua"]
@@ -214,6 +217,7 @@ class Scripts:
 
         Raises:
             ServerUnreachableError: after the retries of the pool.
+            ServerRefusesError: when something else has overwritten a key that it needs.
             UnreadableRecordError: when what it answers is not text.
         """
         before = _cancellations()
@@ -233,7 +237,7 @@ class Scripts:
             if isinstance(error, ResponseError):
                 # After a failover the address may lead elsewhere, and what is open leads to the server of before.
                 await self._redis.connection_pool.disconnect(inuse_connections=False)
-            raise explained(self.address, error) from error
+            raise await looked_into(self._redis, self._keys, self.address, error) from error
 
 
 def _names(package: str) -> list[str]:

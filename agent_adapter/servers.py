@@ -4,8 +4,10 @@ import re
 from typing import Any
 
 from redis.asyncio import Redis
+from redis.client import NEVER_DECODE
 from redis.exceptions import AuthenticationError, BusyLoadingError, RedisError, ResponseError
 
+from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import (
     AgentAdapterError,
     ServerFailedError,
@@ -102,6 +104,18 @@ def _code_of(error: Exception) -> str:
     return found[0] if found else ""
 
 
+async def looked_into(redis: Redis, keys: Keys, address: str, error: Exception) -> AgentAdapterError:
+    """Explain an error, and look at the keys that everybody shares where only this command failed.
+
+    Raises:
+        ServerRefusesError: when something else has overwritten one of them.
+    """
+    told = explained(address, error)
+    if isinstance(told, ServerFailedError):
+        await check_keys(redis, keys, address)
+    return told
+
+
 async def check_server(redis: Redis, address: str) -> list[str]:
     """Refuse a Redis that cannot keep approvals; return warnings about one that may lose them.
 
@@ -114,6 +128,41 @@ async def check_server(redis: Redis, address: str) -> list[str]:
     except (RedisError, OSError) as error:
         raise explained(address, error) from error
     return judge_server(info, address)
+
+
+async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
+    """Refuse a namespace in which something else has overwritten a key that everybody shares.
+
+    Raises:
+        ServerUnreachableError: when Redis does not answer.
+        ServerRefusesError: naming the key and the cure.
+    """
+    shared = keys.shared
+    counters = [key for key, kind in shared.items() if kind == "string"]
+    try:
+        async with redis.pipeline(transaction=False) as asking:
+            for key in shared:
+                asking.type(key)
+            # Gives nothing, and no error, for a key of another type.
+            asking.execute_command("MGET", *counters, **{NEVER_DECODE: True})
+            *kinds, numbers = await asking.execute()
+    except (RedisError, OSError) as error:
+        raise explained(address, error) from error
+    wrong = [
+        (key, f"is a {found} and should be a {kind}")
+        for (key, kind), found in zip(shared.items(), kinds, strict=True)
+        if found not in {kind, "none"}
+    ] + [
+        (key, "holds no number")
+        for key, number in zip(counters, numbers, strict=True)
+        if number is not None and not number.isdigit()
+    ]
+    if wrong:
+        key, what = wrong[0]
+        raise ServerRefusesError(
+            f"Redis at {address}: the key {key} was overwritten: it {what}. Stop what else writes to this Redis, "
+            f"then restore the key from a backup, or delete it (DEL {key})"
+        )
 
 
 def judge_server(info: dict[str, Any], address: str) -> list[str]:

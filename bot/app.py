@@ -32,7 +32,7 @@ from agent_adapter.connection import (
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop, Work
-from agent_adapter.servers import check_server, explained
+from agent_adapter.servers import check_keys, check_server, explained
 from bot.api.agents import Agents
 from bot.api.rates import Rates
 from bot.api.routes import build_api
@@ -322,6 +322,7 @@ class Bot:
                 async with asyncio.timeout(within):
                     # A failover may have made it a replica, and an operator may have changed it.
                     await check_server(redis, self.store.scripts.address)
+                    await check_keys(redis, self.store.keys, self.store.scripts.address)
                     await self._look_at_the_clock()
                     self._owed = await self.store.owed()
                     self._aside = await quarantine.count()

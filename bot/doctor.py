@@ -16,7 +16,7 @@ from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
-from agent_adapter.servers import explained, judge_server
+from agent_adapter.servers import check_keys, explained, judge_server
 from bot.errors import SettingsError, SlackError, SlackUnclearError
 from bot.manifest import needed_scopes
 from bot.people import Directory, Person
@@ -119,6 +119,7 @@ async def _redis(settings: Settings) -> list[Finding]:
 
 
 async def _namespace(redis: Redis, namespace: str, address: str) -> list[Finding]:
+    await check_keys(redis, Keys(namespace), address)
     meta: Any = await redis.hgetall(Keys(namespace).meta)
     schema = judge_schema(meta, namespace)
     if schema.verdict == "fail":

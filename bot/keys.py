@@ -17,7 +17,7 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import moment
 from agent_adapter.contract.wire import MAX_LIFE
-from agent_adapter.servers import explained
+from agent_adapter.servers import looked_into
 
 NOTED_EVERY = 60.0
 """Seconds for which a use is not noted again."""
@@ -125,7 +125,7 @@ class KeyRing:
         try:
             return await command
         except (RedisError, OSError) as error:
-            raise explained(self._address, error) from error
+            raise await looked_into(self._redis, self._keys, self._address, error) from error
 
 
 def _hashed(secret: str) -> str:

@@ -22,7 +22,7 @@ from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.contract.record import EXPIRED, EXPIRED_MESSAGE, Fields, by_silence, dump_recorded
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
-from agent_adapter.servers import explained
+from agent_adapter.servers import looked_into
 from bot.aside import Received, aside
 from bot.errors import StoreUnavailableError
 from bot.fields import (
@@ -137,7 +137,7 @@ class ApprovalStore:
         self._redis = redis
         self._address = address
         self._remembered = Memory()
-        self.scripts = Scripts(redis, "bot.scripts", address=address)
+        self.scripts = Scripts(redis, keys, "bot.scripts", address=address)
 
     async def load(self, interrupt_id: str) -> ApprovalState | None:
         """Read a record, `None` when there is none.
@@ -733,7 +733,7 @@ class ApprovalStore:
         try:
             return await call  # type: ignore[misc]  # redis-py types commands as sync or async
         except (RedisError, OSError) as error:
-            raise explained(self._address, error) from error
+            raise await looked_into(self._redis, self.keys, self._address, error) from error
 
 
 def _rejected(state: ApprovalState, action: Action, why: str) -> str:

@@ -1,7 +1,23 @@
 """The names of everything in Redis, spelt once."""
 
 import binascii
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+SHARED: Mapping[str, str] = {
+    "undrawn": "zset",
+    "due": "zset",
+    "failing": "hash",
+    "unresumed": "zset",
+    "sticky": "zset",
+    "wake": "stream",
+    "bots": "zset",
+    "epoch": "string",
+    "clock": "string",
+    "watched": "hash",
+    "audit": "stream",
+}
+"""The keys that all records of a lane share, with their types. Those that are strings hold a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +114,13 @@ class Keys:
     @property
     def api_keys_used(self) -> str:
         return f"{self.namespace}:keys:used"
+
+    @property
+    def shared(self) -> dict[str, str]:
+        """The keys that everybody shares, with their types as Redis names them."""
+        of_all = dict.fromkeys((self.meta, self.api_keys, self.api_keys_used), "hash")
+        of_lanes = {lane.prefix + name: kind for lane in self.all_lanes() for name, kind in SHARED.items()}
+        return of_all | of_lanes
 
     def pace(self, method: str, channel: str = "") -> str:
         return f"{self.namespace}:{{pace}}:{method}" + (f":{channel}" if channel else "")

@@ -36,11 +36,9 @@ async def allow_again(url: str, namespace: str, interrupt_id: str) -> bool:
 async def _opened(url: str, namespace: str) -> AsyncIterator[tuple[Keys, Callable[[Lane], Runs]]]:
     redis, address = open_redis(url), address_of(url)
     try:
-        scripts = Scripts(redis, "agent_adapter.scripts", address=address)
-        yield (
-            await freeze_meta(redis, namespace, address=address),
-            lambda lane: Runs(redis, scripts, lane, Seal()),
-        )
+        keys = await freeze_meta(redis, namespace, address=address)
+        scripts = Scripts(redis, keys, "agent_adapter.scripts", address=address)
+        yield keys, lambda lane: Runs(redis, scripts, lane, Seal())
     finally:
         await redis.aclose()
 

@@ -36,7 +36,7 @@ class Agents:
         self._keys = keys
         self._url = url
         self._process = process
-        self._scripts = Scripts(redis, "agent_adapter.scripts", address=address_of(url))
+        self._scripts = Scripts(redis, keys, "agent_adapter.scripts", address=address_of(url))
         self._known: dict[str, Agent] = {}
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()

@@ -141,7 +141,7 @@ def test_what_is_no_address_is_said_so_without_repeating_it(url: str):
 async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path):
     """It names the server and what to look at, whichever way it is asked."""
     async with open_redis(f"unix://{tmp_path}/nobody.sock", retries=0) as redis:
-        scripts = Scripts(redis, "agent_adapter.scripts", address="redis://cache:6379")
+        scripts = Scripts(redis, Keys(), "agent_adapter.scripts", address="redis://cache:6379")
         for asking in (check_server(redis, "redis://cache:6379"), scripts("attach", ["k"], ["p"])):
             with pytest.raises(
                 ServerUnreachableError,
@@ -213,7 +213,7 @@ async def test_what_was_written_to_a_stream_comes_out_whole(redis: Redis, redis_
 
 async def test_scripts_survive_a_server_that_forgot_them(redis: Redis):
     """After a restart or a failover the text of a script is sent again by itself."""
-    scripts = Scripts(redis, "agent_adapter.scripts")
+    scripts = Scripts(redis, Keys(), "agent_adapter.scripts")
     assert await scripts("attach", ["nothing"], ["p"]) == 0
 
     await redis.script_flush()

@@ -7,6 +7,7 @@ import pytest
 import uvloop
 
 from agent_adapter.connection import Scripts, open_redis
+from agent_adapter.contract.keys import Keys
 from tests.conftest import an_agent
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, rounds, settled_card, take
@@ -33,7 +34,7 @@ async def test_a_command_after_a_reset_is_answered(link: Proxy):
     async def again_and_again() -> list[int]:
         answers = []
         async with open_redis(link.url) as redis:
-            scripts = Scripts(redis, "agent_adapter.scripts")
+            scripts = Scripts(redis, Keys(), "agent_adapter.scripts")
             for _ in range(3):
                 answers.append(await scripts("attach", ["nothing"], ["p", "0"]))
                 reset.set()

@@ -1,6 +1,6 @@
 """Where things stand in Redis: one lane is one slot, and any id leads to its lane."""
 
-from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.keys import SHARED, Keys, Lane
 
 
 def test_every_key_of_a_record_shares_its_slot():
@@ -43,3 +43,12 @@ def test_namespaces_never_meet():
     assert ours.meta != theirs.meta
     assert ours.pace("post", "C1") != theirs.pace("post", "C1")
     assert not {lane.undrawn for lane in ours.all_lanes()} & {lane.undrawn for lane in theirs.all_lanes()}
+
+
+def test_every_key_that_records_share_has_a_type():
+    """Whoever looks for overwritten keys misses none."""
+    lane = Keys().lane(0)
+    names = {name for name, value in vars(Lane).items() if isinstance(value, property)}
+
+    assert {getattr(lane, name) for name in names} == {lane.prefix + name for name in SHARED}
+    assert set(Keys("mine", 2).shared) > {"mine:meta", "mine:keys", "mine:{00}:audit", "mine:{01}:audit"}

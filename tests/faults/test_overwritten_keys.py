@@ -1,0 +1,148 @@
+"""Something else writes over a key that everybody shares: it is named everywhere, and nothing is lost once it is gone."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from typing import TypeVar
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import Resume
+from agent_adapter.connection import open_redis
+from agent_adapter.contract.interrupt import Continuation
+from agent_adapter.contract.keys import SHARED, Keys
+from agent_adapter.errors import InterruptWithdrawnError, ServerRefusesError
+from bot.app import running
+from bot.doctor import examine
+from tests.conftest import an_agent, settings_for, until
+from tests.support.builders import an_interrupt
+from tests.support.faults import CHANNEL, take
+
+KEYS = Keys().shared
+_T = TypeVar("_T")
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with open_redis(redis_url) as redis:
+        yield redis
+
+
+async def overwrite(redis: Redis, key: str) -> None:
+    """Put something of another type in the place of a key."""
+    await redis.delete(key)
+    await (redis.rpush(key, "foreign") if KEYS[key] == "string" else redis.set(key, "foreign"))
+
+
+async def sentence_of(work: Awaitable[_T]) -> str:
+    """Give the sentence of the error that this ends with; empty where it works."""
+    try:
+        await work
+    except ServerRefusesError as error:
+        return str(error)
+    return ""
+
+
+async def test_each_overwritten_key_is_named_everywhere(redis, redis_url, start_bot, playground):
+    """A running bot is not ready until the key is gone; neither another bot nor an agent starts; doctor says the same."""
+    bot, settings = await start_bot(sweep_seconds=0.1), settings_for(playground, redis_url)
+    for key, kind in KEYS.items():
+        await overwrite(redis, key)
+
+        await until(lambda: "redis" in bot.health.reasons)
+        said = {bot.health.reasons["redis"]}
+        said.add(await sentence_of(running(settings).__aenter__()))
+        said.add(await sentence_of(an_agent(redis_url).__aenter__()))
+        said |= {found.sentence async for found in examine(settings) if found.subject == "redis"}
+        [sentence] = said
+        found = "list" if kind == "string" else "string"
+        assert f"the key {key} was overwritten: it is a {found} and should be a {kind}. Stop" in sentence
+        assert sentence.endswith(f"restore the key from a backup, or delete it (DEL {key})")
+
+        await redis.delete(key)
+        await until(lambda: bot.health.ready)
+
+
+@pytest.mark.parametrize("content", ["foreign", b"\xff", ""])
+@pytest.mark.parametrize("key", [key for key, kind in KEYS.items() if kind == "string"])
+async def test_a_counter_that_holds_no_number_is_named(key, content, redis, redis_url):
+    """It is a string as it should be, and yet not ours."""
+    await redis.set(key, content)
+
+    sentence = await sentence_of(an_agent(redis_url).__aenter__())
+
+    assert f"the key {key} was overwritten: it holds no number. Stop" in sentence
+
+
+@pytest.mark.parametrize("name", SHARED)
+async def test_nothing_is_lost_by_an_overwritten_key_once_it_is_gone(
+    name, redis, redis_url, start_bot, slack, client, watcher
+):
+    """Meanwhile an agent asks, a person clicks, an agent goes on: each is done or told, and can be repeated."""
+    key, bot = f"assent:{{00}}:{name}", await start_bot(sweep_seconds=0.1)
+    interrupt, another = an_interrupt(), an_interrupt(agent="office")
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    async with an_agent(redis_url, "office") as office:
+        await overwrite(redis, key)
+        await until(lambda: not bot.health.ready)
+
+        refused = await sentence_of(office.publish(another))
+        assert not refused or f"the key {key} was overwritten" in refused
+        is_stored = (await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+        if not is_stored:
+            await until(lambda: "may *not* be recorded" in "".join(watcher.told("U0ERIK")))
+        await asyncio.sleep(0.3)
+
+        await redis.delete(key)
+        await until(lambda: bot.health.ready)
+        if not is_stored:
+            assert (await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+        resume = await answer_of(agent, client, interrupt)
+        await office.publish(another)
+        await watcher.card(another.id)
+    assert [decision.type for decision in resume.decisions] == ["approve"]
+    assert not await redis.exists("assent:{00}:failing")
+    trail = await redis.xrange("assent:{00}:audit")
+    assert [fields["id"] for _, fields in trail if fields["event"] == "decided"] == [interrupt.id]
+
+
+async def answer_of(agent: asyncio.Task[Resume], client, interrupt) -> Resume:
+    """Give what an agent gets, which asks again where it was told the sentence."""
+    async with asyncio.timeout(10):
+        return await (take(client, interrupt) if await sentence_of(agent) else agent)
+
+
+async def test_a_withdrawal_that_was_refused_can_be_repeated(redis, client, start_bot, watcher):
+    """The agent is told, and the card is withdrawn by the second attempt."""
+    await start_bot()
+    interrupt = an_interrupt()
+    agent = asyncio.create_task(take(client, interrupt))
+    await watcher.card(interrupt.id)
+    await overwrite(redis, "assent:{00}:due")
+    assert "the key assent:{00}:due was overwritten" in await sentence_of(client.withdraw(interrupt.id))
+
+    await redis.delete("assent:{00}:due")
+    await client.withdraw(interrupt.id)
+
+    with pytest.raises(InterruptWithdrawnError):
+        await asyncio.wait_for(agent, 10)
+
+
+async def test_a_run_that_could_not_be_entrusted_is_owed_when_it_is_asked_again(
+    redis, client, start_bot, slack, watcher
+):
+    """It is decided already, so the set of owed runs is all that leads a worker to it."""
+    await start_bot()
+    interrupt = an_interrupt()
+    card = await watcher.card(await client.publish(interrupt))
+    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+    office = Continuation(framework="f", name="office", version="1", state="{}")
+    entrusted = interrupt.model_copy(update={"continuation": office})
+    await overwrite(redis, "assent:{00}:unresumed")
+    assert "the key assent:{00}:unresumed was overwritten" in await sentence_of(client.publish(entrusted))
+
+    await redis.delete("assent:{00}:unresumed")
+    await client.publish(entrusted)
+
+    assert await redis.zscore("assent:{00}:unresumed", interrupt.id)
