@@ -32,7 +32,7 @@ MAX_ANSWER = 3_000
 PAGE_SIZE = 20_000
 """Units of text on one page of a reading."""
 
-_ABOVE_ANSWER = 8_000
+_ABOVE_INPUT = 8_000
 _WORDS, _TEXT = "words", "text"
 _ALWAYS = "always"
 CODE = "code"
@@ -118,11 +118,11 @@ def render_reject_all_view(state: ApprovalState, place: int, *, channel: str = "
 
 
 def render_confirm_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
-    """Draw the question for the code that stands on the card of an action of high risk."""
+    """Draw a call of high risk, and below it the question for the code that stands on its card."""
     action = state.actions[index]
-    about = section("about", "The risk of this call is high. It runs as its card shows it.")
+    about = section("about", "The risk of this call is high. It runs exactly as shown here:")
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
-    blocks = [*_call_blocks(action), about, _code_input()]
+    blocks = [*title_blocks(action), about, *_whole_call_blocks(action), _code_input()]
     return modal("confirm", f"Approve action {action.number}", blocks, meta, submit=_approve_label(action))
 
 
@@ -203,13 +203,19 @@ def render_hand_over_view(state: ApprovalState, place: int, *, channel: str = ""
 def render_respond_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
     """Draw the question, and room for an answer in the tool's place."""
     action = state.actions[index]
-    blocks = [*title_blocks(action), *care_blocks(action), *_cautions(action)]
-    for name, lines in _sections(action):
-        text = clip("\n".join(lines), _ABOVE_ANSWER)
-        blocks += [context(f"{name}:label", _LABELS[name]), literal(name, text)]
     answer = _words_input("Answer in the tool's place", most=MAX_ANSWER, optional=False)
     meta = ViewMeta(state.id, index, channel=channel, ts=ts)
-    return modal("respond", f"Answer action {action.number}", [*blocks, answer], meta, submit="Answer")
+    blocks = [*title_blocks(action), *_whole_call_blocks(action), answer]
+    return modal("respond", f"Answer action {action.number}", blocks, meta, submit="Answer")
+
+
+def _whole_call_blocks(action: Action) -> list[Block]:
+    """Draw arguments and description above an input; only what has to be read page by page before is longer."""
+    blocks = [*care_blocks(action), *_cautions(action)]
+    for name, lines in _sections(action):
+        text = clip("\n".join(lines), _ABOVE_INPUT)
+        blocks += [context(f"{name}:label", _LABELS[name]), literal(name, text)]
+    return blocks
 
 
 def render_reading_view(

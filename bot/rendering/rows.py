@@ -94,13 +94,6 @@ _SHOWN_POSITIONS = 3
 _FOLDED = 100
 _FOLLOWS = {"edit": ". Asked (-) and decided (+):", "reject": ", because:", "respond": ":"}
 
-_ASKS_ALWAYS = confirm(
-    "Approve for this run?",
-    "This call runs, and every later call of the same tool in this run goes ahead without asking, "
-    "whatever its arguments are.",
-    "Approve for this run",
-)
-
 
 def asked(interrupt: Interrupt, cares: Sequence[Care] = ()) -> tuple[Action, ...]:
     """Give the actions as they were asked, with nothing decided."""
@@ -262,12 +255,21 @@ def button_blocks(action: Action, value: str) -> list[Block]:
             value,
             style=style,
             says=f"{label} {subject}"[:75],
-            asks=_ASKS_ALWAYS if verb == ALWAYS else None,
+            asks=_asks_always(subject) if verb == ALWAYS else None,
         )
         for verb, label, style in offered
     ]
     blocks = [actions(f"a:{action.index}:buttons", buttons)] if buttons else []
     return [*blocks, *_effect_blocks(action)]
+
+
+def _asks_always(subject: str) -> Block:
+    return confirm(
+        "Approve for this run?",
+        f"This is {subject}. It runs as this message shows it, and every later call of the same tool in this run "
+        "goes ahead without asking, whatever its arguments are.",
+        "Approve for this run",
+    )
 
 
 def _as_asked(offered: tuple[str, str, str | None]) -> tuple[str, str, str | None]:

@@ -264,6 +264,7 @@ async def test_a_high_risk_is_approved_by_who_types_the_code_of_the_card(client,
     code = words(card["blocks"]).partition("types *")[2][:4]
     view = await dana.opened(card, "confirm:0")
     assert code not in words(view["blocks"])
+    assert 'table: "users"' in words(view["blocks"])
 
     answer = await dana.fill(view, code="2222" if code != "2222" else "3333")
     assert answer["errors"] == {

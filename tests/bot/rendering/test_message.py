@@ -233,7 +233,10 @@ def test_a_decision_for_the_whole_run_is_offered_where_the_agent_can_keep_it():
     )
 
     assert [button["text"]["text"] for button in first][:3] == ["Approve", "Approve for this run", "Edit"]
-    assert "every later call of the same tool in this run" in first[1]["confirm"]["text"]["text"]
+    asks = first[1]["confirm"]["text"]["text"]
+    assert asks.startswith(
+        "This is action 1: send_email. It runs as this message shows it, and every later call of"
+    )
     assert "Approve for this run" not in [button["text"]["text"] for button in second]
 
 

@@ -147,6 +147,7 @@ def test_a_card_and_its_modals_warn_of_it(action, said):
     views = [
         render_edit_view(state, 0),
         render_respond_view(state, 0),
+        render_confirm_view(state, 0),
         render_reading_view(state, 0, 1, pages_read=0),
     ]
     assert_slack_takes_card((card,))
@@ -163,10 +164,11 @@ def test_a_form_without_the_arguments_warns_of_the_tool():
     """The name is all that it shows of the call."""
     state = a_state(an_interrupt(an_action("pаy", {"to": ACME})))
 
-    for view in (render_reject_view(state, 0), render_confirm_view(state, 0)):
-        assert_slack_takes_view(view)
-        assert '"pаy" mixes' in literal_text(view["blocks"], "misread")
-        assert "ACME" not in shown(view)
+    view = render_reject_view(state, 0)
+
+    assert_slack_takes_view(view)
+    assert '"pаy" mixes' in literal_text(view["blocks"], "misread")
+    assert "ACME" not in shown(view)
 
 
 def test_an_edit_that_brings_such_a_word_says_so():

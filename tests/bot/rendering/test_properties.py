@@ -25,7 +25,9 @@ from agent_adapter.errors import InvalidRequestError
 from bot.rendering.forms import Edited, Unchanged, form_of, parse_form
 from bot.rendering.message import plan_parts, render_card
 from bot.rendering.modals import (
+    CODE,
     page_count,
+    render_confirm_view,
     render_edit_view,
     render_hand_over_view,
     render_reading_view,
@@ -40,6 +42,7 @@ from bot.state import Admission, Claim, Place, Terms
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
+    block_ids,
     bounded,
     buttons,
     inputs,
@@ -350,6 +353,27 @@ def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(ar
         _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
     else:
         _assert_readable(state, 0)
+
+
+@bounded(40)
+@given(arguments, st.none() | words)
+@example({"table": "invoices_2019", "sql": "delete\nfrom x"}, "Frees space.")
+def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description):
+    """On a phone the form covers the card: it shows every argument and what the agent says, above the code."""
+    interrupt = an_interrupt(an_action(args=args, description=description))
+    admission = a_state(interrupt).admission.model_copy(update={"risk": "high"})
+    state = a_state(interrupt, admission=admission)
+    (part,) = render_card(state)
+    assume("confirm:0" in [button["action_id"] for button in buttons(part.blocks)])
+
+    view = render_confirm_view(state, 0)
+
+    assert_slack_takes_view(view)
+    _assert_shown(args, literal_text(view["blocks"], "arguments"))
+    assert literal_text(view["blocks"], "arguments") == literal_text(part.blocks, "a:0:arguments")
+    assert ("description" in block_ids(view["blocks"])) == bool(description)
+    assert view["blocks"][-1]["block_id"] == CODE
+    assert view["submit"]["text"] == "Approve"
 
 
 def _assert_readable(state: Any, index: int) -> None:
