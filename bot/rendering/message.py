@@ -54,7 +54,7 @@ BUDGET = 9_000
 MAX_BLOCKS = 45
 
 # What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes; and a part.
-_FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 1_400, 9
+_FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 1_800, 9
 # The line that tells who is looking, and the buttons about time.
 _CLOCK, _CLOCK_BLOCKS = 900, 2
 # The line that tells who decided, and the least that is shown of the words that go with it.
@@ -222,7 +222,8 @@ def _render_part(state: ApprovalState, parent: PartId, place: Place, number: int
     title = f"Part {number} of {len(place.parts)}"
     which = f"{'action' if len(shown) == 1 else 'actions'} {numbers(shown)}"
     id = PartId(parent.place, number)
-    top, bulk = [header("part", f"{title}: {which}")], _bulk_blocks(state, id)
+    top = [header("part", f"{title}: {which}"), context("who", " · ".join(_who_and_when_above(state, shown)))]
+    bulk = _bulk_blocks(state, id)
     blocks = [*top, *_filled(state, shown, [*top, *bulk]), *bulk]
     return Part(id, place.channel, place.thread_ts, parent, f"{title}: {which}", blocks, shown)
 
@@ -341,7 +342,7 @@ def _who_and_when(state: ApprovalState, place: Place) -> list[str]:
         words.append("*requester unknown*")
     if state.is_open:
         words += [
-            f"open until {when(state.deadline)}{_then(state, place)}",
+            _until(state, place.actions),
             *_deciders(state, place),
         ]
         words += _asked_also(state, place)
@@ -350,14 +351,28 @@ def _who_and_when(state: ApprovalState, place: Place) -> list[str]:
     return words
 
 
-def _then(state: ApprovalState, place: Place) -> str:
-    """Say what the deadline does with what is open then."""
-    approved = {state.is_approved_by_silence(index) for index in place.actions if state.is_open_at(index)}
+def _who_and_when_above(state: ApprovalState, shown: Iterable[int]) -> list[str]:
+    """Say on a part who asks, and until when what it shows is open.
+
+    The card above mentions the person for whom it is asked; each mention in a message would call them once more.
+    """
+    asks = " for the person named on the card above" if state.requested_by else ""
+    words = [f"Agent `{state.interrupt.agent}` asks{asks}"]
+    still = [index for index in shown if state.is_open_at(index)]
+    if still and not state.requested_by:
+        words.append("*requester unknown*")
+    return [*words, _until(state, still)] if still else words
+
+
+def _until(state: ApprovalState, indices: Iterable[int]) -> str:
+    """Say until when these are open, and what the deadline does with what is open then."""
+    until = f"open until {when(state.deadline)}"
+    approved = {state.is_approved_by_silence(index) for index in indices if state.is_open_at(index)}
+    if approved == {True}:
+        return f"{until}, then *approved*"
     if True in approved:
-        return (
-            ", then *approved*" if approved == {True} else ", then approved or rejected as each action says"
-        )
-    return ", then rejected" if state.on_expiry == "reject" else ""
+        return f"{until}, then approved or rejected as each action says"
+    return f"{until}, then rejected" if state.on_expiry == "reject" else until
 
 
 def _asked_also(state: ApprovalState, place: Place) -> list[str]:

@@ -18,7 +18,7 @@ from agent_adapter.contract.record import EXPIRED
 from bot.ids import PartId
 from bot.rendering.message import bulk_actions, plan_parts, render_card
 from bot.rendering.modals import render_edit_view, render_reading_view
-from bot.state import Place
+from bot.state import Place, Terms
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,
@@ -536,14 +536,15 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
         render_card(a_state(interrupt, places=[place], decided=decisions, status=status))
         for decisions, status in (
             ({}, "pending"),
-            ({number: ApproveDecision() for number in range(1, 6)}, "pending"),
+            (dict.fromkeys(place.parts[0][1:], ApproveDecision()), "pending"),
             (dict.fromkeys(range(12), ApproveDecision()), "decided"),
         )
     )
 
-    assert asked[0].text.startswith("12 actions need approval, in 2 parts")
-    assert clicked[0].text.startswith("7 of 12 actions need approval, in 2 parts")
-    assert clicked[0].blocks[0]["text"]["text"] == "7 of 12 actions need approval, in 2 parts"
+    left, where = 13 - len(place.parts[0]), f"in {len(place.parts)} parts"
+    assert asked[0].text.startswith(f"12 actions need approval, {where}: ")
+    assert clicked[0].text.startswith(f"{left} of 12 actions need approval, {where}: ")
+    assert clicked[0].blocks[0]["text"]["text"] == f"{left} of 12 actions need approval, {where}"
     assert literal_text(clicked[0].blocks, "summary").split("\n")[:2] == [
         " 1  tool_0   part 1",
         " 2  tool_1   part 1, Approved",
@@ -576,6 +577,36 @@ def test_a_card_in_parts_says_how_many_are_open_whatever_was_decided(decided):
         assert title == "All decided here — waiting for the others"
     else:
         assert title.startswith("24 actions" if left == 24 else f"{left} of 24 actions")
+
+
+@pytest.mark.parametrize("requester", ["U0NOOR", "an intern", None])
+def test_each_part_says_who_asks_and_until_when(requester):
+    """Also when it is read by itself; it calls nobody again. What is decided is open no more."""
+    context = Context(requested_by=requester)
+    interrupt = an_interrupt(
+        *(an_action(f"tool_{n}", {"note": "x" * 900}) for n in range(12)), context=context
+    )
+    parts = plan_parts(interrupt)
+    place = Place(channel="C1", actions=tuple(range(12)), parts=parts)
+    silent = {index: Terms(approvers=("U0ERIK",), by_silence=True) for index in parts[1]}
+    admission = a_state(interrupt, places=[place]).admission.model_copy(update={"own": silent})
+    decided = dict.fromkeys(parts[2], ApproveDecision())
+
+    _, *drawn = render_card(a_state(interrupt, admission=admission, decided=decided))
+
+    assert_slack_takes_card(tuple(drawn))
+    asks = (
+        "Agent `billing` asks for the person named on the card above" if requester else "Agent `billing` asks"
+    )
+    unknown = "" if requester else " · *requester unknown*"
+    until = "open until <!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC>"
+    lines = [block_of(part.blocks, "who")["elements"][0]["text"] for part in drawn]
+    assert lines[:3] == [
+        f"{asks}{unknown} · {until}, then rejected",
+        f"{asks}{unknown} · {until}, then *approved*",
+        asks,
+    ]
+    assert not any("<@" in shown(part.blocks[:2]) for part in drawn)
 
 
 def test_each_place_lists_the_actions_asked_there():
