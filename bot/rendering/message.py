@@ -448,7 +448,7 @@ def _agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
     said = scrub_all(facts, secrets)
     text = "\n".join(argument_lines(said)) if isinstance(said, dict) else said
     blocks = [context("says", "The agent says about this run:"), literal_within("run", text, _CONTEXT)]
-    return [*blocks, *caution_blocks("run:", said)]
+    return [*blocks, *caution_blocks("run:", [("", said)])]
 
 
 _LAPSED = (

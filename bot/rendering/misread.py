@@ -104,21 +104,33 @@ def looks_like(char: str) -> str:
     return small[1] if small else char
 
 
-def misread_words(texts: Collection[str]) -> tuple[str, ...]:
+Lines = dict[str, tuple[str, ...]]
+"""What is said, and the texts that it is about."""
+
+
+def misread_words(texts: Collection[str]) -> Lines:
     """Say of each word that reads as another one what it is."""
-    found = dict.fromkeys(word for text in texts if not text.isascii() for word in _misread(text))
-    return _listed(found, _line)
+    return _listed(texts, _misread, _line)
 
 
-def odd_domains(texts: Collection[str]) -> tuple[str, ...]:
+def odd_domains(texts: Collection[str]) -> Lines:
     """Say of each domain name with letters outside of ASCII what computers read."""
-    found = dict.fromkeys(host for text in texts if not text.isascii() for host in _domains(text))
-    return _listed(found, lambda host: f"{clip(visible(host), 100)} is {clip(_as_computers_read(host), 200)}")
+    return _listed(
+        texts,
+        _domains,
+        lambda host: f"{clip(visible(host), 100)} is {clip(_as_computers_read(host), 200)}",
+    )
 
 
-def _listed(found: Collection[str], write: Callable[[str], str]) -> tuple[str, ...]:
-    more = [f"and {len(found) - SHOWN:,} more"] if len(found) > SHOWN else []
-    return (*map(write, islice(found, SHOWN)), *more)
+def _listed(
+    texts: Collection[str], find: Callable[[str], Iterator[str]], write: Callable[[str], str]
+) -> Lines:
+    found: dict[str, dict[str, None]] = {}
+    for text in texts:
+        for word in () if text.isascii() else find(text):
+            found.setdefault(word, {})[text] = None
+    lines = {write(word): tuple(where) for word, where in islice(found.items(), SHOWN)}
+    return {**lines, f"and {len(found) - SHOWN:,} more": ()} if len(found) > SHOWN else lines
 
 
 def _misread(text: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from bot.rendering.blocks import (
     section,
     who,
 )
-from bot.rendering.cautions import caution_blocks
+from bot.rendering.cautions import ANSWER, TOOL, WORDS, Shown, caution_blocks
 from bot.rendering.forms import form_blocks, form_of, schema_problem
 from bot.rendering.message import bulk_actions, numbers
 from bot.rendering.rows import approver_names, mask_words, title_blocks
@@ -84,7 +84,7 @@ def render_edit_view(state: ApprovalState, index: int, *, channel: str = "", ts:
     fields = form_of(args, schema, action.care.masked)
     problem = schema_problem(schema)
     blocks = [*title_blocks(action), context("about", _about_form(problem)), *care_blocks(action)]
-    blocks += caution_blocks("", [action.request.name, action.shown(), action.description], as_json=True)
+    blocks += _cautions(action, as_json=True)
     blocks += form_blocks(fields)
     if missing := set(args) - {name for field in fields for name in field.path[:1] or args}:
         blocks.append(
@@ -140,7 +140,7 @@ def render_agree_view(state: ApprovalState, index: int, *, channel: str = "", ts
         section("about", f"{approver_names(people, at_most=8)} {label}"),
     ]
     blocks += [*care_blocks(call), literal("proposal", clip(told, PAGE_SIZE)), *_whole_blocks(found)]
-    blocks += caution_blocks("proposal:", [action.request.name, _words_of(found)])
+    blocks += caution_blocks("proposal:", [(TOOL, action.request.name), *_words_of(found)])
     if units(told) > PAGE_SIZE:
         blocks.append(context("too-long", "This is too long to be agreed with here."))
         return modal("agree", f"Action {action.number}", blocks, None)
@@ -160,19 +160,19 @@ def _whole_blocks(found: Written) -> list[Block]:
     return [context("whole:label", "The whole call, as it would run:"), literal("whole", whole)]
 
 
-def _words_of(found: Written) -> Any:
+def _words_of(found: Written) -> Shown:
     match found.decision:
         case EditDecision(edited_action=edited):
-            return hide(edited.args, found.care.masked)
+            return [("", hide(edited.args, found.care.masked))]
         case RespondDecision(message=message):
-            return message
+            return [(ANSWER, message)]
         case _:
-            return ""
+            return []
 
 
 def _call_blocks(action: Action) -> list[Block]:
     """Draw which call a form is about, where its arguments are not in it."""
-    return [*title_blocks(action), *caution_blocks("", action.request.name)]
+    return [*title_blocks(action), *caution_blocks("", [(TOOL, action.request.name)])]
 
 
 def _proposed(action: Action, found: Written) -> tuple[str, str]:
@@ -350,8 +350,9 @@ def _turns(state: ApprovalState, action: Action, page: int, last: int, *, may_ed
     return buttons
 
 
-def _cautions(action: Action) -> list[Block]:
-    return caution_blocks("", [action.request.name, action.shown(), action.description])
+def _cautions(action: Action, *, as_json: bool = False) -> list[Block]:
+    shown = [(TOOL, action.request.name), ("", action.shown()), (WORDS, action.description)]
+    return caution_blocks("", shown, as_json=as_json)
 
 
 def _has_inputs(action: Action) -> bool:

@@ -24,7 +24,7 @@ from bot.rendering.blocks import (
     when,
     who,
 )
-from bot.rendering.cautions import caution_blocks, caution_lines
+from bot.rendering.cautions import TOOL, WORDS, caution_blocks, caution_lines
 from bot.rendering.clock import place_name
 from bot.rendering.text import clip, mrkdwn, one_line, visible
 from bot.state import ORDINARY, PROPOSAL, Action, Admission, ApprovalState, Care, Place, Proposal, Written
@@ -168,7 +168,10 @@ def call_blocks(action: Action) -> list[Block]:
         blocks.append(whole)
     if told := [*_unshown(action), *mask_words(action), *_care_words(action)]:
         blocks.append(context(f"{at}:care", "\n".join(told)))
-    blocks += caution_blocks(f"{at}:", [action.request.name, action.shown(on_card=True), action.description])
+    blocks += caution_blocks(
+        f"{at}:",
+        [(TOOL, action.request.name), ("", action.shown(on_card=True)), (WORDS, action.description)],
+    )
     if request.description:
         blocks += [
             context(f"{at}:says", "The agent says:"),

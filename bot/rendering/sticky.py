@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from bot.rendering.blocks import Block, actions, context, literal, plain, section
-from bot.rendering.cautions import caution_blocks
+from bot.rendering.cautions import TOOL, caution_blocks
 from bot.rendering.clock import duration_words, place_name
 from bot.rendering.ledger import given_words, name_blocks, revoke_button, used_words
 from bot.rendering.modals import ViewMeta, care_blocks, modal
@@ -28,7 +28,7 @@ def render_sticky_view(state: ApprovalState, index: int, *, channel: str = "", t
         *title_blocks(action),
         literal("arguments", arguments_text(action)),
         *care_blocks(action),
-        *caution_blocks("", [action.request.name, action.shown(on_card=True)]),
+        *caution_blocks("", [(TOOL, action.request.name), ("", action.shown(on_card=True))]),
         section(
             "about",
             "This call runs now. Later calls of this tool run without asking, as far as you say here. The thread of "

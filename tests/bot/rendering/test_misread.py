@@ -3,9 +3,12 @@
 # ruff: noqa: RUF001  # letters that look like others are what this is about
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
 from agent_adapter.contract.interrupt import Context, Link
+from bot.rendering.arguments import change_lines
 from bot.rendering.message import render_card
 from bot.rendering.misread import SHOWN, misread_words, odd_domains
 from bot.rendering.modals import (
@@ -21,6 +24,7 @@ from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
     block_ids,
+    bounded,
     literal_text,
     shown,
 )
@@ -58,7 +62,7 @@ EXAMPLE = "ex\u0430mple.com"
 )
 def test_a_word_that_reads_as_another_is_named(text, said):
     """With its letters and what they look like."""
-    assert misread_words([text]) == (said,)
+    assert misread_words([text]) == {said: (text,)}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +83,7 @@ def test_a_word_that_reads_as_another_is_named(text, said):
 )  # fmt: skip
 def test_ordinary_text_is_not_warned_of(text):
     """Each in its own letters, beside Latin names, with units and symbols: nobody learns to look past the warning."""
-    assert misread_words([text]) == ()
+    assert misread_words([text]) == {}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_ordinary_text_is_not_warned_of(text):
 )
 def test_a_domain_name_is_shown_as_computers_read_it(text, said):
     """What a browser would open has an ASCII form of its own."""
-    assert odd_domains([text]) == (said,)
+    assert odd_domains([text]) == {said: (text,)}
 
 
 @pytest.mark.parametrize(
@@ -115,12 +119,12 @@ def test_a_domain_name_is_shown_as_computers_read_it(text, said):
 )
 def test_what_is_no_domain_name_is_left_alone(text):
     """Files, sentences without a space, and names that no server has."""
-    assert odd_domains([text]) == ()
+    assert odd_domains([text]) == {}
 
 
 def test_many_words_are_counted():
     """A text full of them gives a few, and their number."""
-    found = misread_words([" ".join(f"аb{number}" for number in range(5_000))])
+    found = list(misread_words([" ".join(f"аb{number}" for number in range(5_000))]))
 
     assert len(found) == SHOWN + 1
     assert found[-1] == "and 4,995 more"
@@ -132,16 +136,21 @@ WARNED = "*Some words are not what they look like*"
 @pytest.mark.parametrize(
     ("action", "said"),
     [
-        (an_action("pay", {"beneficiary": f"{ACME} Supplies GmbH"}), "only looks like ACME"),
-        (an_action("pay", {"beneficiаry": "x"}), '"beneficiаry" mixes'),
-        (an_action("pаy", {"to": "x"}), '"pаy" mixes'),
-        (an_action("pay", {"to": "x"}, description=f"For {ACME}."), "only looks like ACME"),
-        (an_action("pay", {"rows": [{"to": EXAMPLE}]}), "is xn--exmple-4nf.com"),
+        (an_action("pay", {"beneficiary": f"{ACME} Supplies GmbH"}), f'beneficiary: "{ACME}" is in Cyrillic'),
+        (an_action("pay", {"beneficiаry": "x"}), 'the name "beneficiаry": "beneficiаry" mixes'),
+        (an_action("pаy", {"to": "x"}), 'the tool\'s name: "pаy" mixes'),
+        (an_action("pay", {"to": "x"}, description=f"For {ACME}."), f'the agent\'s words: "{ACME}" is in'),
+        (an_action("pay", {"rows": [{"to": EXAMPLE}]}), f"rows[0].to: {EXAMPLE} is xn--exmple-4nf.com"),
+        (an_action("pay", {"the tool's name": ACME}), f'"the tool\'s name": "{ACME}" is in'),
+        (
+            an_action("pay", dict.fromkeys("abcde", ACME), description=ACME),
+            f'a, b, c and 3 more: "{ACME}" is in',
+        ),
     ],
-    ids=["value", "argument name", "tool", "description", "nested"],
+    ids=["value", "argument name", "tool", "description", "nested", "named like a tool's name", "several"],
 )
 def test_a_card_and_its_modals_warn_of_it(action, said):
-    """Wherever the text is shown, the warning is beside it."""
+    """Wherever the text is shown, the warning is beside it, and says in which argument."""
     state = a_state(an_interrupt(action))
     (card,) = render_card(state)
     views = [
@@ -158,6 +167,38 @@ def test_a_card_and_its_modals_warn_of_it(action, said):
         assert_slack_takes_view(view)
         assert WARNED in shown(view)
         assert said in literal_text(view["blocks"], "misread")
+
+
+steps = st.sampled_from(["to", "a b", "a.b", "a[0]", "", "the name x", 0, 2])
+
+
+@bounded(60)
+@given(st.sampled_from(["to", "a b", "a.b", ""]), st.lists(steps, max_size=4))
+def test_a_warning_names_the_argument_as_the_changes_of_an_edit_do(first, path):
+    """However deep it stands, and whatever the names around it are."""
+
+    def with_word(word):
+        value = word
+        for step in reversed(path):
+            value = {"x": "plain", step: value} if isinstance(step, str) else [*["plain"] * step, value]
+        return {first: value}
+
+    (card,) = render_card(a_state(an_interrupt(an_action("pay", with_word(ACME)))))
+
+    where = change_lines(with_word("plain"), with_word(ACME))[0].removesuffix(":")
+    assert literal_text(card.blocks, "a:0:misread").startswith(f'{where}: "{ACME}" is in Cyrillic letters')
+
+
+def test_a_warning_of_very_long_names_stays_short_and_is_found_at_once():
+    """A name of thousands of characters around thousands of values is written where it is needed, and cut."""
+    args = {"k" * 30_000: {"n" * 20_000: {f"a{number}": f"{ACME}{number}" for number in range(500)}}}
+    (card,) = render_card(a_state(an_interrupt(an_action("pay", args))))
+
+    assert_slack_takes_card((card,))
+    lines = literal_text(card.blocks, "a:0:misread").split("\n")
+    assert lines[0].startswith('"kkkkkkk')
+    assert "more characters" in lines[0]
+    assert lines[-1] == "and 495 more"
 
 
 def test_a_form_without_the_arguments_warns_of_the_tool():
@@ -183,11 +224,11 @@ def test_an_edit_that_brings_such_a_word_says_so():
 
     told = literal_text(done.blocks, "a:0:told").split("\n")
     assert told[:2] == [
-        '⚠ "exаmple" mixes Latin and Cyrillic: а (U+0430) looks like a',
-        f"⚠ {EXAMPLE} is xn--exmple-4nf.com",
+        '⚠ to: "exаmple" mixes Latin and Cyrillic: а (U+0430) looks like a',
+        f"⚠ to: {EXAMPLE} is xn--exmple-4nf.com",
     ]
     assert told[2] == "to:"
-    assert "mixes Latin and Cyrillic" in literal_text(view["blocks"], "proposal:misread")
+    assert 'to: "exаmple" mixes Latin and Cyrillic' in literal_text(view["blocks"], "proposal:misread")
 
 
 def test_what_the_agent_says_about_the_run_is_looked_at():
@@ -195,7 +236,7 @@ def test_what_the_agent_says_about_the_run_is_looked_at():
     context = Context(title="Pay", links=(Link(label="Invoice", url=f"https://{EXAMPLE}/1"),))
     (card,) = render_card(a_state(an_interrupt(an_action(), context=context)))
 
-    assert f"{EXAMPLE} is xn--exmple-4nf.com" in literal_text(card.blocks, "run:misread")
+    assert f"links[0].Invoice: {EXAMPLE} is xn--exmple-4nf.com" in literal_text(card.blocks, "run:misread")
 
 
 def test_what_a_rule_masks_is_not_told_by_a_warning():
