@@ -1,5 +1,9 @@
 """What the views behind the buttons show, and what they carry."""
 
+from dataclasses import replace
+
+import pytest
+
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.rendering.modals import (
     ViewMeta,
@@ -148,6 +152,24 @@ def test_a_reading_shows_everything_and_ends_with_approve():
     assert [button["action_id"] for button in buttons(views[1])] == ["page:1", "page:3"]
     assert [ViewMeta.load(view["private_metadata"]).page for view in views] == [1, 2, 3]
     assert "Page 2 of 3" in shown(views[1])
+
+
+@pytest.mark.parametrize("risk", ["normal", "high"])
+def test_a_reading_of_one_page_decides_below_its_text(risk):
+    """Slack's own button is at the foot of the form; what we add to decide comes after all text, in reading order."""
+    action = an_action("mail", {"body": "Dear Al,\n" * 60}, description="why " * 1_000)
+    state = a_state(an_interrupt(action))
+    state = replace(state, admission=state.admission.model_copy(update={"risk": risk}))
+    assert page_count(state, 0) == 1
+
+    view = render_reading_view(state, 0, 1, pages_read=0)
+
+    kinds = [block["type"] for block in view["blocks"]]
+    last_text = max(n for n, kind in enumerate(kinds) if kind == "rich_text")
+    assert set(kinds[:last_text]) <= {"section", "context", "rich_text"}
+    assert kinds[last_text + 1 :] == ["actions", *(["input"] if risk == "high" else [])]
+    assert button_labels(view) == ["Edit…"]
+    assert view["submit"]["text"] == "Approve"
 
 
 def test_a_reading_with_gaps_does_not_end_with_approve():
