@@ -185,12 +185,12 @@ def test_the_transcript_says_what_slack_would_show():
 
 
 def test_without_a_redis_it_says_what_to_mend(folder):
-    """The sentence names the address and the setting."""
+    """The sentence names the address, and asks whether it is the right one."""
     played = tour(folder, *DEMO, REDIS_URL="redis://127.0.0.1:1")
 
     assert played.returncode == 1
     assert "The demo failed: Redis at redis://127.0.0.1:1 does not answer" in played.stderr
-    assert "REDIS_URL" in played.stderr
+    assert "is this the right address" in played.stderr
     assert "Traceback" not in played.stderr
 
 
