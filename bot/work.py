@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 
 from agent_adapter.background import in_background
 from agent_adapter.contract.keys import Lane
-from agent_adapter.errors import AgentAdapterError, ServerUnreachableError
+from agent_adapter.errors import AgentAdapterError, ServerRefusesError, ServerUnreachableError
 from agent_adapter.loops import Loop
 from bot.errors import SlackBusyError, SlackUnclearError, StoreUnavailableError, WorkspaceFaultError
 from bot.quarantine import Quarantine
@@ -34,6 +35,8 @@ ELSEWHERE = (
 """Errors that say nothing about the record: Redis or Slack cannot be used now."""
 ELSEWHERE_RETRY = 1_000
 """Milliseconds until it is tried again after one of them."""
+REFUSED_LEASES = 2
+"""Leases after which a refusal is forgotten that did not come again: another replica may have done the work."""
 
 Handler = Callable[[str], Awaitable[int | None]]
 """Does the work of one id; `None` when it is done, else in how many milliseconds to come again."""
@@ -67,6 +70,9 @@ class Worker:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._starting = asyncio.Lock()
         self._wake = asyncio.Event()
+        self._refusal = ""
+        """What Redis refused at the newest attempt."""
+        self._refused_at = 0.0
 
     def wake(self) -> None:
         """Look now rather than at the next sweep."""
@@ -78,7 +84,10 @@ class Worker:
             self._wake.clear()
             try:
                 more = await self._claim_all()
-                loop.beat()
+                if self._is_refused():
+                    loop.hinder(self._refusal)
+                else:
+                    loop.beat()
             except AgentAdapterError as error:
                 logger.warning("work.unreachable", extra={"kind": self._kind, "reason": str(error)})
                 loop.hinder(str(error))
@@ -134,17 +143,18 @@ class Worker:
         # Here rather than between the claims, so that whatever is claimed is running, and is finished by `drain`.
         async with self._starting:
             await asyncio.sleep(START_EVERY)
+        failed: Exception | None = None
         try:
             async with asyncio.timeout(LEASES * self._lease / 1000):
                 again_in = await self._handle(work.interrupt_id)
         except ELSEWHERE as error:
             logger.warning("work.failed", extra={"interrupt_id": work.interrupt_id, "reason": str(error)})
-            again_in = ELSEWHERE_RETRY
+            failed, again_in = error, ELSEWHERE_RETRY
         except Exception as error:  # whatever it is, it is about this record, and the others go on
             logger.exception("work.broken", extra={"interrupt_id": work.interrupt_id})
-            await self._noted(work, self._fail(work, error))
+            self._learn(await self._noted(work, self._fail(work, error)) or error)
             return
-        await self._noted(work, self._finish(work, again_in))
+        self._learn(await self._noted(work, self._finish(work, again_in)) or failed)
         # What is due later than the next sweep needs no wake-up of its own.
         if again_in is not None and again_in < self._sweep * 1000:
             self._wake_in(again_in)
@@ -160,14 +170,28 @@ class Worker:
             # Whoever waits for it has to know that nothing happens by itself.
             await self._store.notice(work.interrupt_id, sentence)
 
-    async def _noted(self, work: Work, note: Coroutine[None, None, None]) -> None:
-        """Note in Redis what became of work. Where that fails, the lease brings it back."""
+    async def _noted(self, work: Work, note: Coroutine[None, None, None]) -> AgentAdapterError | None:
+        """Note in Redis what became of work. Where that fails, the lease brings it back; gives why it failed."""
         try:
             await note
         except AgentAdapterError as error:
             logger.warning(
                 "work.not_finished", extra={"interrupt_id": work.interrupt_id, "reason": str(error)}
             )
+            return error
+        return None
+
+    def _learn(self, error: Exception | None) -> None:
+        """Keep what Redis refuses: that is no fault of the record, and the next one meets it too."""
+        if isinstance(error, ServerRefusesError):
+            self._refusal, self._refused_at = str(error), time.monotonic()
+        elif error is None:
+            self._refusal = ""
+
+    def _is_refused(self) -> bool:
+        return (
+            bool(self._refusal) and time.monotonic() - self._refused_at < REFUSED_LEASES * self._lease / 1000
+        )
 
     def _wake_in(self, milliseconds: int) -> None:
         asyncio.get_running_loop().call_later(milliseconds / 1000, self.wake)

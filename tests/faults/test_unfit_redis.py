@@ -252,6 +252,26 @@ async def test_a_user_without_one_command_loses_no_decision(
         assert [decision.type for resume in answers for decision in resume.decisions] == ["approve"] * 2
 
 
+@pytest.mark.parametrize("command", ["hmget", "zrem", "hdel"])
+async def test_a_user_who_lacks_what_every_card_needs_turns_the_bot_red(
+    command, redis_url, redis, playground, watcher
+):
+    """`/readyz` says the sentence while no card can be drawn or noted, and is green again once the user has the right."""
+    await redis.execute_command("ACL", "SETUSER", "assent", "on", ">secret", *RIGHTS, f"-{command}")
+    of_bot = redis_url.replace("unix://", "unix://assent:secret@")
+    async with running(settings_for(playground, of_bot)) as bot, an_agent(redis_url) as client:
+        await until(lambda: bot.health.ready)
+        interrupt = an_interrupt()
+        await client.publish(interrupt)
+        await until(
+            lambda: "does not allow this user what is needed" in bot.health.reasons.get("drawing", "")
+        )
+
+        await redis.execute_command("ACL", "SETUSER", "assent", f"+{command}")
+        await until(lambda: bot.health.ready)
+        await watcher.card(interrupt.id)
+
+
 async def approve(slack: Control, card: Json) -> bool:
     """Press Approve, and tell whether Slack shows it as accepted."""
     return bool((await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"])
