@@ -21,8 +21,7 @@ from agent_adapter.policy import check_tools
 
 try:
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
-    from langgraph.checkpoint.serde.types import RESUME
+    from langgraph.checkpoint.base import CheckpointTuple
     from langgraph.pregel import Pregel
     from langgraph.types import Command, PregelTask, StateSnapshot, StreamMode
     from langgraph.types import Interrupt as Pause
@@ -44,6 +43,7 @@ try:
         with_schema,
     )
     from agent_adapter.integrations._places import Place, namespace_of, places
+    from agent_adapter.integrations._saved import Saved
 except ImportError as error:
     raise ImportError(needs("LangGraph support", "langgraph", error)) from error
 
@@ -401,69 +401,21 @@ class Thread:
         LangGraph lists their pauses until the node has ended, and would give an answer that comes again to the node's
         next pause, which nobody has decided. So first let the nodes go on with what they have.
         """
-        if not await self._has_saved_answers(await self._state(subgraphs=True)):
+        answers = cast("dict[str, Any]", command.resume)
+        saved = Saved.of(self.graph, self.config)
+        if not await saved.answers_any(answers.keys(), await self._state(subgraphs=True)):
             return command
         try:
             await self.graph.ainvoke(None, self.config, **self.options)
         except Exception:
-            if not await self._takes_back(command, await self._state(subgraphs=True)):
+            if not await saved.takes_back(answers, await self._state(subgraphs=True)):
                 raise
         still = {pause.id for pause in (await self._state()).interrupts}
-        answers = {id: answer for id, answer in cast("dict[str, Any]", command.resume).items() if id in still}
-        return Command(resume=answers) if answers else None
-
-    async def _has_saved_answers(self, state: StateSnapshot) -> bool:
-        paused = [task for task in state.tasks if task.interrupts]
-        if not _answered(await self._stored(state.config)).isdisjoint(task.id for task in paused):
-            return True
-        for task in paused:
-            if isinstance(task.state, StateSnapshot):
-                if await self._has_saved_answers(task.state):
-                    return True
-            elif _answered(await self._stored_inside(state, task)):
-                return True
-        return False
-
-    async def _takes_back(self, command: Command[Any], state: StateSnapshot) -> bool:
-        """Forget the answers that nodes have failed on where these decisions are now written in another way.
-
-        LangGraph would give the saved one to the node for ever.
-        """
-        answers, taken = cast("dict[str, Any]", command.resume), False
-        stored = await self._stored(state.config)
-        for task in state.tasks:
-            if isinstance(task.state, StateSnapshot):
-                taken |= await self._takes_back(command, task.state)
-            for saved in _saved_answers(stored, task.id):
-                namespace = namespace_of(state, task)
-                ids = [
-                    # As LangGraph names the pauses of a task: by how many answers it had.
-                    Pause.from_ns(None, f"{namespace}|{number}" if number else namespace).id
-                    for number in range(len(saved))
-                ]
-                wrong = [
-                    number
-                    for number, (id, answer) in enumerate(zip(ids, saved, strict=True))
-                    if id in answers and repr(answers[id]) != repr(answer)
-                ]
-                if wrong:
-                    saver = cast("BaseCheckpointSaver[Any]", cast("Any", self.graph).checkpointer)
-                    kept = [(RESUME, saved[: wrong[0]])]
-                    await saver.aput_writes(cast("CheckpointTuple", stored).config, kept, task.id)
-                    taken = True
-        return taken
-
-    async def _stored(self, config: RunnableConfig) -> CheckpointTuple | None:
-        if not isinstance(self.graph, Pregel) or not isinstance(self.graph.checkpointer, BaseCheckpointSaver):
-            return None
-        return await self.graph.checkpointer.aget_tuple(config)
+        left = {id: answer for id, answer in answers.items() if id in still}
+        return Command(resume=left) if left else None
 
     async def _stored_inside(self, state: StateSnapshot, task: PregelTask) -> CheckpointTuple | None:
-        """Read what a graph has stored that runs inside this task, such as a subagent of a tool: no state lists it."""
-        thread_id = state.config["configurable"]["thread_id"]
-        return await self._stored(
-            {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace_of(state, task)}}
-        )
+        return await Saved.of(self.graph, self.config).at(namespace_of(state, task))
 
     async def _apart(self, questions: Sequence[Question]) -> Sequence[Question]:
         """Give the first question with those of its record.
@@ -555,18 +507,6 @@ def _check_ids(pauses: Sequence[Pause]) -> None:
             raise InvalidRequestError(
                 f"{id!r} is no id of a LangGraph pause: pass the interrupts that the graph gave"
             )
-
-
-def _answered(stored: CheckpointTuple | None) -> set[str]:
-    """Name the tasks for which an answer is stored."""
-    return {id for id, channel, _ in (stored and stored.pending_writes) or () if channel == RESUME}
-
-
-def _saved_answers(stored: CheckpointTuple | None, task_id: str) -> list[list[Any]]:
-    """Give the answers that are stored for a task, if any are."""
-    writes = (stored and stored.pending_writes) or ()
-    found = [value for id, channel, value in writes if id == task_id and channel == RESUME]
-    return [value if isinstance(value, list) else [value] for value in found]
 
 
 def _with_askers(

@@ -221,8 +221,9 @@ class Notes(TypedDict):
     notes: Annotated[list[str], operator.add]
 
 
+@pytest.mark.parametrize("place", ["first", "second", "nested"])
 @pytest.mark.parametrize("saved", ["with its next pause", "without its next pause"])
-async def test_old_answer_reaches_no_new_question_of_a_graph_inside_a_tool(saved):
+async def test_old_answer_reaches_no_new_question_of_a_graph_inside_a_tool(saved, place):
     """What a crashed run has saved is gone on with first, also where LangGraph lists no state of its own for it."""
     failures, passed = ["disk full"], asyncio.Event()
 
@@ -243,9 +244,16 @@ async def test_old_answer_reaches_no_new_question_of_a_graph_inside_a_tool(saved
 
     builder = StateGraph(Notes).add_node("fails", fails).add_node("twice", twice)
     inner = builder.add_edge(START, "fails").add_edge(START, "twice").compile()
+    quiet = (
+        StateGraph(Notes).add_node("quiet", lambda state: {"notes": []}).add_edge(START, "quiet").compile()
+    )
+    if place == "nested":
+        inner = StateGraph(Notes).add_node("inner", inner).add_edge(START, "inner").compile()
 
     async def clean_up() -> str:
         """Clean up."""
+        if place == "second":
+            await quiet.ainvoke({"notes": []})
         return " | ".join(sorted((await inner.ainvoke({"notes": []}))["notes"]))
 
     agent = create_agent(

@@ -1,0 +1,201 @@
+"""A node runs again from its start at each answer, and no more often than in LangGraph by hand."""
+
+import operator
+from contextlib import aclosing
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Send, interrupt
+
+from agent_adapter.integrations.langgraph import run, stream
+from agent_adapter.resumables.langgraph import ResumableGraph
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO
+from tests.support.faults import eventually
+from tests.support.scripted_model import ScriptedModel, says
+from tests.support.workers import working
+
+NEW: dict[str, Any] = {"notes": []}
+
+
+class Notes(TypedDict):
+    notes: Annotated[list[str], operator.add]
+
+
+class Diary:
+    """What ran, in its order, and nodes that ask several questions."""
+
+    def __init__(self):
+        self.ran: list[str] = []
+
+    def asks(self, *questions):
+        """Give a node that asks one question after the other."""
+
+        def node(state):
+            self.ran.append("begins")
+            for question in questions:
+                if interrupt(question):
+                    self.ran.append(question)
+            return NEW
+
+        return node
+
+
+def one_node(ask, saver=None):
+    return StateGraph(Notes).add_node("ask", ask).add_edge(START, "ask").compile(checkpointer=saver)
+
+
+def a_node(diary, saver):
+    """A node asks three times."""
+    return one_node(diary.asks("pay", "notify", "close"), saver)
+
+
+def sent(diary, saver):
+    """Two nodes ask twice each, side by side."""
+    builder = StateGraph(Notes).add_node("ask", diary.asks("pay", "notify"))
+    builder.add_conditional_edges(START, lambda state: [Send("ask", state)] * 2, ["ask"])
+    return builder.compile(checkpointer=saver)
+
+
+def a_graph_as_node(diary, saver):
+    """A graph that is a node asks twice."""
+    return one_node(one_node(diary.asks("pay", "notify")), saver)
+
+
+def before_a_graph(diary, saver):
+    """A node asks, and then runs a graph that asks."""
+    inner, ask = one_node(diary.asks("pay", "notify")), diary.asks("start")
+
+    async def node(state):
+        ask(state)
+        await inner.ainvoke(NEW)
+        return NEW
+
+    return one_node(node, saver)
+
+
+def in_a_tool(tool, saver):
+    return create_agent(
+        ScriptedModel(turns=[says(("transfer", {"to": "al"})), DONE]), [tool], checkpointer=saver
+    )
+
+
+def a_tool(diary, saver):
+    """A tool asks twice."""
+    ask = diary.asks("pay", "notify")
+
+    def transfer(to: str) -> str:
+        """Pay."""
+        ask(to)
+        return "ok"
+
+    return in_a_tool(transfer, saver)
+
+
+def a_graph_in_a_tool(diary, saver):
+    """A tool runs a graph within a graph that asks twice; nothing of the tool says which."""
+    graphs = [one_node(one_node(diary.asks("pay", "notify")))]
+
+    async def transfer(to: str) -> str:
+        """Pay."""
+        await graphs[0].ainvoke(NEW)
+        return "ok"
+
+    return in_a_tool(transfer, saver)
+
+
+def sent_in_a_tool(diary, saver):
+    """A tool runs two graphs after each other, whose nodes were sent what they ask about."""
+    builder = StateGraph(Notes).add_node("ask", diary.asks("pay", "notify"))
+    graphs = [builder.add_conditional_edges(START, lambda state: [Send("ask", state)], ["ask"]).compile()]
+
+    async def transfer(to: str) -> str:
+        """Pay."""
+        for _ in range(2):
+            await graphs[0].ainvoke(NEW)
+        return "ok"
+
+    return in_a_tool(transfer, saver)
+
+
+def a_function(diary, saver):
+    """A function of LangGraph's functional API asks twice."""
+    ask = diary.asks("pay", "notify")
+
+    @entrypoint(checkpointer=saver)
+    async def workflow(state):
+        return ask(state)
+
+    return workflow
+
+
+SHAPES = [
+    a_node,
+    sent,
+    a_graph_as_node,
+    before_a_graph,
+    a_tool,
+    a_graph_in_a_tool,
+    sent_in_a_tool,
+    a_function,
+]
+
+
+def says_no_to(no):
+    return ScriptedReviewer(
+        {"interrupt": lambda action: reject() if action.args["value"] == no else approve()}
+    )
+
+
+async def by_hand(graph, input, no):
+    """Answer all open questions, until there are none."""
+    await graph.ainvoke(input, CONFIG)
+    while pauses := (await graph.aget_state(CONFIG)).interrupts:
+        await graph.ainvoke(Command(resume={pause.id: pause.value != no for pause in pauses}), CONFIG)
+
+
+async def with_run(graph, input, no):
+    approvals = InMemoryApprovalClient(says_no_to(no))
+    await run(graph, input, approvals=approvals, config=CONFIG, dialect="boolean")
+
+
+async def with_stream(graph, input, no):
+    approvals = InMemoryApprovalClient(says_no_to(no))
+    async with aclosing(
+        stream(graph, input, approvals=approvals, config=CONFIG, dialect="boolean")
+    ) as chunks:
+        async for _ in chunks:
+            pass
+
+
+async def with_workers(graph, input, no):
+    approvals = InMemoryApprovalClient(says_no_to(no))
+    resumable = ResumableGraph("diary", graph, version="1", dialect="boolean")
+    await resumable.start(input, approvals=approvals, config=CONFIG)
+
+    async def has_ended():
+        return not (await graph.aget_state(CONFIG)).next
+
+    async with working(approvals, resumable):
+        await eventually(has_ended)
+
+
+@pytest.mark.parametrize("go", [with_run, with_stream, with_workers])
+@pytest.mark.parametrize("no", [None, "notify"], ids=["all approved", "one rejected"])
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_nothing_runs_more_often_than_by_hand(shape, no, go):
+    """What stands before a question runs once for each answer, whoever gives it."""
+    here, there = Diary(), Diary()
+    graph = shape(here, InMemorySaver())
+    input = GO if "tool" in shape.__name__ else NEW
+
+    await by_hand(shape(there, InMemorySaver()), input, no)
+    await go(graph, input, no)
+
+    assert sorted(here.ran) == sorted(there.ran)
+    assert "pay" in here.ran
+    assert ("notify" in here.ran) == (no is None)
