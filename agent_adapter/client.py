@@ -2,12 +2,12 @@
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from types import TracebackType
-from typing import Never, Self, TypedDict, Unpack
+from types import TracebackType, UnionType
+from typing import Any, Never, Self, TypedDict, Unpack, get_args
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
@@ -33,7 +33,7 @@ from agent_adapter.contract.interrupt import (
     OnExpiry,
     Resume,
 )
-from agent_adapter.contract.names import Namespace
+from agent_adapter.contract.names import Namespace, did_you_mean
 from agent_adapter.contract.record import (
     Asked,
     in_order,
@@ -48,6 +48,7 @@ from agent_adapter.errors import (
     ConsumedError,
     InvalidRequestError,
     UnknownInterruptError,
+    WrongArgumentError,
 )
 from agent_adapter.expected import FROM_URL, expect, expect_id, expect_interrupt, expect_request
 from agent_adapter.loops import Loops
@@ -77,6 +78,39 @@ class Asking(TypedDict, total=False):
     """`reject` unless told."""
     continuation: Continuation | None
     """What a worker needs to go on with the run when this process is gone."""
+
+
+_KINDS: Mapping[str, tuple[type | UnionType, str]] = {
+    "channel": (str | None, "pass the id of a Slack channel, as in 'C0123ABCD'"),
+    "thread_ts": (str | None, "pass the ts of a Slack message, as in '1700000000.000100'"),
+    "context": (Context | None, "pass a Context, as in Context(requested_by='U0123ABCD')"),
+    "expires_in": (timedelta | float | int | None, "pass a timedelta, as in timedelta(minutes=5)"),
+    "continuation": (Continuation | None, "pass a Continuation"),
+}
+
+
+def check_asking(asking: Mapping[str, Any]) -> None:
+    """Refuse what is said about asking where it cannot be meant.
+
+    Raises:
+        WrongArgumentError: naming the option, and what to pass instead.
+    """
+    known = Asking.__annotations__
+    for name, given in asking.items():
+        if name not in known:
+            raise WrongArgumentError(
+                f"{name}: no such option{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
+        if name in _KINDS:
+            kind, cure = _KINDS[name]
+            expect(given, kind, where=name, cure=cure)
+            if given == "":
+                raise WrongArgumentError(f"{name}: this text is empty: {cure}, or leave it out")
+        elif given not in get_args(OnExpiry):
+            raise WrongArgumentError(
+                f"on_expiry: {given!r} is not one of {', '.join(get_args(OnExpiry))}"
+                + did_you_mean(given, get_args(OnExpiry))
+            )
 
 
 class ApprovalClient:
@@ -237,12 +271,9 @@ class ApprovalClient:
             InvalidRequestError: naming the place.
         """
         expect_request(request)
+        check_asking(asking)
         run = run or secrets.token_hex(16)
         pauses = tuple(pauses or ["batch"] * len(request.action_requests))
-        if unknown := asking.keys() - Asking.__annotations__.keys():
-            raise InvalidRequestError(
-                f"{', '.join(sorted(unknown))}: no such option; there are {', '.join(Asking.__annotations__)}"
-            )
         channel, thread_ts = asking.pop("channel", None), asking.pop("thread_ts", None)
         return to_model(
             Interrupt.model_validate,
@@ -253,7 +284,7 @@ class ApprovalClient:
                 "run": run,
                 "pauses": pauses,
                 "route": {"channel": channel, "thread_ts": thread_ts},
-                **asking,
+                **{name: value for name, value in asking.items() if value is not None},
             },
             where="interrupt",
         )

@@ -1,6 +1,7 @@
 """What was passed in the wrong place is answered with what to pass instead."""
 
 from collections.abc import Mapping
+from types import UnionType
 from typing import Any
 
 from agent_adapter.contract.hitl import HITLRequest
@@ -20,7 +21,7 @@ def kind_of(value: object) -> str:
     return next((words for kind, words in known.items() if isinstance(value, kind)), _article(type(value)))
 
 
-def expect(value: object, kind: type | tuple[type, ...], *, where: str, cure: str) -> None:
+def expect(value: object, kind: type | UnionType, *, where: str, cure: str) -> None:
     """Refuse what is not of this kind.
 
     Raises:

@@ -4,11 +4,11 @@ import inspect
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 from agent_adapter.contract.arguments import check_json
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, ActionRequest, HITLRequest, ReviewConfig
+from agent_adapter.contract.names import did_you_mean
 from agent_adapter.errors import InvalidRequestError
 
 logger = logging.getLogger(__name__)
@@ -156,7 +156,7 @@ def check_tools(interrupt_on: Iterable[str], tools: Collection[str], *, cure: st
         if tool not in tools:
             there = ", ".join(sorted(tools)[:_TOLD]) + (", …" if len(tools) > _TOLD else "")
             raise InvalidRequestError(
-                f"interrupt_on[{tool!r}]: no tool has this name{_meant(tool, tools)}; there are {there or 'no tools'}{cure}"
+                f"interrupt_on[{tool!r}]: no tool has this name{did_you_mean(tool, tools)}; there are {there or 'no tools'}{cure}"
             )
 
 
@@ -288,7 +288,7 @@ def _check_keys(given: Mapping[str, Any], known: Iterable[str], *, where: str) -
     for key in given:
         if key not in known:
             raise InvalidRequestError(
-                f"{where}: there is no key {key!r}{_meant(key, known)}; there are {', '.join(known)}"
+                f"{where}: there is no key {key!r}{did_you_mean(key, known)}; there are {', '.join(known)}"
             )
 
 
@@ -302,7 +302,7 @@ def _check_decisions(given: Any, possible: tuple[str, ...], *, where: str) -> No
         )
     for decision in given:
         if decision not in KNOWN_DECISIONS:
-            meant = _meant(decision, KNOWN_DECISIONS)
+            meant = did_you_mean(decision, KNOWN_DECISIONS)
             raise InvalidRequestError(
                 f"{where}: {decision!r} is no decision{meant}; there are {', '.join(possible)}"
             )
@@ -343,9 +343,3 @@ def _is_plain_callable(value: Any) -> bool:
     """Tell whether calling this gives the answer, not a coroutine that nobody would await."""
     awaited = inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__)
     return callable(value) and not awaited
-
-
-def _meant(written: Any, known: Iterable[str]) -> str:
-    plain = {name.replace("_", "").lower(): name for name in known}
-    close = get_close_matches(str(written).replace("_", "").lower(), plain, n=1, cutoff=0.7)
-    return f" (did you mean {plain[close[0]]!r}?)" if close else ""

@@ -2,7 +2,18 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
+
+from agent_adapter.contract.names import did_you_mean
+from agent_adapter.errors import WrongArgumentError
 
 
 class WireModel(BaseModel):
@@ -11,7 +22,53 @@ class WireModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
 
-class ActionRequest(WireModel):
+class WrittenModel(WireModel):
+    """A message that users of the library write: `model_validate` reads tolerantly, and calling the class does not."""
+
+    def __init__(self, /, *unnamed: Any, **given: Any) -> None:
+        """Write a message.
+
+        Raises:
+            WrongArgumentError: naming the place, and the nearest name that there is.
+        """
+        _check_written(type(self), unnamed, given)
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise WrongArgumentError(first_problem(error, where=type(self).__name__)) from None
+
+    # Without this mark of pydantic's own `__init__`, `model_validate` would call this one.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+
+def first_problem(error: ValidationError, *, where: str) -> str:
+    """Say the first thing that is wrong, with its path."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    return f"{where}{path}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _check_written(kind: type[BaseModel], unnamed: tuple[Any, ...], given: dict[str, Any]) -> None:
+    known = kind.model_fields
+    if unnamed:
+        raise WrongArgumentError(f"{kind.__name__}: pass everything by its name: {', '.join(known)}")
+    for name, value in given.items():
+        if name not in known:
+            meant = did_you_mean(name, known)
+            raise WrongArgumentError(
+                f"{kind.__name__}: there is no {name!r}{meant}; there are {', '.join(known)}"
+            )
+        for part in value if isinstance(value, list | tuple) else ():
+            if name == "allowed_decisions" and part not in KNOWN_DECISIONS:
+                raise WrongArgumentError(
+                    f"{kind.__name__}.{name}: {part!r} is not a decision{did_you_mean(part, KNOWN_DECISIONS)}; "
+                    f"there are {', '.join(KNOWN_DECISIONS)}"
+                )
+            if name in _PARTS and isinstance(part, dict):
+                _check_written(_PARTS[name], (), part)
+
+
+class ActionRequest(WrittenModel):
     """One tool call that waits for a person."""
 
     name: str
@@ -24,7 +81,7 @@ class ActionRequest(WireModel):
     """The framework's id of the call, where it has one."""
 
 
-class ReviewConfig(WireModel):
+class ReviewConfig(WrittenModel):
     """Which decisions the reviewer is offered for an action."""
 
     action_name: str
@@ -44,7 +101,7 @@ rejection; every decision is plain words to a program that asked in its own way;
 the bot has not met is carried and not shown."""
 
 
-class HITLRequest(WireModel):
+class HITLRequest(WrittenModel):
     """A batch of actions, each with its review config at the same index."""
 
     action_requests: tuple[ActionRequest, ...] = Field(min_length=1)
@@ -64,7 +121,10 @@ class HITLRequest(WireModel):
         return self
 
 
-class EditedAction(WireModel):
+_PARTS: dict[str, type[BaseModel]] = {"action_requests": ActionRequest, "review_configs": ReviewConfig}
+
+
+class EditedAction(WrittenModel):
     """The call that runs in place of the one that was asked for."""
 
     name: str
@@ -84,7 +144,7 @@ class _WithoutWords:
         """Only a rejection and an answer have words."""
 
 
-class ApproveDecision(_WithoutEdit, _WithoutWords, WireModel):
+class ApproveDecision(_WithoutEdit, _WithoutWords, WrittenModel):
     """Run the call as it was shown."""
 
     type: Literal["approve"] = "approve"
@@ -92,14 +152,14 @@ class ApproveDecision(_WithoutEdit, _WithoutWords, WireModel):
     """Also every later call of this tool in this run, where `allow_always` is set."""
 
 
-class EditDecision(_WithoutWords, WireModel):
+class EditDecision(_WithoutWords, WrittenModel):
     """Run the call with these arguments."""
 
     type: Literal["edit"] = "edit"
     edited_action: EditedAction
 
 
-class RejectDecision(_WithoutEdit, WireModel):
+class RejectDecision(_WithoutEdit, WrittenModel):
     """Do not run the call."""
 
     type: Literal["reject"] = "reject"
@@ -109,7 +169,7 @@ class RejectDecision(_WithoutEdit, WireModel):
     """Also every later call of this tool in this run, where `allow_always` is set."""
 
 
-class RespondDecision(_WithoutEdit, WireModel):
+class RespondDecision(_WithoutEdit, WrittenModel):
     """Do not run the call; the reviewer answers in the tool's place."""
 
     type: Literal["respond"] = "respond"

@@ -7,7 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
-from agent_adapter.contract.hitl import Decision, EditedAction, HITLRequest, KnownDecision, WireModel
+from agent_adapter.contract.hitl import (
+    Decision,
+    EditedAction,
+    HITLRequest,
+    KnownDecision,
+    WireModel,
+    WrittenModel,
+)
 from agent_adapter.contract.names import AgentName, MaybeName, PlainName
 
 SCHEMA_VERSION = 1
@@ -17,14 +24,14 @@ Status = Literal["decided", "expired", "withdrawn", "refused"]
 OnExpiry = Literal["reject", "raise", "approve"]
 
 
-class Link(WireModel):
+class Link(WrittenModel):
     """A labelled address, shown as text."""
 
     label: str
     url: str
 
 
-class Context(WireModel):
+class Context(WrittenModel):
     """Who asks and why. Shown on the card; everything here is untrusted text."""
 
     # An empty name names nobody, also in a record that was written without a look at it.
@@ -51,7 +58,7 @@ class Source(WireModel):
     payload: Any
 
 
-class Continuation(WireModel):
+class Continuation(WrittenModel):
     """What a worker needs to go on with a run when its process is gone."""
 
     format: int = CONTINUATION_FORMAT
@@ -79,7 +86,7 @@ def needs_of(framework: str, name: str, version: str, state_schema: str = "") ->
     return f"{framework}/{name}@{version}" + (f" schema {state_schema}" if state_schema else "")
 
 
-class Interrupt(WireModel):
+class Interrupt(WrittenModel):
     """One pause of an agent, sent for review."""
 
     id: str

@@ -1,13 +1,21 @@
 """Names that people choose. What cannot be one is answered in words, with one that can."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 _SHOWN = 80
+
+
+def did_you_mean(written: object, known: Iterable[str]) -> str:
+    """Name the nearest name that there is, to be put behind the one that is not there; empty where none is near."""
+    plain = {name.replace("_", "").lower(): name for name in known}
+    close = get_close_matches(str(written).replace("_", "").lower(), plain, n=1, cutoff=0.7)
+    return f" (did you mean {plain[close[0]]!r}?)" if close else ""
 
 
 def _checked(pattern: str, what: str, words: str, example: str) -> Callable[[str], str]:

@@ -90,7 +90,9 @@ class Asked:
 @lru_cache(maxsize=256)  # an agent asks about the same few tools again and again
 def _configs(named: tuple[tuple[str, tuple[str, ...], bool], ...]) -> tuple[ReviewConfig, ...]:
     return tuple(
-        ReviewConfig(action_name=name, allowed_decisions=allowed, allow_always=always)
+        ReviewConfig.model_validate(
+            {"action_name": name, "allowed_decisions": allowed, "allow_always": always}
+        )
         for name, allowed, always in named
     )
 

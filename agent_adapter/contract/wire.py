@@ -15,7 +15,7 @@ from agent_adapter.contract.arguments import (
     decode,
     encode,
 )
-from agent_adapter.contract.hitl import KNOWN_DECISIONS, Decision, HITLRequest
+from agent_adapter.contract.hitl import KNOWN_DECISIONS, Decision, HITLRequest, first_problem
 from agent_adapter.contract.interrupt import (
     CONTINUATION_FORMAT,
     SCHEMA_VERSION,
@@ -46,9 +46,7 @@ def to_model(build: Callable[[Any], _T], value: Any, *, where: str) -> _T:
     try:
         return build(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
-        raise InvalidRequestError(f"{where}{path}: {first['msg']}") from error
+        raise InvalidRequestError(first_problem(error, where=where)) from error
 
 
 def agent_name(text: object) -> str:

@@ -115,11 +115,13 @@ def _action(action: _Action) -> ActionRequest:
 
 def _review(index: int, config: _Review, effects: tuple[str, ...]) -> ReviewConfig:
     where = f"pause.reviewConfigs[{index}].allowedDecisions"
-    return ReviewConfig(
-        action_name=config.action_name,
-        allowed_decisions=without_respond(config.allowed_decisions, where=where),
-        args_schema=config.args_schema,
-        effects=effects,
+    return ReviewConfig.model_validate(
+        {
+            "action_name": config.action_name,
+            "allowed_decisions": without_respond(config.allowed_decisions, where=where),
+            "args_schema": config.args_schema,
+            "effects": effects,
+        }
     )
 
 

@@ -46,10 +46,12 @@ def to_request(payload: Any) -> HITLRequest:
     action = ActionRequest(
         name=pause.name, args=pause.args, description=pause.description or None, id=pause.tool_call_id
     )
-    config = ReviewConfig(
-        action_name=pause.name,
-        allowed_decisions=tuple(branches),
-        args_schema=_args_schema(branches.get("edit", {}), pause.response_schema),
+    config = ReviewConfig.model_validate(
+        {
+            "action_name": pause.name,
+            "allowed_decisions": tuple(branches),
+            "args_schema": _args_schema(branches.get("edit", {}), pause.response_schema),
+        }
     )
     request = HITLRequest(action_requests=(action,), review_configs=(config,))
     check_request(request)

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any, TypeAlias
 
 from agent_adapter.contract.hitl import Decision
+from agent_adapter.contract.names import did_you_mean
 from agent_adapter.dialects import Dialect, by_name, custom, detect
 from agent_adapter.dialects.generic import BOOLEAN, Generic
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
@@ -70,10 +70,8 @@ class Naming:
         """
         for place in self.by_place:
             if place not in known:
-                near = get_close_matches(str(place), known, n=1)
                 raise InvalidRequestError(
-                    f"dialect: no tool or node of this graph is named {place!r}"
-                    + (f" (did you mean {near[0]!r}?)" if near else "")
+                    f"dialect: no tool or node of this graph is named {place!r}{did_you_mean(place, known)}"
                 )
 
     def dialect(self, payload: Any, places: Sequence[str] = (), *, doubtful: Collection[str] = ()) -> Dialect:

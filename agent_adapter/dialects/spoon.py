@@ -107,7 +107,7 @@ def _check_pairs(pause: _Pause) -> None:
 def _review(index: int, config: _Review) -> ReviewConfig:
     where = f"pause.review_configs[{index}].allowed_decisions"
     allowed = without_respond(config.allowed_decisions, where=where)
-    return ReviewConfig(action_name=config.action_name, allowed_decisions=allowed)
+    return ReviewConfig.model_validate({"action_name": config.action_name, "allowed_decisions": allowed})
 
 
 def _answer(decision: Decision) -> dict[str, Any]:

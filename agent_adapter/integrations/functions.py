@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, cast
 
-from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -325,10 +325,7 @@ def _asked() -> CallOptions:
 
 
 def _check_options(options: Mapping[str, Any], known: type[Asking]) -> None:
-    if unknown := options.keys() - known.__annotations__.keys():
-        raise InvalidRequestError(
-            f"{', '.join(sorted(unknown))}: no such option; there are {', '.join(known.__annotations__)}"
-        )
+    check_asking({name: value for name, value in options.items() if name != "key" or known is Asking})
     if "key" in options and not (isinstance(options["key"], str) and options["key"]):
         raise InvalidRequestError(
             f"key: {options['key']!r} names no call: pass a text, or leave it out to ask anew"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Literal, Unpack, cast
 
-from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
 from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
 from agent_adapter.contract.wire import MAX_ACTIONS
@@ -226,6 +226,7 @@ class Thread:
     ) -> "Thread":
         """Refuse, before anything runs, what could not be resumed after its first pause."""
         expect_client(approvals)
+        check_asking(asking)
         configurable = config.get("configurable", {})
         checkpointer = getattr(graph, "checkpointer", True)
         if checkpointer is None or checkpointer is False:

@@ -21,7 +21,7 @@ except ImportError as error:
 
 from agent_adapter.calls import finding
 from agent_adapter.claims import patiently
-from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision, RespondDecision
 from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
@@ -86,6 +86,7 @@ class ResumableAgent:
             AgentAdapterError: as in `ApprovalClient.publish`.
         """
         expect_client(approvals)
+        check_asking(asking)
         result = await Runner.run(self.agent, input, **self._options)
         paused = PausedRun.of(self.agent, result, allow_always=self._allow_always)
         if paused is None:

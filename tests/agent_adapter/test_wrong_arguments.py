@@ -3,7 +3,16 @@
 import pytest
 from redis import Redis as BlockingRedis
 
-from agent_adapter import ApprovalClient, HITLRequest
+from agent_adapter import (
+    ActionRequest,
+    ApprovalClient,
+    Context,
+    HITLRequest,
+    Link,
+    RejectDecision,
+    ReviewConfig,
+)
+from agent_adapter.dialects import DIALECTS
 from agent_adapter.errors import AgentAdapterError, WrongArgumentError
 from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents, xpert
 from agent_adapter.resumables.langgraph import ResumableGraph
@@ -165,6 +174,120 @@ def test_a_gate_takes_the_client_of_its_functions_kind():
     for given in (URL, DICTIONARY, asynchronous):
         with pytest.raises(AgentAdapterError, match="give requires_approval a SyncApprovalClient"):
             functions.requires_approval(given)(pay_and_wait)
+
+
+# --- How to ask -----------------------------------------------------------------------------------------------------
+
+WRONG_OPTIONS = [
+    ({"expires_in": "5m"}, r"expires_in: this is a text: pass a timedelta, as in timedelta\(minutes=5\)"),
+    ({"channel": ""}, "channel: this text is empty: pass the id of a Slack channel, as in 'C0123ABCD', or leave it out"),
+    ({"channel": 5}, "channel: this is an int: pass the id of a Slack channel"),
+    ({"thread_ts": ""}, "thread_ts: this text is empty: pass the ts of a Slack message"),
+    ({"context": {"requestd_by": "U0NOOR"}}, r"context: this is a dictionary: pass a Context, as in Context\(requested_by="),
+    ({"on_expiry": "aprove"}, r"on_expiry: 'aprove' is not one of reject, raise, approve \(did you mean 'approve'\?\)"),
+    ({"chanel": "C0123ABCD"}, r"chanel: no such option \(did you mean 'channel'\?\); there are channel, thread_ts"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "says"), WRONG_OPTIONS, ids=[f"{row[0]}" for row in WRONG_OPTIONS])
+async def test_an_option_that_cannot_be_meant_is_told_with_what_can(client, given, says):
+    """A wait of another length, or a card in another channel, would be noticed too late."""
+    with pytest.raises(WrongArgumentError, match=f"^{says}"):
+        await client.review(a_request(), **given)
+
+
+@pytest.mark.parametrize(
+    "given", [{"expires_in": 300}, {"expires_in": None}, {"channel": None, "context": None}]
+)
+async def test_what_is_left_out_is_as_usual_and_seconds_are_a_duration(client, given):
+    """As the integrations hand it on."""
+    seconds = given.get("expires_in") or 3600
+
+    assert client.interrupt(a_request(), **given).expires_in.total_seconds() == seconds
+
+
+async def _never(*_args, **_options):
+    raise AssertionError("it ran")
+
+
+class Unrun:
+    """A graph that may not run."""
+
+    ainvoke = aget_state = _never
+
+
+async def _gated(to: str) -> None: ...
+
+
+ASKS = {
+    "langgraph.run": lambda client, given: langgraph.run(Unrun(), {}, approvals=client, config=THREAD, **given),
+    "openai_agents.run": lambda client, given: openai_agents.run(None, "x", approvals=client, **given),
+    "graph.start": lambda client, given: _graph().start({}, approvals=client, config=THREAD, **given),
+    "agent.start": lambda client, given: ResumableAgent(name="a", agent=None, version="1").start("x", approvals=client, **given),
+    "functions.run": lambda client, given: functions.run(_gated, {"to": "al"}, approvals=client, **given),
+    "requires_approval": lambda client, given: functions.requires_approval(client, **given)(_gated),
+}  # fmt: skip
+THREAD = {"configurable": {"thread_id": "1"}}
+
+
+@pytest.mark.parametrize("name", ASKS)
+@pytest.mark.parametrize("given", [{"expires_in": "5m"}, {"chanel": "C0123ABCD"}])
+async def test_an_integration_tells_it_before_anything_runs(name, given):
+    """Not at the first pause, when half of the work is done."""
+    asking = InMemoryApprovalClient(lambda *_: approve())
+    with pytest.raises(WrongArgumentError, match=r"expires_in: this is a text|did you mean 'channel'"):
+        await ASKS[name](asking, given)
+
+
+# --- What is asked --------------------------------------------------------------------------------------------------
+
+ACTION = {"name": "pay", "args": {}}
+CONFIG = {"action_name": "pay", "allowed_decisions": ["approve"]}
+WRONG_MESSAGES = [
+    (lambda: Context(requestd_by="U0NOOR"), r"Context: there is no 'requestd_by' \(did you mean 'requested_by'\?\); there are requested_by, title"),
+    (lambda: Context(requested_by=5), r"Context\.requested_by: Input should be a valid string"),
+    (lambda: Link(label="Ticket", link="https://example.com"), "Link: there is no 'link'"),
+    (HITLRequest, r"HITLRequest\.action_requests: Field required"),
+    (lambda: HITLRequest([ACTION], [CONFIG]), "HITLRequest: pass everything by its name: action_requests, review_configs"),
+    (lambda: HITLRequest(action_request=[ACTION], review_configs=[CONFIG]), "HITLRequest: there is no 'action_request' .*'action_requests'"),
+    (lambda: HITLRequest(action_requests=[ACTION], review_configs=[]), r"HITLRequest\.review_configs: Tuple should have at least 1 item"),
+    (lambda: HITLRequest(action_requests=[ACTION] * 2, review_configs=[CONFIG]), "HITLRequest: 2 action_requests but 1 review_configs"),
+    (lambda: HITLRequest(action_requests=[{**ACTION, "arg": 1}], review_configs=[CONFIG]), "ActionRequest: there is no 'arg' .*'args'"),
+    (lambda: ActionRequest(name="pay", args="{}"), r"ActionRequest\.args: Input should be a valid dictionary"),
+    (lambda: ReviewConfig(action_name="pay", allowed_decisions=["aprove"]), r"ReviewConfig\.allowed_decisions: 'aprove' is not a decision \(did you mean 'approve'\?\); there are approve, edit"),
+    (lambda: ReviewConfig(action_name="pay", allowed_decisions=("approve", "rejct")), "'rejct' is not a decision .*'reject'"),
+    (lambda: HITLRequest(action_requests=[ACTION], review_configs=[{**CONFIG, "allowed_decisions": ["approve", "rejct"]}]), "'rejct' is not a decision .*'reject'"),
+    (lambda: ReviewConfig(action_name="pay", allow_decisions=["approve"]), "there is no 'allow_decisions' .*'allowed_decisions'"),
+    (lambda: RejectDecision(mesage="No."), "RejectDecision: there is no 'mesage' .*'message'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("write", "says"), WRONG_MESSAGES, ids=[row[1] for row in WRONG_MESSAGES])
+def test_what_a_program_misspells_is_told_with_the_nearest_name(write, says):
+    """A requester that nobody reads, or a button that is not there, is no small thing to lose in silence."""
+    with pytest.raises(WrongArgumentError, match=says) as told:
+        write()
+
+    assert "pydantic" not in str(told.value)
+
+
+def test_what_a_framework_wrote_is_read_as_ever():
+    """A newer one may have more fields and other decisions; `model_validate` reads them."""
+    newer = {
+        "action_requests": [{**ACTION, "cost": 3}],
+        "review_configs": [{**CONFIG, "allowed_decisions": ["approve", "escalate"], "severity": "high"}],
+        "hint": 1,
+    }
+
+    assert HITLRequest.model_validate(newer).review_configs[0].allowed_decisions == ("approve", "escalate")
+    assert Context.model_validate({"requestd_by": "U0NOOR"}) == Context()
+    for dialect in ("langchain", "camel_case"):
+        camel = {
+            "actionRequests": [ACTION],
+            "reviewConfigs": [{"actionName": "pay", "allowedDecisions": ["approve", "escalate"]}],
+        }
+        read = DIALECTS[dialect].to_request(newer if dialect == "langchain" else camel)
+        assert read.review_configs[0].allowed_decisions == ("approve", "escalate")
 
 
 def test_a_wrong_argument_is_an_error_of_ours_and_of_type():

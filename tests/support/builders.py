@@ -27,7 +27,10 @@ def an_action(
     given = {"to": "dana@example.com"} if args is None else dict(args)
     return (
         ActionRequest(name=name, args=given, description=description),
-        ReviewConfig(action_name=name, allowed_decisions=tuple(allowed), args_schema=schema, **config),
+        # Read as from an agent of any version, so that it may offer what this one has not met.
+        ReviewConfig.model_validate(
+            {"action_name": name, "allowed_decisions": tuple(allowed), "args_schema": schema, **config}
+        ),
     )
 
 

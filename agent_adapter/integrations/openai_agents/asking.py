@@ -8,7 +8,7 @@ from typing import Any
 from agents import RunState, ToolApprovalItem
 
 from agent_adapter.background import in_background
-from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.errors import AgentAdapterError
@@ -20,6 +20,7 @@ class Asker:
 
     def __init__(self, approvals: ApprovalClient, asking: Asking, *, partial: bool) -> None:
         expect_client(approvals)
+        check_asking(asking)
         self._approvals = approvals
         self._asking = asking
         self._partial = partial

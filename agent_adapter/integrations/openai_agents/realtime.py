@@ -12,7 +12,7 @@ from agents.realtime import RealtimeSession, RealtimeSessionEvent, RealtimeToolA
 from openai.types.responses import ResponseFunctionToolCall
 
 from agent_adapter.background import in_background
-from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
 from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision, RejectDecision
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.errors import AgentAdapterError
@@ -43,6 +43,7 @@ async def events(
         asking: Where, for whom and how long to ask.
     """
     expect_client(approvals)
+    check_asking(asking)
     gate = _Gate(session, approvals, allow_always, asking)
     try:
         async for event in session:

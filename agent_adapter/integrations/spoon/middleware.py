@@ -19,7 +19,7 @@ from spoon_ai.middleware.base import (
 from spoon_ai.tools import hitl
 from spoon_ai.tools.base import BaseTool
 
-from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -248,6 +248,7 @@ def _check_options(
     if unknown := ", ".join(name for name in asking if name not in known):
         meant = f"there are {', '.join(known)}" if known else "nobody is asked; pass approvals=… with it"
         raise InvalidRequestError(f"{unknown}: no such option here; {meant}")
+    check_asking(asking)
 
 
 def _check_subagents(agent: Any) -> None:

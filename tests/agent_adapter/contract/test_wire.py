@@ -229,5 +229,7 @@ def test_one_known_decision_is_enough(kind: str):
 
 def test_an_agent_has_a_name_that_fits_a_key():
     """The name leads from any id to its lane, so it is kept to what a key can carry."""
-    with pytest.raises(ValueError, match="agent"):
+    with pytest.raises(
+        InvalidRequestError, match=r"Interrupt\.agent: 'Billing Team' cannot be the name of an agent"
+    ):
         an_interrupt(agent="Billing Team")

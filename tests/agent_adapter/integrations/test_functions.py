@@ -641,7 +641,7 @@ MISTAKES = [
     (_async, {"description": 5}, "description: 5 is neither text"),
     (_async, {"on_reject": "no"}, "_async: on_reject: 'no' is no plain callable; pass one that is given the RejectedError"),
     (_async, {"on_reject": _async}, "on_reject: .* is no plain callable"),
-    (_async, {"chanel": "C0MONEY"}, "chanel: no such option; there are channel, thread_ts, context, expires_in, on_expiry"),
+    (_async, {"chanel": "C0MONEY"}, r"chanel: no such option \(did you mean 'channel'\?\); there are channel, thread_ts, context, expires_in, on_expiry"),
     (_async, {"key": "always the same"}, "key: no such option"),
 ]  # fmt: skip
 
