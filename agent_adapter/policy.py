@@ -141,12 +141,15 @@ class Policy:
         )
 
 
-def check_tools(interrupt_on: Iterable[str], tools: Collection[str], *, cure: str = "") -> None:
+def check_tools(
+    interrupt_on: Iterable[str], tools: Collection[str], *, where: str = "interrupt_on", cure: str = ""
+) -> None:
     """Refuse the name of a tool that the agent does not have: the tool that was meant would not be gated.
 
     Args:
         interrupt_on: The names in it.
         tools: The names of all tools that the agent has.
+        where: What the error calls the place of the names.
         cure: What else the caller may do.
 
     Raises:
@@ -156,7 +159,7 @@ def check_tools(interrupt_on: Iterable[str], tools: Collection[str], *, cure: st
         if tool not in tools:
             there = ", ".join(sorted(tools)[:_TOLD]) + (", …" if len(tools) > _TOLD else "")
             raise InvalidRequestError(
-                f"interrupt_on[{tool!r}]: no tool has this name{did_you_mean(tool, tools)}; there are {there or 'no tools'}{cure}"
+                f"{where}[{tool!r}]: no tool has this name{did_you_mean(tool, tools)}; there are {there or 'no tools'}{cure}"
             )
 
 

@@ -29,6 +29,7 @@ from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.errors import ConsumedError, CutOffError
 from agent_adapter.integrations.openai_agents import PausedRun, editing
+from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.resumables import Finished, GoneOn, Paused, Tell, Turn
 
 logger = logging.getLogger(__name__)
@@ -87,6 +88,7 @@ class ResumableAgent:
         """
         expect_client(approvals)
         check_asking(asking)
+        await check_servers(self.agent)
         result = await Runner.run(self.agent, input, **self._options)
         paused = PausedRun.of(self.agent, result, allow_always=self._allow_always)
         if paused is None:
@@ -116,6 +118,7 @@ class ResumableAgent:
 
     async def _run(self, turn: Turn) -> dict[str, Any]:
         text = turn.continuation.state
+        await check_servers(self.agent)
         paused = await self._load(text)
         items, resume = _decided(paused, turn)
         outputs = self._outputs(turn, resume)

@@ -22,6 +22,7 @@ except ImportError as error:
 from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.calls import to_request, to_resume
 from agent_adapter.integrations.openai_agents.paused import PausedRun, refuse_bare_state
+from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.streaming import RunStream
 from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, editable, editing
 
@@ -68,12 +69,14 @@ async def run(
         What `Runner.run` gives.
 
     Raises:
-        InvalidRequestError: when a pause cannot be reviewed.
+        InvalidRequestError: when a pause cannot be reviewed, or `require_approval` of a local MCP server names a tool
+            that it does not have.
         AgentAdapterError: as in `ApprovalClient.reviewing`. Nothing that was asked about has run.
     """
     refuse_bare_state(input)
     asker = Asker(approvals, asking, partial=partial)
     settings = {**(options or {}), "session": session}
+    await check_servers(agent)
     paused: PausedRun | None
     if isinstance(input, PausedRun):
         paused = input

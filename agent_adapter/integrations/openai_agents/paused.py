@@ -31,6 +31,7 @@ from agent_adapter.integrations.openai_agents.calls import (
     refuse_removed_tool,
     to_request,
 )
+from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.tools import CallKey, Edit, Edits, call_key, editing
 
 Result: TypeAlias = RunResult | RunResultStreaming
@@ -156,9 +157,12 @@ class PausedRun:
             The result, and the run at its next pause when it has one.
 
         Raises:
+            InvalidRequestError: when `require_approval` of a local MCP server names a tool that it does not have; nothing
+                has run.
             DecisionNotAllowedError: when a decision does not fit; nothing has run. Any error from then on comes from the
                 run itself, whose tools may have run: do not resume the same pause again.
         """
+        await check_servers(self.agent)
         state = self.decided((resume, self.state.get_interruptions()))
         with editing(self.edits), finding(self.key):
             result = await Runner.run(self.agent, state, **{**(options or {}), "session": session})

@@ -10,6 +10,7 @@ from agent_adapter.calls import finding
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.paused import PausedRun
+from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.tools import editing
 
 
@@ -63,6 +64,7 @@ class RunStream:
     async def _all_events(
         self, input: str | list[TResponseInputItem] | PausedRun
     ) -> AsyncGenerator[StreamEvent]:
+        await check_servers(self._agent)
         paused: PausedRun | None
         if isinstance(input, PausedRun):
             paused = input

@@ -1,5 +1,7 @@
 """Every kind of call that an agent of the OpenAI Agents SDK can pause on, in this process and after it was stored."""
 
+import sys
+
 import pytest
 from agents import (
     Agent,
@@ -12,14 +14,23 @@ from agents import (
     function_tool,
     handoff,
 )
-from agents.mcp import MCPServer
+from agents.mcp import MCPServer, MCPServerStdio
 from agents.testing import ScriptedModel
 from mcp.types import CallToolResult, TextContent, Tool
 from openai.types.responses import ResponseCustomToolCall, ResponseFunctionShellToolCall
 from openai.types.responses.response_output_item import McpApprovalRequest
 
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
-from agent_adapter.integrations.openai_agents import EditableMCPAgent, PausedRun, editable, run, to_request
+from agent_adapter.integrations.openai_agents import (
+    EditableMCPAgent,
+    PausedRun,
+    editable,
+    resume_state,
+    run,
+    stream,
+    to_request,
+)
+from agent_adapter.resumables.openai_agents import ResumableAgent
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.desk import DONE, Desk, answers_to_model, says
 
@@ -58,8 +69,8 @@ class Sums(MCPServer):
 
     name = "sums"
 
-    def __init__(self, ran):
-        super().__init__(require_approval="always")
+    def __init__(self, ran, require_approval="always"):
+        super().__init__(require_approval=require_approval)
         self.ran = ran
 
     async def connect(self):
@@ -413,3 +424,135 @@ async def test_a_tool_of_the_agent_and_one_of_its_server_keep_their_own_calls():
     await run(agent, "go", approvals=InMemoryApprovalClient(reviewer))
 
     assert (ran, own) == ([{"a": 2}], [3])
+
+
+FILES = """
+try:
+    from mcp.server.mcpserver import MCPServer
+except ImportError:  # mcp 1
+    from mcp.server.fastmcp import FastMCP as MCPServer
+
+server = MCPServer("files")
+
+@server.tool()
+def rm(path: str) -> str:
+    return "removed"
+
+@server.tool()
+def ls(path: str) -> str:
+    return "nothing"
+
+server.run()
+"""
+
+
+class TestNamesInRequireApproval:
+    """A misspelt name would let the tool that was meant run with nobody asked."""
+
+    @staticmethod
+    def misspelt(ran, kind=Agent, require_approval=None):
+        names = require_approval or {"ad": "always"}
+        return kind(
+            name="Sums",
+            model=ScriptedModel([says(("add", {"a": 1})), DONE]),
+            mcp_servers=[Sums(ran, names)],
+        )
+
+    @pytest.mark.parametrize("kind", [Agent, EditableMCPAgent])
+    @pytest.mark.parametrize(
+        "require_approval", [{"ad": "always"}, {"ad": True}, {"always": {"tool_names": ["ad"]}}]
+    )
+    async def test_a_name_that_no_tool_of_the_server_has_is_an_error_before_anything_runs(
+        self, kind, require_approval
+    ):
+        """In each form that the SDK takes, with the nearest name that there is."""
+        ran = []
+        agent = self.misspelt(ran, kind, require_approval)
+
+        with pytest.raises(
+            InvalidRequestError,
+            match=r"MCP server 'sums': require_approval\['ad'\]: no tool has this name \(did you mean 'add'\?\)",
+        ):
+            await run(agent, "go", approvals=InMemoryApprovalClient(ScriptedReviewer([])))
+
+        assert ran == []
+        assert agent.model.calls == ()
+
+    @pytest.mark.parametrize("behind", ["a handoff", "a handoff with options", "a tool"])
+    async def test_agents_behind_the_first_one_are_looked_at_as_well(self, behind):
+        """Also when two agents hand over to each other."""
+        ran = []
+        inner = self.misspelt(ran)
+        others = {
+            "a handoff": {"handoffs": [inner]},
+            "a handoff with options": {"handoffs": [handoff(inner)]},
+            "a tool": {"tools": [editable(inner.as_tool("sum", "Add."))]},
+        }
+        front = Agent(name="Front", model=ScriptedModel([DONE]), **others[behind])
+        inner.handoffs = [front]
+
+        with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
+            await run(front, "go", approvals=InMemoryApprovalClient(ScriptedReviewer([])))
+
+    async def test_streams_stored_runs_and_workers_look_as_well(self):
+        """Wherever a run can begin or go on."""
+        ran, approvals = [], InMemoryApprovalClient(ScriptedReviewer([approve()]))
+        agent = self.misspelt(ran)
+        with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
+            await anext(stream(agent, "go", approvals=approvals))
+        with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
+            await ResumableAgent("sums", agent, version="1").start("go", approvals=approvals)
+        good = with_servers(ran, says(("add", {"a": 1})))
+        paused = PausedRun.of(good, await Runner.run(good, "go"))
+        agent.name = good.name
+
+        with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
+            async with approvals.reviewing(paused.interrupt(approvals)) as resume:
+                await resume_state(agent, paused.dump(), resume)
+
+        assert ran == []
+
+    async def test_names_that_are_there_gate_their_tools(self):
+        """Nothing else changes."""
+        ran, reviewer = [], ScriptedReviewer([approve()])
+        agent = self.misspelt(ran, require_approval={"add": "always"})
+
+        await run(agent, "go", approvals=InMemoryApprovalClient(reviewer))
+
+        assert [action.name for action in reviewer.asked] == ["add"]
+        assert ran == [{"a": 1}]
+
+    @pytest.mark.parametrize(
+        "tool_filter", [{"blocked_tool_names": ["rm"]}, lambda context, tool: tool.name != "rm"]
+    )
+    async def test_tools_that_a_filter_hides_from_the_model_are_there(self, tool_filter, tmp_path):
+        """They stay named as gated, and need no filter to be written anew for that."""
+        script = tmp_path / "files.py"
+        script.write_text(FILES)
+        agent = Agent(name="Cleaner", model=ScriptedModel([DONE]))
+        async with MCPServerStdio(
+            name="files",
+            params={"command": sys.executable, "args": [str(script)]},
+            require_approval={"rm": "always"},
+            tool_filter=tool_filter,
+        ) as server:
+            agent.mcp_servers = [server]
+
+            result = await run(agent, "go", approvals=InMemoryApprovalClient(ScriptedReviewer([])))
+
+        assert result.final_output == "done"
+
+    async def test_a_server_that_lists_nothing_now_is_named_in_the_log(self, caplog):
+        """Another agent's server may be connected later; the SDK runs nothing of it before."""
+        server = Sums([], {"ad": "always"})
+
+        async def list_tools(run_context=None, agent=None):
+            raise ConnectionError("not connected")
+
+        server.list_tools = list_tools
+        later = Agent(name="Later", model=ScriptedModel([DONE]), mcp_servers=[server])
+        front = Agent(name="Front", model=ScriptedModel([DONE]), handoffs=[later])
+
+        await run(front, "go", approvals=InMemoryApprovalClient(ScriptedReviewer([])))
+
+        assert "MCP server 'sums' did not list its tools" in caplog.text

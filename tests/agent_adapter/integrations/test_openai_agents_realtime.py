@@ -15,9 +15,11 @@ from agents.realtime import (
 from redis.asyncio import Redis
 
 from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.integrations.openai_agents.realtime import NOT_APPROVED, events
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from tests.agent_adapter.integrations.test_openai_agents_kinds import Sums
 
 
 class Line(RealtimeModel):
@@ -169,3 +171,12 @@ async def asked(redis_url):
         while not (found := await redis.zrange("assent:{00}:undrawn", 0, -1)):
             await asyncio.sleep(0.01)
     return found[0]
+
+
+async def test_a_misspelt_gated_tool_of_a_server_ends_the_conversation_before_it_begins():
+    """The tool that was meant would run with nobody asked."""
+    talk = Talk(InMemoryApprovalClient(ScriptedReviewer([])))
+    talk.session._current_agent.mcp_servers = [Sums([], {"ad": "always"})]
+
+    with pytest.raises(InvalidRequestError, match=r"require_approval\['ad'\].*did you mean 'add'"):
+        await anext(events(talk.session, approvals=talk.approvals))

@@ -1,0 +1,70 @@
+"""Local MCP servers of the agents of a run: a tool that is gated by name must be there under that name."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from agents import Handoff
+from agents.agent import AgentBase
+from agents.mcp import MCPServer
+
+from agent_adapter.policy import check_tools
+
+logger = logging.getLogger(__name__)
+
+
+async def check_servers(agent: AgentBase[Any]) -> None:
+    """Refuse names in `require_approval` that no tool of the server has: the tool that was meant would run unasked.
+
+    Args:
+        agent: The agent that a run begins with. Those that it hands over to, or has as tools, are looked at as well.
+
+    Raises:
+        InvalidRequestError: with the server, the name, and the nearest name that there is.
+    """
+    servers = {id(server): server for known in agents_of(agent) for server in known.mcp_servers}
+    for server in servers.values():
+        # The SDK says nowhere else what it has made of `require_approval`.
+        names = getattr(server, "_needs_approval_policy", None)
+        if isinstance(names, dict) and (tools := await _tools(server)) is not None:
+            check_tools(names, tools, where=f"MCP server {server.name!r}: require_approval")
+
+
+async def _tools(server: MCPServer) -> set[str] | None:
+    """Name the tools of a server, `None` where it does not list them now. Those that a filter hides count as well."""
+    listed = None
+    try:
+        listed = await server.list_tools()
+    except Exception as error:  # noqa: BLE001  # the run itself meets it, where it needs this server
+        # A filter that asks for the run's context fails after the server has been asked.
+        if server.cached_tools is None:
+            logger.warning(
+                "MCP server %r did not list its tools, so the names in its require_approval were not checked: %s",
+                server.name,
+                error,
+            )
+    every = server.cached_tools if server.cached_tools is not None else listed
+    return None if every is None else {tool.name for tool in every}
+
+
+def agents_of(agent: AgentBase[Any]) -> Iterator[AgentBase[Any]]:
+    """Give the agent, and all that it can hand over to or call as a tool, each once."""
+    found, seen = [agent], set()
+    while found:
+        current = found.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        others = [*getattr(current, "handoffs", ()), *current.tools]
+        found += filter(None, map(_agent_of, others))
+
+
+def _agent_of(other: Any) -> AgentBase[Any] | None:
+    """Give the agent behind a handoff or a tool, where there is one and the SDK tells it."""
+    if isinstance(other, AgentBase):
+        return other
+    if isinstance(other, Handoff):
+        reference = getattr(other, "_agent_ref", None)
+        return reference() if reference else None
+    return getattr(other, "_agent_instance", None)
