@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from agent_adapter.loops import Loop
 from bot.errors import InterruptFaultError, SlackBusyError, SlackError
 from bot.health import Health
@@ -30,6 +30,7 @@ DOUBTED_FOR = 600.0
 
 Where = tuple[str, str | None]
 """A channel, or a thread in it."""
+Compare = Callable[[Standing, Seen], Awaitable[None]]
 
 
 @dataclass
@@ -44,6 +45,8 @@ class Lookout:
     every: float = LOOK_EVERY
     """Seconds."""
     _doubts_seen: int = -1
+    _untaken: dict[Where, list[Standing]] = field(default_factory=dict)
+    """What may have been taken in a past that Redis has forgotten, and was not compared since the last doubt."""
     _next: int = 0
     _doubted: dict[tuple[str, str], float] = field(default_factory=dict)
 
@@ -65,28 +68,38 @@ class Lookout:
 
     async def look(self) -> None:
         """Look at every place where some of the open questions stand; the next look is at the next ones."""
-        places: dict[Where, list[Standing]] = {}
+        await self._look_at_untaken()
         first = self._next
-        for message in await self._standing():
-            places.setdefault((message.shown.channel, message.thread_ts), []).append(message)
-        for where, messages in places.items():
+        standing, self._next = await self.store.standing(first=first, count=AT_ONCE)
+        for where, messages in _by_place(message for message in standing if message.is_open).items():
             if await self.pacing.turn_to_look(f"{first}:{_name(where)}", int(self.every * 1000)):
                 # Another replica has just looked.
                 continue
             try:
-                await self._look_at(where, messages)
+                await self._look_at(where, messages, self._compare)
             except SlackError as error:
                 await self._not_seen(where, error)
 
-    async def _standing(self) -> list[Standing]:
-        """Give the messages of open questions; after a doubt also those of runs that a worker is to go on with."""
-        found, self._next = await self.store.standing(first=self._next, count=AT_ONCE)
-        messages = [message for message in found if message.is_open]
-        if self._doubts_seen == self.rewind.doubts:
-            return messages
-        runs, _ = await self.store.standing("unresumed")
-        self._doubts_seen = self.rewind.doubts
-        return [*messages, *(message for message in runs if not message.is_open)]
+    async def _look_at_untaken(self) -> None:
+        """After a doubt, compare what agents and workers may still take with what Slack shows of it."""
+        if self._doubts_seen != self.rewind.doubts:
+            doubts = self.rewind.doubts
+            self._untaken = _by_place(await self.store.untaken())
+            self._doubts_seen = doubts
+        elif not self._untaken:
+            return
+        for where, messages in list(self._untaken.items()):
+            try:
+                await self._look_at(where, messages, self._compare_untaken)
+            except InterruptFaultError as error:
+                # Slack will not say it later either.
+                logger.warning("untaken.not_compared", extra={"place": _name(where), "reason": str(error)})
+            except SlackError as error:
+                await self._not_seen(where, error)
+                continue
+            del self._untaken[where]
+        if not self._untaken:
+            logger.info("untaken.compared")
 
     async def deleted(self, channel: str, ts: str) -> None:
         """Hear from Slack that somebody deleted a message."""
@@ -94,7 +107,7 @@ class Lookout:
             if message.is_open and (message.shown.channel, message.shown.ts) == (channel, ts):
                 await self.store.doubt_part(message.interrupt_id, message.part, ts)
 
-    async def _look_at(self, where: Where, messages: Iterable[Standing]) -> None:
+    async def _look_at(self, where: Where, messages: Iterable[Standing], compare: Compare) -> None:
         channel, thread_ts = where
         left = sorted(messages, key=lambda message: message.shown.ts)
         while left:
@@ -102,7 +115,7 @@ class Lookout:
             seen = await self._seen(channel, thread_ts, left[0].shown.ts, left[-1].shown.ts)
             looked = [message for message in left if seen.oldest <= message.shown.ts <= seen.latest]
             for message in looked:
-                await self._compare(message, seen)
+                await compare(message, seen)
             left = [message for message in left if not seen.oldest <= message.shown.ts <= seen.latest]
 
     async def turn_to_read(self, thread_ts: str | None = None) -> None:
@@ -127,6 +140,15 @@ class Lookout:
         else:
             self.rewind.note_sure(message.shown.channel, message.shown.ts)
 
+    async def _compare_untaken(self, message: Standing, seen: Seen) -> None:
+        try:
+            state = await self.store.load(message.interrupt_id)
+        except UnreadableRecordError:
+            return
+        shown = state.shown.get(message.part) if state else None
+        if state and shown and shown.ts == message.shown.ts:
+            await self.rewind.compare(state, message.part, shown, seen)
+
     async def _compare_anew(self, message: Standing, seen: Seen, label: Label) -> None:
         """Compare a message with its record as it is now: it may have been drawn since the record was read."""
         state = await self.store.load(message.interrupt_id)
@@ -138,8 +160,6 @@ class Lookout:
             await self._doubt(message, "card.otherwise")
 
     async def _doubt(self, message: Standing, event: str) -> None:
-        if not message.is_open:
-            return
         here, now = (message.shown.channel, message.shown.ts), time.monotonic()
         self._doubted = {key: at for key, at in self._doubted.items() if now - at < DOUBTED_FOR}
         if here in self._doubted:
@@ -153,6 +173,13 @@ class Lookout:
         logger.info("lookout.not_seen", extra={"place": _name(where), "reason": str(error)})
         if isinstance(error, SlackBusyError):
             await self.pacing.hold_reads(_kind(where[1]), error.retry_after)
+
+
+def _by_place(messages: Iterable[Standing]) -> dict[Where, list[Standing]]:
+    places: dict[Where, list[Standing]] = {}
+    for message in messages:
+        places.setdefault((message.shown.channel, message.thread_ts), []).append(message)
+    return places
 
 
 def _kind(thread_ts: str | None) -> str:

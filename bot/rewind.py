@@ -122,9 +122,10 @@ class Rewind:
             self.note_sure(shown.channel, shown.ts)
             return False
         logger.error("record.went_back", extra={"interrupt_id": state.id, "part": str(part)})
+        # Before anybody is told, who may then start an agent.
+        await self.store.rewind(state.id, part, code=CODE, reason=REASON)
         self.health.warnings[CODE] = WARNING
         await self._note(shown.channel, seen.messages[shown.ts], label, BEHIND)
-        await self.store.rewind(state.id, part, code=CODE, reason=REASON)
         return True
 
     async def run(self, may_read: Callable[[], Awaitable[None]], loop: Loop) -> None:

@@ -616,13 +616,10 @@ class ApprovalStore:
         lane = self.keys.lane_for(interrupt_id)
         await self.scripts("owe", [lane.undrawn, lane.wake], [interrupt_id])
 
-    async def standing(
-        self, kind: Literal["due", "unresumed"] = "due", *, first: int = 0, count: int | None = None
-    ) -> tuple[list[Standing], int]:
-        """Give the messages of records in a set, as far as they are as this version writes them.
+    async def standing(self, *, first: int = 0, count: int | None = None) -> tuple[list[Standing], int]:
+        """Give the messages of records that something falls due for, as far as they are as this version writes them.
 
         Args:
-            kind: The set.
             first: Number of the first record.
             count: About how many records; all that follow when `None`.
 
@@ -639,14 +636,29 @@ class ApprovalStore:
             looked = 0
             for lane in self.keys.all_lanes():
                 number, *told = await self.scripts(
-                    "standing", [getattr(lane, kind)], [lane.prefix, first, first + TOLD_AT_ONCE - 1]
+                    "standing", [lane.due], [lane.prefix, first, first + TOLD_AT_ONCE - 1]
                 )
                 looked = max(looked, number)
-                for interrupt_id, fields in zip(told[::2], told[1::2], strict=True):
-                    with contextlib.suppress(ValueError, LookupError, TypeError):
-                        found += read_standing(interrupt_id, fields_of(fields))
+                found += _standing(told)
             first += TOLD_AT_ONCE
         return found, first if looked == TOLD_AT_ONCE else 0
+
+    async def untaken(self) -> list[Standing]:
+        """Give the messages of what has ended and was not resumed: its agent, or a worker, may still take the answer.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        found: dict[tuple[str, PartId], Standing] = {}
+        for lane in self.keys.all_lanes():
+            cursor = "0"
+            while True:
+                cursor, *told = await self.scripts("untaken", [lane.due], [lane.prefix, cursor])
+                # Redis may name a key twice.
+                found |= {(message.interrupt_id, message.part): message for message in _standing(told)}
+                if cursor == "0":
+                    break
+        return list(found.values())
 
     async def mark_read(
         self, state: ApprovalState, index: int, user: str, pages: int, call: Action | None = None
@@ -734,6 +746,14 @@ class ApprovalStore:
             return await call  # type: ignore[misc]  # redis-py types commands as sync or async
         except (RedisError, OSError) as error:
             raise await looked_into(self._redis, self.keys, self._address, error) from error
+
+
+def _standing(told: Sequence[Any]) -> list[Standing]:
+    found: list[Standing] = []
+    for interrupt_id, fields in zip(told[::2], told[1::2], strict=True):
+        with contextlib.suppress(ValueError, LookupError, TypeError):
+            found += read_standing(interrupt_id, fields_of(fields))
+    return found
 
 
 def _rejected(state: ApprovalState, action: Action, why: str) -> str:

@@ -40,6 +40,19 @@ local function try(...)
   return answer
 end
 
+-- Give the fields of a card that say where its messages stand: `status`, `place:<n>`, `part:<n>`, and `lease:<n>` of messages
+-- about which a call was begun. What is not plain text is left out, or nothing could be read of the others.
+local function told_of(key)
+  local kinds = { place = true, part = true, lease = true, status = true }
+  local card, told = try('HGETALL', key) or {}, {}
+  for i = 1, #card, 2 do
+    if kinds[string.match(card[i], '^%a+')] and not string.find(card[i] .. card[i + 1], '[^ -~]') then
+      append(told, card[i], card[i + 1])
+    end
+  end
+  return told
+end
+
 -- Tell whether the server's clock may have been set since this moment, so that less time has passed than it says. Bots note
 -- what they notice (`clock`); until they do, their last sign of life (`bots`) seems older than one ever is.
 local UNSEEN = 15000

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter import Context
+from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.errors import InterruptRefusedError, UnknownInterruptError
 from bot.app import running
 from bot.playground.redis_server import RedisServer
@@ -15,6 +16,7 @@ from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, settled_card, take
 from tests.support.people import Someone, buttons, words
 
+OFFICE = Continuation(framework="f", name="office", version="1", state="{}")
 BACK = "The server went back to an older state"
 
 
@@ -303,3 +305,67 @@ async def test_a_slack_that_does_not_list_channels_keeps_nothing_up(code, start_
     await client.publish(interrupt)
     await watcher.card(interrupt.id)
     assert bot.health.ready
+
+
+@pytest.mark.parametrize("continuation", [None, OFFICE], ids=["agent", "worker"])
+async def test_what_was_taken_is_not_handed_out_again(
+    a_bot_lives, redis, slack, client, watcher, store, continuation
+):
+    """The backup holds the answer as not taken. The card goes on saying that the agent has resumed, and nobody gets it twice."""
+    interrupt = client.interrupt(asking(an_action("pay")), continuation=continuation)
+    await client.publish(interrupt)
+    await Someone(slack, "U0DANA").press(await watcher.card(interrupt.id), "approve:0")
+    await settled_card(store, watcher, interrupt.id, stage="ended")
+    await redis.save()
+    await take(client, interrupt)
+    await settled_card(store, watcher, interrupt.id, stage="resumed")
+
+    bot = await a_bot_lives()
+
+    await warned(bot)
+    with pytest.raises(InterruptRefusedError, match="as its card says"):
+        async with client.resuming(interrupt.id):
+            pytest.fail("the tool would run a second time")
+    assert (await store.load(interrupt.id)).code == "went_back"
+    text = words(card_of(watcher, interrupt.id)["blocks"])
+    assert BACK in text
+    assert "the agent has resumed" in text
+    await nothing_owed(store)
+
+
+async def test_an_answer_that_nobody_has_taken_is_handed_out_after_a_restore(
+    a_bot_lives, redis, slack, client, watcher, store
+):
+    """Card and record agree that the agent did not resume, so it does now."""
+    interrupt = client.interrupt(asking(an_action("pay")))
+    await client.publish(interrupt)
+    await Someone(slack, "U0DANA").press(await watcher.card(interrupt.id), "approve:0")
+    await settled_card(store, watcher, interrupt.id, stage="ended")
+    await redis.save()
+
+    bot = await a_bot_lives()
+
+    await asyncio.sleep(1.5)
+    async with client.resuming(interrupt.id) as resume:
+        assert resume.status == "decided"
+    await settled_card(store, watcher, interrupt.id, stage="resumed")
+    assert bot.health.warnings == {}
+
+
+@pytest.mark.parametrize("a_bot_lives", ["before a bot starts"], indirect=True)
+async def test_a_slack_that_fails_for_a_while_hides_nothing_that_was_taken(
+    a_bot_lives, redis, slack, client, watcher, store
+):
+    """The first looks at the channel fail: it is looked at again until Slack has said what the cards show."""
+    interrupt = client.interrupt(asking(an_action("pay")))
+    await client.publish(interrupt)
+    await Someone(slack, "U0DANA").press(await watcher.card(interrupt.id), "approve:0")
+    await settled_card(store, watcher, interrupt.id, stage="ended")
+    await redis.save()
+    await take(client, interrupt)
+    await settled_card(store, watcher, interrupt.id, stage="resumed")
+    await slack.fault("conversations.history", "error", error="internal_error", times=6)
+
+    await warned(await a_bot_lives())
+
+    assert (await refused(store, interrupt.id)).code == "went_back"
