@@ -8,7 +8,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bot.listeners.payloads import Origin, parse_origin
+from bot.listeners.payloads import Origin, malformed, parse_origin
 from bot.people import Directory
 from bot.slack_client import Identity, SlackClient
 
@@ -29,6 +29,8 @@ class Door(AsyncApp):
         if fault := foreign(origin, self._slack.me, is_event=kind == "event_callback"):
             logger.error("delivery.refused", extra={"type": kind, "user": origin.user, "reason": fault})
             return BoltResponse(status=403, body=json.dumps({"error": fault}))
+        if fault := malformed(req.body):
+            return BoltResponse(status=400, body=json.dumps({"error": fault}))
         if origin.user:
             self._directory.came_from(origin.user, origin.user_team)
         return await super().async_dispatch(req)

@@ -85,6 +85,16 @@ def _id(body: Mapping[str, Any], of: str) -> str:
     return str((found.get("id") if isinstance(found, Mapping) else body.get(f"{of}_id")) or "")
 
 
+def malformed(body: Mapping[str, Any]) -> str:
+    """Say why a payload is no click that could be read; empty when it is one, or something else."""
+    match body:
+        case {"type": "block_actions", "actions": [{"action_id": str()}, *_]}:
+            return ""
+        case {"type": "block_actions"}:
+            return "the click names no button: actions holds no object with an action_id"
+    return ""
+
+
 def parse_click(body: Mapping[str, Any]) -> Click:
     """Read a `block_actions` payload."""
     pressed = body["actions"][0]

@@ -343,3 +343,22 @@ async def test_a_button_of_a_modal_that_is_about_no_action_says_so(
         while not await says():
             await asyncio.sleep(0.02)
     reviewing.cancel()
+
+
+@pytest.mark.parametrize("actions", [[], [{}], [5], "approve:0", None])
+async def test_a_click_that_names_no_button_is_400(start_bot, playground, slack, client, dana, actions):
+    """What nobody can read is an answer, never a traceback, and it decides nothing."""
+    bot = await start_bot(SLACK_APP_TOKEN=None)
+    await slack.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+    reviewing = review(client, an_action("pay"))
+    await dana.opened(await dana.showing("reject:0"), "reject:0")
+    payload = (await slack.deliveries("block_actions"))[-1]["payload"]
+
+    status, said = await signed(bot, playground, {**payload, "actions": actions})
+
+    assert status == 400
+    assert json.loads(said) == {
+        "error": "the click names no button: actions holds no object with an action_id"
+    }
+    assert not reviewing.done()
+    reviewing.cancel()
