@@ -2,6 +2,7 @@
 
 import hmac
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log2
@@ -122,7 +123,8 @@ def secrets_of(arguments: Iterable[tuple[Any, Collection[str]]]) -> tuple[str, .
     for args, names in arguments:
         for value in _values(args, names) if names and holds(args, names) else ():
             for leaf in _leaves(value):
-                texts |= {leaf, encode(leaf)[1:-1], leaf.strip()}
+                written = {leaf, encode(leaf)[1:-1], leaf.strip()}
+                texts |= written | set(map(_normal, written))
                 if len(texts) > MOST_SECRETS:
                     return TOO_MANY
     return tuple(sorted((text for text in texts if len(text) >= _SHORTEST), key=len, reverse=True))
@@ -134,9 +136,23 @@ def scrub(text: str, secrets: Sequence[str]) -> str:
         return text
     if not secrets[-1] or len(secrets) * len(text) > MAX_SCRUBBING:
         return UNSAID
+    text = _dotted(text, secrets)
+    normal = _normal(text)
+    if len(secrets) * len(normal) > MAX_SCRUBBING:
+        return UNSAID
+    found = _dotted(normal, secrets)
+    return text if found == normal else found
+
+
+def _dotted(text: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
         text = text.replace(secret, _DOTS)
     return text
+
+
+def _normal(text: str) -> str:
+    """Give the one form of all spellings of a text in Unicode, such as an é of one character or of two."""
+    return unicodedata.normalize("NFKC", text)
 
 
 def scrub_all(value: Any, secrets: Sequence[str]) -> Any:

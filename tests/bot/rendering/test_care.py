@@ -465,6 +465,25 @@ def test_every_text_that_a_masked_value_consists_of_is_taken_out_of_what_the_age
     assert "••••: ••••, ••••, ••••, 12" in text_of(state)
 
 
+@pytest.mark.parametrize(
+    ("secret", "said"),
+    [
+        ("caf\u00e9-secret", "cafe\u0301-secret"),
+        ("cafe\u0301-secret", "caf\u00e9-secret"),
+        ("\u00e9t\u00e9-secret", "e\u0301t\u00e9-secret"),
+        ("hunter2", "\uff48unter2"),
+    ],
+    ids=["decomposed", "composed", "mixed", "wide"],
+)
+def test_a_masked_text_in_another_spelling_of_unicode_is_taken_out_of_what_the_agent_says(secret, said):
+    """An é of one character and an é of two read alike, so both are hidden."""
+    state = state_of(
+        an_action(args={"token": secret}, description=f"logs in with {said} now"), mask=("token",)
+    )
+
+    assert "logs in with •••• now" in text_of(state)
+
+
 @bounded(60)
 @given(values, st.dictionaries(st.sampled_from(["host", "to", "n"]), values, max_size=3), st.booleans())
 def test_whatever_is_masked_no_picture_has_it(value: Any, others: dict[str, Any], nested: bool):
