@@ -4,21 +4,23 @@ import dataclasses
 import inspect
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, time
+from decimal import Decimal
 from functools import partial
 from inspect import Parameter, Signature
 from reprlib import Repr
 from types import UnionType
 from typing import Annotated, Any, Union, Unpack, get_args, get_origin
 
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticSerializationError
 from pydantic_core.core_schema import DecimalSchema
 
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.numbers import as_floats
+from agent_adapter.contract.numbers import Number, as_floats
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
 
@@ -132,7 +134,51 @@ class Inputs:
                 )
 
     def _rebuilt(self, name: str, value: Any) -> Any:
-        return to_model(self.types[name].validate_json, encode(value), where=f"{self.name}: {name}")
+        kind, where = self.types[name], f"{self.name}: {name}"
+        built = to_model(kind.validate_json, encode(value), where=where)
+        check_kept(_as_it_runs(value, built), _shown(kind, built, where=where), where=where)
+        return built
+
+
+def check_kept(approved: Any, runs: Any, *, where: str) -> None:
+    """Refuse a value of an edit that would run as another one.
+
+    Args:
+        approved: The JSON that was typed and shown.
+        runs: What would run, as JSON.
+        where: Names the tool and the argument.
+
+    Raises:
+        InvalidRequestError: naming the place, both values and the cure.
+    """
+    if difference := _first_difference(approved, runs, where):
+        path, one, other = difference
+        raise InvalidRequestError(
+            f"{path}: {_brief(one)} was approved, but {_brief(other)} would have run, because its type or a validator "
+            "changes it: ask again with the value that is to run"
+        )
+
+
+def check_arguments_kept(model: type[BaseModel], edit: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Refuse edited arguments that do not fit a tool's model, or that it would turn into other ones.
+
+    What the person did not touch reaches the tool as it would have without an edit.
+
+    Raises:
+        InvalidRequestError: as `check_kept`.
+    """
+    built = to_model(model.model_validate, as_floats(edit), where="args")
+    try:
+        text = built.model_dump_json(by_alias=True, round_trip=True, exclude_unset=True, warnings=False)
+    except PydanticSerializationError as error:
+        raise InvalidRequestError(
+            f"args: what would run cannot be compared with the edit: {error}"
+        ) from error
+    runs = _as_it_runs(as_floats(decode(text)), built)
+    given = _as_it_runs(dict(edit), built)
+    for name, value in edit.items():
+        if name not in asked or encode(value) != encode(asked[name]):
+            check_kept(given[name], runs.get(name, _NOTHING), where=f"args.{name}")
 
 
 def _name_of(function: Any) -> str:
@@ -229,8 +275,9 @@ def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
             f"{where}: {type(value).__name__} cannot be shown as JSON: {error}"
         ) from error
     # pydantic writes some floats in another way than Python does.
-    shown = as_floats(decode(text))
-    if (path := _lost(to_model(kind.validate_json, text, where=where), value)) is not None:
+    shown = _as_it_runs(as_floats(decode(text)), value)
+    rebuilt = to_model(kind.validate_json, encode(shown), where=where)
+    if (path := _lost(rebuilt, value)) is not None:
         raise InvalidRequestError(
             f"{where}{path}: JSON does not hold all of this {type(value).__name__}: pass plain values"
             + (" (a time in UTC or with a fixed offset)" if path.endswith(".tzinfo") else "")
@@ -239,11 +286,92 @@ def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
     return shown
 
 
+def _as_it_runs(shown: Any, value: Any) -> Any:
+    """Give the JSON of a value with integers where the value has them, and with sets in one order.
+
+    pydantic writes an integer as 1.0 where the annotation is `float`, and a set in another order in each process.
+    """
+    match shown, value:
+        case float(), int() if type(value) is int and shown == value:
+            return value
+        case list(), set() | frozenset():
+            its = {part: part for part in value}
+            return sorted(
+                (_as_it_runs(part, its.get(part)) if _is_number(part) else part for part in shown),
+                key=_sorting,
+            )
+        case list(), list() | tuple() | deque() if len(shown) == len(value):
+            return [_as_it_runs(part, its) for part, its in zip(shown, value, strict=True)]
+        case dict(), dict():
+            # A key that is no text is another one in JSON: its value is found by its place.
+            its = {**dict(zip(shown, value.values(), strict=False)), **value}
+            return {key: _as_it_runs(part, its.get(key, _NOTHING)) for key, part in shown.items()}
+        case dict(), _:
+            return {key: _as_it_runs(part, _field(value, key)) for key, part in shown.items()}
+    return shown
+
+
+def _field(value: Any, name: str) -> Any:
+    """Give a field of a model or dataclass. Names that a person typed reach no property."""
+    kind = type(value)
+    fields = kind.model_fields if isinstance(value, BaseModel) else getattr(kind, "__dataclass_fields__", ())
+    return getattr(value, name, _NOTHING) if name in fields else _NOTHING
+
+
+def _sorting(part: Any) -> tuple[bool, Any]:
+    is_number = _is_number(part)
+    return not is_number, part if is_number else encode(part)
+
+
+def _first_difference(approved: Any, runs: Any, path: str) -> tuple[str, Any, Any] | None:
+    """Give where two JSON values differ first. One number may be written in two ways, and so may a moment."""
+    match approved, runs:
+        case dict(), dict():
+            pairs = [
+                (f".{name}", approved.get(name, _NOTHING), runs.get(name, _NOTHING))
+                for name in {**approved, **runs}
+            ]
+        case list(), list() if len(approved) == len(runs):
+            pairs = [(f"[{index}]", *pair) for index, pair in enumerate(zip(approved, runs, strict=True))]
+        case _:
+            return None if _is_same(approved, runs) else (path, approved, runs)
+    found = (_first_difference(one, other, path + name) for name, one, other in pairs)
+    return next((difference for difference in found if difference), None)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if one is _NOTHING or other is _NOTHING:
+        return False
+    if _is_number(one) and _is_number(other):
+        return Decimal(encode(one)) == Decimal(encode(other))
+    return encode(one) == encode(other) or _is_same_moment(one, other)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Number) and not isinstance(value, bool)
+
+
+def _is_same_moment(one: Any, other: Any) -> bool:
+    for read in (datetime.fromisoformat, time.fromisoformat):
+        with suppress(TypeError, ValueError):
+            return read(one).isoformat() == read(other).isoformat()
+    return False
+
+
+def _brief(value: Any) -> str:
+    if value is _NOTHING:
+        return "no value"
+    text = encode(value)
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}…"
+
+
 _UNCOMPARED = ("fold", "maxlen", "default_factory", "__pydantic_extra__", "__pydantic_private__")
 """What values of some types hold besides their attributes, and their `==` does not look at."""
 
 _NOTHING = object()
 _SHORT = Repr()
+_BRIEF = 100
+"""Characters of a value that an error tells."""
 
 
 def _lost(rebuilt: Any, value: Any) -> str | None:
@@ -276,7 +404,14 @@ def _parts(rebuilt: Any, value: Any) -> Iterator[tuple[str, Any, Any]]:
         case set() | frozenset():
             equal = {part: part for part in rebuilt}
             yield from (("", equal.get(part), part) for part in value)
-    fields = [field.name for field in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
+    fields: list[str] = []
+    if dataclasses.is_dataclass(value):
+        state = object.__getstate__(value)
+        # Of an object with slots a pair: its dictionary, and its slots.
+        fields = [
+            *(field.name for field in dataclasses.fields(value)),
+            *(state[1] if isinstance(state, tuple) else ()),
+        ]
     own = [*getattr(value, "__dict__", ()), *getattr(rebuilt, "__dict__", ())]
     for name in dict.fromkeys([*fields, *own, *_UNCOMPARED]):
         yield f".{name}", getattr(rebuilt, name, _NOTHING), getattr(value, name, _NOTHING)

@@ -17,10 +17,21 @@ from uuid import UUID, uuid1
 from zoneinfo import ZoneInfo
 
 import pytest
-from pydantic import AnyUrl, BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, computed_field
+from pydantic import (
+    AfterValidator,
+    AnyUrl,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    StringConstraints,
+    computed_field,
+)
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.numbers import Number
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.signatures import Inputs
 
@@ -101,6 +112,98 @@ def test_a_value_is_shown_as_json_and_rebuilt_from_an_edit(annotation, value, js
     edited = inputs.edited(values, {"value": json}, {"value": edit})["value"]
     assert edited == rebuilt
     assert type(edited) is type(rebuilt)
+
+
+Tidy = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "typed", "said"),
+    [
+        (Annotated[int, AfterValidator(abs)], 5, -5000, "value: -5000 was approved, but 5000 would have run.*: ask again"),
+        (Annotated[int, AfterValidator(lambda number: min(number, 10))], 3, 50, "value: 50 was approved, but 10 would have run"),
+        (Tidy, "ab", " ADMIN", 'value: " ADMIN" was approved, but "admin" would have run'),
+        (list[float], [1.5], [2**53 + 1], r"value\[0\]: 9007199254740993 was approved, but 9007199254740992\.0 would have run"),
+        (float, 1.5, Number("9007199254740993.0"), r"value: 9007199254740993\.0 was approved, but 9007199254740992\.0 would have run"),
+        (list[Point], [Point(1, 2)], [{"x": 1, "y": 2, "z": 3}], r"value\[0\]\.z: 3 was approved, but no value would have run"),
+        (list[Extra], [{"urgent": True}], [{"later": 1}], r"value\[0\]\.later: 1 was approved, but no value would have run"),
+        (list[Address], [], [{"street": "A", "since": "2026-01-01", "owner": "Mira"}], r"value\[0\]\.owner"),
+        (list[datetime], [], ["1700000000"], r'value\[0\]: "1700000000" was approved, but "2023-11-14T22:13:20Z" would have run'),
+        (Decimal, Decimal("1.10"), "\u0662_\u0660", 'value: "\u0662_\u0660" was approved, but "20" would have run'),
+        (bool, False, 1, "value: 1 was approved, but true would have run"),
+        (set[int], set(), [1, 1], r"value: \[1,1\] was approved, but \[1\] would have run"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_edit_runs_as_it_was_shown_or_not_at_all(annotation, value, typed, said):
+    """No type and no validator makes another value of what the person typed and the card shows."""
+    inputs = Inputs.of(one(annotation))
+    values = inputs.read({"value": value})
+
+    with pytest.raises(InvalidRequestError, match=f"take: {said}"):
+        inputs.edited(values, inputs.show(values), {"value": typed})
+
+
+@pytest.mark.parametrize(
+    ("annotation", "typed", "runs"),
+    [
+        (float, 5, 5.0),
+        (list[float], [Number("1.10")], [1.1]),
+        (datetime, "2026-11-21T12:00+00:00", datetime(2026, 11, 21, 12, tzinfo=UTC)),
+        (time, "12:30", time(12, 30)),
+        (set[str], ["b", "a", "c"], {"a", "b", "c"}),
+        (list[Address], [{"since": "2026-01-01", "street": "A"}], [Address(street="A", since=date(2026, 1, 1))]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_edit_may_write_the_same_value_in_another_way(annotation, typed, runs):
+    """5 is the number 5.0, a moment may leave out its seconds, and sets and objects have no order."""
+    edited = Inputs.of(one(annotation)).edited({"value": None}, {"value": None}, {"value": typed})
+
+    assert edited["value"] == runs
+
+
+@dataclasses.dataclass
+class Rated:
+    rate: float
+    tags: set[str]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "json"),
+    [
+        (float, 1, "1"),
+        (list[float], [1, 2.5], "[1,2.5]"),
+        (set[float], {2.5, 1}, "[1,2.5]"),
+        (dict[int, float], {7: 1}, '{"7":1}'),
+        (Rated, Rated(2, {"b", "a"}), '{"rate":2,"tags":["a","b"]}'),
+    ],
+    ids=str,
+)
+def test_an_integer_for_a_float_is_shown_as_it_runs_and_a_set_in_one_order(annotation, value, json):
+    """The function gets 1, so the card does not say 1.0."""
+    assert encode(shown(one(annotation), value=value)["value"]) == json
+
+
+class Base:
+    __slots__ = ("hidden",)
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted(Base):
+    x: int
+
+
+def test_a_slot_that_is_no_field_is_refused():
+    """The card would not show it, and the function would get it."""
+    value = Slotted(1)
+    assert shown(one(Slotted), value=value) == {"value": {"x": 1}}
+    value.hidden = 5
+
+    with pytest.raises(
+        InvalidRequestError, match=r"take: value\.hidden: JSON does not hold all of this Slotted"
+    ):
+        shown(one(Slotted), value=value)
 
 
 class Order(BaseModel):
