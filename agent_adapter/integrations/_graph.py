@@ -16,10 +16,11 @@ from langgraph.pregel import Pregel
 from langgraph.pregel._read import PregelNode
 from langgraph.pregel.protocol import PregelProtocol
 from langgraph.types import Interrupt as Pause
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, create_model
 
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, ReviewConfig
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.signatures import check_arguments_kept
 
 Graph: TypeAlias = PregelProtocol[Any, Any, Any, Any]
 Tools: TypeAlias = Sequence[BaseTool | Callable[..., Any]]
@@ -67,25 +68,34 @@ def json_schema(tool: BaseTool) -> dict[str, Any]:
 
 
 def check_edit(action: ActionRequest, decision: Decision | None, known: Mapping[str, BaseTool]) -> None:
-    """Refuse edited arguments that the tool would not take.
+    """Refuse edited arguments that the tool would not take, or that it would turn into other ones.
 
     Raises:
         DecisionNotAllowedError: naming the argument.
     """
     tool = known.get(action.name)
-    if tool is None or not isinstance(decision, EditDecision):
-        return
-    schema = tool.tool_call_schema
-    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+    if tool is None or not isinstance(decision, EditDecision) or not (model := _model_of(tool)):
         return
     try:
-        schema.model_validate(decision.edited_action.args)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(["args", *map(str, first["loc"])])
+        check_arguments_kept(model, decision.edited_action.args, action.args)
+    except InvalidRequestError as error:
         raise DecisionNotAllowedError(
-            f"the edited {action.name} does not fit its tool: {place}: {first['msg']}; nothing was resumed"
+            f"the edited {action.name} does not fit its tool: {error}; nothing was resumed"
         ) from error
+
+
+def _model_of(tool: BaseTool) -> type[BaseModel] | None:
+    """Give the model that a tool reads its arguments with, where what LangChain injects may be left out."""
+    shown = tool.tool_call_schema
+    if not (isinstance(shown, type) and issubclass(shown, BaseModel)):
+        return None
+    whole = tool.get_input_schema()
+    if not issubclass(whole, BaseModel):
+        return None
+    injected: dict[str, Any] = dict.fromkeys(
+        whole.model_fields.keys() - shown.model_fields.keys(), (Any, None)
+    )
+    return create_model(tool.name, __base__=whole, **injected) if injected else whole
 
 
 def reviewed_names(graph: Graph) -> list[str]:

@@ -194,12 +194,13 @@ def answers_to(resume: Resume, items: Sequence[ToolApprovalItem], allow_always: 
         raise DecisionNotAllowedError(
             f"{resume.interrupt_id} was {resume.status}: there is nothing to resume with"
         )
-    decisions = check_answers(resume.decisions, to_request(items, allow_always=allow_always))
+    request = to_request(items, allow_always=allow_always)
+    decisions = check_answers(resume.decisions, request)
     answers = list(zip(items, decisions, strict=True))
-    for item, decision in answers:
+    for (item, decision), asked in zip(answers, request.action_requests, strict=True):
         if isinstance(decision, EditDecision) and (tool := _editable(item)):
             try:
-                tool.check(decision.edited_action.args)
+                tool.check(decision.edited_action.args, asked.args)
             except InvalidRequestError as error:
                 raise DecisionNotAllowedError(
                     f"the edited {item.name} does not fit its tool: {error}; nothing was resumed"

@@ -20,8 +20,8 @@ from agents.tool_context import ToolContext
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.signatures import check_arguments_kept
 
 CallKey: TypeAlias = tuple[str, str, str, str]
 """Agent, tool, call id and the model's own arguments: a call id alone comes again in other runs."""
@@ -131,8 +131,8 @@ class Editable:
             del edits[key]
         return _with_note(edit.args, await self._tool.on_invoke_tool(context, encode(edit.args)))
 
-    def check(self, args: Mapping[str, Any]) -> None:
-        """Refuse arguments that the tool would not take.
+    def check(self, args: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+        """Refuse arguments that the tool would not take, or that it would turn into other ones than were typed.
 
         Raises:
             InvalidRequestError: with the first thing that is wrong.
@@ -146,7 +146,7 @@ class Editable:
         ):
             raise InvalidRequestError(f"args.{extra[0]}: no such argument; there are {', '.join(known)}")
         if self._model:
-            to_model(self._model.model_validate, dict(args), where="args")
+            check_arguments_kept(self._model, args, asked)
 
 
 def _refuse_another_call(key: CallKey, edits: Edits) -> None:

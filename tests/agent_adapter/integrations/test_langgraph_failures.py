@@ -1,6 +1,14 @@
 """Answers that would break a thread are refused before it is resumed, and it can still be answered."""
 
+from datetime import UTC, datetime
+from typing import Annotated
+
 import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel, field_validator
 
 from agent_adapter.contract.hitl import UnknownDecision
 from agent_adapter.contract.interrupt import Resume
@@ -8,7 +16,7 @@ from agent_adapter.errors import ClaimedError, ConsumedError, DecisionNotAllowed
 from agent_adapter.integrations.langgraph import run, to_request, to_resume
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
-from tests.support.scripted_model import says
+from tests.support.scripted_model import ScriptedModel, says
 
 MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
 GOOD = {"send_email": approve(), "delete_file": approve(), "ask_user": respond("staging")}
@@ -117,6 +125,66 @@ async def test_run_refuses_edited_arguments_that_the_tool_would_not_take(mode):
     pauses = (await agent.aget_state(CONFIG)).interrupts
     await agent.ainvoke(to_resume(resume_of(pauses, GOOD), pauses), CONFIG)
     assert office.names() == ["delete_file", "send_email"]
+
+
+class Payment(BaseModel):
+    to: str
+    cents: int = 1
+    at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    call: Annotated[str, InjectedToolCallId]
+
+    @field_validator("to")
+    @classmethod
+    def tidy(cls, to: str) -> str:
+        """Take one form of each name."""
+        return to.strip().lower()
+
+
+def paying(paid, **asked):
+    """Make an agent that asks to pay, with a tool that changes what it is given."""
+
+    @tool(args_schema=Payment)
+    def pay(to: str, cents: int, at: datetime, call: Annotated[str, InjectedToolCallId]) -> str:
+        """Pay somebody."""
+        paid.append((to, cents))
+        return "paid"
+
+    review = HumanInTheLoopMiddleware({"pay": True})
+    model = ScriptedModel(turns=[says(("pay", asked)), DONE])
+    return create_agent(model, [pay], middleware=[review], checkpointer=InMemorySaver())
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"to": " ADMIN", "cents": 5}, r'args\.to: " ADMIN" was approved, but "admin" would have run'),
+        ({"to": "al", "cents": "5"}, r'args\.cents: "5" was approved, but 5 would have run'),
+        ({"to": "al", "cents": 5, "limit": 10}, r"args\.limit: 10 was approved, but no value would have run"),
+    ],
+)
+async def test_an_edit_that_the_tool_would_turn_into_another_value_is_refused(args, said):
+    """The tool reads its arguments with a model of its own; what it would make of the edit is not what was approved."""
+    paid = []
+    agent = paying(paid, to="bo", cents=1)
+    approvals = InMemoryApprovalClient(ScriptedReviewer({"pay": edit(args)}))
+
+    with pytest.raises(
+        DecisionNotAllowedError, match=f"edited pay does not fit its tool: {said}.*; nothing was resumed"
+    ):
+        await run(agent, GO, approvals=approvals, config=CONFIG)
+
+    assert paid == []
+
+
+async def test_an_edit_leaves_what_it_does_not_touch_to_the_tool():
+    """The model wrote the name and the time in its own way: the tool is called with them, as in a call without an edit."""
+    paid, at = [], "2026-11-21T12:00+00:00"
+    agent = paying(paid, to=" Bo", cents=1, at=at)
+    approvals = InMemoryApprovalClient(ScriptedReviewer({"pay": edit({"to": " Bo", "cents": 7, "at": at})}))
+
+    await run(agent, GO, approvals=approvals, config=CONFIG)
+
+    assert paid == [("bo", 7)]
 
 
 @MODES

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import agents
 import pytest
-from agents import FunctionTool, Runner, RunState, ToolOutputText, function_tool
+from agents import Agent, FunctionTool, Runner, RunState, ToolOutputText, function_tool
 from agents.exceptions import ModelBehaviorError, UserError
-from agents.testing import function_call
-from pydantic import BeforeValidator
+from agents.testing import ScriptedModel, function_call
+from pydantic import AfterValidator, BeforeValidator
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
@@ -296,6 +296,27 @@ class TestEdits:
         still = await Runner.run(agent, paused.state)
         assert [item.call_id for item in still.interruptions] == ["call_1", "call_2"]
         assert desk.ran == []
+
+    async def test_an_edit_that_the_tool_would_turn_into_another_value_is_refused(self):
+        """The SDK reads the arguments with a model of the function; what it would make of them was not approved."""
+        paid = []
+
+        @editable
+        @function_tool(needs_approval=True)
+        def pay(to: str, cents: Annotated[int, AfterValidator(abs)]) -> str:
+            paid.append((to, cents))
+            return "paid"
+
+        turn = says(("pay", {"to": "bo", "cents": 1}))
+        agent = Agent(name="Support", model=ScriptedModel([turn, DONE]), tools=[pay])
+        approvals = approvals_of([edit({"to": "al", "cents": -5000})])
+
+        with pytest.raises(
+            DecisionNotAllowedError, match=r"args\.cents: -5000 was approved, but 5000 would have run"
+        ):
+            await run(agent, "go", approvals=approvals)
+
+        assert paid == []
 
     async def test_edit_is_for_one_call(self):
         """Another call of the same tool with the same arguments in the same turn runs as it was approved."""
