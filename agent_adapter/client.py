@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from types import TracebackType, UnionType
-from typing import Any, Never, Self, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Never, Self, TypedDict, Unpack, get_args
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
@@ -240,6 +240,16 @@ class ApprovalClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    if not TYPE_CHECKING:
+
+        def __enter__(self) -> Never:
+            raise WrongArgumentError(
+                "ApprovalClient is asynchronous: write `async with` before it, or in a program without an event loop "
+                "`with SyncApprovalClient.from_url(…) as approvals:`"
+            )
+
+        __exit__ = __enter__
 
     async def close(self) -> None:
         """Stop waiting and close the connections. Nothing that is stored is lost."""

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
 
 from agent_adapter.client import ApprovalClient, Asking
 from agent_adapter.continuation import Seal
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect
 from agent_adapter.records import Record
 
@@ -52,11 +52,12 @@ class SyncApprovalClient:
         return cls(ApprovalClient.from_url(url, agent=agent, namespace=namespace, seal=seal, **settings))
 
     def __enter__(self) -> Self:
-        """Connect; raises as `ApprovalClient` does."""
+        """Connect; raises as `ApprovalClient` does, and as `run`."""
+        _refuse_to_block_a_loop()
         self._loop = asyncio.new_event_loop()
         self._thread.start()
         try:
-            self.run(self.client.__aenter__())
+            self._run(self.client.__aenter__())
         except BaseException:
             self._end()
             raise
@@ -66,18 +67,38 @@ class SyncApprovalClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self.run(self.client.close())
+            self._run(self.client.close())
         finally:
             self._end()
+
+    if not TYPE_CHECKING:
+
+        async def __aenter__(self) -> Never:
+            raise WrongArgumentError(
+                "SyncApprovalClient blocks: write `with` before it, or in a coroutine "
+                "`async with ApprovalClient.from_url(…) as approvals:`"
+            )
+
+        __aexit__ = __aenter__
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run this on the background loop and return its result. An interrupted caller cancels it.
 
         Raises:
             AgentAdapterError: when that loop does not run, or would wait for itself.
+            InvalidRequestError: when another event loop runs in this thread, which would stand still.
         """
         cure = "call the asynchronous function, as in approvals.run(run(graph, input, approvals=approvals.client))"
         expect(work, Coroutine, where="work", cure=cure)
+        if threading.current_thread() is not self._thread:
+            try:
+                _refuse_to_block_a_loop()
+            except InvalidRequestError:
+                work.close()
+                raise
+        return self._run(work)
+
+    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
         if not self._thread.is_alive():
             work.close()
             raise AgentAdapterError(
@@ -133,7 +154,7 @@ class SyncApprovalClient:
             while (found := self.run(_next(decided))) is not None:
                 yield found
         finally:
-            self.run(_close(decided))
+            self._run(_close(decided))
 
     @contextmanager
     def reviewing(self, interrupt: Interrupt) -> Iterator[DecidedResume]:
@@ -153,9 +174,9 @@ class SyncApprovalClient:
         try:
             yield resume
         except BaseException as error:
-            self.run(_leave(context, error))
+            self._run(_leave(context, error))
             raise
-        self.run(_leave(context, None))
+        self._run(_leave(context, None))
 
     def _serve(self) -> None:
         while not self._is_over:
@@ -167,11 +188,23 @@ class SyncApprovalClient:
 
     def _end(self) -> None:
         # Whoever still waits in another thread hears that it is over.
-        self.run(_cancel_others())
+        self._run(_cancel_others())
         self._is_over = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def _refuse_to_block_a_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise InvalidRequestError(
+        "SyncApprovalClient blocks, and an event loop runs in this thread, which would stand still while people decide: "
+        "use ApprovalClient with `async with` and `await`, also in a notebook, where a loop always runs and a cell may "
+        "await; or call what blocks through `await asyncio.to_thread(…)`"
+    )
 
 
 async def _next(decided: AsyncIterator[Decided]) -> Decided | None:

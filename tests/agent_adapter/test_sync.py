@@ -21,10 +21,13 @@ from agent_adapter.errors import (
     AgentAdapterError,
     ConsumedError,
     InterruptWithdrawnError,
+    InvalidRequestError,
     ServerUnreachableError,
     UnknownInterruptError,
+    WrongArgumentError,
 )
 from agent_adapter.sync import SyncApprovalClient
+from agent_adapter.testing import InMemoryApprovalClient
 from bot.state import Admission, Place
 from bot.store import ApprovalStore
 from tests.support.builders import an_action, an_interrupt
@@ -313,3 +316,68 @@ def test_work_that_ends_the_program_ends_only_for_its_caller(approvals, elsewher
         elsewhere.submit(approvals.run, leave()).result(5)
 
     assert staying.result(5) == "still here"
+
+
+async def test_verbs_that_block_are_refused_where_a_loop_runs(approvals: SyncApprovalClient):
+    """They would stop everything else in this thread; in another thread they are fine."""
+    wrong = r"SyncApprovalClient blocks, and an event loop runs .* use ApprovalClient .* notebook.* asyncio\.to_thread"
+    for verb in (
+        lambda: approvals.publish(an_interrupt()),
+        lambda: approvals.review(an_interrupt().request),
+        lambda: approvals.wait("billing.never"),
+        lambda: next(approvals.decisions("billing.never")),
+        lambda: approvals.reviewing(an_interrupt()).__enter__(),
+        lambda: approvals.run(asyncio.sleep(0)),
+    ):
+        with pytest.raises(InvalidRequestError, match=wrong) as refused:
+            verb()
+        assert refused.value.__context__ is None
+
+    assert await asyncio.to_thread(approvals.publish, an_interrupt())
+
+
+async def test_a_client_that_blocks_does_not_connect_where_a_loop_runs(redis_url: str):
+    """As in a notebook, from its first line on; in another thread the same client works."""
+    client = SyncApprovalClient.from_url(redis_url, agent="billing")
+    with pytest.raises(InvalidRequestError, match="a cell may await"), client:
+        pass
+    assert background_threads() == []
+
+    def elsewhere() -> str:
+        with client:
+            return client.publish(an_interrupt())
+
+    assert await asyncio.to_thread(elsewhere)
+
+
+def test_a_client_may_be_left_where_a_loop_runs(redis_url: str):
+    """Whoever cleans up in a coroutine leaves nothing behind."""
+    client = SyncApprovalClient.from_url(redis_url, agent="billing")
+    client.__enter__()
+
+    async def clean_up() -> None:
+        client.__exit__(None, None, None)
+
+    asyncio.run(clean_up())
+
+    assert background_threads() == []
+
+
+async def test_each_client_names_the_statement_that_it_is_for(redis_url: str):
+    """`with` and `async with` are easily mixed up."""
+    with pytest.raises(
+        WrongArgumentError, match=r"SyncApprovalClient blocks: write `with` .* `async with Appr"
+    ):
+        async with SyncApprovalClient.from_url(redis_url, agent="billing"):
+            pass
+    for client in (
+        ApprovalClient.from_url(redis_url, agent="billing"),
+        InMemoryApprovalClient(lambda *_: None),
+    ):
+        with (
+            pytest.raises(
+                WrongArgumentError, match=r"ApprovalClient is asynchronous: write `async with` .* `with Sync"
+            ),
+            client,
+        ):
+            pass
