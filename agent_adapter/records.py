@@ -15,7 +15,7 @@ from agent_adapter.continuation import Seal
 from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.contract.keys import Lane
-from agent_adapter.contract.record import Fields, decided, moment, read_resume, reading
+from agent_adapter.contract.record import Fields, decided, expect_written, moment, read_resume, reading
 from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -206,7 +206,7 @@ class Records:
         """
         with _of_our_types(interrupt_id):
             req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
-        if "body" not in req:
+        if not req:
             raise self._unknown(interrupt_id)
         return await self._record(interrupt_id, req, card, now)
 
@@ -217,11 +217,12 @@ class Records:
             UnknownInterruptError: when there is none.
         """
         lane = self._lane
-        outcome = await self._scripts(
-            "withdraw",
-            [lane.req(interrupt_id), lane.card(interrupt_id), lane.due, lane.audit],
-            [interrupt_id, reason],
-        )
+        with _of_our_types(interrupt_id):
+            outcome = await self._scripts(
+                "withdraw",
+                [lane.req(interrupt_id), lane.card(interrupt_id), lane.due, lane.audit],
+                [interrupt_id, reason],
+            )
         if outcome == "unknown":
             raise self._unknown(interrupt_id)
 
@@ -246,11 +247,12 @@ class Records:
     async def _claim(self, interrupt_id: str, owner: str, lease: int, *, reads: bool) -> Sequence[Any]:
         rest: list[Any]
         lane = self._lane
-        outcome, *rest = await self._scripts(
-            "claim_resume",
-            [lane.req(interrupt_id), lane.card(interrupt_id), lane.due, lane.undrawn, lane.wake],
-            [owner, lease, self.grace, int(reads), interrupt_id, lane.prefix],
-        )
+        with _of_our_types(interrupt_id):
+            outcome, *rest = await self._scripts(
+                "claim_resume",
+                [lane.req(interrupt_id), lane.card(interrupt_id), lane.due, lane.undrawn, lane.wake],
+                [owner, lease, self.grace, int(reads), interrupt_id, lane.prefix],
+            )
         match outcome:
             case "claimed" | "unsure":
                 sentence = f"{interrupt_id}: another process is resuming it, for {rest[0]} ms more at least"
@@ -263,6 +265,11 @@ class Records:
                 raise AgentAdapterError(f"{interrupt_id} is not decided: wait for it before resuming")
             case "unknown":
                 raise self._unknown(interrupt_id)
+            case "damaged":
+                raise UnreadableRecordError(
+                    f"{interrupt_id} cannot be read, because what was asked is missing: "
+                    "look for what else writes to this Redis"
+                )
         return rest
 
     async def finish(self, interrupt_id: str, owner: str) -> None:
@@ -314,6 +321,7 @@ class Records:
         return f"{self.process}:{secrets.token_hex(6)}"
 
     async def _record(self, interrupt_id: str, req: Fields, card: Fields, now: int) -> Record:
+        expect_written(interrupt_id, req)
         body = req["body"]
         with reading(interrupt_id):
             is_large = len(body) > SMALL

@@ -20,7 +20,14 @@ from agent_adapter.contract.identity import digest
 from agent_adapter.contract.identity import interrupt_id as id_of
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys, Lane
-from agent_adapter.contract.record import EXPIRED, EXPIRED_MESSAGE, Fields, by_silence, dump_recorded
+from agent_adapter.contract.record import (
+    EXPIRED,
+    EXPIRED_MESSAGE,
+    Fields,
+    by_silence,
+    dump_recorded,
+    expect_written,
+)
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
 from agent_adapter.servers import looked_into
 from bot.aside import Received, aside
@@ -148,8 +155,9 @@ class ApprovalStore:
         """
         lane = self.keys.lane_for(interrupt_id)
         req, card, now = await read_hashes(self.scripts, lane, interrupt_id)
-        if "body" not in req:
+        if not req:
             return None
+        expect_written(interrupt_id, req)
         try:
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)

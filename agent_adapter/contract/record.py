@@ -174,6 +174,19 @@ def reading(interrupt_id: str) -> Iterator[None]:
         ) from error
 
 
+def expect_written(interrupt_id: str, req: Fields) -> None:
+    """Refuse a record that lacks what publishing writes all at once.
+
+    Raises:
+        UnreadableRecordError: naming what is missing.
+    """
+    if missing := [name for name in ("body", "created", "deadline") if name not in req]:
+        raise UnreadableRecordError(
+            f"{interrupt_id} cannot be read, because its {' and '.join(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} missing: look for what else writes to this Redis"
+        )
+
+
 def moment(milliseconds: str | int) -> datetime:
     """Read a time of the store."""
     return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)

@@ -5,12 +5,12 @@
 -- ARGV  1 owner  2 lease in milliseconds  3 grace after the deadline  4 1 to read the record with it, else 0  5 id  6 prefix
 -- Returns {'mine', fence} | {'mine', fence, fields of req, fields of card, the server's milliseconds}
 -- | {'claimed', milliseconds left} | {'unsure', milliseconds until it is known whether the holder lives} | {'pending'}
--- | {'consumed'} | {'unknown'}; fields are as in `read`
+-- | {'consumed'} | {'unknown'} | {'damaged'}: a field that publishing writes is missing; fields are as in `read`
 
 local at = now()
-local deadline = redis.call('HGET', KEYS[1], 'deadline')
-if not deadline then
-  return { 'unknown' }
+local body, deadline = redis.call('HEXISTS', KEYS[1], 'body'), redis.call('HGET', KEYS[1], 'deadline')
+if body == 0 or not deadline then
+  return { redis.call('EXISTS', KEYS[1]) == 1 and 'damaged' or 'unknown' }
 end
 if redis.call('HEXISTS', KEYS[1], 'resumed') == 1 then
   return { 'consumed' }

@@ -8,7 +8,7 @@ from typing import Any
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
+from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
 from bot.aside import aside
 from bot.attention import Attention
 from bot.decisions import Answer, Decisions, places
@@ -93,7 +93,7 @@ class Buttons:
             await handle_once(self.decisions.store, self.tasks, body, handle)
         except PersonUnknownError as error:
             self._tell(click, unknown(error))
-        except UnreadableRecordError as error:
+        except (UnreadableRecordError, ServerFailedError) as error:
             logger.warning(
                 "record.unreadable", extra={"interrupt_id": click.interrupt_id, "reason": str(error)}
             )
@@ -152,7 +152,7 @@ class Buttons:
             logger.warning(
                 "form.not_opened", extra={"interrupt_id": click.interrupt_id, "reason": str(error)}
             )
-            is_unreadable = isinstance(error, UnreadableRecordError)
+            is_unreadable = isinstance(error, UnreadableRecordError | ServerFailedError)
             await self._tell_now(click, UNREADABLE if is_unreadable else NOT_OPENED)
 
     async def _open_now(self, click: Click) -> None:

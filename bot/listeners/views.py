@@ -1,5 +1,6 @@
 """Forms: what was typed becomes a decision, or stays on the screen with the reason beside it."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,7 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
     RespondDecision,
 )
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
 from bot.aside import aside
 from bot.attention import Attention
 from bot.decisions import Answer, Decisions, places
@@ -32,6 +33,7 @@ from bot.rendering.notices import (
     NOTHING_CHANGED,
     ONLY_SPACES,
     OUTDATED,
+    UNREADABLE,
     WRONG_CODE,
     told,
     unknown,
@@ -39,6 +41,8 @@ from bot.rendering.notices import (
 from bot.rendering.sticky import parse_grant
 from bot.state import ApprovalState
 from bot.tasks import Tasks
+
+logger = logging.getLogger(__name__)
 
 _OF_A_PLACE = ("reject_all", "hand_over")
 
@@ -63,6 +67,11 @@ class Forms:
         except PersonUnknownError as error:
             # Errors beside a field keep what was typed.
             reply = _beside_first(submission, unknown(error)) or _notice(unknown(error))
+        except (UnreadableRecordError, ServerFailedError) as error:
+            logger.warning(
+                "record.unreadable", extra={"interrupt_id": submission.meta.id, "reason": str(error)}
+            )
+            reply = _notice(UNREADABLE)
         except (AgentAdapterError, StoreUnavailableError):
             reply = _beside_first(submission, NOT_SAVED) or _notice(NOT_RECORDED)
         await ack(**reply)

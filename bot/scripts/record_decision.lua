@@ -13,7 +13,9 @@
 local at = now()
 local status, deadline, policy, still_open = unpack(redis.call('HMGET', KEYS[2],
   'status', 'deadline', 'policy', 'open'))
-local open = status == 'pending' and at < tonumber(deadline)
+-- Nothing could be resumed with a decision about a record that has lost what was asked.
+local is_whole = redis.call('HEXISTS', KEYS[1], 'body') == 1 and redis.call('HEXISTS', KEYS[1], 'deadline') == 1
+local open = is_whole and status == 'pending' and at < tonumber(deadline)
 local outcomes, recorded, counted = {}, 0, 0
 -- What is written in the end.
 local changes, events, sticky = {}, {}, {}

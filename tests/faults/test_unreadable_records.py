@@ -91,6 +91,54 @@ async def test_a_record_that_is_damaged_while_people_decide_closes_its_card(
     await nothing_owed(store)
 
 
+@pytest.mark.parametrize("field", ["body", "deadline"])
+async def test_a_record_that_lost_a_field_takes_no_decision(
+    field, start_bot, slack, client, redis, store, watcher
+):
+    """Who clicks is told in words, also while the bot remembers the record; its agent hears it, and its card closes."""
+    await start_bot()
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    card = await watcher.card(interrupt.id)
+    await redis.hdel(f"assent:{{00}}:req:{interrupt.id}", field)
+    dana = Someone(slack, "U0DANA")
+
+    await dana.press(card, "approve:0")
+    await dana.told("What is stored of this request cannot be read")
+
+    for verb in (client.resuming(interrupt.id).__aenter__, lambda: client.wait(interrupt.id)):
+        said = await outcome(asyncio.create_task(verb()))
+        assert said.startswith(f"UnreadableRecordError: {interrupt.id} cannot be read")
+    await store.owe_drawing(interrupt.id)
+    await until(lambda: not buttons(watcher.cards(interrupt.id)[0]))
+    assert await redis.hget(f"assent:{{00}}:card:{interrupt.id}", "d:0") is None
+
+
+@pytest.mark.parametrize("side", ["card", "req"])
+async def test_a_click_on_a_record_whose_key_is_of_another_type_is_told_so(
+    side, start_bot, slack, client, redis, watcher
+):
+    """Nobody is told to press again, in a form neither; taking the answer is the same error as waiting for it."""
+    await start_bot()
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    card = await watcher.card(interrupt.id)
+    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
+    form = await dana.opened(card, "reject:0")
+    await overwrite(redis, side, interrupt.id)
+
+    await erik.press(card, "approve:0")
+    await erik.told("What is stored of this request cannot be read")
+    await dana.fill(form)
+    assert "What is stored of this request cannot be read" in words(
+        (await slack.views("U0DANA"))[-1]["blocks"]
+    )
+
+    for verb in (client.resuming(interrupt.id).__aenter__, lambda: client.withdraw(interrupt.id)):
+        said = await outcome(asyncio.create_task(verb()))
+        assert said.startswith(f"UnreadableRecordError: {interrupt.id} cannot be read")
+
+
 async def test_what_falls_due_for_a_damaged_record_refuses_it(start_bot, client, redis, store, watcher):
     """Its time is over, and nobody says that nobody decided."""
     await start_bot()
