@@ -212,7 +212,9 @@ async def test_a_record_that_is_not_there_is_none(store: ApprovalStore):
 
 async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, redis: Redis, lane: Lane):
     """A newer agent's record is told from a missing one."""
-    await redis.hset(lane.req("billing.x"), mapping={"body": '{"schema_version":9}', "created": 1})
+    await redis.hset(
+        lane.req("billing.x"), mapping={"body": '{"schema_version":9}', "created": 1, "deadline": 2}
+    )
 
     with pytest.raises(InvalidRequestError, match="written by a newer agent"):
         await store.load("billing.x")
