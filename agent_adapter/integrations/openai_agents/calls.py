@@ -1,11 +1,12 @@
 """Paused calls as actions, and decisions as what the SDK does with a call."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from agents import FunctionTool, RunState, ToolApprovalItem, ToolOrigin, ToolOriginType
 
-from agent_adapter.contract.arguments import decode, decode_arguments
+from agent_adapter.contract.arguments import decode_arguments
 from agent_adapter.contract.hitl import (
     ActionRequest,
     ApproveDecision,
@@ -122,10 +123,15 @@ def _args(item: ToolApprovalItem, where: str) -> dict[str, Any]:
 
 
 def _is_object(text: str) -> bool:
-    """Tell whether a model wrote the JSON object that it should have written; a person may see and refuse anything."""
+    """Tell whether a tool would read an object from what a model wrote. Any other text is shown as it is.
+
+    Tools read it with `json`, which takes more than `decode` does: of a key that comes twice, it runs the last value.
+    """
     try:
-        return isinstance(decode(text), dict)
-    except InvalidRequestError:
+        return isinstance(json.loads(text), dict)
+    except RecursionError:
+        return True
+    except ValueError:
         return False
 
 

@@ -269,6 +269,42 @@ class TestPolicies:
         assert "error" in answers_to_model(result)["call_1"].lower()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says_what"),
+    [
+        (
+            '{"order": 7, "reason": "a", "order": 8}',
+            r"cancel_order \(call_1\): key 'order' stands twice in one object",
+        ),
+        ('{"order": 7, "reason": {"a": 1, "a": 2}}', "key 'a' stands twice in one object"),
+        ('{"order": NaN, "reason": "a"}', "NaN is not JSON"),
+        ('{"order": 7, "reason": ' + "[" * 300 + "]" * 300 + "}", "nested deeper than"),
+    ],
+)
+async def test_what_a_tool_would_read_otherwise_than_it_is_shown_is_refused(arguments, says_what):
+    """The tool would run the last of two values, and a person may have approved the first."""
+    desk, reviewer = Desk(), ScriptedReviewer([])
+    turn = [function_call("cancel_order", arguments, call_id="call_1")]
+
+    with pytest.raises(InvalidRequestError, match=says_what):
+        await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert (desk.ran, reviewer.asked) == ([], [])
+
+
+@pytest.mark.parametrize("arguments", ["[7]", "null", '"7"'])
+async def test_json_that_is_no_object_is_shown_as_it_is_and_runs_nothing(arguments):
+    """The tool refuses it also when it is approved."""
+    desk, reviewer = Desk(), ScriptedReviewer([approve()])
+    turn = [function_call("cancel_order", arguments, call_id="call_1")]
+
+    result = await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
+
+    assert reviewer.asked[0].args == {"arguments": arguments}
+    assert desk.ran == []
+    assert "error" in answers_to_model(result)["call_1"].lower()
+
+
 class TestEdits:
     """A person changes the arguments of a call."""
 

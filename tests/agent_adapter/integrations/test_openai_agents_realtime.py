@@ -180,3 +180,13 @@ async def test_a_misspelt_gated_tool_of_a_server_ends_the_conversation_before_it
 
     with pytest.raises(InvalidRequestError, match=r"require_approval\['ad'\].*did you mean 'add'"):
         await anext(events(talk.session, approvals=talk.approvals))
+
+
+async def test_a_key_that_comes_twice_is_refused_with_nobody_asked():
+    """The tool would run the last of two values."""
+    approvals = answered_by()
+    async with Talk(approvals) as talk:
+        output = await talk.says('{"amount": 5, "amount": 6}')
+
+    assert output == NOT_APPROVED
+    assert (talk.paid, approvals.asked) == ([], ())
