@@ -1,6 +1,6 @@
 """What a person is told about texts that are not what they look like, wherever they are shown."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from bot.rendering.arguments import key_text
 from bot.rendering.blocks import Block, context, literal_within
 from bot.rendering.misread import Lines, misread_words, odd_domains
+from bot.rendering.misread_signs import misread_signs
 from bot.rendering.text import clip, has_decomposed, has_hidden
 
 TOOL, WORDS, ANSWER = "the tool's name", "the agent's words", "the answer"
@@ -66,9 +67,7 @@ def caution_lines(shown: Any, known: Any) -> list[str]:
     """Say in lines of their own which words read as others, in arguments that were not there before."""
     before, places = _places([("", known)]), _places([("", shown)])
     new = [text for text in places if text not in before]
-    return [
-        f"⚠ {line}" for found in (misread_words(new), odd_domains(new)) for line in _placed(found, places)
-    ]
+    return [f"⚠ {line}" for found in (_misread(new), odd_domains(new)) for line in _placed(found, places)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,12 @@ class _Found:
 @lru_cache(maxsize=64)  # a card asks at each drawing, and a modal at each page
 def _found(texts: tuple[str, ...]) -> _Found:
     return _Found(
-        any(map(has_hidden, texts)), any(map(has_decomposed, texts)), misread_words(texts), odd_domains(texts)
+        any(map(has_hidden, texts)), any(map(has_decomposed, texts)), _misread(texts), odd_domains(texts)
     )
+
+
+def _misread(texts: Collection[str]) -> Lines:
+    return misread_words(texts) | misread_signs(texts)
 
 
 def _placed(lines: Lines, places: Mapping[str, Sequence[_Path]]) -> Iterator[str]:

@@ -22,7 +22,7 @@ SHOWN = 5
 _LATIN = "LATIN"
 _NEUTRAL = {"COMMON", "INHERITED", "Unknown"}
 # Written without spaces between words, also beside Latin ones: each run of them is left alone.
-_SPACELESS = {
+SPACELESS = {
     "HAN",
     "HIRAGANA",
     "KATAKANA",
@@ -38,27 +38,42 @@ _SPACELESS = {
 _EVERYDAY = "\u024f"
 """The last of the Latin letters that European languages write, such as the i without a dot: none of them is taken for another."""
 
+_CLICKS = frozenset("\u01c0\u01c1\u01c2\u01c3")
+"""Letters among these that look like signs."""
 
-def _data(name: str) -> Any:
+
+def unicode_table(name: str) -> Any:
+    """Read one of Unicode's tables: what looks like what, or which script a character is of."""
     return json.loads(resources.files("confusable_homoglyphs").joinpath(name).read_text("utf-8"))
 
 
 def _look_alikes() -> dict[str, str]:
-    """Give for each letter the Latin letter or digit that it looks like."""
+    """Give for each letter the Latin letter or digit that it looks like, or those that it is drawn together of."""
     found = {}
-    for char, alike in _data("confusables.json").items():
+    for char, alike in unicode_table("confusables.json").items():
+        is_everyday = char <= _EVERYDAY and char not in _CLICKS
+        if len(char) > 1 or is_everyday or unicodedata.bidirectional(char) in {"R", "AL"}:
+            continue
         latin = next((each["c"] for each in alike if each["c"].isascii() and each["c"].isalnum()), None)
-        is_apart = len(char) > 1 or char <= _EVERYDAY or unicodedata.bidirectional(char) in {"R", "AL"}
-        if latin and len(latin) == 1 and not is_apart:
+        if latin and len(latin) > 1:
+            latin = _unwound(char)
+        if latin:
             found[char] = "I" if latin == "l" and char.isupper() else latin
     return found
+
+
+def _unwound(char: str) -> str | None:
+    """Give the Latin letters of a ligature, a Roman numeral or a mathematical letter."""
+    plain = unicodedata.normalize("NFKC", char)
+    is_letter = unicodedata.category(char) in {"Ll", "Lu", "Lt", "Nl"}
+    return plain if is_letter and plain.isascii() and plain.isalnum() else None
 
 
 class _Scripts(dict[str, str]):
     """Gives the script of a character, and keeps it."""
 
     def __init__(self) -> None:
-        data = _data("categories.json")
+        data = unicode_table("categories.json")
         names = data["iso_15924_aliases"]
         self.spans = [(first, last, names[script]) for first, last, script, _ in data["code_points_ranges"]]
         self._starts = [first for first, _, _ in self.spans]
@@ -73,15 +88,15 @@ class _Scripts(dict[str, str]):
 _LOOKS = _look_alikes()
 _SMALL_CAPITAL = re.compile("LATIN LETTER SMALL CAPITAL ([A-Z])")
 _SEPARATORS = frozenset("-_.:/~\u00b7")
-_SCRIPT = _Scripts()
+SCRIPT = _Scripts()
 _SEPARATES = {
     char: "_"
-    for char, alike in _data("confusables.json").items()
-    if len(char) == 1 and not char.isascii() and _SCRIPT[char] not in _SPACELESS
+    for char, alike in unicode_table("confusables.json").items()
+    if len(char) == 1 and not char.isascii() and SCRIPT[char] not in SPACELESS
     if any(each["c"] in _SEPARATORS for each in alike)
 }
 _SPACELESS_CHARS = "".join(
-    f"{chr(first)}-{chr(last)}" for first, last, script in _SCRIPT.spans if script in _SPACELESS
+    f"{chr(first)}-{chr(last)}" for first, last, script in SCRIPT.spans if script in SPACELESS
 )
 _WORD = re.compile(rf"[^\W_{_SPACELESS_CHARS}]+")
 _EAST_ASIAN = re.compile(f"[{_SPACELESS_CHARS}]")
@@ -110,21 +125,22 @@ Lines = dict[str, tuple[str, ...]]
 
 def misread_words(texts: Collection[str]) -> Lines:
     """Say of each word that reads as another one what it is."""
-    return _listed(texts, _misread, _line)
+    return listed(texts, _misread, _line)
 
 
 def odd_domains(texts: Collection[str]) -> Lines:
     """Say of each domain name with letters outside of ASCII what computers read."""
-    return _listed(
+    return listed(
         texts,
         _domains,
         lambda host: f"{clip(visible(host), 100)} is {clip(_as_computers_read(host), 200)}",
     )
 
 
-def _listed(
+def listed(
     texts: Collection[str], find: Callable[[str], Iterator[str]], write: Callable[[str], str]
 ) -> Lines:
+    """Say of what is found in the texts what it is: of the first few, and how many more there are."""
     found: dict[str, dict[str, None]] = {}
     for text in texts:
         for word in () if text.isascii() else find(text):
@@ -135,7 +151,9 @@ def _listed(
 
 def _misread(text: str) -> Iterator[str]:
     apart = unicodedata.normalize("NFD", LONG_LETTER.sub("", text))
-    words = _WORD.findall(_DIACRITICS.sub("", apart))
+    words = [
+        word for word in _WORD.findall(_DIACRITICS.sub("", apart)) if word.isascii() or not word.isdecimal()
+    ]
     judged = {word: _judged(word) for word in set(words)}
     # A word that could be Latin may be a word of the language around it. Wide letters are usual in East Asia.
     at_home = {script for kind, script in judged.values() if kind == _OTHER}
@@ -154,9 +172,9 @@ def _line(word: str) -> str:
     if kind == _ALIKE:
         letters = "odd Latin" if script == _LATIN else _in_words(script)
         return f'"{_named(word)}" is in {letters} letters, and only looks like {_reading(word)}'
-    scripts = sorted({_SCRIPT[char] for char in word} - _NEUTRAL, key=lambda script: script != _LATIN)
+    scripts = sorted({SCRIPT[char] for char in word} - _NEUTRAL, key=lambda script: script != _LATIN)
     odd = dict.fromkeys(char for char in word if char in _LOOKS) or dict.fromkeys(
-        char for char in word if _SCRIPT[char] not in {_LATIN, *_NEUTRAL}
+        char for char in word if SCRIPT[char] not in {_LATIN, *_NEUTRAL}
     )
     letters = ", ".join(map(_letter, islice(odd, 3))) + (", …" if len(odd) > 3 else "")
     mixes = f"mixes {' and '.join(map(_in_words, scripts))}" if len(scripts) > 1 else "has an odd letter"
@@ -172,7 +190,7 @@ def _judged(word: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=4_096)
 def _judged_by(chars: frozenset[str], *, is_letter: bool) -> tuple[str, str]:
-    scripts = {_SCRIPT[char] for char in chars} - _NEUTRAL
+    scripts = {SCRIPT[char] for char in chars} - _NEUTRAL
     looks = {char for char in chars if char in _LOOKS}
     if len(scripts) > 1:
         # Latin letters beside those of a script that has none like them are units, formulas and brands: 5 μm, ΔT.
@@ -194,11 +212,11 @@ def _judged_by(chars: frozenset[str], *, is_letter: bool) -> tuple[str, str]:
 
 
 def _is_foreign(char: str) -> bool:
-    return _SCRIPT[char] != _LATIN
+    return SCRIPT[char] != _LATIN
 
 
 def _letter(char: str) -> str:
-    looks = f" looks like {_LOOKS[char]}" if char in _LOOKS else f" is {_in_words(_SCRIPT[char])}"
+    looks = f" looks like {_LOOKS[char]}" if char in _LOOKS else f" is {_in_words(SCRIPT[char])}"
     return f"{char} (U+{ord(char):04X}){looks}"
 
 

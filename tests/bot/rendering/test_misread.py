@@ -11,6 +11,7 @@ from agent_adapter.contract.interrupt import Context, Link
 from bot.rendering.arguments import change_lines
 from bot.rendering.message import render_card
 from bot.rendering.misread import SHOWN, misread_words, odd_domains
+from bot.rendering.misread_signs import misread_signs
 from bot.rendering.modals import (
     render_agree_view,
     render_confirm_view,
@@ -55,6 +56,9 @@ EXAMPLE = "ex\u0430mple.com"
         ("exámplе", '"examplе" mixes Latin and Cyrillic: е (U+0435) looks like e'),
         ("pɑypal", '"pɑypal" has an odd letter: ɑ (U+0251) looks like a'),
         ("ｅxample", '"ｅxample" has an odd letter: ｅ (U+FF45) looks like e'),
+        ("oﬃce", '"oﬃce" has an odd letter: ﬃ (U+FB03) looks like ffi'),
+        ("aǀb", '"aǀb" has an odd letter: ǀ (U+01C0) looks like l'),
+        ("𝐀𝐦", '"𝐀𝐦" is in Mathematical letters, and only looks like Am'),
         ("𝐀𝐂𝐌𝐄", '"𝐀𝐂𝐌𝐄" is in Mathematical letters, and only looks like ACME'),
         ("ＡＣＭＥ", '"ＡＣＭＥ" is in odd Latin letters, and only looks like ACME'),
         ("exаmpleを開く", '"exаmple" mixes Latin and Cyrillic: а (U+0430) looks like a'),
@@ -63,6 +67,53 @@ EXAMPLE = "ex\u0430mple.com"
 def test_a_word_that_reads_as_another_is_named(text, said):
     """With its letters and what they look like."""
     assert misread_words([text]) == {said: (text,)}
+
+
+URL = "https://bank.com\u2215@evil.com/pay"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (URL, f'"{URL}" has an odd sign: \u2215 (U+2215) looks like /'),
+        ("https://bank.com\u2044x", "\u2044 (U+2044) looks like /"),
+        ("https:\uff0f\uff0fbank.com", "\uff0f (U+FF0F) looks like /"),
+        ("https:ノノbank.com", "ノ (U+30CE) looks like /"),
+        ("httpsː//bank.com", "ː (U+02D0) looks like :"),
+        ("my\u2010repo", "\u2010 (U+2010) looks like -"),
+        ("my\u2011repo", "\u2011 (U+2011) looks like -"),
+        ("bank\u2024com", "\u2024 (U+2024) looks like ."),
+        ("a\ua789b", "\ua789 (U+A789) looks like :"),
+        ("a\u2236b", "\u2236 (U+2236) looks like :"),
+        ("a։b", "։ (U+0589) looks like :"),
+        ("1\u201a000", "\u201a (U+201A) looks like ,"),
+        ("run\u01c3", "\u01c3 (U+01C3) looks like !"),
+        ("pay \u22125 EUR", '"\u22125" has an odd sign: \u2212 (U+2212) looks like -'),
+        ("user\u02cd1", "\u02cd (U+02CD) looks like _"),
+        ("a\ua78ab", "\ua78a (U+A78A) looks like ="),
+        ("SELECT \u2217 FROM x", '"\u2217" has an odd sign: \u2217 (U+2217) looks like *'),
+        ("\u2768a\u2769", "\u2768 (U+2768) looks like (, \u2769 (U+2769) looks like )"),
+        ("a\u223cb", "\u223c (U+223C) looks like ~"),
+        ("\ufe695", "\ufe69 (U+FE69) looks like $"),
+        ("5०", '"5०" has Devanagari digits, and stands for 50'),
+        ("हिन्दी में 5०", '"5०" has Devanagari digits, and stands for 50'),
+        ("৪4", '"৪4" has Bengali digits, and stands for 44'),
+        ("5۰", '"5۰" has Extended Arabic-Indic digits, and stands for 50'),
+        ("المبلغ ١٥0", '"١٥0" has Arabic-Indic digits, and stands for 150'),
+        ("المبلغ ١.5", '"١.5" has Arabic-Indic digits, and stands for 1.5'),
+        ("١۲", '"١۲" has Arabic-Indic and Extended Arabic-Indic digits, and stands for 12'),
+        ("IBAN ०००१", '"०००१" has Devanagari digits, and stands for 0001'),
+        ("DE१२", '"१२" has Devanagari digits, and stands for 12'),
+        ("pay ５００", '"５００" has Fullwidth digits, and stands for 500'),
+        ("1𝟐", '"1𝟐" has Mathematical Bold digits, and stands for 12'),
+    ],
+)
+def test_a_sign_or_digit_that_reads_as_another_is_named(text, said):
+    """With what it looks like, or the number that it is part of."""
+    ((line, texts),) = misread_signs([text]).items()
+
+    assert said in line
+    assert texts == (text,)
 
 
 @pytest.mark.parametrize(
@@ -78,12 +129,18 @@ def test_a_word_that_reads_as_another_is_named(text, said):
         "مرحبا بك في Google، رقم ١٢٣", "שלום בGoogle וגם ל-Apple, הAPI",
         "Zażółć gęślą jaźń, İstanbul'da ışık, naïve café Ærø Þór, Tiếng Việt rất đẹp",
         "हिन्दी में Google का खाता", "Ղարաբաղ օգնություն հայերեն", "ეს არის ქართული",
+        "Er sagte: „Nein, ‚nie‘ – wirklich …“ und ging. 10–20 €, »so« oder ›so‹",
+        "L’été, c’est « bien » ; 5 × 3 ÷ 2 · 4 • 5 − 3 = 2, 5′ 30″, Na⁺, x⁽²⁾",
+        "ООО «Ромашка» — 5 %, №7, комп’ютер, комп\u02bcютер, Hawai\u02bbi",
+        "価格：５００円（税込）、１２３！〔注〕東京ノ港 丿", "第Ⅱ章 ⅲ ①",
+        "المبلغ ١٥٠ ريال، ٪٥، قيمت ۱۲۳ تومان؛ ﴿قل﴾", "यह दुःख ५०० रुपये है।", "ราคา ๕๐๐ บาท", "২০২৪ সাল",
+        "Ողջույն։ Ի՞նչ կա՝ լավ", "Δεν ξέρω· γιατί; 5 µm", "➕ yes ➖ no ❯ next",
         "© 2024 ™ ½ №5 naïve — “quoted”", "thanks 👨\u200d👩\u200d👧 ❤\ufe0f",
     ],
 )  # fmt: skip
 def test_ordinary_text_is_not_warned_of(text):
     """Each in its own letters, beside Latin names, with units and symbols: nobody learns to look past the warning."""
-    assert misread_words([text]) == {}
+    assert misread_words([text]) | misread_signs([text]) == {}
 
 
 @pytest.mark.parametrize(
@@ -146,8 +203,13 @@ WARNED = "*Some words are not what they look like*"
             an_action("pay", dict.fromkeys("abcde", ACME), description=ACME),
             f'a, b, c and 3 more: "{ACME}" is in',
         ),
+        (an_action("pay", {"url": URL}), 'url: "https://bank.com\u2215@evil.com/pay" has an odd sign'),
+        (an_action("pay", {"amount": "5۰"}), "and stands for 50"),
     ],
-    ids=["value", "argument name", "tool", "description", "nested", "named like a tool's name", "several"],
+    ids=[
+        *("value", "argument name", "tool", "description", "nested", "named like a tool's name", "several"),
+        *("sign", "digit"),
+    ],
 )
 def test_a_card_and_its_modals_warn_of_it(action, said):
     """Wherever the text is shown, the warning is beside it, and says in which argument."""

@@ -1,0 +1,105 @@
+"""Signs and digits that a person reads as others: a slash that is none, a number in digits of two scripts.
+
+After Unicode's table of look-alikes. What ordinary text is written with is left alone: quotes, dashes and bullets, the
+signs and digits of a script beside its letters, and wide ones in East Asian text.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from itertools import chain
+
+from bot.rendering.misread import SCRIPT, SPACELESS, Lines, listed, unicode_table
+from bot.rendering.text import clip, visible
+
+_ORDINARY = frozenset(
+    "\u2018\u2019\u201b\u2039\u203a\u2013\u2043\u2032\u00b4\u00b8\u02bb\u02bc\u02be\u02c8\u276e\u276f\ufd3e\ufd3f\u2795\u2796"
+)
+"""Quotes and apostrophes, the dash, bullets, emoji, and the brackets around verses."""
+
+
+def _look_alikes() -> dict[str, str]:
+    """Give for each sign the one of ASCII that it looks like."""
+    # These two are not in the table.
+    found = {"\u02cd": "_", "\ua78a": "="}
+    for code in (*range(0xFE50, 0xFE70), *range(0xFF01, 0xFF5F)):
+        found[chr(code)] = unicodedata.normalize("NFKC", chr(code))
+    for char, alike in unicode_table("confusables.json").items():
+        sign = next((each["c"] for each in alike if _is_sign(each["c"])), None)
+        if sign and len(char) == 1 and not char.isascii() and not char.isdecimal():
+            found[char] = sign
+    # Those that Unicode takes for another spelling of one of ASCII are spelled out where they stand.
+    found = {char: sign for char, sign in found.items() if unicodedata.is_normalized("NFC", char)}
+    return {char: sign for char, sign in found.items() if _is_sign(sign) and char not in _ORDINARY}
+
+
+def _is_sign(text: str) -> bool:
+    return len(text) == 1 and "!" <= text <= "~" and not text.isalnum()
+
+
+_LOOKS = _look_alikes()
+_MINUS, _LOW_QUOTE = "\u2212", "\u201a"
+# These two stand for what they are between spaces, and before a quoted word.
+_SIGN = re.compile(
+    f"[{re.escape(''.join(_LOOKS.keys() - {_MINUS, _LOW_QUOTE}))}]+|{_MINUS}(?=\\w)|(?<=\\w){_LOW_QUOTE}"
+)
+_AROUND = 30
+_NAMED = 3
+_UNUSUAL_DIGIT = re.compile(r"[^\D0-9]")
+_EAST_ASIAN_ZEROS = {ord("0"), ord("\uff10")}
+_SPACE = re.compile(r"\s")
+_NUMBER = re.compile(r"\d+(?:[.,'\u066b\u066c]\d+)*")
+
+
+def misread_signs(texts: Collection[str]) -> Lines:
+    """Say of each sign that reads as one of ASCII, and of each number in unusual digits, what it is."""
+    return listed(texts, lambda text: chain(_signs(text), _numbers(text)), str)
+
+
+def _signs(text: str) -> Iterator[str]:
+    rows = [(row.start(), row[0]) for row in _SIGN.finditer(text)]
+    scripts = _scripts(text) if rows else set()
+    odd = {char for char in set("".join(row for _, row in rows)) if not _is_at_home(char, scripts)}
+    places = (
+        start + next(n for n, char in enumerate(row) if char in odd) for start, row in rows if odd & set(row)
+    )
+    for word in dict.fromkeys(_word_around(text, place) for place in places):
+        signs = [char for char in dict.fromkeys(word) if char in odd]
+        told = ", ".join(f"{char} (U+{ord(char):04X}) looks like {_LOOKS[char]}" for char in signs[:_NAMED])
+        more = ", …" if len(signs) > _NAMED else ""
+        yield f'"{clip(visible(word), 2 * _AROUND)}" has an odd sign: {told}{more}'
+
+
+def _word_around(text: str, place: int) -> str:
+    before, after = text[max(place - _AROUND, 0) : place], text[place : place + _AROUND]
+    return _SPACE.split(before)[-1] + _SPACE.split(after)[0]
+
+
+def _numbers(text: str) -> Iterator[str]:
+    if not _UNUSUAL_DIGIT.search(text):
+        return
+    scripts = _scripts(text)
+    for number in dict.fromkeys(_NUMBER.findall(text)):
+        digits = [char for char in number if char.isdecimal()]
+        unusual = [char for char in digits if not char.isascii()]
+        zeros = {ord(char) - unicodedata.decimal(char) for char in digits}
+        is_of_one_kind = len(zeros) == 1 or zeros == _EAST_ASIAN_ZEROS
+        if not (is_of_one_kind and all(_is_at_home(char, scripts) for char in unusual)):
+            kinds = " and ".join(dict.fromkeys(map(_kind, unusual)))
+            plain = "".join(str(unicodedata.decimal(char, char)) for char in number)
+            yield f'"{clip(number, 60)}" has {kinds} digits, and stands for {clip(plain, 60)}'
+
+
+def _kind(digit: str) -> str:
+    return unicodedata.name(digit).partition(" DIGIT ")[0].title()
+
+
+def _scripts(text: str) -> set[str]:
+    """Name the scripts of the letters in a text, but for those that look like signs."""
+    return {SCRIPT[char] for char in set(text) - _LOOKS.keys() if char.isalpha()} - {"LATIN", "COMMON"}
+
+
+def _is_at_home(char: str, scripts: set[str]) -> bool:
+    if unicodedata.east_asian_width(char) in {"F", "W"}:
+        return not scripts.isdisjoint(SPACELESS)
+    return SCRIPT[char] in scripts
