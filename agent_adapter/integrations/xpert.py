@@ -4,25 +4,30 @@ XpertAI's middleware runs in its own server. It streams an event where a run pau
 its own; what carries the two is the caller's.
 """
 
+import asyncio
+import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, Unpack
 
 from pydantic import Field
 
-from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
 from agent_adapter.contract.hitl import HITLRequest, WireModel
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.wire import to_model
 from agent_adapter.dialects import by_name, detect
 from agent_adapter.dialects.answers import share_out
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import InvalidRequestError, WrongArgumentError
+from agent_adapter.expected import expect, kind_of
 
 Event = Mapping[str, Any]
 T = TypeVar("T")
 
 # LangGraph reads a value as a map of pauses only if every key looks like this.
 _PAUSE_ID = re.compile(r"[0-9a-f]{32}")
+
+_FORM = '{"event": "on_interrupt", "data": {"tasks": [{"interrupts": [{"id": …, "value": …}]}]}}'
 
 
 class _Pause(WireModel):
@@ -87,7 +92,7 @@ async def run(
     *,
     approvals: ApprovalClient,
     thread_id: str,
-    send: Callable[[dict[str, Any]], Awaitable[T]],
+    send: Callable[[dict[str, Any]], Awaitable[T] | T],
     **asking: Unpack[Asking],
 ) -> T:
     """Ask about an event, and resume the conversation with what was decided.
@@ -98,26 +103,47 @@ async def run(
         event: As for `to_request`.
         approvals: Whom to ask.
         thread_id: The conversation's id, or its thread's.
-        send: Hands the value of `to_resume` to XpertAI. An error in it leaves the question answered and not resumed, so
-            that the same event can be run again.
+        send: Hands the value of `to_resume` to XpertAI. One that is not asynchronous runs in a thread. An
+            error in it leaves the question answered and not resumed, so that the same event can be run again.
         asking: Where, for whom and how long to ask.
 
     Returns:
         What `send` gives.
 
     Raises:
-        InvalidRequestError: when the event cannot be reviewed. Nothing was asked.
+        InvalidRequestError: when the event cannot be reviewed, or something else was passed in the wrong place. Nothing
+            was asked.
         AgentAdapterError: as in `ApprovalClient.reviewing`. The conversation stays paused.
     """
     expect_client(approvals)
+    check_asking(asking)
+    cure = "pass the id of the conversation, as in 'conversation-17': it finds the question again"
+    expect(thread_id, str, where="thread_id", cure=cure)
+    if not thread_id:
+        raise WrongArgumentError(f"thread_id: this text is empty: {cure}")
+    if not callable(send):
+        raise WrongArgumentError(
+            f"send: this is {kind_of(send)}: pass the function that hands the answer to XpertAI"
+        )
     ids = [pause.id for pause in _pauses(event) for _ in _request_of(pause).action_requests]
     interrupt = approvals.interrupt(to_request(event), run=thread_id, pauses=ids, **asking)
     async with approvals.reviewing(interrupt) as resume:
-        return await send(to_resume(resume, event))
+        return await _sent(send, to_resume(resume, event))
+
+
+async def _sent(send: Callable[[dict[str, Any]], Awaitable[T] | T], value: dict[str, Any]) -> T:
+    # A function that blocks would keep the claim from being renewed.
+    is_async = inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(type(send).__call__)
+    result = send(value) if is_async else await asyncio.to_thread(send, value)
+    return await result if inspect.isawaitable(result) else result
 
 
 def _pauses(event: Event) -> tuple[_Pause, ...]:
-    read = to_model(_Event.model_validate, event, where="event")
+    expect(event, Mapping, where="event", cure=f"pass what json.loads reads: {_FORM}")
+    try:
+        read = to_model(_Event.model_validate, dict(event), where="event")
+    except InvalidRequestError as error:
+        raise InvalidRequestError(f"{error}; an event has the form {_FORM}") from error
     if read.event != "on_interrupt":
         raise InvalidRequestError(f"event.event is {read.event!r}: only 'on_interrupt' asks for anything")
     pauses = tuple(pause for task in read.data.tasks for pause in task.interrupts)

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import json
+import threading
 
 import pytest
 
@@ -14,6 +15,7 @@ from agent_adapter.errors import (
     InterruptExpiredError,
     InvalidRequestError,
     UnknownDialectError,
+    WrongArgumentError,
 )
 from agent_adapter.integrations.xpert import run, to_request, to_resume
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
@@ -214,8 +216,9 @@ def test_an_answer_that_would_break_the_conversation_is_never_made(resume, says_
 CLIENT_TOOL = {"clientToolCalls": [{"name": "request_user_input", "args": {}, "id": "call_1"}]}
 BROKEN = {
     "another event": ({**EVENT, "event": "on_message_end"}, "event.event is 'on_message_end'"),
-    "no data": ({"event": "on_interrupt"}, "event.data: Field required"),
-    "the text of an event": ("on_interrupt", "event: Input should be"),
+    "no data": ({"event": "on_interrupt"}, r'event.data: Field required; an event has the form \{"event": "on_interrupt"'),
+    "the text of an event": (json.dumps(EVENT), "event: this is a text: pass what json.loads reads"),
+    "nothing": (None, "event: this is None: pass what json.loads reads"),
     "no tasks": (event_of(), "no task has interrupts"),
     "tasks that do not wait": (event_of(task(), {"name": "agent"}), "no task has interrupts"),
     "an id twice": (event_of(task((FIRST, review("a")), (FIRST, review("b")))), f"2 interrupts have the id '{FIRST}'"),
@@ -255,3 +258,60 @@ async def test_a_call_that_the_client_has_to_make_is_no_review():
     """The same event carries those; they are answered by the client's own tools."""
     with pytest.raises(UnknownDialectError, match=rf"interrupt {SECOND}: .*'clientToolCalls'"):
         to_request(event_of(task((FIRST, review("send_email"))), task((SECOND, CLIENT_TOOL))))
+
+
+async def test_a_plain_function_sends_the_answer_once():
+    """It runs beside the loop, so that one that waits for XpertAI stops nothing."""
+    sent, approvals = [], approvals_of(ANSWERS)
+
+    def send(value):
+        sent.append((value, threading.current_thread() is threading.main_thread()))
+        return "resumed"
+
+    result = await run(EVENT, approvals=approvals, thread_id="1", send=send)
+    with pytest.raises(ConsumedError):
+        await run(EVENT, approvals=approvals, thread_id="1", send=send)
+
+    assert result == "resumed"
+    assert sent == [(ANSWER, False)]
+
+
+async def test_an_object_or_a_function_that_gives_a_coroutine_may_send():
+    """Whatever gives something to wait for is waited for."""
+    conversation = Conversation()
+
+    class Sender:
+        async def __call__(self, value):
+            return await conversation.resume(value)
+
+    def send_later(value):
+        return conversation.resume(value)
+
+    for thread, send in enumerate((Sender(), send_later)):
+        assert (
+            await run(EVENT, approvals=approvals_of(ANSWERS), thread_id=str(thread), send=send) == "resumed"
+        )
+
+    assert conversation.resumed == [ANSWER, ANSWER]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says_what"),
+    [
+        ({"send": None}, "send: this is None: pass the function"),
+        ({"send": {}}, "send: this is a dictionary: pass the function"),
+        ({"thread_id": None}, "thread_id: this is None: pass the id of the conversation"),
+        ({"thread_id": 7}, "thread_id: this is an int: pass the id of the conversation"),
+        ({"thread_id": ""}, "thread_id: this text is empty"),
+        ({"chanel": "C1"}, "chanel: no such option"),
+    ],
+)
+async def test_what_could_not_send_or_find_its_question_is_refused_before_anybody_is_asked(wrong, says_what):
+    """Without an id, an event that comes twice would be asked twice and resumed twice."""
+    approvals, conversation = approvals_of([]), Conversation()
+    given = {"thread_id": "1", "send": conversation.resume, **wrong}
+
+    with pytest.raises(WrongArgumentError, match=says_what):
+        await run(EVENT, approvals=approvals, **given)
+
+    assert (approvals.asked, conversation.resumed) == ((), [])
