@@ -63,6 +63,7 @@ def test_the_environment_has_the_library_and_no_bot(python, tmp_path):
     assert "No module named 'bot'" in check(tmp_path, python, "-c", "import bot")[1]
 
 
+@pytest.mark.timeout(600)
 def test_what_the_pages_show_passes_mypy(python, written):
     """In its strict form."""
     # SpoonAI has type annotations, and does not say so (py.typed).
@@ -73,6 +74,7 @@ def test_what_the_pages_show_passes_mypy(python, written):
     assert code == 0, said
 
 
+@pytest.mark.timeout(600)
 def test_what_the_pages_show_passes_pyright(python, written):
     """As it comes."""
     install(SCRIPTS)
