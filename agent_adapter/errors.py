@@ -106,4 +106,4 @@ class UnreadableContinuationError(AgentAdapterError):
 
 
 class CutOffError(AgentAdapterError):
-    """A process died while this run was resumed, and nobody can tell whether what was approved has had its effect."""
+    """This run died or failed while it was resumed, and nobody can tell whether what was approved has had its effect."""

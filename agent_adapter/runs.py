@@ -1,6 +1,6 @@
 """Runs that are owed to workers, in Redis: typed verbs over the scripts."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -13,9 +13,11 @@ from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.record import Fields
 from agent_adapter.contract.wire import load_continuation
-from agent_adapter.errors import ConsumedError, ServerFailedError, UnreadableRecordError
+from agent_adapter.errors import ConsumedError, CutOffError, ServerFailedError, UnreadableRecordError
 from agent_adapter.servers import explained
 
+SET_ASIDE = "set_aside"
+"""Under this name is noted why no worker goes on with a run by itself."""
 LOOKED_AT = 500
 """Due runs that one script looks at."""
 
@@ -71,6 +73,34 @@ class Journal:
             raise ConsumedError(f"{self.interrupt_id}: its run was resumed by another process meanwhile")
         self.notes[name] = stands
         return self[name]
+
+    async def set_aside(self, tools: Collection[str], error: BaseException) -> CutOffError:
+        """Note that no worker goes on by itself after this error; give what to raise.
+
+        Args:
+            tools: Those that were approved, and may have had their effect.
+            error: Only its kind is told: cards show it to everybody in their channel.
+
+        Raises:
+            ConsumedError, ServerUnreachableError: as in `keep`.
+        """
+        # A framework may have wrapped what the tool raised.
+        while error.__cause__:
+            error = error.__cause__
+        sentence = (
+            f"the run failed with {type(error).__name__} when {', '.join(tools)} may have run: look whether it had its "
+            f"effect, then let it run again with --again {self.interrupt_id}"
+        )
+        return CutOffError(await self.keep(SET_ASIDE, sentence))
+
+    def check(self) -> None:
+        """Refuse to go on with a run that was set aside.
+
+        Raises:
+            CutOffError: until somebody lets it run again.
+        """
+        if SET_ASIDE in self:
+            raise CutOffError(self[SET_ASIDE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +164,12 @@ class Runs:
         lane = self._lane
         keys = [lane.req(interrupt_id), lane.run(interrupt_id)]
         return str(await self._scripts("note_run", keys, [name, text]))
+
+    async def let_again(self, interrupt_id: str) -> bool:
+        """Let a run that was set aside go on at once; false when there is nothing to go on with."""
+        lane = self._lane
+        keys = [lane.req(interrupt_id), lane.run(interrupt_id), lane.unresumed]
+        return bool(await self._scripts("let_again", keys, [interrupt_id]))
 
     async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
         """Count a failed attempt and note why; give how many have failed."""

@@ -7,7 +7,9 @@ apart by the graph that it runs in, its call id, its name and its arguments.
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
@@ -28,13 +30,28 @@ Keys: TypeAlias = Mapping[str, str]
 """Key of each call, by the digest of its graph's checkpoint namespace, its id, its name and its arguments."""
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The tools of decided calls that were begun, and have not come to a good end."""
+
+    running: dict[UUID, str] = field(default_factory=dict)
+    raised: list[tuple[str, BaseException]] = field(default_factory=list)
+
+    def in_doubt(self, failure: BaseException) -> list[str]:
+        """Name those that may have had an effect, though the run failed and does not know what they gave."""
+        causes = list(_causes(failure))
+        raised = [name for name, error in self.raised if any(error is cause for cause in causes)]
+        return [*self.running.values(), *raised]
+
+
 @contextmanager
-def telling_tools(keys: Keys) -> Iterator[None]:
+def telling_tools(keys: Keys) -> Iterator[Begun]:
     """Let the tools that the body runs know their keys, besides those that are known around it."""
     before = _handler.get()
-    _handler.set(_Teller({**(before.keys if before else {}), **keys}))
+    known, begun = (before.keys, before.begun) if before else ({}, Begun())
+    _handler.set(_Teller({**known, **keys}, begun))
     try:
-        yield
+        yield begun
     finally:
         _handler.set(before)
 
@@ -120,14 +137,16 @@ class _Teller(BaseCallbackHandler):
 
     run_inline = True
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, begun: Begun) -> None:
         self.keys = keys
+        self.begun = begun
 
     def on_tool_start(
         self,
         serialized: dict[str, Any],
         input_str: str,  # noqa: ARG002  # LangChain passes it by place
         *,
+        run_id: UUID,
         inputs: dict[str, Any] | None = None,
         metadata: dict[str, Any] | None = None,
         **more: Any,
@@ -138,13 +157,24 @@ class _Teller(BaseCallbackHandler):
         except (TypeError, ValueError):
             # Arguments that are no JSON were never asked about.
             return enter(None)
-        return enter(self.keys.get(call))
+        if key := self.keys.get(call):
+            self.begun.running[run_id] = str(serialized.get("name"))
+        return enter(key)
 
-    def on_tool_end(self, *_args: Any, **_more: Any) -> None:
+    def on_tool_end(self, *_args: Any, run_id: UUID, **_more: Any) -> None:
+        self.begun.running.pop(run_id, None)
         enter(None)
 
-    def on_tool_error(self, *_args: Any, **_more: Any) -> None:
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
+        if name := self.begun.running.pop(run_id, None):
+            self.begun.raised.append((name, error))
         enter(None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 _handler: ContextVar[_Teller | None] = ContextVar("approval_keys", default=None)

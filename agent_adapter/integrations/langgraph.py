@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, Unpack, cast
 
+from agent_adapter.claims import patiently
 from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
 from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
@@ -363,10 +365,13 @@ class Thread:
                 resume = await stack.enter_async_context(await self._reviewing(questions))
             await stack.enter_async_context(self.resuming(questions))
             try:
-                async with self.command_for(resume, questions) as command:
-                    yield command
+                with telling_tools({}) as begun:
+                    async with self.command_for(resume, questions) as command:
+                        yield command
             except BaseException as error:
                 if await self._waits_for(questions):
+                    if isinstance(error, Exception) and (tools := begun.in_doubt(error)):
+                        await self._set_aside(resume.interrupt_id, tools, error)
                     raise
                 # The graph took the answer and ended further on: the question is settled, only the run is not.
                 failure = error
@@ -451,6 +456,12 @@ class Thread:
                     check_call_ids(inside.checkpoint["channel_values"])
                 elif task.name != "tools":
                     check_call_ids(state.values)
+
+    async def _set_aside(self, interrupt_id: str, tools: Collection[str], error: Exception) -> None:
+        """Let no worker go on by itself: its caller has the error, and may go on with the thread."""
+        if self.asking.get("continuation"):
+            journal = await patiently(partial(self.approvals.runs.journal, interrupt_id))
+            await patiently(partial(journal.set_aside, tools, error))
 
     async def _waits_for(self, questions: Sequence[Question]) -> bool:
         waiting = {pause.id for pause in (await self._state()).interrupts}

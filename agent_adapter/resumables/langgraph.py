@@ -1,6 +1,8 @@
 """LangGraph runs that any process can go on with, by the id of their thread."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version as version_of
 from typing import Any, Unpack
 
@@ -11,7 +13,8 @@ try:
 except ImportError as error:
     raise ImportError(needs("LangGraph support", "langgraph", error)) from error
 
-from agent_adapter.calls.langgraph import telling_tools
+from agent_adapter.calls.langgraph import Keys, telling_tools
+from agent_adapter.claims import patiently
 from agent_adapter.client import ApprovalClient, Asking
 from agent_adapter.contract.arguments import check_json, decode, encode
 from agent_adapter.contract.interrupt import Continuation, needs_of
@@ -144,12 +147,14 @@ class ResumableGraph:
             indices = matching_actions(turn.interrupt, await thread.interrupt_of(questions))
             resume = in_order(turn.resume, indices)
             keys = await turn.journal.keep("began", encode(await thread.keys_for(resume, questions)))
-            with telling_tools(decode(keys)):
-                async with thread.command_for(resume, questions) as command:
-                    await self.graph.ainvoke(command, config, **self._options)
+            async with (
+                _set_aside_on_failure(turn, decode(keys)),
+                thread.command_for(resume, questions) as command,
+            ):
+                await self.graph.ainvoke(command, config, **self._options)
         elif "arrived" not in turn.journal and await self._was_cut_off(config):
             # Tools that run again do so under the keys that they had.
-            with telling_tools(decode(turn.journal["began"])):
+            async with _set_aside_on_failure(turn, decode(turn.journal["began"])):
                 await self.graph.ainvoke(None, config, **self._options)
         return await turn.journal.keep("arrived", await thread.came_to())
 
@@ -175,3 +180,19 @@ class ResumableGraph:
         return Thread.of(
             self.graph, config, approvals, self._tools, self._dialect, self._options, with_continuation
         )
+
+
+@asynccontextmanager
+async def _set_aside_on_failure(turn: Turn, keys: Keys) -> AsyncIterator[None]:
+    """Let tools know their keys, and no worker go on by itself when the run fails with one of them.
+
+    Raises:
+        CutOffError: in place of the error with which the run failed.
+    """
+    with telling_tools(keys) as begun:
+        try:
+            yield
+        except Exception as error:
+            if tools := begun.in_doubt(error):
+                raise await patiently(partial(turn.journal.set_aside, tools, error)) from error
+            raise

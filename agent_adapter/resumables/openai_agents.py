@@ -6,7 +6,8 @@ running those calls again.
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Unpack
 
 from pydantic_core import to_jsonable_python
@@ -122,16 +123,22 @@ class ResumableAgent:
         paused = await self._load(text)
         items, resume = _decided(paused, turn)
         outputs = self._outputs(turn, resume)
+        top = decode(text)["state"]["current_agent"]["name"]
         if "began" in turn.journal:
-            _look_back(turn, items, resume, outputs, top=decode(text)["state"]["current_agent"]["name"])
+            _look_back(turn, items, resume, top=top)
         await turn.journal.keep("began", "1")
         for position in outputs:
             if getattr(resume.decisions[position], "always", False):
                 paused.state.approve(items[position], always_approve=True)
         state = paused.decided((_with_outputs(resume, outputs), items))
         hooks = _Notes(turn, paused, self._options.get("hooks"))
-        with editing(paused.edits), finding(paused.key):
-            result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
+        try:
+            with editing(paused.edits), finding(paused.key):
+                result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
+        except Exception as error:
+            if tools := _in_doubt(turn, items, resume, top=top):
+                raise await patiently(partial(turn.journal.set_aside, tools, error)) from error
+            raise
         if following := paused.then(result):
             return {"paused": following.dump(**self._storing)}
         return {"result": to_jsonable_python(result.final_output, fallback=str)}
@@ -179,18 +186,11 @@ def _decided(paused: PausedRun, turn: Turn) -> tuple[list[ToolApprovalItem], Res
     return items, in_order(turn.resume, matching_actions(turn.interrupt, own))
 
 
-def _look_back(
-    turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, outputs: Collection[int], *, top: str
-) -> None:
-    """Tell which calls run again after a death, and refuse to run what would not have been noted if it ran.
-
-    Hooks hear of function tools of the run's own agents: of no other kind of tool, and of no agent that is a tool.
-    """
+def _look_back(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> None:
+    """Tell which calls run again after a death, and refuse to run what would not have been noted if it ran."""
     doubtful = []
-    for position, item in enumerate(items):
-        if position in outputs or getattr(resume.decisions[position], "type", "") not in {"approve", "edit"}:
-            continue
-        if item.agent.name != top or _kind(item) != "function_call":
+    for position, item in _unnoted(turn, items, resume):
+        if not _is_noted(item, top):
             doubtful.append(item.name or "a tool")
         elif f"call:{resume.indices[position]}" in turn.journal:
             logger.warning("%s was cut off and runs again, under the key %s", item.name, resume.key(position))
@@ -199,6 +199,33 @@ def _look_back(
             f"a worker died while {', '.join(doubtful)} may have run: look whether it had its effect, then let it run "
             f"again with --again {resume.interrupt_id}"
         )
+
+
+def _in_doubt(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> list[str]:
+    """Name the approved calls that may have had an effect, though the run failed and does not know what they gave."""
+    return [
+        item.name or "a tool"
+        for position, item in _unnoted(turn, items, resume)
+        if f"call:{resume.indices[position]}" in turn.journal or not _is_noted(item, top)
+    ]
+
+
+def _unnoted(
+    turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume
+) -> Iterator[tuple[int, ToolApprovalItem]]:
+    """Give the approved calls without a noted output, with their positions."""
+    for position, item in enumerate(items):
+        runs = getattr(resume.decisions[position], "type", "") in {"approve", "edit"}
+        if runs and f"output:{resume.indices[position]}" not in turn.journal:
+            yield position, item
+
+
+def _is_noted(item: ToolApprovalItem, top: str) -> bool:
+    """Tell whether a call is noted when it begins and ends.
+
+    Hooks hear of function tools of the run's own agents: of no other kind of tool, and of no agent that is a tool.
+    """
+    return item.agent.name == top and _kind(item) == "function_call"
 
 
 def _with_outputs(resume: Resume, outputs: Mapping[int, str]) -> Resume:

@@ -29,7 +29,7 @@ async def allow_again(url: str, namespace: str, interrupt_id: str) -> bool:
         ServerUnreachableError: when Redis does not answer.
     """
     async with _opened(url, namespace) as (keys, runs_of):
-        return bool(await runs_of(keys.lane_for(interrupt_id)).note(interrupt_id, "again", "1"))
+        return await runs_of(keys.lane_for(interrupt_id)).let_again(interrupt_id)
 
 
 @asynccontextmanager

@@ -146,6 +146,8 @@ class ResumeWorker:
         try:
             return await self._go_on(interrupt_id)
         except (UnreadableContinuationError, CutOffError) as error:
+            if error.__cause__ and isinstance(error, CutOffError):
+                logger.exception("run.set_aside", extra={"interrupt_id": interrupt_id})
             self._tell_once(interrupt_id, "%s is left to others: %s", interrupt_id, error)
             await self._approvals.runs.failed(interrupt_id, attempt=LEFT, reason=str(error))
             return self._lease
@@ -176,6 +178,7 @@ class ResumeWorker:
         async with self._approvals.resuming(interrupt_id) as resume:
             # Read anew: whoever held the claim before has written down how far they came.
             journal = await self._approvals.runs.journal(interrupt_id)
+            journal.check()
             turn = Turn(record.interrupt, resume, journal.continuation, self._approvals, journal)
             came_to = await resumable.go_on(turn)
             if isinstance(came_to, Finished) and resumable.over:

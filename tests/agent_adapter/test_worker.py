@@ -128,11 +128,12 @@ def a_key():
 
 async def eventually_all_left(redis_url, count):
     """Wait until that many runs are left to others, and list them."""
-    while True:
+
+    async def left():
         found = [line for line in await listed(redis_url) if line[3].startswith("left:")]
-        if len(found) == count:
-            return found
-        await asyncio.sleep(0.05)
+        return found if len(found) == count else None
+
+    return await eventually(left)
 
 
 def one_of(kind, notes, saver, **given):
@@ -440,6 +441,80 @@ async def test_failed_resume_is_tried_again_later_and_told(redis_url, approvals,
 
     assert sorted(notes.calls) == RAN[:2]
     assert "run.failed" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["batched", "per_call", "openai"])
+async def test_tool_that_raised_after_its_approval_does_not_run_again_by_itself(
+    redis_url, approvals, store, notes, kind
+):
+    """The worker leaves the run to an operator: `--list` and the card say why, and each `--again` runs it once."""
+    agent = one_that_raises(kind, notes)
+    asked = await started(agent, approvals, "openai" if kind == "openai" else "graph")
+    await decide(store, asked.interrupt_id, RejectDecision())
+    async with working(approvals, agent, retry_at_most=timedelta(milliseconds=100)):
+        (line,) = await eventually_all_left(redis_url, 1)
+        await settled_down(redis_url)
+        assert notes.calls == ["delete_file report.txt"]
+        assert "the run failed with RuntimeError when delete_file may have run" in line[3]
+        assert "RuntimeError when delete_file" in (await store.load(asked.interrupt_id)).stalled
+
+        assert await allow_again(redis_url, "assent", asked.interrupt_id)
+        await eventually(lambda: ran(notes, 2))
+        await eventually_all_left(redis_url, 1)
+        await settled_down(redis_url)
+        assert len(notes.calls) == 2
+
+        notes.inside = Notes().inside
+        assert await allow_again(redis_url, "assent", asked.interrupt_id)
+        await eventually(lambda: resumed(store, asked.interrupt_id))
+    assert notes.keys == 3 * [("delete_file report.txt", f"{asked.interrupt_id}:1")]
+
+
+async def test_worker_leaves_alone_a_tool_that_raised_in_the_process_that_asked(
+    redis_url, approvals, store, notes
+):
+    """That process has the error; its thread stays paused, and no worker runs the tool a second time."""
+    agent = one_that_raises("per_call", notes)
+    async with a_client(redis_url) as client, working(client, agent):
+        run = asyncio.create_task(agent.run(GO, approvals=approvals, config=thread("t")))
+        await decide(store, await next_question(store, after=[]), RejectDecision())
+        with pytest.raises(RuntimeError, match="the disk is full"):
+            await run
+        await eventually_all_left(redis_url, 1)
+        await settled_down(redis_url)
+
+    assert notes.calls == ["delete_file report.txt"]
+
+
+def one_that_raises(kind, notes):
+    async def fail():
+        raise RuntimeError("the disk is full")
+
+    notes.inside = fail
+    if kind == "openai":
+        return an_openai_agent(notes)
+    return a_graph(notes, InMemorySaver(), mode=kind)
+
+
+async def ran(notes, count):
+    return len(notes.calls) == count
+
+
+async def settled_down(redis_url):
+    """Wait until a worker has looked at the only run once more."""
+    first = await due_at(redis_url)
+
+    async def looked_at():
+        return await due_at(redis_url) > first
+
+    await eventually(looked_at)
+    await eventually_all_left(redis_url, 1)
+
+
+async def due_at(redis_url):
+    async with a_client(redis_url) as client:
+        (due,) = [owed.due async for owed in client.runs.owed()]
+        return due
 
 
 async def told_why(redis_url, words):

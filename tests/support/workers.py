@@ -111,7 +111,7 @@ def an_openai_agent(notes: Notes, *, version: str = "1", **given: Any) -> Resuma
         notes.ran(f"send_email {to}", approval_key(context))
         return f"sent to {to}"
 
-    @function_tool(needs_approval=True)
+    @function_tool(needs_approval=True, failure_error_function=None)
     async def delete_file(context: ToolContext[Any], path: str) -> str:
         """Delete a file."""
         notes.ran(f"delete_file {path}", approval_key(context))
