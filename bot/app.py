@@ -63,6 +63,7 @@ from bot.quarantine import Quarantine
 from bot.rewind import Rewind
 from bot.room import Room
 from bot.settings import Settings
+from bot.silence import Silence
 from bot.slack_client import SlackClient
 from bot.slack_link import SlackLink
 from bot.sockets import Sockets
@@ -76,7 +77,7 @@ logger = logging.getLogger(__name__)
 WAKE_BLOCK = 5.0
 WAKE_AT_MOST = 0.1
 """Seconds between two looks at the wake-ups: a burst of clicks is one reason to draw, not a hundred."""
-HEARTBEAT = 10.0
+HEARTBEAT = 5.0
 SWEEPS = 3
 """Sweeps within which a loop has to make progress."""
 DRAIN_WITHIN = 20.0
@@ -256,7 +257,7 @@ class Bot:
         falling_due = Worker(
             store,
             "due",
-            Clock(store).fall_due,
+            Clock(store, Silence(lookout, decisions).why_not).fall_due,
             lease=settings.lease_seconds,
             sweep=min(1.0, settings.sweep_seconds),
         )
@@ -336,18 +337,22 @@ class Bot:
             await asyncio.sleep(min(HEARTBEAT, self.settings.sweep_seconds))
 
     async def _others(self) -> int:
-        return (await self.rewind.beat(hears=False)).others
+        return (await self.rewind.beat()).others
 
     async def _look_at_the_clock(self) -> None:
         asked = time.monotonic()
-        hears = self.health.slack_fault in {None, NOT_YET}
-        at = (await self.rewind.beat(hears=hears)).at
+        at = (await self.rewind.beat(quiet_for=self._quiet_for())).at
         look, before = Look(at, asked, time.monotonic()), self._look
         self._look = look
         if before and look.stepped_since(before):
             logger.warning("redis.clock_set", extra={"at": at})
             within = int((look.answered - before.asked) * 1000)
-            await self.store.heartbeat(self.process, stepped_within=within, hears=hears)
+            await self.store.heartbeat(self.process, stepped_within=within, quiet_for=self._quiet_for())
+
+    def _quiet_for(self) -> float | None:
+        fault = self.health.slack_fault
+        # A bot that starts takes over from one that stopped; what it has not asked yet is no fault.
+        return 0.0 if fault == NOT_YET else None if fault else self.slack.quiet_for
 
     def _run(
         self, name: str, work: Work, *, every: float = 0.0, fatal: tuple[type[Exception], ...] = ()

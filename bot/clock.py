@@ -4,14 +4,14 @@ A record stands in `due` once, never later than the earliest of its times; what 
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Literal
 
 from agent_adapter.errors import InvalidRequestError
 from bot.schedule import Remark, Step
 from bot.state import ApprovalState
-from bot.store import ApprovalStore
+from bot.store import NOT_LOOKED, ApprovalStore
 
 logger = logging.getLogger(__name__)
 
@@ -24,8 +24,17 @@ TOO_EARLY = 50
 class Clock:
     """Reminds and escalates, and ends interrupts at their deadline or when their agent withdraws them."""
 
-    def __init__(self, store: ApprovalStore) -> None:
+    def __init__(
+        self, store: ApprovalStore, why_not: Callable[[ApprovalState], Awaitable[str]] | None = None
+    ) -> None:
+        """Prepare it.
+
+        Args:
+            store: Where the records are.
+            why_not: Says why silence approves nothing of a record; without, it never approves.
+        """
         self._store = store
+        self._why_not = why_not
 
     async def fall_due(self, interrupt_id: str) -> int | None:
         """Do what is due for this record, and say in how many milliseconds something else will be."""
@@ -43,7 +52,9 @@ class Clock:
             await self._note_lapse(state)
             return _until_first(times_after(state), state)
         if not state.is_open or state.withdraw_asked is not None:
-            return await self._end(state.id, state.withdraw_asked) or _until_first(sticky_ahead(state), state)
+            why_not = await self._why_not(state) if state.is_past and self._why_not else NOT_LOOKED
+            ended = await self._end(state.id, state.withdraw_asked, why_not)
+            return ended or _until_first(sticky_ahead(state), state)
         steps = due_steps(state)
         # Also without a step: a claim may be over, or more time may be asked for from now on.
         if await self._store.reach(interrupt_id, steps):
@@ -62,10 +73,12 @@ class Clock:
                 await self._store.end_sticky(state.id, index)
                 logger.info("sticky.ended", extra={"interrupt_id": state.id, "index": index})
 
-    async def _end(self, interrupt_id: str, withdrawn: str | None = None) -> int | None:
+    async def _end(
+        self, interrupt_id: str, withdrawn: str | None = None, why_not: str = NOT_LOOKED
+    ) -> int | None:
         """End a record, as withdrawn where its agent says why."""
         status: Literal["expired", "withdrawn"] = "expired" if withdrawn is None else "withdrawn"
-        outcome = await self._store.settle(interrupt_id, status, reason=withdrawn or "")
+        outcome = await self._store.settle(interrupt_id, status, reason=withdrawn or "", why_not=why_not)
         if outcome == "early":
             return TOO_EARLY
         if outcome == "settled":

@@ -23,6 +23,7 @@ from bot.rendering.message import bulk_actions, calls_on, numbers, with_proposal
 from bot.rendering.modals import page_count
 from bot.rendering.notices import (
     AGREE_YOURSELF,
+    CHANNEL_UNKNOWN,
     GONE,
     NOT_SHOWN_HERE,
     counted,
@@ -211,6 +212,8 @@ class Decisions:
         for index, decision in decisions.items():
             if isinstance(decision, EditDecision):
                 met = await self._met(state, index, decision, user, until)
+                if met == CHANNEL_UNKNOWN:
+                    await self.store.note_missed(state.id)
                 if isinstance(met, str):
                     return Answer(False, met, keeps_form=True)
                 if met:

@@ -60,6 +60,7 @@ def read_state(req: Fields, card: Fields, *, now: int, known: ApprovalState | No
         kept=kept,
         shown={PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         up={PartId.parse(name): moment(at) for name, at in _prefixed(card, "up:")},
+        missed="missed" in card,
         gone=frozenset(_gone(line) for line in card.get("gone", "").split("\n") if line),
         begun=frozenset(PartId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},

@@ -10,11 +10,11 @@ from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from agent_adapter.loops import Loop
 from bot.errors import InterruptFaultError, SlackBusyError, SlackError
 from bot.health import Health
-from bot.ids import KEPT, Label
+from bot.ids import KEPT, Label, PartId
 from bot.pacing import Pacing
-from bot.rewind import Rewind
+from bot.rewind import Rewind, is_ahead
 from bot.slack_client import Seen, SlackClient
-from bot.state import Standing
+from bot.state import ApprovalState, Shown, Standing
 from bot.store import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -27,6 +27,8 @@ ROUND_WITHIN = 3600.0
 """Seconds that one round may take: with cards in very many threads, Slack's limits make it long."""
 DOUBTED_FOR = 600.0
 """Seconds for which a message that Slack edits and does not list is not doubted again."""
+SEEN_FOR = 5.0
+"""Seconds for which a message that was seen counts as there. Many deadlines that come together then take no look of their own."""
 
 Where = tuple[str, str | None]
 """A channel, or a thread in it."""
@@ -49,6 +51,7 @@ class Lookout:
     """What may have been taken in a past that Redis has forgotten, and was not compared since the last doubt."""
     _next: int = 0
     _doubted: dict[tuple[str, str], float] = field(default_factory=dict)
+    _seen_at: dict[tuple[str, str], float] = field(default_factory=dict)
 
     async def run(self, loop: Loop) -> None:
         """Look until cancelled."""
@@ -69,6 +72,8 @@ class Lookout:
     async def look(self) -> None:
         """Look at every place where some of the open questions stand; the next look is at the next ones."""
         await self._look_at_untaken()
+        now = time.monotonic()
+        self._seen_at = {here: at for here, at in self._seen_at.items() if now - at < SEEN_FOR}
         first = self._next
         standing, self._next = await self.store.standing(first=first, count=AT_ONCE)
         for where, messages in _by_place(message for message in standing if message.is_open).items():
@@ -103,9 +108,32 @@ class Lookout:
 
     async def deleted(self, channel: str, ts: str) -> None:
         """Hear from Slack that somebody deleted a message."""
+        self._seen_at.pop((channel, ts), None)
         for message in (await self.store.standing())[0]:
             if message.is_open and (message.shown.channel, message.shown.ts) == (channel, ts):
                 await self.store.doubt_part(message.interrupt_id, message.part, ts)
+
+    async def sees(self, state: ApprovalState) -> bool:
+        """Whether the messages that ask about a record are there, by a look of now or of the last seconds.
+
+        Raises:
+            SlackError: when Slack does not say.
+        """
+        for part, shown in state.asked_by.items():
+            seen_at = self._seen_at.get((shown.channel, shown.ts))
+            is_seen = seen_at is not None and time.monotonic() - seen_at < SEEN_FOR
+            if not is_seen and not await self._is_there(state, part, shown):
+                return False
+        return True
+
+    async def _is_there(self, state: ApprovalState, part: PartId, shown: Shown) -> bool:
+        parent = state.shown.get(PartId(part.place, 0)) if part.number else None
+        thread_ts = state.places[part.place].thread_ts or (parent.ts if parent else None)
+        seen = await self._seen(shown.channel, thread_ts, shown.ts, shown.ts)
+        label = seen.labels.get(shown.ts)
+        if label is None or (label.interrupt_id, label.part) != (state.id, part):
+            return False
+        return label.digest != KEPT and not is_ahead(label, state)
 
     async def _look_at(self, where: Where, messages: Iterable[Standing], compare: Compare) -> None:
         channel, thread_ts = where
@@ -139,6 +167,8 @@ class Lookout:
             await self._compare_anew(message, seen, label)
         else:
             self.rewind.note_sure(message.shown.channel, message.shown.ts)
+            if label.digest == message.shown.digest:
+                self._seen_at[message.shown.channel, message.shown.ts] = seen.at
 
     async def _compare_untaken(self, message: Standing, seen: Seen) -> None:
         try:

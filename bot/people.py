@@ -81,9 +81,7 @@ class Directory:
         """
         found = set()
         for entry in approvers:
-            if entry == user_id or (
-                entry[0] not in "UW" and user_id in await self._members(entry, channel, within)
-            ):
+            if user_id in await self.members(entry, channel, within=within):
                 found.add(entry)
         return frozenset(found)
 
@@ -102,7 +100,14 @@ class Directory:
         # An answer that is on its way may be of before the change: nobody else waits for it, and it is not kept.
         self._asking.pop((kind, name), None)
 
-    async def _members(self, entry: str, channel: str, within: float) -> frozenset[str]:
+    async def members(self, entry: str, channel: str, *, within: float = inf) -> frozenset[str]:
+        """Name the people that an entry of an approver list means.
+
+        Raises:
+            SlackError: when Slack does not say.
+        """
+        if entry[0] in "UW":
+            return frozenset((entry,))
         if entry == "channel":
             return await self._fresh(
                 ("channel", channel), lambda: self._slack.channel_members(channel), within

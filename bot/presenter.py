@@ -115,6 +115,9 @@ class Presenter:
         if state.status == "new" and not state.is_past:
             return await self._admit(state)
         if state.is_past and state.status in {"new", "pending"}:
+            if state.status == "pending" and state.stage == "open":
+                # The clock looks whether people could object, ends it, and has it drawn.
+                return None
             await self.store.settle(state.id, "expired")
             return await self.store.load(interrupt_id)
         return state

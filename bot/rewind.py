@@ -57,11 +57,15 @@ class Rewind:
         """Note how far the stored past goes, before this process adds to it."""
         self.lost_since = await self.store.lived_until()
 
-    async def beat(self, *, hears: bool = False) -> Beat:
-        """Say that this process lives, and notice when Redis has counted less of it than before."""
+    async def beat(self, *, quiet_for: float | None = None) -> Beat:
+        """Say that this process lives, and notice when Redis has counted less of it than before.
+
+        Args:
+            quiet_for: As in `ApprovalStore.heartbeat`.
+        """
         # One after the other: an answer that overtakes another would look like a step back.
         async with self._beating:
-            beat = await self.store.heartbeat(self.process, hears=hears)
+            beat = await self.store.heartbeat(self.process, quiet_for=quiet_for)
             if any(now <= then for now, then in zip(beat.epochs, self._epochs, strict=False)):
                 logger.error("store.went_back", extra={"bot": self.process})
                 self.health.warnings[CODE] = WARNING
@@ -118,7 +122,7 @@ class Rewind:
             return False
         if part.is_ledger:
             return await self._end_sticky(state, part.number - LEDGER, label)
-        if not _is_ahead(label, state):
+        if not is_ahead(label, state):
             self.note_sure(shown.channel, shown.ts)
             return False
         logger.error("record.went_back", extra={"interrupt_id": state.id, "part": str(part)})
@@ -210,5 +214,6 @@ class Rewind:
             logger.warning("card.not_noted", extra={"interrupt_id": label.interrupt_id, "reason": str(error)})
 
 
-def _is_ahead(label: Label, state: ApprovalState) -> bool:
+def is_ahead(label: Label, state: ApprovalState) -> bool:
+    """Whether a message shows more than its record knows."""
     return RANK.get(label.stage, 0) > RANK[state.stage] or not label.decided <= state.decided

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,6 +92,8 @@ class Seen:
     oldest: str
     latest: str
     """What was really looked at: less than was asked for where much was written."""
+    at: float = 0.0
+    """When Slack was asked, by the monotonic clock."""
 
 
 class SlackClient:
@@ -100,6 +103,7 @@ class SlackClient:
         self, token: str, base_url: str, session: aiohttp.ClientSession, *, within: float = 10.0
     ) -> None:
         self.me = Identity()
+        self._answered = 0.0
         self._within = within
         # slack_sdk's own `timeout` does nothing beside a session: the session's holds.
         self.posting = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
@@ -109,6 +113,11 @@ class SlackClient:
             session=session,
             retry_handlers=[AsyncConnectionErrorRetryHandler(), AsyncServerErrorRetryHandler()],
         )
+
+    @property
+    def quiet_for(self) -> float:
+        """Seconds since Slack last carried out a call."""
+        return time.monotonic() - self._answered
 
     async def who_am_i(self) -> Identity:
         """Ask Slack whose token this is and what it may do; the answer is kept in `me`."""
@@ -213,6 +222,7 @@ class SlackClient:
 
     async def look(self, channel: str, thread_ts: str | None, oldest: str, latest: str) -> "Seen":
         """Read which of our messages stand in a channel, or in a thread, from one `ts` to another, in one call."""
+        at = time.monotonic()
         answer = await self._call(
             self.repeating,
             "conversations.replies" if thread_ts else "conversations.history",
@@ -229,7 +239,7 @@ class SlackClient:
         if found and answer.get("has_more"):
             # A history begins with its newest message, a thread with its oldest.
             oldest, latest = (oldest, max(found)) if thread_ts else (min(found), latest)
-        return Seen({ts: label for ts, label in labels.items() if label}, found, oldest, latest)
+        return Seen({ts: label for ts, label in labels.items() if label}, found, oldest, latest, at)
 
     async def thread_author(self, channel: str, thread_ts: str) -> str | None:
         """Say who wrote the first message of a thread; `None` when no person did.
@@ -365,6 +375,7 @@ class SlackClient:
             SLACK_CALLS.labels(method, error.code if error.code.isidentifier() else "unanswered").inc()
             raise
         SLACK_CALLS.labels(method, "ok").inc()
+        self._answered = time.monotonic()
         return data
 
     async def _ask(self, client: AsyncWebClient, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,13 @@ logger = logging.getLogger(__name__)
 
 CLICKS = "clicks"
 """Names the fault of a bot that draws and that no click reaches."""
-LOOK_EVERY, PROBE_EVERY = 0.5, 30.0
-"""Seconds between looks at what is known here, and between questions to Slack while all is well."""
+LOOK_EVERY, PROBE_EVERY = 0.5, 5.0
+"""Seconds between looks at what is known here, and between questions to Slack while all is well.
+
+Three questions fit into the time after which a bot counts as away: silence approves only what Slack answered all along.
+"""
+ASK_AGAIN_AT_MOST = 30.0
+"""Seconds between questions to Slack while something is wrong."""
 
 
 @dataclass
@@ -55,7 +60,7 @@ class SlackLink:
                 # Several that stand by do not ask at the same moment.
                 await asyncio.sleep(delay * random.uniform(0.7, 1.0))  # noqa: S311  # no secret
                 # What passes our questions and fails in use is tried ever less often.
-                delay = min(delay * 2, PROBE_EVERY)
+                delay = min(delay * 2, ASK_AGAIN_AT_MOST)
             else:
                 delay = LOOK_EVERY
 

@@ -390,6 +390,8 @@ class ApprovalState:
     shown: Mapping[PartId, Shown] = field(default_factory=dict)
     up: Mapping[PartId, datetime] = field(default_factory=dict)
     """Since when each of these messages is there."""
+    missed: bool = False
+    """Whether somebody tried to decide something of it and could not."""
     begun: frozenset[PartId] = frozenset()
     """Messages about which a call to Slack was begun and its end not noted."""
     gone: frozenset[tuple[str, str]] = frozenset()
@@ -509,9 +511,15 @@ class ApprovalState:
 
     def is_shown_since(self, start: datetime) -> bool:
         """Whether every message is there, and those with which it was asked at first have been since then."""
+        return self.is_shown and all(part in self.up and self.up[part] <= start for part in self.asked_by)
+
+    @property
+    def asked_by(self) -> Mapping[PartId, Shown]:
+        """The messages with which it was asked at first."""
         asked = {n for n, place in self.places.items() if not place.is_extra and not self.is_covered(place)}
-        first = [part for part in self.shown if part.place in asked and not part.is_remark]
-        return self.is_shown and all(part in self.up and self.up[part] <= start for part in first)
+        return {
+            part: shown for part, shown in self.shown.items() if part.place in asked and not part.is_remark
+        }
 
     @property
     def silent_from(self) -> datetime:

@@ -120,6 +120,12 @@ class Silence:
 
 NO_SILENCE = Silence(0, {})
 SHOWN_TOO_SHORT = "Silence does not approve it: the card was not shown long enough."
+MISSED = (
+    "Silence does not approve it: somebody pressed a button or sent a form, and it could not be recorded."
+)
+NOT_LOOKED = (
+    "Silence does not approve it: at the deadline Slack did not say whether people could still object."
+)
 UNWATCHED = "Silence does not approve it: no bot was there all the time to take an answer."
 
 
@@ -404,10 +410,19 @@ class ApprovalStore:
         *,
         reason: str = "",
         code: str = "",
+        why_not: str = NOT_LOOKED,
     ) -> str:
-        """End a record; the answer is `settled`, or why not."""
+        """End a record; the answer is `settled`, or why not.
+
+        Args:
+            interrupt_id: The record.
+            status: How it ends.
+            reason: Why it was withdrawn or refused.
+            code: Of the refusal.
+            why_not: Why silence approves nothing at the deadline; empty where somebody has looked that it may.
+        """
         lane = self.keys.lane_for(interrupt_id)
-        silence = await self._by_silence(interrupt_id) if status == "expired" else NO_SILENCE
+        silence = await self._by_silence(interrupt_id, why_not) if status == "expired" else NO_SILENCE
         return str(
             await self.scripts(
                 "settle",
@@ -433,7 +448,15 @@ class ApprovalStore:
             )
         )
 
-    async def _by_silence(self, interrupt_id: str) -> Silence:
+    async def note_missed(self, interrupt_id: str) -> None:
+        """Note that somebody tried to decide and could not, so that silence approves nothing of this record.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        await self._within("note_missed", [self.keys.lane_for(interrupt_id).card(interrupt_id)], [])
+
+    async def _by_silence(self, interrupt_id: str, why_not: str) -> Silence:
         """Give what the deadline decides of what it may approve: what people were shown for as long as the rule says."""
         try:
             state = await self.load(interrupt_id)
@@ -441,13 +464,18 @@ class ApprovalStore:
             return NO_SILENCE
         if state is None or state.admission is None:
             return NO_SILENCE
-        is_shown = state.is_shown_since(state.silent_from)
+        if state.missed:
+            why_not = MISSED
+        if not state.is_shown_since(state.silent_from):
+            why_not = SHOWN_TOO_SHORT
         decided = {}
         for action in state.actions:
             if state.is_approved_by_silence(action.index) and not action.recorded:
-                missed = _rejected(state, action, UNWATCHED if is_shown else SHOWN_TOO_SHORT)
-                approved = _ended(state, action, ApproveDecision()) if is_shown else missed
-                decided[action.index] = (approved, missed)
+                rejected = _rejected(state, action, why_not or UNWATCHED)
+                decided[action.index] = (
+                    rejected if why_not else _ended(state, action, ApproveDecision()),
+                    rejected,
+                )
         return Silence(unix_milliseconds(state.silent_from), decided)
 
     async def rest(self, interrupt_id: str) -> None:
@@ -683,7 +711,7 @@ class ApprovalStore:
                             [interrupt_id, sentence, lane.prefix])  # fmt: skip
 
     async def heartbeat(
-        self, process: str, *, alive: bool = True, stepped_within: int = 0, hears: bool = True
+        self, process: str, *, alive: bool = True, stepped_within: int = 0, quiet_for: float | None = 0.0
     ) -> Beat:
         """Say in every lane that this bot lives, or that it has ended.
 
@@ -691,13 +719,18 @@ class ApprovalStore:
             process: Its name.
             alive: False when it has ended.
             stepped_within: The last milliseconds, where it has noticed that the server's clock was set in them.
-            hears: Whether Slack can reach it.
+            quiet_for: Seconds since Slack last carried out a call of it; `None` when Slack cannot be used.
         """
         told = [
             await self.scripts(
                 "heartbeat",
                 [lane.bots, lane.clock, lane.undrawn, lane.due, lane.unresumed, lane.watched, lane.epoch],
-                [process, int(alive), stepped_within, int(hears)],
+                [
+                    process,
+                    int(alive),
+                    stepped_within,
+                    "" if quiet_for is None else int(quiet_for * 1000),
+                ],
             )
             for lane in self.keys.all_lanes()
         ]

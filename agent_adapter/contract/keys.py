@@ -66,6 +66,7 @@ class Keys:
                                                     `sticky_uses:<i>` one line for each use, `sticky_given` whether,
                                                     `part:<place>:<n>` what Slack shows, `up:<place>:<n>`
                                                     since when that message is there, `lease:<place>:<n>`,
+                                                    `missed` when somebody tried to decide and could not,
                                                     `gone` channel and ts of messages that were deleted
     `assent:{00}:run:<id>`                  HASH    what a worker goes on with: `continuation`, notes of what was
                                                     done (`began`, `arrived`, `call:<i>`, `output:<i>`, `outcome`),
@@ -93,8 +94,8 @@ class Keys:
     `assent:{00}:epoch`                     STRING  how often any bot has said that it lives: less than before is an
                                                     older state
     `assent:{00}:clock`                     STRING  when a bot last noticed that the server's clock was set
-    `assent:{00}:watched`                   HASH    `since` when a bot that Slack can reach has been there without a
-                                                    gap, and when one was last `heard`
+    `assent:{00}:watched`                   HASH    `since` when a bot has been there without a gap, and when Slack
+                                                    last carried out a call of one (`heard`)
     `assent:{00}:audit`                     STREAM  one entry per transition, 90 days
     ======================================  ======  =====================================================
 

@@ -18,6 +18,7 @@ from bot.grants import Grants
 from bot.ids import BULK_VERBS, EXTEND, PAGE, PLACE_VERBS, REVOKE, STICKY, PartId
 from bot.listeners.once import Once
 from bot.listeners.payloads import Click, parse_click
+from bot.missed import noting_missed
 from bot.rendering.message import calls_on
 from bot.rendering.modals import (
     render_agree_view,
@@ -90,7 +91,8 @@ class Buttons:
             return {}
 
         try:
-            await handle_once(self.decisions.store, self.tasks, body, handle)
+            async with noting_missed(self.decisions.store, self.tasks, click.interrupt_id):
+                await handle_once(self.decisions.store, self.tasks, body, handle)
         except PersonUnknownError as error:
             self._tell(click, unknown(error))
         except (UnreadableRecordError, ServerFailedError) as error:
@@ -141,7 +143,8 @@ class Buttons:
 
     async def _open(self, click: Click) -> None:
         try:
-            await self._open_now(click)
+            async with noting_missed(self.decisions.store, self.tasks, click.interrupt_id):
+                await self._open_now(click)
         except PersonUnknownError:
             await self._tell_now(click, WHO_ARE_YOU)
         except DoneBeforeError as error:

@@ -24,6 +24,7 @@ from bot.deliveries import handle_once
 from bot.errors import PersonUnknownError, StoreUnavailableError
 from bot.ids import STICKY
 from bot.listeners.payloads import Submission, parse_submission
+from bot.missed import noting_missed
 from bot.rendering.forms import Errors, Unchanged, changed_input, parse_form
 from bot.rendering.modals import CODE, parse_always, parse_code, parse_person, parse_words, render_notice_view
 from bot.rendering.notices import (
@@ -63,7 +64,8 @@ class Forms:
         submission = parse_submission(body)
         try:
             store = self.decisions.store
-            reply = await handle_once(store, self.tasks, body, partial(self._handle, submission))
+            async with noting_missed(store, self.tasks, submission.meta.id):
+                reply = await handle_once(store, self.tasks, body, partial(self._handle, submission))
         except PersonUnknownError as error:
             # Errors beside a field keep what was typed.
             reply = _beside_first(submission, unknown(error)) or _notice(unknown(error))

@@ -3,7 +3,8 @@
 --
 -- KEYS  1 bots  2 clock  3 undrawn  4 due  5 unresumed  6 watched  7 epoch
 -- ARGV  1 process  2 1 while it lives, 0 when it ends  3 where the process has noticed by its own clock that this one was
---       set: within how many milliseconds, else 0  4 1 while Slack can reach it, else 0
+--       set: within how many milliseconds, else 0  4 how many milliseconds ago Slack last carried out
+--       a call of it, '' when Slack cannot be used
 -- Returns {how many others have said so within half a minute, the server's milliseconds, how often any bot has said so,
 -- when this one did before or ''}
 
@@ -40,11 +41,14 @@ if ARGV[2] == '0' then
   if redis.call('ZCOUNT', KEYS[1], text(at - UNSEEN), '+inf') == 0 then
     redis.call('DEL', KEYS[6])
   end
-elseif ARGV[4] == '1' then
-  if heard > at or at - heard > UNSEEN then
-    redis.call('HSET', KEYS[6], 'since', text(at))
+elseif ARGV[4] ~= '' then
+  local answered = at - ARGV[4]
+  if heard > at or answered - heard > UNSEEN then
+    redis.call('HSET', KEYS[6], 'since', text(answered))
   end
-  redis.call('HSET', KEYS[6], 'heard', text(at))
+  if heard > at or answered > heard then
+    redis.call('HSET', KEYS[6], 'heard', text(answered))
+  end
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', text(at - DAY))
 return {

@@ -3,7 +3,7 @@
 -- KEYS  1 req  2 card  3 undrawn  4 wake  5 due  6 audit  7 unresumed  8 watched
 -- ARGV  1 id  2 'expired' | 'withdrawn' | 'refused'  3 reason  4 code  5 prefix
 --       6 since when bots have to have been there for silence to approve
---       7.. index, decision, decision where no bot was there all that time ('' for none), …: what the deadline decides,
+--       7.. index, decision, decision where people could not answer all that time ('' for none), …: what the deadline decides,
 --         where it has just passed and nobody proposes something else
 -- Returns 'settled' | 'early': the deadline is not reached | the status it already ended with | 'unknown'
 
@@ -30,6 +30,7 @@ local heard = at - tonumber(deadline or 0) < 30000 and redis.call('HEXISTS', KEY
 if heard and not may_have_stepped(ARGV[5], tonumber(redis.call('HGET', KEYS[1], 'created')), at) then
   local since, last = unpack(redis.call('HMGET', KEYS[8], 'since', 'heard'))
   local watched = since and tonumber(since) <= tonumber(ARGV[6]) and at - tonumber(last) <= UNSEEN
+    and redis.call('HEXISTS', KEYS[2], 'missed') == 0
   for i = 7, #ARGV, 3 do
     local decision = ARGV[watched and i + 1 or i + 2]
     local decided, proposed = unpack(redis.call('HMGET', KEYS[2], 'd:' .. ARGV[i], 'proposal:' .. ARGV[i]))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_adapter import Context, HITLRequest
+from bot.rendering.modals import ViewMeta
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.people import Someone, block_of, words
@@ -646,10 +647,9 @@ async def to_the_end(person, view):
 # --- Where it cannot be asked -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("bot")
 @pytest.mark.parametrize("why", ["not_in_channel", "is_archived", "silence"])
-async def test_an_edit_that_cannot_be_asked_is_refused_beside_the_field(client, slack, dana, why):
-    """Nothing is recorded, what was typed stays, and the reason names what to do."""
+async def test_an_edit_that_cannot_be_asked_is_refused_beside_the_field(bot, client, slack, dana, why):
+    """Nothing is recorded, what was typed stays, and the reason names what to do. Where Slack fails, silence approves nothing then."""
     reviewing = review(client, an_action("pay", SMALL))
     view = await dana.opened(await dana.showing("edit:0"), "edit:0")
     if why == "silence":
@@ -668,6 +668,7 @@ async def test_an_edit_that_cannot_be_asked_is_refused_beside_the_field(client, 
     }
     assert says[why] in told
     assert not reviewing.done()
+    assert (await bot.store.load(ViewMeta.load(view["private_metadata"]).id)).missed is (why == "silence")
     if why == "silence":
         await slack.clear_faults()
     else:

@@ -407,7 +407,7 @@ async def test_silence_approves_what_says_so_and_was_shown(client, store, shown)
     await press(store, state, ERIK, REJECT, 2)
     await asyncio.sleep(0.25)
 
-    assert await store.settle(state.id, "expired") == "settled"
+    assert await store.settle(state.id, "expired", why_not="") == "settled"
 
     resume = await client.wait(state.id)
     assert [decision.type for decision in resume.decisions] == [
@@ -426,7 +426,7 @@ NOBODY = "no bot was there all the time"
 async def at_the_deadline(client, store, state: ApprovalState) -> tuple[str, str]:
     """Wait for it; give the decision and its words."""
     await asyncio.sleep(max(0, (state.deadline - (await newest(store, state)).now).total_seconds()) + 0.01)
-    assert await store.settle(state.id, "expired") == "settled"
+    assert await store.settle(state.id, "expired", why_not="") == "settled"
     decision = (await client.wait(state.id)).decisions[0]
     return decision.type, getattr(decision, "message", None) or ""
 
@@ -496,11 +496,43 @@ async def test_a_bot_that_slack_cannot_reach_takes_no_objection(client, store, r
     await is_shown(store, state)
     watched = store.keys.lane(0).watched
     await redis.hincrby(watched, "heard", -seconds * 1000)
-    await store.heartbeat("bot", hears=False)
+    await store.heartbeat("bot", quiet_for=None)
     await asyncio.sleep(0.1)
     await store.heartbeat("bot")
 
     assert (await at_the_deadline(client, store, state))[0] == ("approve" if seconds < 15 else "reject")
+
+
+async def test_a_bot_whose_calls_slack_did_not_carry_out_for_long_was_away(client, store, redis):
+    """It says that it lives, and its last sign of life is the last call that went through."""
+    state = await asked(client, store, **SILENT)
+    await is_shown(store, state)
+    await redis.hset(store.keys.lane(0).watched, "heard", 1)
+    await store.heartbeat("bot", quiet_for=16.0)
+
+    kind, words = await at_the_deadline(client, store, state)
+    assert (kind, NOBODY in words) == ("reject", True)
+
+
+async def test_silence_approves_nothing_where_nobody_has_looked(client, store):
+    """Whoever ends a record has to say that people could object."""
+    state = await asked(client, store, **SILENT)
+    await is_shown(store, state)
+    await asyncio.sleep(0.45)
+    assert await store.settle(state.id, "expired") == "settled"
+
+    assert (await client.wait(state.id)).decisions[0].type == "reject"
+
+
+async def test_a_try_that_failed_between_the_look_and_the_end_counts(client, store, monkeypatch):
+    """What the record said before is not what decides."""
+    state = await asked(client, store, **SILENT)
+    await is_shown(store, state)
+    approved = await store._by_silence(state.id, "")
+    await store.note_missed(state.id)
+    monkeypatch.setattr(type(store), "_by_silence", lambda *_: asyncio.sleep(0, approved))
+
+    assert (await at_the_deadline(client, store, state))[0] == "reject"
 
 
 async def test_more_time_is_no_reason_to_have_been_there_before(client, store):

@@ -15,8 +15,9 @@ from tests.support.faults import CHANNEL, asking
 
 @pytest.fixture(autouse=True)
 def probing_often(monkeypatch):
-    """Seconds in place of half a minute."""
+    """Seconds in place of half a minute, and of five seconds."""
     monkeypatch.setattr(slack_link, "PROBE_EVERY", 1.0)
+    monkeypatch.setattr(slack_link, "ASK_AGAIN_AT_MOST", 1.0)
 
 
 async def readiness(bot):
