@@ -38,6 +38,8 @@ _HEAD = 1_200
 # Characters of arguments whose text is kept for the next drawing.
 _REMEMBERED = 16_384
 _SHOWN_NAMES = 6
+# Where a schema has one of these, its properties are not all that the tool takes.
+_TAKES_MORE = {"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"}
 # Two slashes would be an address, two colons a picture (`:name:`).
 _NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
 _BUTTONS = (
@@ -166,7 +168,7 @@ def call_blocks(action: Action) -> list[Block]:
         ]
     else:
         blocks.append(whole)
-    if told := [*_unshown(action), *mask_words(action), *_care_words(action)]:
+    if told := [*_unknown(action), *_unshown(action), *mask_words(action), *_care_words(action)]:
         blocks.append(context(f"{at}:care", "\n".join(told)))
     blocks += caution_blocks(
         f"{at}:",
@@ -184,6 +186,18 @@ def mask_words(action: Action) -> list[str]:
     """Say which arguments nobody is shown."""
     masked = _named(action, action.care.masked.names)
     return [f"Masked: {masked}. The call runs with what the agent wrote there."] if masked else []
+
+
+def _unknown(action: Action) -> list[str]:
+    """Say which arguments the tool does not take: many tools drop them without a word."""
+    args, schema = action.request.args, action.config.args_schema or {}
+    taken = schema.get("properties")
+    if not isinstance(taken, dict) or schema.get("additionalProperties") or schema.keys() & _TAKES_MORE:
+        return []
+    names = [name for name in args if name not in taken]
+    what = "Not an argument" if len(names) == 1 else "Not arguments"
+    told = f"⚠️ *{what} of this tool by its schema*: {_code_spans(names)}. It may run without."
+    return [told] if names else []
 
 
 def _unshown(action: Action) -> list[str]:
@@ -209,7 +223,11 @@ def _people_words(care: Care) -> str:
 
 
 def _named(action: Action, names: Sequence[str]) -> str:
-    found = [_code_span(key_text(name)) for name in action.named(names)]
+    return _code_spans(action.named(names))
+
+
+def _code_spans(names: Sequence[str]) -> str:
+    found = [_code_span(key_text(name)) for name in names]
     more = f" and {len(found) - _SHOWN_NAMES} more" if len(found) > _SHOWN_NAMES else ""
     return clip(", ".join(found[:_SHOWN_NAMES]), 300) + more
 

@@ -526,6 +526,28 @@ def test_what_is_shown_in_a_modal_only_is_read_before_it_is_approved():
 
 # --- Within Slack's limits ----------------------------------------------------------------------------------------
 
+TAKES_TO = {"type": "object", "properties": {"to": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (TAKES_TO, "Not arguments of this tool by its schema*: `cc`, `bcc`. It may run without."),
+        ({**TAKES_TO, "additionalProperties": False}, "Not arguments of this tool by its schema"),
+        ({**TAKES_TO, "additionalProperties": True}, None),
+        ({**TAKES_TO, "patternProperties": {"": {}}}, None),
+        ({"type": "object"}, None),
+        (None, None),
+    ],
+)
+def test_a_card_names_arguments_that_the_tool_does_not_take(schema, told):
+    """A reviewer approves a copy to their boss, and the tool would drop it without a word."""
+    card = text_of(state_of(an_action(args={"to": "al", "cc": "boss", "bcc": "me"}, schema=schema)))
+
+    assert ("by its schema" in card) == (told is not None)
+    assert told is None or told in card
+
+
 cares = st.fixed_dictionaries(
     {
         "quorum": st.integers(1, 20),
@@ -552,7 +574,7 @@ def test_a_card_with_any_care_and_any_votes_is_one_that_slack_takes(care, number
     """Its plan has room for every vote, every name and the outcome."""
     args = {"to": "x" * size, "n" * 300: 1, "`a`<!here>": 1, **dict.fromkeys("bcdef", 1)}
     votes = tuple(a_vote(f"U000000{n:04}", decision) for n, decision in enumerate(said))
-    actions = [an_action(f"tool-{n}", args, description="d" * 500) for n in range(number)]
+    actions = [an_action(f"tool-{n}", args, description="d" * 500, schema=TAKES_TO) for n in range(number)]
     state = state_of(*actions, votes=dict.fromkeys(range(number), votes), **care)
     if decided:
         people = tuple(f"U000000{n:04}" for n in range(care["quorum"]))
