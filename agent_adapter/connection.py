@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from importlib import resources
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,8 +21,8 @@ from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.commands.core import AsyncScript
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError, ResponseError
 
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import ServerUnreachableError, ServerUnsuitableError, UnreadableRecordError
@@ -37,6 +39,8 @@ COMMAND_TIMEOUT = 5.0
 TURN_TIMEOUT = 30.0
 """Seconds until one command has waited too long while others have all connections: a crowd is no reason to doubt the server."""
 CONNECT_TIMEOUT = 3.0
+REPEAT_WITHIN = 8.0
+"""Seconds after which nothing is tried once more; what has begun may take its own time-out."""
 
 
 class _Sending(AbstractConnection):
@@ -72,6 +76,36 @@ _SENDING: dict[type[AbstractConnection], type[AbstractConnection]] = {
 }
 
 
+_repeating_until: ContextVar[float | None] = ContextVar("repeating_until", default=None)
+
+
+class _Patience(Retry):
+    """Repeats for so long and no longer, and never what a password is refused to.
+
+    redis-py repeats the connecting inside of each repeated command: 36 attempts of five seconds where a server accepts
+    connections and says nothing.
+    """
+
+    async def call_with_retry(self, do: Any, fail: Any, **options: Any) -> Any:  # type: ignore[override]  # others in 6.4
+        until, failures = _repeating_until.get(), 0
+        if until is None:
+            until = time.monotonic() + REPEAT_WITHIN
+        outer = _repeating_until.set(until)
+        try:
+            while True:
+                try:
+                    return await do()
+                except self._supported_errors as error:
+                    failures += 1
+                    await (fail(error, failures) if options.get("with_failure_count") else fail(error))
+                    is_final = isinstance(error, AuthenticationError) or failures > self._retries
+                    if is_final or time.monotonic() >= until:
+                        raise
+                    await asyncio.sleep(self._backoff.compute(failures))
+        finally:
+            _repeating_until.reset(outer)
+
+
 def open_redis(url: str, *, connections: int = 32, retries: int = 5) -> Redis:
     """Open the pool for commands. Every write that goes through it is an idempotent script, so it may be retried."""
     return _over(
@@ -84,7 +118,7 @@ def open_redis(url: str, *, connections: int = 32, retries: int = 5) -> Redis:
             socket_connect_timeout=CONNECT_TIMEOUT,
             health_check_interval=30,
             # redis-py 8 retries nothing on an explicit pool unless it is told to.
-            retry=Retry(ExponentialWithJitterBackoff(base=0.05, cap=1), retries),
+            retry=_Patience(ExponentialWithJitterBackoff(base=0.05, cap=1), retries),
         )
     )
 

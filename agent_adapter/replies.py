@@ -18,8 +18,14 @@ from redis.exceptions import RedisError
 from agent_adapter.background import in_background
 from agent_adapter.connection import Scripts, end_task, entries_of
 from agent_adapter.contract.keys import Lane
-from agent_adapter.errors import AgentAdapterError, LoopBrokenError, ServerUnreachableError
+from agent_adapter.errors import (
+    AgentAdapterError,
+    LoopBrokenError,
+    ServerRefusesError,
+    ServerUnreachableError,
+)
 from agent_adapter.loops import Loop, Loops
+from agent_adapter.servers import explained
 
 logger = logging.getLogger(__name__)
 
@@ -173,8 +179,10 @@ class Replies:
                 answer = await self._redis.xread({stream: self._cursor}, block=int(self._block * 1000))
             except (RedisError, OSError) as error:
                 failures += 1
-                loop.hinder(str(error))
-                logger.warning("replies.disconnected", extra={"reason": str(error), "failures": failures})
+                said = explained(self._scripts.address, error)
+                loop.hinder(str(said))
+                logger.warning("replies.disconnected", extra={"reason": str(said), "failures": failures})
+                self._end_refused(said)
                 await asyncio.sleep(_backoff(failures))
                 continue
             loop.beat()
@@ -200,8 +208,16 @@ class Replies:
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
                 logger.warning("replies.unreachable", extra={"reason": str(error)})
+                self._end_refused(error)
                 # What is read from may not be the server any more that is written to.
                 await self._redis.connection_pool.disconnect()
+
+    def _end_refused(self, error: AgentAdapterError) -> None:
+        """End every wait where Redis refuses this process until somebody changes something."""
+        if isinstance(error, ServerRefusesError):
+            self._fail(
+                lambda interrupt_id: ServerRefusesError(f"{interrupt_id}: this wait was given up: {error}")
+            )
 
     async def _look(self) -> None:
         ids = list(self._waiting)

@@ -64,6 +64,7 @@ _IN_WORDS = (
     ("invalid username-password", "WRONGPASS"),
     ("invalid password", "WRONGPASS"),
     ("Authentication required", "NOAUTH"),
+    ("with the client already authenticated", "NOAUTH"),
     ("DB index is out of range", "NODATABASE"),
     ("SELECT is not allowed in cluster mode", "MOVED"),
 )

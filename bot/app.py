@@ -80,8 +80,10 @@ WAKE_AT_MOST = 0.1
 HEARTBEAT = 5.0
 SWEEPS = 3
 """Sweeps within which a loop has to make progress."""
-DRAIN_WITHIN = 20.0
-"""With what HTTP and Socket Mode take to close, a bot ends within thirty seconds of SIGTERM: then orchestrators kill."""
+DRAIN_WITHIN = 12.0
+"""With what HTTP (five seconds) and Socket Mode take to close, a bot ends within twenty seconds of SIGTERM."""
+LEAVE_WITHIN = 1.0
+"""Seconds in which to say that this bot goes. Where Redis does not hear it, its sign of life ends by itself."""
 LINGER = 1.0
 """Seconds for which the rest of a refused body is thrown away before its connection is closed."""
 COLLECT_AFTER = (10_000, 3, 300)
@@ -278,9 +280,12 @@ class Bot:
         self._run("link to Slack", link.keep, fatal=(SettingsError,))
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_WITHIN):
-                await asyncio.gather(tasks.drain(), *(worker.drain() for worker in workers))
+        draining = [tasks.drain(), *(worker.drain() for worker in workers)]
+        held = [in_background(each, name="drain") for each in draining]
+        # Not `gather` within a time-out, which waits on for whatever does not end by its cancellation.
+        _, late = await asyncio.wait(held, timeout=DRAIN_WITHIN)
+        for each in late:
+            each.cancel()
 
     async def _listen(self, lane: Lane, loop: Loop) -> None:
         """Wake the presenter when something is published or decided."""
@@ -311,8 +316,9 @@ class Bot:
             await redis.aclose()
 
     async def _leave(self) -> None:
-        with contextlib.suppress(AgentAdapterError):
-            await self.store.heartbeat(self.process, alive=False)
+        with contextlib.suppress(AgentAdapterError, TimeoutError):
+            async with asyncio.timeout(LEAVE_WITHIN):
+                await self.store.heartbeat(self.process, alive=False)
 
     async def _heartbeat(self, redis: Redis, loop: Loop) -> None:
         # So that a silent Redis is known before other loops count as stuck.

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import signal
 
 import aiohttp
 import pytest
@@ -184,6 +185,14 @@ async def test_a_silent_slack_does_not_hold_a_bot_that_is_to_end(
 
         assert (await reviewing).decisions[0].type == "approve"
         assert len(await slack.messages("C0APPROVALS")) == 1
+
+
+async def test_a_silent_redis_does_not_hold_a_bot_that_is_to_end(playground, mortal):
+    """It cannot say that it goes, and goes."""
+    async with asyncio.timeout(15), running(settings_for(playground, mortal.url)) as bot:
+        await until(lambda: bot.health.ready)
+        mortal._process.send_signal(signal.SIGSTOP)
+    mortal._process.send_signal(signal.SIGCONT)
 
 
 async def test_a_refusal_names_the_channel_and_the_cure(start_bot, client):

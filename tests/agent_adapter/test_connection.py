@@ -16,7 +16,7 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from agent_adapter import connection
+from agent_adapter import ApprovalClient, connection
 from agent_adapter.connection import (
     Scripts,
     address_of,
@@ -148,6 +148,28 @@ async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path):
                 match=r"Redis at redis://cache:6379 does not answer \(.+is this the right address",
             ):
                 await asking
+
+
+async def test_a_server_that_accepts_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    """What is tried again is tried for so long in all, and not so often at each of its steps."""
+    monkeypatch.setattr(connection, "COMMAND_TIMEOUT", 0.2)
+    monkeypatch.setattr(connection, "REPEAT_WITHIN", 0.5)
+
+    async def keep(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.append(writer)
+
+    accepted: list[asyncio.StreamWriter] = []
+    server = await asyncio.start_server(keep, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    url = f"redis://{host}:{port}/0"
+    with pytest.raises(ServerUnreachableError, match="is it running"):
+        async with asyncio.timeout(10), ApprovalClient.from_url(url, agent="billing"):
+            pass
+
+    assert 1 < len(accepted) < 6
+    server.close()
+    for writer in accepted:
+        writer.close()
 
 
 async def test_the_first_to_come_fixes_the_data_model(redis: Redis):

@@ -224,6 +224,27 @@ async def test_a_user_without_the_rights_is_named_and_no_wait_hangs(serve, playg
             await until(lambda: bot.health.ready)
 
 
+async def test_a_password_that_was_changed_ends_a_wait(redis_url, redis, start_bot, client):
+    """Agent and `/readyz` say what to correct, and go on when the password is the one of the address again."""
+    bot = await start_bot()
+    interrupt = an_interrupt()
+    await client.publish(interrupt)
+    waiting = asyncio.create_task(client.wait(interrupt.id))
+    await asyncio.sleep(0.1)
+    async with open_redis(redis_url.replace("unix://", "unix://:changed@"), retries=0) as admin:
+        await redis.config_set("requirepass", "changed")
+        # What connects first after that is refused.
+        await admin.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+
+        with pytest.raises(ServerRefusesError, match="wants a user and a password"):
+            await asyncio.wait_for(waiting, 10)
+        await until(lambda: "wants a user and a password" in bot.health.reasons.get("redis", ""))
+
+        await admin.config_set("requirepass", "")
+    await until(lambda: bot.health.ready)
+    await client.publish(an_interrupt(run="another"))
+
+
 @pytest.mark.parametrize("command", ["hset", "zadd", "xadd", "hincrby"])
 async def test_a_user_without_one_command_loses_no_decision(
     command, redis_url, redis, playground, slack, watcher
