@@ -27,6 +27,7 @@ from agent_adapter.errors import (
 )
 from agent_adapter.loops import Loop, supervise
 from agent_adapter.records import Record, Records, UnsureError
+from agent_adapter.servers import NO_WRITES
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -87,7 +88,7 @@ class Claims:
         """
         owner = self._records.new_owner()
         hold = partial(self._records.hold_thread, thread, owner)
-        await patiently(partial(hold, self._lease))
+        await patiently(partial(hold, self._lease), writes=True)
         lost = "the right to run this thread lapsed while its graph ran, and another process took it"
         try:
             async with self._kept(f"thread {thread}", partial(hold, self._lease), lost):
@@ -115,10 +116,10 @@ class Claims:
             return self._records.take(interrupt_id, owner, self._lease)
 
         try:
-            return await patiently(take)
+            return await patiently(take, writes=True)
         except UnsureError as error:
             await asyncio.sleep((error.known_in + KNOWN_AFTER) / 1000)
-            return await patiently(take)
+            return await patiently(take, writes=True)
 
     @asynccontextmanager
     async def _kept(self, name: str, renew: Renew, lost: str) -> AsyncIterator[None]:
@@ -178,11 +179,16 @@ class Claims:
             logger.error("finish.lost", extra={"interrupt_id": interrupt_id, "reason": str(error)})  # noqa: TRY400  # the sentence says all
 
 
-async def patiently(attempt: Callable[[], Awaitable[_T]]) -> _T:
+async def patiently(attempt: Callable[[], Awaitable[_T]], *, writes: bool = False) -> _T:
     """Repeat until Redis answers: what was stored is there again when the server is.
+
+    Args:
+        attempt: What is repeated.
+        writes: Whether to say so at once where Redis answers and takes no writes: somebody has to act first.
 
     Raises:
         ServerRefusesError: when asking again is of no use.
+        ServerUnreachableError: when no writes are taken.
     """
     while True:
         try:
@@ -190,5 +196,7 @@ async def patiently(attempt: Callable[[], Awaitable[_T]]) -> _T:
         except ServerRefusesError:
             raise
         except ServerUnreachableError as error:
+            if writes and error.code in NO_WRITES:
+                raise
             logger.warning("wait.unreachable", extra={"reason": str(error)})
             await asyncio.sleep(RETRY_EVERY)

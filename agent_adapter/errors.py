@@ -88,6 +88,11 @@ class ServerUnsuitableError(AgentAdapterError):
 class ServerUnreachableError(AgentAdapterError):
     """Redis does not answer, or takes nothing for now; asking again later is right."""
 
+    def __init__(self, message: str | None = None, *, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        """Redis' own word where it answered, such as `OOM`; empty where it does not answer."""
+
 
 class ServerRefusesError(ServerUnreachableError):
     """Redis answers and refuses this client until somebody changes something; the message says what."""

@@ -229,7 +229,8 @@ class Replies:
             silent = await self._attend(ids[start : start + IDS_PER_LOOK])
         if ids and not 0 <= silent < BOT_SILENT_AFTER:
             logger.warning(
-                "no bot runs in namespace %r: %d interrupts wait until one starts, or until they expire",
+                "no bot runs in namespace %r, or Redis takes no writes from it: "
+                "%d interrupts wait until one can go on, or until they expire",
                 self._namespace,
                 len(ids),
             )

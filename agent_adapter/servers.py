@@ -39,6 +39,8 @@ FOR_NOW = {
     "BUSY": "is busy with a script of somebody else, and answers nobody: SCRIPT KILL ends it",
 }
 """Refusals that end by themselves, or as soon as somebody has acted; asking again is right."""
+NO_WRITES = ("OOM", "NOREPLICAS", "MISCONF")
+"""Those of them under which reading goes on, and no write is taken until somebody has acted."""
 FOR_GOOD = {
     "MOVED": CLUSTER,
     "ASK": CLUSTER,
@@ -84,7 +86,7 @@ def explained(address: str, error: Exception) -> AgentAdapterError:
     if code in FOR_GOOD:
         return ServerRefusesError(f"Redis at {address} {FOR_GOOD[code]} ({words})")
     if code in FOR_NOW:
-        return ServerUnreachableError(f"Redis at {address} {FOR_NOW[code]} ({words})")
+        return ServerUnreachableError(f"Redis at {address} {FOR_NOW[code]} ({words})", code=code)
     if isinstance(error, ResponseError):
         return ServerFailedError(f"Redis at {address} failed at a command ({words}): is the record damaged?")
     return ServerUnreachableError(

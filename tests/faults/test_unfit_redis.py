@@ -189,6 +189,24 @@ async def test_a_redis_that_takes_nothing_for_now_is_named_and_waited_for(
     assert [decision.type for decision in resume.decisions] == ["approve"]
 
 
+@pytest.mark.parametrize("make", [no_replicas, no_memory], ids=["NOREPLICAS", "OOM"])
+async def test_an_answer_that_cannot_be_taken_says_why(make, redis, start_bot, client, slack, watcher):
+    """It is decided and readable, and Redis takes no writes: no silent waiting. Afterwards it is there to be taken."""
+    await start_bot()
+    interrupt = an_interrupt()
+    waiting = asyncio.create_task(client.wait(await client.publish(interrupt)))
+    await approve(slack, await watcher.card(interrupt.id))
+    await waiting
+
+    await make(redis, False)
+    with pytest.raises(ServerUnreachableError, match="Redis at") as refused:
+        await asyncio.wait_for(client.resuming(interrupt.id).__aenter__(), 10)
+    assert refused.value.code == ("OOM" if make is no_memory else "NOREPLICAS")
+    await make(redis, True)
+    async with client.resuming(interrupt.id) as resume:
+        assert [decision.type for decision in resume.decisions] == ["approve"]
+
+
 RIGHTS = ("~assent:*", "+@all", "-@dangerous", "+info")
 """What the sentence about NOPERM advises."""
 
