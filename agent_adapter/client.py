@@ -1,9 +1,10 @@
 """The agent's side: publish an interrupt, wait for people, resume exactly once."""
 
+import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
 from types import TracebackType, UnionType
@@ -378,11 +379,18 @@ class ApprovalClient:
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """Ask for a batch and return what was decided: publish, wait, claim and finish in one.
 
+        Cancelled, it withdraws the question, which nobody else could find, unless a worker goes on with it.
+
         Raises:
             InterruptEndedError: when it was refused or withdrawn, or expired with `on_expiry="raise"`.
             AgentAdapterError: as in `publish`.
         """
-        async with self.reviewing(self.interrupt(request, **asking)) as resume:
+        interrupt = self.interrupt(request, **asking)
+        lasts = interrupt.continuation is not None
+        async with (
+            nullcontext() if lasts else withdrawn_on_cancel(self, interrupt),
+            self.reviewing(interrupt) as resume,
+        ):
             return resume
 
     @asynccontextmanager
@@ -479,6 +487,19 @@ class ApprovalClient:
             except UnknownInterruptError:
                 # A Redis that came back empty: whoever still holds the question asks it again.
                 logger.warning("interrupt.forgotten", extra={"interrupt_id": record_id})
+
+
+@asynccontextmanager
+async def withdrawn_on_cancel(
+    approvals: ApprovalClient, interrupt: Interrupt, reason: str = "The call that asked was cancelled."
+) -> AsyncIterator[None]:
+    """Withdraw a question that no other process can find when the body, which waits for its answer, is cancelled."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        with suppress(AgentAdapterError):
+            await approvals.withdraw(interrupt.id, reason)
+        raise
 
 
 def expect_client(value: object) -> None:

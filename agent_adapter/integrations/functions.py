@@ -3,13 +3,13 @@
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, cast
 
-from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
+from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client, withdrawn_on_cancel
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -189,7 +189,12 @@ class _Gate:
             return await _done(call, call.inputs.call_with(call.values))
         failure: BaseException | None = None
         result = None
-        async with approvals.reviewing(_interrupt(approvals, request, call, options)) as resume:
+        interrupt = _interrupt(approvals, request, call, options)
+        can_be_found = "key" in options or interrupt.continuation is not None
+        async with (
+            nullcontext() if can_be_found else withdrawn_on_cancel(approvals, interrupt),
+            approvals.reviewing(interrupt) as resume,
+        ):
             decided = to_resume(resume, call, on_reject=self.on_reject)
             try:
                 result = await _done(call, decided)

@@ -79,6 +79,20 @@ async def test_an_approved_function_runs_as_it_was_called(dana, client):
     assert buttons(await dana.card("the agent has resumed")) == []
 
 
+async def test_a_cancelled_call_takes_its_card_back(dana, client):
+    """Given a call without a key, when its caller stops waiting, then the buttons go: no process could find the answer."""
+    bank = Bank()
+    calling = asyncio.create_task(requires_approval(client)(bank.transfer)(Decimal("19.90"), DANAS, due=DUE))
+    await dana.card("transfer")
+    calling.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    withdrawn = await dana.card("Withdrawn by the agent")
+    assert buttons(withdrawn) == []
+    assert "The call that asked was cancelled." in words(withdrawn["blocks"])
+
+
 async def test_an_edited_function_runs_with_what_the_form_says(dana, client):
     """Given a call, when the person changes date and priority in the form, then the function gets its own types."""
     bank = Bank()

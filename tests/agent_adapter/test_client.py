@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConf
 from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
@@ -34,6 +36,7 @@ from bot.playground.redis_server import RedisServer
 from bot.state import Admission, Place
 from bot.store import ApprovalStore, Outcome
 from tests.conftest import an_agent, forgotten, until
+from tests.support.workers import eventually, ids
 
 
 def batch(*names: str, allowed: tuple[str, ...] = ("approve", "edit", "reject", "respond")) -> HITLRequest:
@@ -253,6 +256,26 @@ async def test_a_withdrawal_is_asked_of_the_bot(client: ApprovalClient, store: A
     with pytest.raises(InterruptWithdrawnError, match="plans changed"):
         async with client.resuming(interrupt_id):
             pass
+
+
+@pytest.mark.parametrize("is_left_to_a_worker", [False, True])
+async def test_a_cancelled_review_is_withdrawn(
+    client: ApprovalClient, store: ApprovalStore, is_left_to_a_worker
+):
+    """Nobody could find its answer; one that a worker goes on with stays open."""
+    left = (
+        Continuation(framework="f", name="n", version="1", sdk="s", state="{}")
+        if is_left_to_a_worker
+        else None
+    )
+    asking = asyncio.create_task(client.review(batch("a"), continuation=left))
+    (interrupt_id,) = await eventually(partial(ids, store))
+    asking.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    asked = (await store.load(interrupt_id)).withdraw_asked
+    assert asked == (None if is_left_to_a_worker else "The call that asked was cancelled.")
 
 
 async def test_decisions_arrive_one_by_one(client: ApprovalClient, store: ApprovalStore):

@@ -1,7 +1,6 @@
 """Who decides about the gated calls of a turn: people in Slack, or a callback of the user's."""
 
 import asyncio
-import contextlib
 import inspect
 import logging
 from collections.abc import Callable, Sequence
@@ -12,11 +11,10 @@ from typing import Any, Protocol, TypeAlias
 
 from spoon_ai.tools import hitl
 
-from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.client import ApprovalClient, Asking, withdrawn_on_cancel
 from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Context
 from agent_adapter.contract.record import EXPIRED_MESSAGE
-from agent_adapter.errors import AgentAdapterError
 from agent_adapter.integrations.spoon.turn import Refused
 from agent_adapter.integrations.spoon.words import fitting, read_decisions
 
@@ -44,14 +42,12 @@ class People:
         """Ask about all calls on one card, and wait."""
         asking: Asking = {**self.asking, "context": self._context(agent)}
         interrupt = self.approvals.interrupt(asked, **asking)
-        try:
-            async with self.approvals.reviewing(interrupt) as resume:
-                return fitting(resume.decisions, asked)
-        except asyncio.CancelledError:
-            # No other process could go on with this run, so nobody need decide any more.
-            with contextlib.suppress(AgentAdapterError):
-                await self.approvals.withdraw(interrupt.id, "the agent's run has ended")
-            raise
+        # No other process could go on with this run.
+        async with (
+            withdrawn_on_cancel(self.approvals, interrupt, "the agent's run has ended"),
+            self.approvals.reviewing(interrupt) as resume,
+        ):
+            return fitting(resume.decisions, asked)
 
     def _context(self, agent: Any) -> Context:
         """Say which subagent asks: SpoonAI names it `<agent>/<subagent>`."""
