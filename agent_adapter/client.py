@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
@@ -90,6 +91,9 @@ _KINDS: Mapping[str, tuple[type | UnionType, str]] = {
 }
 
 
+_CHANNEL = re.compile("[A-Z0-9]+")
+
+
 def check_asking(asking: Mapping[str, Any]) -> None:
     """Refuse what is said about asking where it cannot be meant.
 
@@ -107,6 +111,8 @@ def check_asking(asking: Mapping[str, Any]) -> None:
             expect(given, kind, where=name, cure=cure)
             if given == "":
                 raise WrongArgumentError(f"{name}: this text is empty: {cure}, or leave it out")
+            if name == "channel" and given and not _CHANNEL.fullmatch(given):
+                raise WrongArgumentError(f"channel: {given!r} is not the id of a channel: {cure}")
         elif given not in get_args(OnExpiry):
             raise WrongArgumentError(
                 f"on_expiry: {given!r} is not one of {', '.join(get_args(OnExpiry))}"
@@ -251,6 +257,14 @@ class ApprovalClient:
             )
 
         __exit__ = __enter__
+
+    def check_open(self) -> None:
+        """Refuse to ask through a client that is not connected, before anything else is done.
+
+        Raises:
+            AgentAdapterError: when it was not entered yet, or was closed.
+        """
+        self._replies.check_open()
 
     async def close(self) -> None:
         """Stop waiting and close the connections. Nothing that is stored is lost."""

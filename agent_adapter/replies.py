@@ -85,10 +85,7 @@ class Replies:
             ServerUnreachableError: when Redis does not answer.
         """
         async with self._starting:
-            if self._is_closed:
-                raise AgentAdapterError(
-                    "this client was closed: make another one with `ApprovalClient.from_url`"
-                )
+            self.check_open()
             if not self._tasks:
                 await self._attend([])
                 self._broken = ""
@@ -98,6 +95,15 @@ class Replies:
                 ]
                 for task in self._tasks:
                     task.add_done_callback(self._give_up)
+
+    def check_open(self) -> None:
+        """Refuse to go on when the client was closed.
+
+        Raises:
+            AgentAdapterError: with what to do.
+        """
+        if self._is_closed:
+            raise AgentAdapterError("this client was closed: make another one with `ApprovalClient.from_url`")
 
     def watch(self, interrupt_id: str) -> "Watch":
         """Watch one interrupt, until `leave`."""

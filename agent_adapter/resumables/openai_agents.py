@@ -30,6 +30,8 @@ from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.errors import ConsumedError, CutOffError
 from agent_adapter.integrations.openai_agents import PausedRun, editing
+from agent_adapter.integrations.openai_agents.checks import check_agent, check_options
+from agent_adapter.integrations.openai_agents.paused import check_input
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.resumables import Finished, GoneOn, Paused, Tell, Turn
 
@@ -89,6 +91,10 @@ class ResumableAgent:
         """
         expect_client(approvals)
         check_asking(asking)
+        approvals.check_open()
+        check_agent(self.agent, self._allow_always)
+        check_input(input)
+        check_options(self._options)
         await check_servers(self.agent)
         result = await Runner.run(self.agent, input, **self._options)
         paused = PausedRun.of(self.agent, result, allow_always=self._allow_always)

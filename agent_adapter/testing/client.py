@@ -65,6 +65,9 @@ class InMemoryApprovalClient(ApprovalClient):
         """Nothing to connect to."""
         return self
 
+    def check_open(self) -> None:
+        """It is always."""
+
     async def close(self) -> None:
         """Nothing to close."""
 

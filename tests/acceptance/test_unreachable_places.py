@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from agent_adapter import InterruptRefusedError
+from agent_adapter.contract.interrupt import Route
 from bot.playground.state import SCOPES
 from tests.support.builders import an_action
 from tests.support.faults import asking
@@ -18,10 +19,11 @@ ORDINARY = [scope for scope in SCOPES if not scope.startswith("im:")]
 
 
 async def refused(client, **route) -> InterruptRefusedError:
-    """Ask there, and give what the agent hears."""
+    """Ask there, past what the library would refuse by itself, and give what the agent hears."""
+    interrupt = client.interrupt(asking(an_action())).model_copy(update={"route": Route(**route)})
     with pytest.raises(InterruptRefusedError) as caught:
-        async with asyncio.timeout(5):
-            await client.review(asking(an_action()), **route)
+        async with asyncio.timeout(5), client.reviewing(interrupt):
+            raise AssertionError("it was asked")
     return caught.value
 
 

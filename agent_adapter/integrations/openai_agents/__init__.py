@@ -21,7 +21,8 @@ except ImportError as error:
 
 from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.calls import to_request, to_resume
-from agent_adapter.integrations.openai_agents.paused import PausedRun, refuse_bare_state
+from agent_adapter.integrations.openai_agents.checks import check_agent, settings_of
+from agent_adapter.integrations.openai_agents.paused import PausedRun, check_input
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.streaming import RunStream
 from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, editable, editing
@@ -58,7 +59,7 @@ async def run(
         input: As for `Runner.run`; or a paused run, which goes on, and whose question is found, not asked anew.
         approvals: Whom to ask.
         session: As for `Runner.run`.
-        options: Handed to every call of `Runner.run`: `context`, `max_turns`, `run_config`, `hooks`, …
+        options: Handed to every call of `Runner.run`, besides the session: `context`, `max_turns`, `run_config`, `hooks`, …
         allow_always: Names of tools for which a reviewer may decide once for the rest of the run. A paused run has its own.
         partial: Ask about each call by itself, and run what is decided while other calls of the turn still wait. Each
             question is then claimed and consumed by itself. A decision for the rest of the run holds from the moment when
@@ -69,13 +70,14 @@ async def run(
         What `Runner.run` gives.
 
     Raises:
-        InvalidRequestError: when a pause cannot be reviewed, or `require_approval` of a local MCP server names a tool
-            that it does not have.
+        InvalidRequestError: when a pause cannot be reviewed; and before the model is called, for what was passed in the
+            wrong place, and for a tool in `allow_always` or in `require_approval` of a local MCP server that is not there.
         AgentAdapterError: as in `ApprovalClient.reviewing`. Nothing that was asked about has run.
     """
-    refuse_bare_state(input)
     asker = Asker(approvals, asking, partial=partial)
-    settings = {**(options or {}), "session": session}
+    check_agent(agent, allow_always)
+    check_input(input)
+    settings = settings_of(options, session)
     await check_servers(agent)
     paused: PausedRun | None
     if isinstance(input, PausedRun):
@@ -107,9 +109,10 @@ def stream(
     Returns:
         The events, to iterate over once. Afterwards it has the `result` and its `final_output`.
     """
-    refuse_bare_state(input)
     asker = Asker(approvals, asking, partial=partial)
-    return RunStream(agent, input, asker, {**(options or {}), "session": session}, allow_always)
+    check_agent(agent, allow_always)
+    check_input(input)
+    return RunStream(agent, input, asker, settings_of(options, session), allow_always)
 
 
 async def resume_state(

@@ -21,6 +21,7 @@ class Asker:
     def __init__(self, approvals: ApprovalClient, asking: Asking, *, partial: bool) -> None:
         expect_client(approvals)
         check_asking(asking)
+        approvals.check_open()
         self._approvals = approvals
         self._asking = asking
         self._partial = partial

@@ -25,12 +25,14 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
 from agent_adapter.errors import InvalidRequestError
+from agent_adapter.expected import expect
 from agent_adapter.integrations.openai_agents.calls import (
     answers_to,
     decide,
     refuse_removed_tool,
     to_request,
 )
+from agent_adapter.integrations.openai_agents.checks import check_names, settings_of
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.tools import CallKey, Edit, Edits, call_key, editing
 
@@ -80,6 +82,7 @@ class PausedRun:
         Raises:
             InvalidRequestError: for a state without an id.
         """
+        check_names(allow_always)
         if isinstance(paused, RunState):
             if id is None:
                 refuse_bare_state(paused)
@@ -162,10 +165,11 @@ class PausedRun:
             DecisionNotAllowedError: when a decision does not fit; nothing has run. Any error from then on comes from the
                 run itself, whose tools may have run: do not resume the same pause again.
         """
+        settings = settings_of(options, session)
         await check_servers(self.agent)
         state = self.decided((resume, self.state.get_interruptions()))
         with editing(self.edits), finding(self.key):
-            result = await Runner.run(self.agent, state, **{**(options or {}), "session": session})
+            result = await Runner.run(self.agent, state, **settings)
         return result, self.then(result)
 
     def dump(self, **storing: Any) -> str:
@@ -231,6 +235,17 @@ class PausedRun:
         for item in items:
             refuse_removed_tool(item)
         return paused
+
+
+def check_input(input: Any) -> None:
+    """Refuse what no run can begin or go on with.
+
+    Raises:
+        InvalidRequestError: saying what to pass instead.
+    """
+    refuse_bare_state(input)
+    cure = "pass a text, a list of input items as for Runner.run, or a PausedRun"
+    expect(input, str | list | PausedRun, where="input", cure=cure)
 
 
 def refuse_bare_state(input: Any) -> None:

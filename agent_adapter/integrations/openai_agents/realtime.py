@@ -17,6 +17,7 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision,
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.integrations.openai_agents.calls import answers_to, to_request, words
+from agent_adapter.integrations.openai_agents.checks import check_agent
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.tools import Edit, call_key, editing
 
@@ -45,7 +46,10 @@ async def events(
     """
     expect_client(approvals)
     check_asking(asking)
-    await check_servers(session._current_agent)  # noqa: SLF001  # said nowhere else
+    approvals.check_open()
+    agent = session._current_agent  # noqa: SLF001  # said nowhere else
+    check_agent(agent, allow_always)
+    await check_servers(agent)
     gate = _Gate(session, approvals, allow_always, asking)
     try:
         async for event in session:

@@ -8,23 +8,40 @@ from typing import Annotated, Literal
 
 import agents
 import pytest
-from agents import Agent, FunctionTool, Runner, RunState, ToolOutputText, function_tool
+from agents import (
+    Agent,
+    FunctionTool,
+    HostedMCPTool,
+    Runner,
+    RunState,
+    SQLiteSession,
+    ToolOutputText,
+    function_tool,
+)
 from agents.exceptions import ModelBehaviorError, UserError
 from agents.testing import ScriptedModel, function_call
 from pydantic import AfterValidator, BeforeValidator
 
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.interrupt import Resume
-from agent_adapter.errors import DecisionNotAllowedError, InterruptExpiredError, InvalidRequestError
+from agent_adapter.errors import (
+    AgentAdapterError,
+    DecisionNotAllowedError,
+    InterruptExpiredError,
+    InvalidRequestError,
+)
 from agent_adapter.integrations.openai_agents import (
     PausedRun,
     editable,
     editing,
     run,
+    stream,
     to_request,
     to_resume,
 )
+from agent_adapter.resumables.openai_agents import ResumableAgent
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 
@@ -644,6 +661,91 @@ async def test_a_misspelt_option_is_refused():
     """Where and how long to ask is checked before anything is asked."""
     with pytest.raises(InvalidRequestError, match="chanel"):
         await run(Desk().agent(says(CANCEL)), "go", approvals=approvals_of([]), chanel="C1")
+
+
+WRONG = {
+    "an agent's name": ({"agent": "A"}, "agent: this is a text: pass the Agent itself"),
+    "no agent": ({"agent": None}, "agent: this is None: pass the Agent itself"),
+    "no input": ({"input": None}, "input: this is None: pass a text, a list of input items"),
+    "a number": ({"input": 5}, "input: this is an int: pass a text"),
+    "options in a list": ({"options": ["a"]}, "options: this is a list: pass a dictionary"),
+    "a session among the options": (
+        {"options": {"session": SQLiteSession("1")}},
+        r"options\['session'\]: pass it as session=",
+    ),
+    "an option that is not there": (
+        {"options": {"max_turn": 3}},
+        r"options\['max_turn'\]: Runner\.run has no such argument \(did you mean 'max_turns'\?\)",
+    ),
+    "always": ({"allow_always": True}, "allow_always: this is a bool: pass a list with the names of tools"),
+    "a text": ({"allow_always": "send_email"}, "allow_always: this is a text: pass a list"),
+    "numbers": ({"allow_always": [1]}, "allow_always: this is an int: pass a list"),
+    "no such tool": (
+        {"allow_always": ["sned_email"]},
+        r"allow_always\['sned_email'\]: no tool has this name \(did you mean 'send_email'\?\)",
+    ),
+    "a time in words": ({"expires_in": "2s"}, "expires_in: this is a text: pass a timedelta"),
+    "a channel's name": ({"channel": "#x"}, "channel: '#x' is not the id of a channel"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+async def test_what_stands_in_the_wrong_place_is_told_before_the_model_is_called(case):
+    """Otherwise tools that need no approval would have run by then."""
+    wrong, says_what = WRONG[case]
+    desk = Desk()
+    agent = desk.agent(TURN, DONE)
+    given = {"agent": agent, "input": "go", **wrong}
+
+    for attempt in (run, _streamed):
+        with pytest.raises(InvalidRequestError, match=says_what):
+            await attempt(given["agent"], approvals=approvals_of([]), **_but(given, "agent"))
+
+    assert agent.model.calls == ()
+
+
+async def _streamed(agent, input, **options):
+    return [event async for event in stream(agent, input, **options)]
+
+
+def _but(given, *names):
+    return {name: value for name, value in given.items() if name not in names}
+
+
+async def test_names_of_tools_that_servers_or_others_bring_are_not_refused():
+    """Nobody knows here what they are called."""
+    desk, approvals = Desk(), approvals_of([])
+    server = HostedMCPTool(tool_config={"type": "mcp", "server_label": "sums", "server_url": "https://x"})
+
+    result = await run(desk.agent(DONE, more=[server]), "go", approvals=approvals, allow_always=["add"])
+
+    assert result.final_output == "done"
+
+
+async def test_tools_of_agents_behind_the_first_one_may_be_decided_for_the_run():
+    """By a handoff, or as a tool."""
+    desk = Desk()
+    inner = desk.agent(DONE, name="Billing")
+    for options in ({"handoffs": [inner]}, {"tools": [inner.as_tool("billing", "Bill.")]}):
+        front = Agent(name="Front", model=ScriptedModel([DONE]), **options)
+        await run(front, "go", approvals=approvals_of([]), allow_always=["cancel_order"])
+
+
+async def test_a_client_that_is_not_connected_is_told_before_the_model_is_called(redis_url):
+    """Not yet, or not any more."""
+    agent = Desk().agent(TURN, DONE)
+    approvals = ApprovalClient.from_url(redis_url, agent="billing")
+
+    for says_what in ("not connected", "was closed"):
+        for attempt in (run, _streamed):
+            with pytest.raises(AgentAdapterError, match=says_what):
+                await attempt(agent, "go", approvals=approvals)
+        with pytest.raises(AgentAdapterError, match=says_what):
+            await ResumableAgent("support", agent, version="1").start("go", approvals=approvals)
+        async with approvals:
+            pass
+
+    assert agent.model.calls == ()
 
 
 def test_missing_package_says_what_to_install(monkeypatch):

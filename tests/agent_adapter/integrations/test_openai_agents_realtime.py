@@ -14,8 +14,9 @@ from agents.realtime import (
 )
 from redis.asyncio import Redis
 
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.integrations.openai_agents.realtime import NOT_APPROVED, events
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
@@ -190,3 +191,31 @@ async def test_a_key_that_comes_twice_is_refused_with_nobody_asked():
 
     assert output == NOT_APPROVED
     assert (talk.paid, approvals.asked) == ([], ())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says_what"),
+    [
+        ({"allow_always": ["pya"]}, r"allow_always\['pya'\]: no tool has this name; there are pay"),
+        ({"allow_always": "pay"}, "allow_always: this is a text"),
+        ({"expires_in": "2s"}, "expires_in: this is a text"),
+        ({"chanel": "C1"}, "chanel: no such option"),
+        ({"channel": "#x"}, "channel: '#x'"),
+    ],
+)
+async def test_what_stands_in_the_wrong_place_ends_the_conversation_before_it_begins(wrong, says_what):
+    """Otherwise each call would be rejected, and only the log would say why."""
+    talk = Talk(answered_by())
+
+    with pytest.raises(InvalidRequestError, match=says_what):
+        await anext(events(talk.session, approvals=talk.approvals, **wrong))
+
+
+async def test_a_client_that_was_closed_ends_the_conversation_before_it_begins(redis_url):
+    """Nothing could be asked."""
+    talk = Talk(answered_by())
+    async with ApprovalClient.from_url(redis_url, agent="billing") as approvals:
+        pass
+
+    with pytest.raises(AgentAdapterError, match="was closed"):
+        await anext(events(talk.session, approvals=approvals))
