@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
@@ -75,6 +76,8 @@ _SENDING: dict[type[AbstractConnection], type[AbstractConnection]] = {
     UnixDomainSocketConnection: _Unix,
 }
 
+
+_DATABASE = re.compile(r"(/[0-9]*)?", re.ASCII)
 
 _repeating_until: ContextVar[float | None] = ContextVar("repeating_until", default=None)
 
@@ -161,7 +164,14 @@ def address_of(url: str) -> str:
         raise ServerUnreachableError("this is no address of a Redis: write redis://host:6379/0")
     if parts.scheme == "unix":
         return f"unix://{parts.path}"
-    return f"{parts.scheme}://{parts.hostname or 'localhost'}:{parts.port or 6379}{parts.path}"
+    # redis-py takes what is no number for database 0.
+    if not _DATABASE.fullmatch(parts.path):
+        raise ServerUnreachableError(
+            "this is no address of a Redis, because what stands after the host is not the number of a database: "
+            "write redis://host:6379/0"
+        )
+    host = parts.hostname or "localhost"
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or 6379}{parts.path}"
 
 
 async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes: int = 1) -> Keys:

@@ -69,7 +69,7 @@ from bot.slack_link import SlackLink
 from bot.sockets import Sockets
 from bot.store import ApprovalStore
 from bot.tasks import Tasks
-from bot.web import build_site
+from bot.web import Malformed, build_site
 from bot.work import Worker
 
 logger = logging.getLogger(__name__)
@@ -201,6 +201,7 @@ class Bot:
             site,
             handle_signals=False,
             access_log=None,
+            logger=_http_log(),
             shutdown_timeout=5,
             auto_decompress=False,
             lingering_time=LINGER,
@@ -366,6 +367,13 @@ class Bot:
         within = SWEEPS * max(every, self.settings.sweep_seconds)
         task = self.health.loops.start(name, work, within=within, fatal=fatal)
         self._stack.push_async_callback(end_task, task)
+
+
+def _http_log() -> logging.Logger:
+    http = logging.getLogger("aiohttp.server")
+    if not any(isinstance(known, Malformed) for known in http.filters):
+        http.addFilter(Malformed())
+    return http
 
 
 def _quiet_bolt() -> logging.Logger:

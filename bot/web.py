@@ -1,12 +1,14 @@
 """The one aiohttp application: Slack's route, the HTTP API, health, metrics."""
 
 import json
+import logging
 import re
 from collections.abc import Mapping
 from time import time
 from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from slack_bolt.async_app import AsyncApp
@@ -25,8 +27,22 @@ MAX_BODY = 1 << 20
 SIGNED_WITHIN = 300
 """Seconds for which a signature holds, as Slack's documentation says."""
 
+logger = logging.getLogger(__name__)
+
 _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
 _TIMESTAMP = re.compile(r"[0-9]{10}")
+
+
+class Malformed(logging.Filter):
+    """Notes in a line what is no HTTP request, or has too long a head: anybody can send that, and it is no error here."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Keep every other line of aiohttp."""
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, HttpProcessingError):
+            return True
+        logger.info("request.malformed", extra={"reason": type(error).__name__})
+        return False
 
 
 def build_site(

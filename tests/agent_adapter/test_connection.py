@@ -120,6 +120,7 @@ async def test_a_real_server_is_judged_by_what_it_says(redis: Redis):
         ("redis://:secret@cache:6380/2", "redis://cache:6380/2"),
         ("rediss://user:secret@cache.example.com/1?ssl_cert_reqs=none", "rediss://cache.example.com:6379/1"),
         ("redis://cache/?password=secret", "redis://cache:6379/"),
+        ("redis://:secret@[::1]:6380/2", "redis://[::1]:6380/2"),
         ("unix://user:secret@/run/redis.sock?db=1&password=secret", "unix:///run/redis.sock"),
     ],
 )
@@ -136,6 +137,13 @@ def test_what_is_no_address_is_said_so_without_repeating_it(url: str):
     with pytest.raises(ServerUnreachableError) as caught:
         address_of(url)
     assert str(caught.value) == "this is no address of a Redis: write redis://host:6379/0"
+
+
+@pytest.mark.parametrize("url", ["redis://cache/assent", "redis://cache:6379/0/1", "rediss://cache/-1"])
+def test_a_database_that_is_no_number_is_refused(url: str):
+    """The library would take database 0, where other data may be."""
+    with pytest.raises(ServerUnreachableError, match="is not the number of a database: write redis://host"):
+        address_of(url)
 
 
 async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path):

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import io
 import json
+import logging
 import time
 
 import aiohttp
@@ -49,6 +50,20 @@ async def test_a_signed_challenge_is_answered(post):
         json.dumps({"type": "url_verification", "challenge": "c1"}), content_type="application/json"
     )
     assert (status, json.loads(text)) == (200, {"challenge": "c1"})
+
+
+@pytest.mark.parametrize("head", ["GET /" + "x" * 9_000, "GET / HTTP/1.1\r\nX-Long: " + "x" * 9_000])
+async def test_what_is_no_request_is_a_line_in_the_log(bot, head, caplog):
+    """Anybody can send it: no error, and no traceback that a key may stand in."""
+    caplog.set_level(logging.INFO)
+    reader, writer = await asyncio.open_connection("127.0.0.1", bot.port)
+    writer.write(f"{head}\r\n\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+
+    assert answer.startswith((b"HTTP/1.0 400", b"HTTP/1.1 400"))
+    assert "request.malformed" in caplog.text
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 async def test_a_command_arrives_as_a_form_of_its_own(post):
