@@ -236,7 +236,8 @@ class Replies:
         if ids and not 0 <= silent < BOT_SILENT_AFTER:
             logger.warning(
                 "no bot runs in namespace %r, or Redis takes no writes from it: "
-                "%d interrupts wait until one can go on, or until they expire",
+                "start one with this Redis and ASSENT_NAMESPACE=%s; until then nobody is asked (questions that wait: %d)",
+                self._namespace,
                 self._namespace,
                 len(ids),
             )

@@ -32,6 +32,7 @@ from agent_adapter.errors import (
 EXPIRED = "expired"
 """Stands for the person where the deadline decided."""
 EXPIRED_MESSAGE = "Nobody decided in time."
+NO_BOT = "No bot was there: start one with this agent's REDIS_URL and namespace."
 
 _R = TypeVar("_R", bound=Resume)
 
@@ -212,12 +213,17 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
                 f"{_place(interrupt.id, configs, index)} was made about another call; nothing was resumed"
             )
     resume = _resume(interrupt.id, configs, stored, status, card)
+    message = EXPIRED_MESSAGE
+    if card.get("status") != status:
+        # It was left to the agent to see that the time is up.
+        resume = resume.model_copy(update={"reason": NO_BOT})
+        message = f"{EXPIRED_MESSAGE} {NO_BOT}"
     if status != "expired" or card.get("on_timeout", interrupt.on_expiry) == "raise":
         return resume
     ended = DecisionRecord(
         decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)), policy=card.get("policy")
     )
-    silent = [by_silence(config) for config in configs]
+    silent = [by_silence(config, message) for config in configs]
     return resume.model_copy(
         update={
             "decisions": tuple(d or s for d, s in zip(resume.decisions, silent, strict=True)),
@@ -361,7 +367,8 @@ def decided(interrupt: Interrupt, resume: Resume) -> DecidedResume:
                 f"{interrupt.id} was withdrawn: {resume.reason or 'no reason given'}"
             )
         case "expired" if None in resume.decisions:
-            raise InterruptExpiredError(_silence(interrupt, resume))
+            told = _silence(interrupt, resume)
+            raise InterruptExpiredError(f"{told}. {resume.reason}" if resume.reason == NO_BOT else told)
     configs = interrupt.request.review_configs
     for index, decision in enumerate(resume.decisions):
         if not isinstance(decision, KnownDecision):

@@ -210,12 +210,18 @@ async def test_a_wait_ends_by_itself_when_no_bot_runs(
 
     assert resume.status == "expired"
     assert resume.decisions[0].type == "reject"
+    no_bot = "No bot was there: start one with this agent's REDIS_URL and namespace."
+    assert resume.decisions[0].message == f"Nobody decided in time. {no_bot}"
+    assert resume.reason == no_bot
     assert "no bot runs in namespace 'assent'" in caplog.text
+    assert "start one with this Redis and ASSENT_NAMESPACE=assent" in caplog.text
 
 
 async def test_expiry_raises_where_the_interrupt_asks_for_it(client: ApprovalClient):
-    """With `on_expiry="raise"` nothing is resumed, and the sentence says that this is why."""
-    asked_to = "nobody decided action 1 \\(a\\) in time.*on_expiry.*nothing was resumed"
+    """With `on_expiry="raise"` nothing is resumed, and the sentence says why, and that no bot was there."""
+    asked_to = (
+        "nobody decided action 1 \\(a\\) in time.*on_expiry.*nothing was resumed. No bot was there: start"
+    )
     with pytest.raises(InterruptExpiredError, match=asked_to):
         await client.review(batch("a"), expires_in=timedelta(seconds=1), on_expiry="raise")
 
