@@ -103,6 +103,52 @@ async def test_an_edit_that_does_not_fit_is_told_in_the_form(dana, client):
     assert desk.ran == [("cancel_order", {"order": 8, "reason": "late"})]
 
 
+@pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.parametrize("streams", [False, True])
+async def test_a_run_that_is_cancelled_takes_its_cards_back(dana, client, partial, streams):
+    """Given a run of this process, when its caller stops waiting, then nobody is asked any more."""
+    desk = Desk()
+    agent = desk.agent(says(CANCEL, ("send_email", MAIL)), DONE)
+    given = {"approvals": client, "partial": partial}
+    running = asyncio.create_task(
+        gather(stream(agent, "go", **given)) if streams else run(agent, "go", **given)
+    )
+    for tool in ("cancel_order", "send_email"):
+        await dana.card(tool)
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    asked = 2 if partial else 1
+    async with asyncio.timeout(10):
+        while [buttons(card) for card in await cards_of(dana)] != [[]] * asked:
+            await asyncio.sleep(0.1)
+    assert all("The run that asked has ended." in words(card["blocks"]) for card in await cards_of(dana))
+    assert desk.ran == []
+
+
+async def cards_of(person):
+    return [message for message in await person.slack.messages("C0APPROVALS") if message["user"] == "U0BOT"]
+
+
+async def test_a_stored_run_that_is_cancelled_is_still_asked_about(dana, client):
+    """Given a run that another process can go on with, when this one stops waiting, then the card is found again."""
+    desk = Desk()
+    agent = desk.agent(says(CANCEL), DONE)
+    paused = PausedRun.of(agent, await Runner.run(agent, "go"))
+    running = asyncio.create_task(run(agent, paused, approvals=client))
+    card = await dana.card("cancel_order")
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await dana.press(card, "approve:0")
+    await run(agent, paused, approvals=client)
+
+    assert desk.ran == [CANCEL]
+
+
 async def test_both_layers_of_an_agent_as_a_tool(dana, client):
     """Given an agent that calls another, when its call is edited and then the tool inside, then both run as edited."""
     desk = Desk()

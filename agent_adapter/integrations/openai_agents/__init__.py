@@ -74,7 +74,7 @@ async def run(
             wrong place, and for a tool in `allow_always` or in `require_approval` of a local MCP server that is not there.
         AgentAdapterError: as in `ApprovalClient.reviewing`. Nothing that was asked about has run.
     """
-    asker = Asker(approvals, asking, partial=partial)
+    asker = Asker(approvals, asking, partial=partial, is_found_again=isinstance(input, PausedRun))
     check_agent(agent, allow_always)
     check_input(input)
     settings = settings_of(options, session)
@@ -109,7 +109,7 @@ def stream(
     Returns:
         The events, to iterate over once. Afterwards it has the `result` and its `final_output`.
     """
-    asker = Asker(approvals, asking, partial=partial)
+    asker = Asker(approvals, asking, partial=partial, is_found_again=isinstance(input, PausedRun))
     check_agent(agent, allow_always)
     check_input(input)
     return RunStream(agent, input, asker, settings_of(options, session), allow_always)

@@ -18,51 +18,71 @@ from agent_adapter.integrations.openai_agents.paused import PausedRun
 class Asker:
     """Whom to ask, and how."""
 
-    def __init__(self, approvals: ApprovalClient, asking: Asking, *, partial: bool) -> None:
+    def __init__(
+        self, approvals: ApprovalClient, asking: Asking, *, partial: bool, is_found_again: bool
+    ) -> None:
         expect_client(approvals)
         check_asking(asking)
         approvals.check_open()
         self._approvals = approvals
         self._asking = asking
         self._partial = partial
+        self._is_found_again = is_found_again
+        """Whether another process could go on with this run, and find its questions."""
         self._open: list[str] = []
-        """Records that still wait while the run goes on with others."""
+        """Records that still wait: all that were asked, or others than those that the run goes on with."""
 
     @asynccontextmanager
     async def answered(self, paused: PausedRun) -> AsyncIterator[RunState[Any]]:
         """Ask about a pause, and give the state with what was decided.
 
         Once the body runs it, the answer is taken, whatever becomes of the run: its tools may have run, and the SDK
-        would run them again. Only a cancelled body gives the answer back, as a killed process does.
+        would run them again. Only a cancelled body gives the answer back, as a killed process does. What nobody would
+        read any more is withdrawn.
         """
         failure: Exception | None = None
-        async with AsyncExitStack() as stack:
-            reviewing = [
-                (self._approvals.reviewing(self._interrupt(paused, group)), group)
-                for group in await self._settled(paused)
-            ]
-            resumes = [(await stack.enter_async_context(entered), group) for entered, group in reviewing]
-            state = paused.decided(*resumes)
-            try:
-                yield state
-            except Exception as error:  # noqa: BLE001  # raised again below, after the claim is finished
-                failure = error
+        self._open = []
+        try:
+            async with AsyncExitStack() as stack:
+                reviewing = [
+                    (self._approvals.reviewing(interrupt), group)
+                    for interrupt, group in await self._settled(paused)
+                ]
+                resumes = [(await stack.enter_async_context(entered), group) for entered, group in reviewing]
+                state = paused.decided(*resumes)
+                try:
+                    yield state
+                except Exception as error:  # noqa: BLE001  # raised again below, after the claim is finished
+                    failure = error
+        except BaseException:
+            if not self._is_found_again:
+                await self._withdraw("The run that asked has ended.")
+            raise
         if failure:
-            for record in self._open:
-                with suppress(AgentAdapterError):
-                    await self._approvals.withdraw(record, "The run that asked has failed.")
+            await self._withdraw("The run that asked has failed.")
             raise failure
 
-    async def _settled(self, paused: PausedRun) -> list[list[ToolApprovalItem]]:
+    async def _withdraw(self, reason: str) -> None:
+        for record in self._open:
+            with suppress(AgentAdapterError):
+                await self._approvals.withdraw(record, reason)
+
+    async def _settled(self, paused: PausedRun) -> list[tuple[Interrupt, list[ToolApprovalItem]]]:
         """Give the calls that are asked together; where each is asked by itself, those that are decided first."""
         items = paused.state.get_interruptions()
         if not self._partial:
-            return [items[:MAX_ACTIONS]]
+            together = items[:MAX_ACTIONS]
+            interrupt = self._interrupt(paused, together)
+            self._open = [interrupt.id]
+            return [(interrupt, together)]
+        interrupts = [self._interrupt(paused, [item]) for item in items]
         records: dict[str, list[ToolApprovalItem]] = {}
-        for item in items:
+        for interrupt, item in zip(interrupts, items, strict=True):
+            self._open.append(interrupt.id)
             # A run that asked about all of them at once before finds that record here.
-            record = await self._approvals.publish(self._interrupt(paused, [item]))
+            record = await self._approvals.publish(interrupt)
             records.setdefault(record, []).append(item)
+        self._open = list(records)
         waits = {
             in_background(self._approvals.wait(id), name=f"wait for {id}"): group
             for id, group in records.items()
@@ -70,7 +90,8 @@ class Asker:
         try:
             done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             self._open = [id for id, wait in zip(records, waits, strict=True) if wait not in done]
-            return [group for wait, group in waits.items() if wait in done]
+            groups = [group for wait, group in waits.items() if wait in done]
+            return [(self._interrupt(paused, group), group) for group in groups]
         finally:
             for wait in waits:
                 wait.cancel()
