@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import aiohttp
@@ -67,6 +67,33 @@ class Client(SocketModeClient):
             return
         await super().run_message_listeners(message, raw_message)
 
+    @property
+    def is_reconnecting(self) -> bool:
+        """Whether it is connecting anew, or gives it up within seconds."""
+        return self.connect_operation_lock.locked()
+
+    async def connect_to_new_endpoint(self, force: bool = False) -> None:  # noqa: FBT001, FBT002  # as Slack's
+        """Connect anew, once for all who ask meanwhile, or end: `Sockets` opens another connection then.
+
+        Slack's own client stops waiting for its turn after 5 seconds, and connects beside whoever connects. One of the two
+        connections is then read by nobody, and the clicks that it gets are lost.
+        """
+        session = self.current_session
+        async with self.connect_operation_lock:
+            is_done = session is not self.current_session or (not force and await self.is_connected())
+            if self.closed or is_done:
+                return
+            if reason := await _failure(self.dial()):
+                logger.warning("socket.not_reconnected", extra={"reason": reason})
+                await self.close()  # type: ignore[no-untyped-call]  # as Slack ships it
+
+    async def dial(self) -> None:
+        """Connect to a new address."""
+        async with asyncio.timeout(CONNECT_WITHIN):
+            # Asked by itself, the client repeats whatever goes wrong for ever and tells nobody.
+            self.wss_uri = await self.issue_new_wss_url()
+            await self.connect()  # type: ignore[no-untyped-call]  # as Slack ships it
+
 
 class Connection(AsyncSocketModeHandler):
     """One connection, which knows what it still has to acknowledge."""
@@ -87,16 +114,15 @@ class Connection(AsyncSocketModeHandler):
 
     async def has_ended(self) -> bool:
         """Whether it is closed, and Slack's client does not open it again."""
-        return not self.client.auto_reconnect_enabled and not await self.client.is_connected()
+        client = self.client
+        will_come_back = client.auto_reconnect_enabled or client.is_reconnecting
+        return not will_come_back and not await client.is_connected()
 
     async def open(self) -> None:
         """Connect, and hear from Slack how many connections there are."""
-        client = self.client
         async with asyncio.timeout(CONNECT_WITHIN):
-            # Asked by itself, the client repeats whatever goes wrong for ever and tells nobody.
-            client.wss_uri = await client.issue_new_wss_url()
-            await client.connect()  # type: ignore[no-untyped-call]  # as Slack ships it
-            await client.greeted.wait()
+            await self.client.dial()
+            await self.client.greeted.wait()
 
     async def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]  # as Bolt
         """Handle one envelope and answer it."""
@@ -135,7 +161,7 @@ class Sockets:
         while len(self._open) < CONNECTIONS:
             connection = Connection(self._bolt, self._app_token)
             self._open.append(connection)
-            if reason := await _opened(connection) or await self._too_many(connection):
+            if reason := await _failure(connection.open()) or await self._too_many(connection):
                 # A bot that comes in takes two places or none; one that is in keeps what it has.
                 ended = self._open[len(before) :] if reason == STANDBY else [connection]
                 self._open = [each for each in self._open if each not in ended]
@@ -167,10 +193,10 @@ class Sockets:
         self._open = [each for each in self._open if each not in gone]
 
 
-async def _opened(connection: Connection) -> str | None:
-    """Open one connection; say what keeps it closed."""
+async def _failure(attempt: Coroutine[Any, Any, None]) -> str | None:
+    """Try to connect; say what keeps it from that."""
     try:
-        await connection.open()
+        await attempt
     except SlackApiError as error:
         code = error.response.get("error")
         cure = ": check SLACK_APP_TOKEN" if code in WORKSPACE_FAULTS else ""
