@@ -24,6 +24,8 @@ MOST_BOTS = 4
 still counts and that are broken, which take clicks and lose them (python-slack-sdk issue 1940)."""
 CONNECT_WITHIN = 10.0
 """Seconds for one connection to open."""
+ADDRESS_WITHIN = 60.0
+"""Seconds for Slack to give an address: it may ask to wait for most of a minute."""
 ANSWER_WITHIN = 3.0
 """Seconds that Slack waits for an answer."""
 UNREADABLE = "Socket Mode: what answers apps.connections.open is not Slack: look at SLACK_API_URL, and at proxies in between"
@@ -89,9 +91,10 @@ class Client(SocketModeClient):
 
     async def dial(self) -> None:
         """Connect to a new address."""
-        async with asyncio.timeout(CONNECT_WITHIN):
-            # Asked by itself, the client repeats whatever goes wrong for ever and tells nobody.
+        # Asked by itself, the client repeats whatever goes wrong for ever and tells nobody.
+        async with asyncio.timeout(ADDRESS_WITHIN):
             self.wss_uri = await self.issue_new_wss_url()
+        async with asyncio.timeout(CONNECT_WITHIN):
             await self.connect()  # type: ignore[no-untyped-call]  # as Slack ships it
 
 
@@ -205,7 +208,7 @@ async def _failure(attempt: Coroutine[Any, Any, None]) -> str | None:
         # How slack_sdk 3.47 meets plain text, and broken JSON, in place of an answer.
         return UNREADABLE
     except (TimeoutError, OSError, aiohttp.ClientError) as error:
-        return f"Socket Mode: {error or type(error).__name__}"
+        return f"Socket Mode: {str(error) or type(error).__name__}"
     return None
 
 
