@@ -326,6 +326,7 @@ class Bot:
         within, quarantine = loop.within / 2, Quarantine(self.store)
         while True:
             loop.beat(within=2 * loop.within)
+            self.health.look_at_calls()
             try:
                 async with asyncio.timeout(within):
                     # A failover may have made it a replica, and an operator may have changed it.

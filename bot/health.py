@@ -1,12 +1,37 @@
 """What works and what does not, for the probes, for the presenter and for whoever waits."""
 
+import logging
+import time
 from dataclasses import dataclass, field
 
 from agent_adapter.loops import Loops
 
+logger = logging.getLogger(__name__)
+
 NOT_YET = "not connected yet"
 PLACE = "place "
 """Begins the name of a warning about a place that the policy names."""
+LASTING = 20.0
+"""Seconds after which calls that all fail are told: shorter trouble passes without anybody noticing."""
+FORGOTTEN = 60.0
+"""Seconds after which a call that is not tried any more, although it could be, says nothing about Slack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """Calls of one method that all fail. Times are of the monotonic clock."""
+
+    reason: str
+    since: float
+    until: float
+
+    @property
+    def has_lasted(self) -> bool:
+        return time.monotonic() - self.since >= LASTING
+
+    @property
+    def is_forgotten(self) -> bool:
+        return time.monotonic() > self.until
 
 
 @dataclass
@@ -17,6 +42,7 @@ class Health:
     warnings: dict[str, str] = field(default_factory=dict)
     """What somebody has to mend while the process stays ready."""
     loops: Loops = field(default_factory=Loops)
+    _failing: dict[str, Failing] = field(default_factory=dict)
 
     @property
     def ready(self) -> bool:
@@ -49,3 +75,35 @@ class Health:
     def mend(self, part: str) -> None:
         """Note that a part works again."""
         self.faults.pop(part, None)
+
+    def call_failed(self, method: str, reason: str, *, again_in: float) -> None:
+        """Note that Slack did not take a call, and after how many seconds it is tried again."""
+        now = time.monotonic()
+        before = self._failing.get(method)
+        since = before.since if before and not before.is_forgotten else now
+        self._failing[method] = Failing(reason, since, now + again_in + FORGOTTEN)
+
+    def call_worked(self, method: str) -> None:
+        """Note that Slack took a call."""
+        self._failing.pop(method, None)
+        if self.warnings.pop(method, None):
+            logger.info("slack.takes_again", extra={"method": method})
+
+    def lasting(self, method: str) -> str | None:
+        """Tell why every call of a method has failed for a while, `None` when none has or one went through."""
+        failing = self._failing.get(method)
+        if failing is None or failing.is_forgotten or not failing.has_lasted:
+            return None
+        return (
+            f"every try has failed for {LASTING:.0f} seconds or longer ({failing.reason}); it is tried again"
+        )
+
+    def look_at_calls(self) -> None:
+        """Warn of calls that go on failing, and take back what was said of those that are not tried any more."""
+        for method, failing in list(self._failing.items()):
+            if failing.is_forgotten:
+                del self._failing[method]
+                self.warnings.pop(method, None)
+            elif (reason := self.lasting(method)) and method not in self.warnings:
+                logger.error("slack.takes_nothing", extra={"method": method, "reason": failing.reason})
+                self.warnings[method] = reason

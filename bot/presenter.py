@@ -42,6 +42,7 @@ NOWHERE = "?"
 """Stands for the `ts` of a message that could not be posted."""
 _GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
+_POST, _EDIT = "chat.postMessage", "chat.update"
 DELETED_AT_MOST = 10
 """Messages of one record that are posted again. Where somebody, or a program, deletes each of them, nobody can decide."""
 
@@ -213,6 +214,7 @@ class Presenter:
             await self.store.notice(state.id, f"Slack cannot be used: {fault}")
             return WORKSPACE_RETRY
         if wait := await self._turn(state, part):
+            await self._tell_if_nothing_is_posted(state, part)
             return self._queue.join(state.id, wait)
         owner = secrets.token_hex(8)
         lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=self.lease)
@@ -227,6 +229,11 @@ class Presenter:
         if lease.outcome == "takeover" and part.id not in newest.shown:
             return await call.adopt(lease.since / 1000)
         return await (call.make() if now_due and _is_wanted(newest, part.id) else call.let_go())
+
+    async def _tell_if_nothing_is_posted(self, state: ApprovalState, part: Part) -> None:
+        """Tell whoever waits for a message that Slack takes none."""
+        if part.id not in state.shown and (why := self.health.lasting(_POST)):
+            await self.store.notice(state.id, f"Slack takes no messages: {why}")
 
     async def _turn(self, state: ApprovalState, part: Part) -> int:
         shown = state.shown.get(part.id)
@@ -326,9 +333,11 @@ class _Call:
             pacing = self.presenter.pacing
             await (pacing.hold_edits(error.retry_after) if shown
                    else pacing.hold_posts(self.part.channel, error.retry_after))  # fmt: skip
+            await self._failed(error, again_in=error.retry_after)
             return int(error.retry_after * 1000)
         except SlackUnclearError as error:
             logger.warning("slack.unclear", extra={"interrupt_id": self.state.id, "reason": str(error)})
+            await self._failed(error, again_in=self.presenter.lease / 1000)
             if shown and error.answered:
                 await self.let_go()
                 return 1_000
@@ -343,6 +352,11 @@ class _Call:
             return WORKSPACE_RETRY
         except InterruptFaultError as error:
             return await self._final(error)
+
+    async def _failed(self, error: SlackError, *, again_in: float) -> None:
+        method = _EDIT if self.part.id in self.state.shown else _POST
+        self.presenter.health.call_failed(method, str(error), again_in=again_in)
+        await self.presenter._tell_if_nothing_is_posted(self.state, self.part)  # noqa: SLF001  # its other half
 
     async def adopt(self, since: float) -> int | None:
         """Take over from a call whose end is unknown: keep the message that is there, or post it now."""
@@ -376,6 +390,7 @@ class _Call:
             thread_ts=self._thread(),
             label=self._label(),
         )
+        self.presenter.health.call_worked(_POST)
         self.presenter.health.warnings.pop(PLACE + self.part.channel, None)
         self.presenter.rewind.note_sure(self.part.channel, ts)
         if not await self._save(self._shown(self.part.channel, ts)):
@@ -393,6 +408,7 @@ class _Call:
         await self.presenter.slack.update_message(
             shown.channel, shown.ts, text=self.part.text, blocks=self.part.blocks, label=self._label()
         )
+        self.presenter.health.call_worked(_EDIT)
         if not await self._save(self._shown(shown.channel, shown.ts)):
             # Somebody else drew while Slack took its time with us, and we may have drawn over it.
             await self.presenter.store.doubt_part(self.state.id, self.part.id)

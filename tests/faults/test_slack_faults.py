@@ -6,6 +6,7 @@ import aiohttp
 import pytest
 
 from agent_adapter.errors import InterruptRefusedError
+from bot import health
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
@@ -161,3 +162,31 @@ async def calls_within(seconds, slack):
     before = max((call["n"] for call in await slack.calls()), default=0)
     await asyncio.sleep(seconds)
     return len(await slack.calls(since=before))
+
+
+@pytest.mark.parametrize(
+    "fault", [{"kind": "ratelimited", "seconds": 1}, {"kind": "status", "status": 500}], ids=named
+)
+async def test_a_slack_that_takes_no_messages_is_told_until_it_takes_one(
+    fault, start_bot, client, slack, watcher, monkeypatch, caplog
+):
+    """Everything else works. `/readyz` warns, the log says it once, the agent hears it; the next message ends it."""
+    monkeypatch.setattr(health, "LASTING", 2.0)
+    bot = await start_bot()
+    await slack.fault("chat.postMessage", times=None, **fault)
+    interrupt = client.interrupt(asking(an_action()))
+    agent = asyncio.create_task(client.wait(await client.publish(interrupt)))
+
+    async with asyncio.timeout(30):
+        await until(lambda: "chat.postMessage" in bot.health.warnings)
+        async with aiohttp.ClientSession() as session, session.get(readiness(bot)) as response:
+            assert response.status == 200
+            assert "every try has failed" in (await response.json())["warnings"]["chat.postMessage"]
+        await until(lambda: any("Slack takes no messages: every try" in text for text in caplog.messages))
+        assert caplog.messages.count("slack.takes_nothing") == 1
+
+        await slack.clear_faults()
+        card = await watcher.card(interrupt.id)
+        await until(lambda: not bot.health.warnings)
+        assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+        assert (await agent).status == "decided"
