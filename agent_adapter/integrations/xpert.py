@@ -8,7 +8,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 from pydantic import Field
 
@@ -87,14 +87,32 @@ def to_resume(resume: Resume, event: Event) -> dict[str, Any]:
     return answers if len(answers) > 1 else answers[pauses[0].id]
 
 
+@overload
 async def run(
     event: Event,
     *,
     approvals: ApprovalClient,
     thread_id: str,
-    send: Callable[[dict[str, Any]], Awaitable[T] | T],
+    send: Callable[[dict[str, Any]], Awaitable[T]],
     **asking: Unpack[Asking],
-) -> T:
+) -> T: ...
+@overload
+async def run(
+    event: Event,
+    *,
+    approvals: ApprovalClient,
+    thread_id: str,
+    send: Callable[[dict[str, Any]], T],
+    **asking: Unpack[Asking],
+) -> T: ...
+async def run(
+    event: Event,
+    *,
+    approvals: ApprovalClient,
+    thread_id: str,
+    send: Callable[[dict[str, Any]], Any],
+    **asking: Unpack[Asking],
+) -> Any:
     """Ask about an event, and resume the conversation with what was decided.
 
     An event that is delivered twice finds its question; the conversation is resumed once.
@@ -131,7 +149,7 @@ async def run(
         return await _sent(send, to_resume(resume, event))
 
 
-async def _sent(send: Callable[[dict[str, Any]], Awaitable[T] | T], value: dict[str, Any]) -> T:
+async def _sent(send: Callable[[dict[str, Any]], Any], value: dict[str, Any]) -> Any:
     # A function that blocks would keep the claim from being renewed.
     is_async = inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(type(send).__call__)
     result = send(value) if is_async else await asyncio.to_thread(send, value)
