@@ -1,6 +1,7 @@
 """The OpenAI Agents SDK: a real agent pauses, people decide in Slack, exactly that runs."""
 
 import asyncio
+import sys
 
 import pytest
 from agents import Agent, Runner, function_tool
@@ -320,20 +321,47 @@ async def test_the_example_sends_only_what_was_approved(dana, slack, redis_url, 
     assert agent.returncode == 0
 
 
-async def test_the_page_about_it_runs_as_it_stands(everything_is_approved, redis_url):
-    """With a model of the reader's, every e-mail of the page is sent once it is approved."""
-    mail = says(("send_email", {"to": "dana@example.com", "body": "Due."}))
-    model = ScriptedModel([mail, DONE] * 6)
+FILES = """
+try:
+    from mcp.server.mcpserver import MCPServer
+except ImportError:  # mcp 1
+    from mcp.server.fastmcp import FastMCP as MCPServer
 
-    ran = await run_page("docs/how-to/use-from-openai-agents.md", redis_url, instead={'"gpt-5"': model})
+server = MCPServer("files")
+
+def tool(path: str) -> str:
+    return f"{path} is written"
+
+for name in ("write_file", "edit_file", "create_directory", "move_file", "list_directory"):
+    server.add_tool(tool, name=name)
+
+server.run()
+"""
+"""A server with tools of the names that the page's has."""
+
+
+async def test_the_page_about_it_runs_as_it_stands(everything_is_approved, redis_url, tmp_path):
+    """With a model of the reader's, every e-mail of the page is sent once it is approved, and the file is written."""
+    mail = says(("send_email", {"to": "dana@example.com", "body": "Due."}))
+    file = says(("write_file", {"path": "open.txt"}))
+    model = ScriptedModel([*[mail, DONE] * 2, file, DONE, *[mail, DONE] * 4])
+    script = tmp_path / "files.py"
+    script.write_text(FILES)
+    npx = '{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]}'
+    server = {"command": sys.executable, "args": [str(script)]}
+
+    ran = await run_page(
+        "docs/how-to/use-from-openai-agents.md", redis_url, instead={'"gpt-5"': model, npx: server}
+    )
 
     lines = ran.printed.splitlines()
-    assert lines[:3] == ["done", "done", "['sent to dana@example.com']"]
+    assert lines[:4] == ["done", "done", "done", "['sent to dana@example.com']"]
     assert lines[-4:] == ["done", "['send_email']", "done", "done"]
     answers = [
-        item["output"]
+        str(item["output"])
         for call in model.calls
         for item in call.input
         if isinstance(item, dict) and "output" in item
     ]
+    assert "open.txt is written" in answers.pop(2)
     assert answers == ["sent to dana@example.com"] * 6
