@@ -115,8 +115,8 @@ def check_asking(asking: Mapping[str, Any]) -> None:
                 raise WrongArgumentError(f"channel: {given!r} is not the id of a channel: {cure}")
         elif given not in get_args(OnExpiry):
             raise WrongArgumentError(
-                f"on_expiry: {given!r} is not one of {', '.join(get_args(OnExpiry))}"
-                + did_you_mean(given, get_args(OnExpiry))
+                f"on_expiry: {given!r} is not one of reject, raise{did_you_mean(given, get_args(OnExpiry))}; "
+                "approve is one only where a rule of the policy says on_timeout: approve"
             )
 
 
@@ -210,6 +210,8 @@ class ApprovalClient:
             ServerUnreachableError: when Redis does not answer.
             ServerUnsuitableError: when it cannot keep approvals.
         """
+        if replies := self.__dict__.get("_replies"):
+            replies.check_loop()
         try:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)

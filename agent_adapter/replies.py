@@ -73,6 +73,7 @@ class Replies:
         self._followed: Counter[str] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
         self._is_closed = False
         self._broken = ""
         """Why nobody is woken any more, until the loops are started again."""
@@ -84,6 +85,7 @@ class Replies:
             AgentAdapterError: when the client was closed.
             ServerUnreachableError: when Redis does not answer.
         """
+        self.check_loop()
         async with self._starting:
             self.check_open()
             if not self._tasks:
@@ -103,7 +105,22 @@ class Replies:
             AgentAdapterError: with what to do.
         """
         if self._is_closed:
-            raise AgentAdapterError("this client was closed: make another one with `ApprovalClient.from_url`")
+            raise AgentAdapterError(
+                "this client was closed: open it again with `async with`, or make another one"
+            )
+
+    def check_loop(self) -> None:
+        """Refuse to go on in another event loop than the one that the client was opened in, unless it was closed.
+
+        Raises:
+            AgentAdapterError: with what to do.
+        """
+        if not self._is_closed and asyncio.get_running_loop() is not self._loop:
+            raise AgentAdapterError(
+                "this client was opened in another event loop: open one with `async with` inside each asyncio.run; "
+                "what needs the client of a SyncApprovalClient is run by it: "
+                "approvals.run(run(…, approvals=approvals.client))"
+            )
 
     def watch(self, interrupt_id: str) -> "Watch":
         """Watch one interrupt, until `leave`."""

@@ -112,7 +112,9 @@ def dump_interrupt(interrupt: Interrupt) -> str:
             f"pauses: {len(interrupt.pauses)} for {len(interrupt.request.action_requests)} actions; they pair by index"
         )
     if not MIN_LIFE <= interrupt.expires_in <= MAX_LIFE:
-        raise InvalidRequestError(f"expires_in: {interrupt.expires_in}, from {MIN_LIFE} to {MAX_LIFE}")
+        raise InvalidRequestError(
+            f"expires_in: {interrupt.expires_in.total_seconds():g} seconds: give people from 1 second to 7 days"
+        )
     if interrupt.route.thread_ts and not interrupt.route.channel:
         raise InvalidRequestError("a thread needs its channel: pass channel=… beside thread_ts")
     envelope = interrupt.model_dump(mode="json", exclude={"request", "continuation", "source"})

@@ -2,7 +2,7 @@
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -19,7 +19,8 @@ from langgraph.types import Interrupt as Pause
 from pydantic import BaseModel, create_model
 
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, ReviewConfig
-from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError, WrongArgumentError
+from agent_adapter.expected import expect, kind_of
 from agent_adapter.signatures import check_arguments_kept
 
 Graph: TypeAlias = PregelProtocol[Any, Any, Any, Any]
@@ -48,9 +49,21 @@ def own_tools(graph: Graph) -> dict[str, BaseTool]:
 
 
 def tools_by_name(tools: Tools) -> dict[str, BaseTool]:
-    """Give tools by their name, made from the functions among them."""
-    made = (tool if isinstance(tool, BaseTool) else make_tool(tool) for tool in tools)
-    return {tool.name: tool for tool in made}
+    """Give tools by their name, made from the functions among them.
+
+    Raises:
+        WrongArgumentError: when something else is among them.
+    """
+    cure = "pass a list of tools or functions, as in tools=[pay]"
+    if isinstance(tools, str | Mapping):
+        raise WrongArgumentError(f"tools: this is {kind_of(tools)}: {cure}")
+    expect(tools, Iterable, where="tools", cure=cure)
+    made: dict[str, BaseTool] = {}
+    for index, given in enumerate(tools):
+        expect(given, BaseTool | Callable, where=f"tools[{index}]", cure=cure)
+        tool = given if isinstance(given, BaseTool) else make_tool(given)
+        made[tool.name] = tool
+    return made
 
 
 def with_schema(config: ReviewConfig, known: Mapping[str, BaseTool]) -> ReviewConfig:

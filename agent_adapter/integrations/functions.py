@@ -22,7 +22,13 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.record import EXPIRED
-from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError, RejectedError
+from agent_adapter.errors import (
+    DecisionNotAllowedError,
+    InvalidRequestError,
+    RejectedError,
+    WrongArgumentError,
+)
+from agent_adapter.expected import expect, kind_of
 from agent_adapter.policy import InterruptOnConfig, Policy
 from agent_adapter.signatures import Inputs, Values
 from agent_adapter.sync import SyncApprovalClient
@@ -252,6 +258,9 @@ def requires_approval(
         RejectedError: for a call that was rejected, or that nobody decided in time.
         AgentAdapterError: for a call, as in `ApprovalClient.reviewing`. The function did not run.
     """
+    if inspect.isroutine(approvals):
+        cure = "say whom to ask, as in `@requires_approval(approvals)`"
+        raise WrongArgumentError(f"approvals: this is {kind_of(approvals)}: {cure}")
     _check_options(options, Asking)
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -309,6 +318,8 @@ async def run(
     Raises: as what `requires_approval` makes.
     """
     expect_client(approvals)
+    cure = "pass a dictionary with a value for each parameter; json.loads(…) makes one of a model's JSON"
+    expect(arguments, Mapping, where="arguments", cure=cure)
     _check_options(options, CallOptions)
     gate = _Gate.of(function, allowed_decisions, description, when, on_reject)
     return await gate.ask(Call.of(gate.inputs, arguments), approvals, {**_asked(), **options})

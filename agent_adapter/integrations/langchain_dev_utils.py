@@ -104,6 +104,11 @@ def handler(params: InterruptParams) -> Any:
     Unlike the decorator's own handler it offers a rejection, which the model is told in words, and asks again when it is
     answered with arguments that the tool would not take.
     """
+    if getattr(params["tool"], "func", handler) is None:
+        raise InvalidRequestError(
+            f"{params['tool_call_name']} is asynchronous, so this could not run it: decorate it with "
+            "@human_in_the_loop_async(handler=handler_async)"
+        )
     args, answer = _outcome(params)
     return answer if args is None else params["tool"].invoke(args)
 

@@ -18,6 +18,7 @@ from agent_adapter.dialects import Dialect, langchain_per_call
 from agent_adapter.dialects.answers import share_out
 from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError
+from agent_adapter.expected import expect
 from agent_adapter.extras import needs
 from agent_adapter.policy import check_tools
 
@@ -229,7 +230,10 @@ class Thread:
         """Refuse, before anything runs, what could not be resumed after its first pause."""
         expect_client(approvals)
         check_asking(asking)
+        cure = 'pass config={"configurable": {"thread_id": …}}'
+        expect(config, Mapping, where="config", cure=cure)
         configurable = config.get("configurable", {})
+        expect(configurable, Mapping, where='config["configurable"]', cure=cure)
         checkpointer = getattr(graph, "checkpointer", True)
         if checkpointer is None or checkpointer is False:
             raise InvalidRequestError(
@@ -237,9 +241,7 @@ class Thread:
                 "give one to create_agent(checkpointer=…) or compile(checkpointer=…)"
             )
         if not configurable.get("thread_id"):
-            raise InvalidRequestError(
-                'config names no thread to resume: pass config={"configurable": {"thread_id": …}}'
-            )
+            raise InvalidRequestError(f"config names no thread to resume: {cure}")
         if "checkpoint_id" in configurable:
             raise InvalidRequestError(
                 "config names a checkpoint_id, but approvals belong to the newest state of a thread: leave it out, "

@@ -97,14 +97,30 @@ async def _opened(name: str) -> AsyncIterator[Iterable[Resumable]]:
     """Find a registry: a list, or a function that gives one or opens one as an asynchronous context."""
     found = _found(name)
     if callable(found):
+        try:
+            inspect.signature(found).bind()
+        except TypeError as error:
+            raise InvalidRequestError(
+                f"{name!r} is no registry: it takes arguments ({error}), and a worker calls it without any"
+            ) from error
         found = found()
     if inspect.isawaitable(found):
         found = await found
     if isinstance(found, AbstractAsyncContextManager):
         async with found as registry:
-            yield registry
+            yield _checked(name, registry)
     else:
-        yield found
+        yield _checked(name, found)
+
+
+def _checked(name: str, found: Any) -> Iterable[Resumable]:
+    registry = list(found) if isinstance(found, Iterable) else None
+    if registry is None or not all(hasattr(agent, "needs") and hasattr(agent, "go_on") for agent in registry):
+        raise InvalidRequestError(
+            f"{name!r} is no registry: it has to be a list of ResumableGraph and ResumableAgent, a function that gives "
+            "one, or an asynchronous context manager that opens one"
+        )
+    return registry
 
 
 def _found(name: str) -> Any:

@@ -109,6 +109,11 @@ def test_the_registries_of_the_page_are_such():
     ("arguments", "words"),
     [
         (["nowhere:registry", "--agent", "billing"], "'nowhere:registry' is no registry: write module:name"),
+        (
+            ["os:getcwdb", "--agent", "billing"],
+            "'os:getcwdb' is no registry: it has to be a list of ResumableGraph",
+        ),
+        (["os:chdir", "--agent", "billing"], "'os:chdir' is no registry: it takes arguments"),
         (["office:registry"], "say which registry (module:name) and which agent"),
         (["--again", "billing.unknown"], "billing.unknown: no such interrupt in namespace 'assent'"),
     ],

@@ -828,7 +828,9 @@ async def test_a_client_that_is_not_connected_says_how_it_is(redis_url: str):
         interrupt_id = await client.publish(client.interrupt(batch("a")))
 
     for verb in (client.wait(interrupt_id), client.publish(client.interrupt(batch("b")))):
-        with pytest.raises(AgentAdapterError, match="this client was closed: make another one"):
+        with pytest.raises(
+            AgentAdapterError, match="this client was closed: open it again with `async with`"
+        ):
             await verb
 
 

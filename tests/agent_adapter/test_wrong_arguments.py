@@ -1,5 +1,8 @@
 """What stands in the wrong place is answered with what to pass instead, before anything runs or is stored."""
 
+import asyncio
+from functools import partial
+
 import pytest
 from redis import Redis as BlockingRedis
 
@@ -184,7 +187,7 @@ WRONG_OPTIONS = [
     ({"channel": 5}, "channel: this is an int: pass the id of a Slack channel"),
     ({"thread_ts": ""}, "thread_ts: this text is empty: pass the ts of a Slack message"),
     ({"context": {"requestd_by": "U0NOOR"}}, r"context: this is a dictionary: pass a Context, as in Context\(requested_by="),
-    ({"on_expiry": "aprove"}, r"on_expiry: 'aprove' is not one of reject, raise, approve \(did you mean 'approve'\?\)"),
+    ({"on_expiry": "aprove"}, r"on_expiry: 'aprove' is not one of reject, raise \(did you mean 'approve'\?\); approve is one only"),
     ({"chanel": "C0123ABCD"}, r"chanel: no such option \(did you mean 'channel'\?\); there are channel, thread_ts"),
 ]  # fmt: skip
 
@@ -294,3 +297,53 @@ def test_a_wrong_argument_is_an_error_of_ours_and_of_type():
     """Whoever catches either finds it."""
     assert issubclass(WrongArgumentError, AgentAdapterError)
     assert issubclass(WrongArgumentError, TypeError)
+
+
+@pytest.mark.parametrize("run", [langgraph.run, langchain_dev_utils.run])
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"config": None}, r'config: this is None: pass config=\{"configurable"'),
+        ({"config": "t1"}, r'config: this is a text: pass config=\{"configurable"'),
+        ({"config": {"configurable": "t1"}}, r"config\[.configurable.\]: this is a text"),
+        ({"tools": ["pay"]}, r"tools\[0\]: this is a text: pass a list of tools or functions"),
+        ({"tools": "pay"}, "tools: this is a text: pass a list of tools or functions"),
+        ({"tools": len}, "tools: this is a builtin_function_or_method: pass a list"),
+    ],
+)
+async def test_what_a_graph_is_run_with_is_told_from_what_stands_there(client, run, given, says):
+    """Before the graph runs."""
+    with pytest.raises(WrongArgumentError, match=says):
+        await run(
+            object(), None, approvals=client, **{"config": {"configurable": {"thread_id": "t"}}, **given}
+        )
+
+
+async def test_arguments_of_a_function_are_a_dictionary(client):
+    """A model's JSON is not one yet."""
+    with pytest.raises(WrongArgumentError, match=r"arguments: this is a text: .*json\.loads"):
+        await functions.run(len, '{"obj": []}', approvals=client)
+
+
+def test_a_decorator_is_told_whom_to_ask():
+    """Without it, the first call would be taken for a function."""
+    with pytest.raises(
+        WrongArgumentError, match=r"approvals: this is a function: say whom to ask, as in `@requires"
+    ):
+
+        @functions.requires_approval
+        async def pay(to: str) -> str:
+            return to
+
+
+def test_a_client_belongs_to_one_event_loop(redis_url):
+    """One that is open in another, or that a client which blocks runs, says what to do."""
+    client, first = ApprovalClient.from_url(redis_url, agent="billing"), asyncio.new_event_loop()
+    first.run_until_complete(client.__aenter__())
+    with SyncApprovalClient.from_url(redis_url, agent="billing") as blocking:
+        uses = (client.__aenter__, *(partial(used.review, a_request()) for used in (client, blocking.client)))
+        for use in uses:
+            with pytest.raises(AgentAdapterError, match="in another event loop: open one with `async with`"):
+                asyncio.run(use())
+    first.run_until_complete(client.close())
+    first.close()

@@ -272,6 +272,27 @@ async def test_typed_argument_of_the_decorators_own_handler_is_an_error_and_no_q
     assert (booked, reviewer.asked) == ([], [])
 
 
+async def test_asynchronous_tool_under_the_decorator_that_blocks_is_refused_before_anybody_is_asked():
+    """It could not run what was approved; the error names the decorator that can."""
+
+    @human_in_the_loop(handler=handler)
+    async def book(day: str) -> str:
+        """Book a day."""
+        return "booked"
+
+    graph = create_agent(
+        ScriptedModel(turns=[says(("book", {"day": "2026-11-20"})), DONE]),
+        [book],
+        checkpointer=InMemorySaver(),
+    )
+    reviewer = ScriptedReviewer([])
+
+    with pytest.raises(InvalidRequestError, match=r"book is asynchronous.*human_in_the_loop_async"):
+        await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+
+    assert reviewer.asked == []
+
+
 # --- By hand ------------------------------------------------------------------------------------------------------
 
 
