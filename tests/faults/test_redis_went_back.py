@@ -322,11 +322,13 @@ async def test_what_was_taken_is_not_handed_out_again(
 
     bot = await a_bot_lives()
 
+    # As the guide says: agents are started when the bot has compared what they may still take.
+    state = await eventually(lambda: refused(store, interrupt.id))
+    assert state.code == "went_back"
     await warned(bot)
     with pytest.raises(InterruptRefusedError, match="as its card says"):
         async with client.resuming(interrupt.id):
             pytest.fail("the tool would run a second time")
-    assert (await store.load(interrupt.id)).code == "went_back"
     text = words(card_of(watcher, interrupt.id)["blocks"])
     assert BACK in text
     assert "the agent has resumed" in text
