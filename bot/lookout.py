@@ -103,7 +103,7 @@ class Lookout:
                 await self._not_seen(where, error)
                 continue
             del self._untaken[where]
-        if not self._untaken:
+        if not self._untaken and self._doubts_seen == self.rewind.doubts:
             logger.info("untaken.compared")
 
     async def deleted(self, channel: str, ts: str) -> None:
