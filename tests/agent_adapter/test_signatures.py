@@ -133,7 +133,6 @@ Tidy = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)]
         (bool, False, 1, "value: 1 was approved, but true would have run"),
         (set[int], set(), [1, 1], r"value: \[1,1\] was approved, but \[1\] would have run"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_an_edit_runs_as_it_was_shown_or_not_at_all(annotation, value, typed, said):
     """No type and no validator makes another value of what the person typed and the card shows."""
