@@ -153,7 +153,6 @@ def test_an_edit_runs_as_it_was_shown_or_not_at_all(annotation, value, typed, sa
         (set[str], ["b", "a", "c"], {"a", "b", "c"}),
         (list[Address], [{"since": "2026-01-01", "street": "A"}], [Address(street="A", since=date(2026, 1, 1))]),
     ],
-    ids=str,
 )  # fmt: skip
 def test_an_edit_may_write_the_same_value_in_another_way(annotation, typed, runs):
     """5 is the number 5.0, a moment may leave out its seconds, and sets and objects have no order."""
@@ -177,7 +176,6 @@ class Rated:
         (dict[int, float], {7: 1}, '{"7":1}'),
         (Rated, Rated(2, {"b", "a"}), '{"rate":2,"tags":["a","b"]}'),
     ],
-    ids=str,
 )
 def test_an_integer_for_a_float_is_shown_as_it_runs_and_a_set_in_one_order(annotation, value, json):
     """The function gets 1, so the card does not say 1.0."""
