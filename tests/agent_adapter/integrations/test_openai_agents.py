@@ -354,7 +354,6 @@ class TestEdits:
         """The SDK reads the arguments with a model of the function; what it would make of them was not approved."""
         paid = []
 
-        @editable
         @function_tool(needs_approval=True)
         def pay(to: str, cents: Annotated[int, AfterValidator(abs)]) -> str:
             paid.append((to, cents))
@@ -363,7 +362,7 @@ class TestEdits:
         if not hasattr(pay, "__wrapped__"):
             pytest.skip("SDK 0.22 does not tell the function of a tool, so its model is not known")
         turn = says(("pay", {"to": "bo", "cents": 1}))
-        agent = Agent(name="Support", model=ScriptedModel([turn, DONE]), tools=[pay])
+        agent = Agent(name="Support", model=ScriptedModel([turn, DONE]), tools=[editable(pay)])
         approvals = approvals_of([edit({"to": "al", "cents": -5000})])
 
         with pytest.raises(
