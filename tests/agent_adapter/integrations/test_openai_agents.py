@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import sys
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Annotated, Literal
 
 import agents
@@ -359,8 +360,8 @@ class TestEdits:
             paid.append((to, cents))
             return "paid"
 
-        if not hasattr(pay, "__wrapped__"):
-            pytest.skip("SDK 0.22 does not tell the function of a tool, so its model is not known")
+        if version("openai-agents").startswith("0.22."):
+            pytest.skip("SDK 0.22 applies no validators of a parameter, so the call runs as it was typed")
         turn = says(("pay", {"to": "bo", "cents": 1}))
         agent = Agent(name="Support", model=ScriptedModel([turn, DONE]), tools=[editable(pay)])
         approvals = approvals_of([edit({"to": "al", "cents": -5000})])
