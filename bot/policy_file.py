@@ -211,6 +211,11 @@ class _Reader:
                 rule.line,
                 f"{rule.name!r} approves by silence what takes several people: write reject or raise",
             )
+        elif rule.on_timeout == "approve" and rule.decisions and "reject" not in rule.decisions:
+            self._problem(
+                rule.line,
+                f"{rule.name!r} approves by silence, and decisions does not offer reject, so nobody could object: add it",
+            )
         elif rule.on_timeout == "approve" and rule.time_limit is None:
             self._problem(
                 rule.line,

@@ -54,13 +54,12 @@ class Silence:
 
     async def _has_a_decider(self, state: ApprovalState, action: Action) -> bool:
         assert state.admission is not None
-        decision = "reject" if action.allows("reject") else "approve"
         for entry in state.admission.terms(action.index).approvers:
             channel = channel_of(state, action.index)
             people = await self.decisions.directory.members(entry, channel, within=VOTER_FRESH_FOR)
             for user in islice(people, PEOPLE_AT_MOST):
                 verdicts = await self.decisions.judge(
-                    state, user, [action.index], decision, within=VOTER_FRESH_FOR
+                    state, user, [action.index], "reject", within=VOTER_FRESH_FOR
                 )
                 if verdicts[action.index].allowed:
                     return True

@@ -490,6 +490,8 @@ class ApprovalState:
             action.care.by_silence
             and not action.stricter
             and action.allows("approve")
+            # Silence says nothing where nobody could have objected.
+            and action.allows("reject")
             and self.on_expiry != "raise"
         )
 

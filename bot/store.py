@@ -464,18 +464,18 @@ class ApprovalStore:
             return NO_SILENCE
         if state is None or state.admission is None:
             return NO_SILENCE
-        if state.missed:
-            why_not = MISSED
+        noted = MISSED if state.missed else ""
         if not state.is_shown_since(state.silent_from):
-            why_not = SHOWN_TOO_SHORT
+            noted = SHOWN_TOO_SHORT
         decided = {}
         for action in state.actions:
             if state.is_approved_by_silence(action.index) and not action.recorded:
-                rejected = _rejected(state, action, why_not or UNWATCHED)
-                decided[action.index] = (
-                    rejected if why_not else _ended(state, action, ApproveDecision()),
-                    rejected,
+                watched = (
+                    _rejected(state, action, noted or why_not)
+                    if noted or why_not
+                    else _ended(state, action, ApproveDecision())
                 )
+                decided[action.index] = (watched, _rejected(state, action, noted or UNWATCHED))
         return Silence(unix_milliseconds(state.silent_from), decided)
 
     async def rest(self, interrupt_id: str) -> None:

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from agent_adapter import ApprovalClient, HITLRequest
+from agent_adapter import ApprovalClient, HITLRequest, InterruptExpiredError
 from agent_adapter.connection import open_redis
 from bot import slack_link
-from tests.support.builders import an_action
-from tests.support.people import Someone
+from tests.support.builders import ALL_DECISIONS, an_action
+from tests.support.people import Someone, words
 
 CHANNEL = "C0APPROVALS"
 RULES = """\
@@ -33,17 +33,19 @@ def ask(start_bot, redis_url, tmp_path, dana):
     """Start a bot with such a rule and ask: `async with ask() as (card, waiting)`; the agent waits long after the deadline."""
 
     @asynccontextmanager
-    async def asking(*, limit="4s", approvers="[U0DANA, U0ERIK]"):
+    async def asking(
+        *, limit="4s", approvers="[U0DANA, U0ERIK]", allowed=ALL_DECISIONS, shown="then *approved*"
+    ):
         policy = tmp_path / "policy.yaml"
         policy.write_text(RULES.format(limit=limit, approvers=approvers))
         await start_bot(policy=str(policy), approvers="", channel=None)
         async with ApprovalClient.from_url(
             redis_url, agent="billing", grace=timedelta(seconds=30), reconcile_every=timedelta(seconds=1)
         ) as client:
-            action, config = an_action("note")
+            action, config = an_action("note", allowed=allowed)
             request = HITLRequest(action_requests=(action,), review_configs=(config,))
             waiting = asyncio.create_task(client.review(request))
-            yield await dana.card("then *approved*"), waiting
+            yield await dana.card(shown), waiting
             waiting.cancel()
 
     return asking
@@ -62,6 +64,23 @@ async def test_silence_approves_what_people_saw_and_could_have_rejected(ask, sla
     await slack.group("S0OPS", users=["U0DANA"])
     async with ask(approvers=approvers) as (_, waiting):
         assert await outcome(waiting) == ("approve", "")
+
+
+async def test_silence_approves_nothing_that_nobody_could_have_rejected(ask):
+    """The agent offers no rejection. The card announces no approval, and the agent gets none."""
+    async with ask(allowed=["approve"], shown="note") as (card, waiting):
+        assert "then *approved*" not in words(card["blocks"])
+        with pytest.raises(InterruptExpiredError, match="allows only approve"):
+            await waiting
+
+
+async def test_silence_answers_where_nobody_could_reject_and_an_answer_is_allowed(ask):
+    """The tool does not run; its caller reads that nobody decided."""
+    async with ask(allowed=["approve", "respond"], shown="note") as (card, waiting):
+        assert "then *approved*" not in words(card["blocks"])
+        decision, message = await outcome(waiting)
+        assert decision == "respond"
+        assert "Nobody decided in time" in message
 
 
 @pytest.mark.parametrize("how", ["removed", "error", "ratelimited"])

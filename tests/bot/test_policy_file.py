@@ -253,6 +253,10 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
             "{on_timeout: approve, risk: low}",
             "'rule 1' approves by silence and says no time, so an agent could say a minute: give it a time_limit",
         ),
+        (
+            "{on_timeout: approve, risk: low, time_limit: 1h, decisions: [approve, edit]}",
+            "'rule 1' approves by silence, and decisions does not offer reject, so nobody could object: add it",
+        ),
         ("on_timeout: ignore", "'ignore' is none of reject, raise, extend, and approve with risk: low"),
         ("quorum: 0", "0 is no number of people: write 1 to 20"),
         ("quorum: 21", "21 is no number of people"),
