@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
-from types import TracebackType, UnionType
+from types import NoneType, TracebackType, UnionType
 from typing import TYPE_CHECKING, Any, Never, Self, TypedDict, Unpack, get_args
 
 from pydantic import TypeAdapter
@@ -108,7 +108,8 @@ def check_asking(asking: Mapping[str, Any]) -> None:
             )
         if name in _KINDS:
             kind, cure = _KINDS[name]
-            expect(given, kind, where=name, cure=cure)
+            # Python takes True for a number.
+            expect(given, NoneType if isinstance(given, bool) else kind, where=name, cure=cure)
             if given == "":
                 raise WrongArgumentError(f"{name}: this text is empty: {cure}, or leave it out")
             if name == "channel" and given and not _CHANNEL.fullmatch(given):

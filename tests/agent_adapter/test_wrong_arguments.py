@@ -183,6 +183,7 @@ def test_a_gate_takes_the_client_of_its_functions_kind():
 
 WRONG_OPTIONS = [
     ({"expires_in": "5m"}, r"expires_in: this is a text: pass a timedelta, as in timedelta\(minutes=5\)"),
+    ({"expires_in": True}, r"expires_in: this is a bool: pass a timedelta, as in timedelta\(minutes=5\)"),
     ({"channel": ""}, "channel: this text is empty: pass the id of a Slack channel, as in 'C0123ABCD', or leave it out"),
     ({"channel": 5}, "channel: this is an int: pass the id of a Slack channel"),
     ({"thread_ts": ""}, "thread_ts: this text is empty: pass the ts of a Slack message"),
