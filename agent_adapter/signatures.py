@@ -19,7 +19,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticSerializationError
 from pydantic_core.core_schema import DecimalSchema
 
-from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.arguments import check_json, decode, encode
+from agent_adapter.contract.hitl import first_problem
 from agent_adapter.contract.numbers import Number, as_floats
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
@@ -260,11 +261,22 @@ class _AsShown(GenerateJsonSchema):
 
 
 def _typed(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
+    if _is_json(value):
+        # Even in strict mode, pydantic takes a dictionary for a model and a text for a URL: look at what it builds.
+        built = to_model(kind.validate_json, encode(value), where=where)
+        return value if _lost(built, value) is None else built
     try:
         kind.validate_python(value, strict=True)
     except ValidationError:
         return to_model(kind.validate_python, value, where=where)
     return value
+
+
+def _is_json(value: Any) -> bool:
+    with suppress(InvalidRequestError):
+        check_json(value, where="")
+        return True
+    return False
 
 
 def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
@@ -276,7 +288,7 @@ def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
         ) from error
     # pydantic writes some floats in another way than Python does.
     shown = _as_it_runs(as_floats(decode(text)), value)
-    rebuilt = to_model(kind.validate_json, encode(shown), where=where)
+    rebuilt = _read_back(kind, shown, value, where=where)
     if (path := _lost(rebuilt, value)) is not None:
         raise InvalidRequestError(
             f"{where}{path}: JSON does not hold all of this {type(value).__name__}: pass plain values"
@@ -284,6 +296,19 @@ def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
             + ", annotate exactly what is passed, or keep it out of the signature"
         )
     return shown
+
+
+def _read_back(kind: TypeAdapter[Any], shown: Any, value: Any, *, where: str) -> Any:
+    try:
+        return kind.validate_json(encode(shown))
+    except ValidationError as error:
+        cure = ""
+        if error.errors(include_url=False, include_input=False)[0]["type"] == "missing":
+            cure = (
+                f": pydantic does not read back the JSON that it writes of this {type(value).__name__}: give a field an "
+                "`alias`, which is read and written, not a serialization_alias or validation_alias alone"
+            )
+        raise InvalidRequestError(first_problem(error, where=where) + cure) from error
 
 
 def _as_it_runs(shown: Any, value: Any) -> Any:
@@ -389,6 +414,11 @@ def _lost(rebuilt: Any, value: Any) -> str | None:
     for name, one, other in _parts(rebuilt, value):
         if (path := _lost(one, other)) is not None:
             return name + path
+    if isinstance(value, list | tuple | deque | dict):
+        return None if len(rebuilt) == len(value) else ""
+    # The `==` of these compares what was compared above, and would take a list for another value than a tuple.
+    if isinstance(value, BaseModel) or getattr(getattr(value, "__dataclass_params__", None), "eq", False):
+        return None
     return None if rebuilt == value else ""
 
 

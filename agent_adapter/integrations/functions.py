@@ -240,9 +240,9 @@ def requires_approval(
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Gate a function: each call waits for a person, and does what they decide.
 
-    Approved, it runs with the very objects it was called with. Edited, with what was edited built anew to its type. A
-    response is what the caller gets in place of a result, so it is offered only where the function may return text. Nothing
-    runs twice and nothing runs undecided; what the function raises reaches the caller.
+    Approved, it runs with the very objects it was called with, as far as they have the annotated types. Edited, with what
+    was edited built anew to its type. A response is what the caller gets in place of a result, so it is offered only where
+    the function may return text. Nothing runs twice and nothing runs undecided; what the function raises reaches the caller.
 
     Args:
         approvals: An `ApprovalClient` for an asynchronous function, a `SyncApprovalClient` for one that blocks.

@@ -23,9 +23,11 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    HttpUrl,
     PrivateAttr,
     SecretStr,
     StringConstraints,
+    TypeAdapter,
     computed_field,
 )
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
@@ -221,6 +223,106 @@ def test_json_of_a_model_becomes_the_functions_types():
     inputs = Inputs.of(one(list[Colour]))
 
     assert inputs.read({"value": ["red"]}) == {"value": [Colour.RED]}
+
+
+class Item(BaseModel):
+    sku: str
+    quantity: int = Field(1, alias="qty")
+
+
+class Basket(BaseModel):
+    kind: Literal["basket"] = "basket"
+    items: list[Item]
+
+
+class Voucher(BaseModel):
+    kind: Literal["voucher"] = "voucher"
+    cents: int
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "json", "runs"),
+    [
+        (Item, {"sku": "a", "qty": 2}, {"sku": "a", "qty": 2}, Item(sku="a", qty=2)),
+        (Item | None, {"sku": "a"}, {"sku": "a", "qty": 1}, Item(sku="a")),
+        (list[Item], [{"sku": "a"}], [{"sku": "a", "qty": 1}], [Item(sku="a")]),
+        (Basket, {"items": [{"sku": "a"}]}, {"kind": "basket", "items": [{"sku": "a", "qty": 1}]}, Basket(items=[Item(sku="a")])),
+        (Annotated[Basket | Voucher, Field(discriminator="kind")], {"kind": "voucher", "cents": 5}, {"kind": "voucher", "cents": 5}, Voucher(cents=5)),
+        (Item | dict[str, int], {"a": 1}, {"a": 1}, {"a": 1}),
+        (HttpUrl, "https://example.com", "https://example.com/", HttpUrl("https://example.com")),
+        (dict[str, Item], {"a": {"sku": "a"}}, {"a": {"sku": "a", "qty": 1}}, {"a": Item(sku="a")}),
+    ],
+    ids=["model", "optional", "list", "nested", "discriminated", "dict", "url", "values"],
+)  # fmt: skip
+def test_json_becomes_the_models_that_the_signature_names(annotation, value, json, runs):
+    """A function that takes a model never gets a dictionary, and the card shows its defaults, too."""
+    inputs = Inputs.of(one(annotation))
+    values = inputs.read({"value": value})
+
+    assert inputs.show(values) == {"value": json}
+    assert values["value"] == runs
+    assert type(values["value"]) is type(runs)
+
+
+def test_json_that_does_not_fit_a_model_is_refused_with_the_place():
+    """The model that wrote it reads what to write instead."""
+    with pytest.raises(InvalidRequestError, match=r"^take: value\[0\]\.qty: Input should be a valid integer"):
+        Inputs.of(one(list[Item])).read({"value": [{"sku": "a", "qty": "two"}]})
+
+
+class Mail(BaseModel):
+    to: Sequence[str]
+
+
+@dataclasses.dataclass
+class Letter:
+    to: Sequence[str]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        (Sequence[Sequence[int]], [(1, 2)]),
+        (list, [(1, 2)]),
+        (dict, {"a": (1, 2)}),
+        (Any, [{"a": ((1,), [2])}]),
+        (Mail, Mail(to=("a",))),
+        (Letter, Letter(("a",))),
+    ],
+    ids=["sequence", "list", "dict", "any", "model", "dataclass"],
+)
+def test_a_tuple_for_a_list_is_fine_inside_of_a_value_too(annotation, value):
+    """JSON has one kind of list; the function gets the very object."""
+    inputs = Inputs.of(one(annotation))
+    values = inputs.read({"value": value})
+
+    assert encode(inputs.show(values)["value"]) == TypeAdapter(annotation).dump_json(value).decode()
+    assert values["value"] is value
+
+
+class WrittenOtherwise(BaseModel):
+    name: str = Field(serialization_alias="fullName")
+
+
+class ReadOtherwise(BaseModel):
+    name: str = Field(validation_alias="fullName")
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [(WrittenOtherwise(name="a"), "name"), (ReadOtherwise(fullName="a"), "fullName")],
+    ids=["serialization_alias", "validation_alias"],
+)
+def test_a_model_that_does_not_read_what_it_writes_is_refused_with_the_cure(value, place):
+    """An alias for one way only: the JSON on the card could not be edited."""
+    with pytest.raises(InvalidRequestError) as refused:
+        shown(one(type(value)), value=value)
+
+    assert str(refused.value) == (
+        f"take: value.{place}: Field required: pydantic does not read back the JSON that it writes of this "
+        f"{type(value).__name__}: give a field an `alias`, which is read and written, not a serialization_alias or "
+        "validation_alias alone"
+    )
 
 
 def test_true_is_not_taken_for_one():

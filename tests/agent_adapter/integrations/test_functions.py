@@ -46,6 +46,11 @@ class Money(BaseModel):
     currency: str = "EUR"
 
 
+class Line(BaseModel):
+    sku: str
+    count: int = 1
+
+
 def scripted(*answers):
     """A client whose reviewer gives these answers, and the reviewer."""
     reviewer = ScriptedReviewer(list(answers))
@@ -311,6 +316,21 @@ async def test_a_models_arguments_become_the_functions_types():
     assert await run(till.pay, SHOWN, approvals=approvals) == "paid dana"
 
     assert till.paid == [tuple(a_payment().values())]
+
+
+async def test_a_models_arguments_become_the_functions_models():
+    """A model writes an object; the card shows it with its defaults, and the function gets its own class."""
+    approvals, reviewer = scripted(approve(), edit({"lines": [{"sku": "b", "count": 2}]}))
+    ordered = []
+
+    async def order(lines: list[Line]) -> None:
+        ordered.extend(lines)
+
+    for _ in range(2):
+        await run(order, {"lines": [{"sku": "a"}]}, approvals=approvals)
+
+    assert reviewer.asked[0].args == {"lines": [{"sku": "a", "count": 1}]}
+    assert ordered == [Line(sku="a"), Line(sku="b", count=2)]
 
 
 async def test_run_offers_what_the_decorator_does():
