@@ -3,6 +3,8 @@
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -11,6 +13,7 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 from langchain_core.utils.pydantic import model_json_schema
+from langgraph.func import _TaskFunction
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.pregel._read import PregelNode
@@ -194,6 +197,18 @@ def graphs_of(tool: BaseTool | None) -> Iterator[Graph]:
                 yield graph
 
 
+def task_names(graph: object) -> set[str]:
+    """Name the tasks of LangGraph's functional API that the nodes and tools of a graph are seen to call."""
+    seen: list[object] = []
+    for inner in graphs_in(graph):
+        for node in inner.nodes.values():
+            for part in (node.bound, *getattr(node.bound, "steps", ())):
+                _reach(part, seen)
+        for tool in _tools_of(inner):
+            _reach(tool, seen)
+    return {getattr(task.func, "__name__", "") for task in seen if isinstance(task, _TaskFunction)}
+
+
 def newest_calls(values: Any, key: str = "messages") -> list[dict[str, Any]]:
     """Give all calls of the model's last turn."""
     return [call for call, _ in _calls_of_turn(values, key)]
@@ -226,6 +241,32 @@ def _tool_nodes(node: PregelNode) -> Iterator[ToolNode]:
     for part in (node.bound, *getattr(node.bound, "steps", ())):
         if isinstance(part, ToolNode):
             yield part
+
+
+def _reach(value: object, seen: list[object], depth: int = 4) -> None:
+    """Add what a function names, and the functions that these name."""
+    if not depth or any(value is other for other in seen):
+        return
+    seen.append(value)
+    for function in (value, *(getattr(value, name, None) for name in ("func", "afunc", "coroutine"))):
+        if inspect.isfunction(function):
+            for named in _named_in(function):
+                if inspect.isfunction(named) or isinstance(named, _TaskFunction):
+                    _reach(named, seen, depth - 1)
+
+
+def _named_in(function: FunctionType) -> Iterator[object]:
+    """Give what a function's names stand for, also those in its comprehensions."""
+    outer = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    codes = [function.__code__]
+    for code in codes:
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        for name in (*code.co_names, *code.co_freevars):
+            if name in outer:
+                with suppress(ValueError):  # The name is not bound yet.
+                    yield outer[name].cell_contents
+            elif name in function.__globals__:
+                yield function.__globals__[name]
 
 
 def _unbound(runnable: object) -> object:

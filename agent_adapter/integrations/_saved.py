@@ -4,7 +4,7 @@ LangGraph keeps the answers of a task in one list, and names each of its pauses 
 answer that is kept for an earlier pause is told from one to the pause that is open now.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import count
@@ -17,10 +17,15 @@ from langgraph.pregel import Pregel
 from langgraph.types import Interrupt as Pause
 from langgraph.types import Send, StateSnapshot
 
+from agent_adapter.integrations._graph import task_names
 from agent_adapter.integrations._places import namespace_of
 
 # A graph stores under such a name that an edge leads to a node.
 _EDGE = "branch:to:"
+# What a task gives back that was called, and whose an answer is that no task has taken yet.
+_RETURN, _NO_TASK = "__return__", "00000000-0000-0000-0000-000000000000"
+# Tasks that call tasks are looked for so far down.
+_DEPTH = 3
 
 
 @dataclass(frozen=True)
@@ -30,28 +35,30 @@ class Saved:
     saver: BaseCheckpointSaver[Any] | None
     """None of a thread on a server."""
     thread_id: Any
+    graph: object
 
     @classmethod
     def of(cls, graph: object, config: RunnableConfig) -> "Saved":
         """Find where a graph stores a thread."""
         saver = graph.checkpointer if isinstance(graph, Pregel) else None
         known = saver if isinstance(saver, BaseCheckpointSaver) else None
-        return cls(known, config["configurable"]["thread_id"])
+        return cls(known, config["configurable"]["thread_id"], graph)
 
     async def at(self, namespace: str) -> CheckpointTuple | None:
         """Read what a graph has stored that a task has run, such as a subagent of a tool: no state lists it."""
         return await self._stored({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": namespace}})
 
     async def answers_any(self, asked: AbstractSet[str], state: StateSnapshot) -> bool:
-        """Tell whether an answer to one of these pauses is stored.
+        """Tell whether an answer to one of these pauses is stored, or could be as far as the thread tells.
 
         Args:
             asked: The ids of the pauses.
             state: Of the thread, with its subgraphs.
         """
         stored = await self._stored(state.config)
+        places = {task.id: namespace_of(state, task) for task in state.tasks}
         for task in state.tasks:
-            place = namespace_of(state, task)
+            place = places[task.id]
             if not asked.isdisjoint(_pause_ids(place, len(_answers(stored, task.id)))):
                 return True
             if isinstance(task.state, StateSnapshot):
@@ -59,15 +66,18 @@ class Saved:
                     return True
             elif task.interrupts and await self._answers_any_inside(asked, place):
                 return True
-        return False
+        called = {id: pauses for id, pauses in _waiting(stored).items() if id not in places}
+        if not called:
+            return False
+        return await self._answers_any_of(asked, stored, called, self._called(called, places.values()))
 
     async def _answers_any_inside(self, asked: AbstractSet[str], place: str) -> bool:
         """Likewise for the graphs that a task has run."""
         async for namespace, stored in self._runs_inside(place):
-            for task_id, pauses in _pauses(stored):
-                open = asked & pauses
-                if open and await self._answers_any_of(open, stored, namespace, task_id):
-                    return True
+            waiting = _waiting(stored)
+            places = {id: [f"{namespace}|{node}:{id}" for node in _nodes(stored)] for id in waiting}
+            if await self._answers_any_of(asked, stored, waiting, places):
+                return True
         return False
 
     async def _runs_inside(self, place: str) -> AsyncIterator[tuple[str, CheckpointTuple]]:
@@ -78,21 +88,49 @@ class Saved:
             yield namespace, stored
 
     async def _answers_any_of(
-        self, open: AbstractSet[str], stored: CheckpointTuple, namespace: str, task_id: str
+        self,
+        asked: AbstractSet[str],
+        stored: CheckpointTuple | None,
+        waiting: Mapping[str, AbstractSet[str]],
+        places: Mapping[str, Sequence[str]],
     ) -> bool:
-        """Likewise for a task of which only the id is stored: its node is one of those that the graph could run."""
-        answers = len(_answers(stored, task_id))
-        places = [f"{namespace}|{node}:{task_id}" for node in _nodes(stored)]
-        if any(not open.isdisjoint(_pause_ids(place, answers)) for place in places):
-            return True
-        further = open - {_pause_id(place, answers) for place in places}
-        if not further:
-            return False
-        inside = [place for place in places if await self.at(place)]
-        if not inside:
-            # No node is known that could ask this, so an answer may be the one to it.
-            return answers > 0
-        return any([await self._answers_any_inside(further, place) for place in inside])
+        """Likewise for tasks that no state lists: of each only the id and the pauses are stored.
+
+        Args:
+            asked: The ids of the pauses.
+            stored: Where the tasks are.
+            waiting: The pauses of each task.
+            places: Where each may be. What one of them calls as a task is looked for from here on.
+        """
+        placed, explained = set[str](), set[str]()
+        for _ in range(_DEPTH):
+            for id, place in ((id, place) for id, its in places.items() for place in its):
+                answers = len(_answers(stored, id))
+                if not asked.isdisjoint(_pause_ids(place, answers)):
+                    return True
+                inside = {pause async for _, ran in self._runs_inside(place) for pause in _asked_in(ran)}
+                own = waiting[id] & set(_pause_ids(place, answers + 1))
+                if inside and await self._answers_any_inside(asked, place):
+                    return True
+                if own or inside:
+                    placed.add(id)
+                    explained |= own | inside
+            if all(
+                id in placed or (pauses <= explained and not _answers(stored, id))
+                for id, pauses in waiting.items()
+            ):
+                return False
+            places = self._called(waiting, [place for its in places.values() for place in its])
+        # Nothing tells where one of the tasks is, so an answer may be stored for what is asked.
+        return True
+
+    def _called(self, ids: Iterable[str], callers: Iterable[str]) -> dict[str, list[str]]:
+        """Name the places that tasks may have that were called from one of these."""
+        around, names = list(callers), task_names(self.graph)
+        return {
+            id: [f"{place}|{name}:{id}" for place in around if id not in place for name in names]
+            for id in ids
+        }
 
     async def takes_back(self, answers: Mapping[str, Any], state: StateSnapshot) -> bool:
         """Forget the answers that nodes have failed on where they are now written in another way.
@@ -128,11 +166,19 @@ def _answers(stored: CheckpointTuple | None, task_id: str) -> list[Any]:
     return []
 
 
-def _pauses(stored: CheckpointTuple) -> Iterator[tuple[str, set[str]]]:
-    """Give the id of each task that has paused, and the ids of its pauses."""
-    for task_id, channel, value in stored.pending_writes or ():
-        if channel == INTERRUPT:
-            yield task_id, {pause.id for pause in value}
+def _waiting(stored: CheckpointTuple | None) -> dict[str, set[str]]:
+    """Give the pauses of each task that has not ended and has asked, or has an answer."""
+    writes = (stored and stored.pending_writes) or ()
+    ended = {id for id, channel, _ in writes if channel == _RETURN}
+    found: dict[str, set[str]] = {}
+    for id, channel, value in writes:
+        if channel in (INTERRUPT, RESUME) and id not in ended and id != _NO_TASK:
+            found.setdefault(id, set()).update(pause.id for pause in (value if channel == INTERRUPT else ()))
+    return found
+
+
+def _asked_in(stored: CheckpointTuple) -> set[str]:
+    return set[str]().union(*_waiting(stored).values())
 
 
 def _nodes(stored: CheckpointTuple) -> set[str]:

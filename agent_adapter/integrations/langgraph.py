@@ -334,7 +334,14 @@ class Thread:
         """
         state = await self._state(subgraphs=True)
         found = await places(self.graph, state)
-        return [Question.of(pause, self.naming, found[pause.id]) for pause in state.interrupts]
+        # A pause of a task that a node of a graph inside has called is listed twice.
+        open = {pause.id: pause for pause in state.interrupts}
+        if any(repr(pause.value) != repr(open[pause.id].value) for pause in state.interrupts):
+            raise InvalidRequestError(
+                "nobody was asked: two questions of the thread have one id, and LangGraph would give both the same "
+                "answer. Ask them in nodes of their own, or after each other"
+            )
+        return [Question.of(pause, self.naming, found[pause.id]) for pause in open.values()]
 
     async def came_to(self) -> Literal["a pause", "a breakpoint", "the end"]:
         """Tell where a graph that has just run has come to."""

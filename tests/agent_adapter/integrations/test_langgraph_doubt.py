@@ -10,6 +10,8 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import NodeCancelledError
+from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
@@ -270,3 +272,108 @@ async def test_old_answer_reaches_no_new_question_of_a_graph_inside_a_tool(saved
 
     assert answers_to_model(result)["call_1"] == ("success", "fails: approve | twice: approve reject")
     assert sorted(action.args["path"] for action in reviewer.asked) == ["a1", "a2", "b"]
+
+
+# --- A task of LangGraph's functional API that asks twice ---------------------------------------------------------
+
+
+def called_in_a_function(send):
+    """A function calls the task."""
+
+    @entrypoint(checkpointer=InMemorySaver())
+    async def workflow(state):
+        return {"notes": [await send()]}
+
+    return workflow
+
+
+def called_in_a_list(send):
+    """A function takes the task from where nothing says its name."""
+    tasks = [send]
+
+    @entrypoint(checkpointer=InMemorySaver())
+    async def workflow(state):
+        return {"notes": [await tasks[0]()]}
+
+    return workflow
+
+
+def called_in_a_task(send):
+    """A function calls a task that calls it."""
+
+    @task
+    async def outer():
+        return await send()
+
+    return called_in_a_function(outer)
+
+
+def called_in_a_node(send):
+    """A node of a graph calls it."""
+
+    async def node(state):
+        return {"notes": [await send()]}
+
+    builder = StateGraph(Notes).add_node("node", node).add_edge(START, "node")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def called_in_a_node_inside(send):
+    """A node of a graph that is a node calls it."""
+
+    async def node(state):
+        return {"notes": [await send()]}
+
+    inner = StateGraph(Notes).add_node("node", node).add_edge(START, "node").compile()
+    builder = StateGraph(Notes).add_node("inner", inner).add_edge(START, "inner")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def called_in_a_run(send):
+    """A function calls a task that runs a graph, of which a node calls it."""
+    inner = called_in_a_node(send)
+    inner.checkpointer = None
+
+    @task
+    async def outer():
+        return (await inner.ainvoke({"notes": []}))["notes"][0]
+
+    return called_in_a_function(outer)
+
+
+@pytest.mark.parametrize("failure", [OSError, asyncio.CancelledError])
+@pytest.mark.parametrize(
+    "make",
+    [
+        called_in_a_function,
+        called_in_a_list,
+        called_in_a_task,
+        called_in_a_node,
+        called_in_a_node_inside,
+        called_in_a_run,
+    ],
+)
+async def test_old_answer_reaches_no_new_question_of_a_task(make, failure):
+    """Whoever approved the draft has not approved to send it."""
+    failures = [failure("down")]
+
+    @task
+    async def send():
+        if not interrupt("Draft?"):
+            return "nothing"
+        if failures:
+            raise failures.pop()
+        return "sent" if interrupt("Send 1,000,000?") else "kept"
+
+    graph = make(send)
+    reviewer = ScriptedReviewer(
+        {"interrupt": lambda action: approve() if action.args["value"] == "Draft?" else reject()}
+    )
+    approvals = InMemoryApprovalClient(reviewer)
+    with pytest.raises((failure, NodeCancelledError)):
+        await run(graph, {"notes": []}, approvals=approvals, config=CONFIG, dialect="boolean")
+
+    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect="boolean")
+
+    assert result["notes"] == ["kept"]
+    assert [action.args["value"] for action in reviewer.asked] == ["Draft?", "Send 1,000,000?"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.func import entrypoint
+from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
@@ -133,6 +133,92 @@ def a_function(diary, saver):
     return workflow
 
 
+def a_task(diary, saver):
+    """A function calls a task that asks twice."""
+    ask = task(diary.asks("pay", "notify"))
+
+    @entrypoint(checkpointer=saver)
+    async def workflow(state):
+        return await ask(state)
+
+    return workflow
+
+
+def tasks_after_each_other(diary, saver):
+    """A function calls a task that asks twice, and then one that asks once."""
+    ask, close = task(diary.asks("pay", "notify"), name="ask"), task(diary.asks("close"), name="close")
+
+    @entrypoint(checkpointer=saver)
+    async def workflow(state):
+        await ask(state)
+        return await close(state)
+
+    return workflow
+
+
+def tasks_side_by_side(diary, saver):
+    """A function calls two tasks that ask twice each."""
+    ask = task(diary.asks("pay", "notify"))
+
+    @entrypoint(checkpointer=saver)
+    async def workflow(state):
+        return [await begun for begun in [ask(state) for _ in range(2)]]
+
+    return workflow
+
+
+def a_task_in_a_task(diary, saver):
+    """A function calls a task that calls one that asks twice."""
+    ask = task(diary.asks("pay", "notify"))
+
+    @task
+    async def outer(state):
+        return await ask(state)
+
+    @entrypoint(checkpointer=saver)
+    async def workflow(state):
+        return await outer(state)
+
+    return workflow
+
+
+def a_graph_in_a_task(diary, saver):
+    """A function calls a task that runs a graph that asks twice."""
+    inner = one_node(diary.asks("pay", "notify"))
+
+    @task
+    async def outer(state):
+        return await inner.ainvoke(state)
+
+    @entrypoint(checkpointer=saver)
+    async def workflow(state):
+        return await outer(state)
+
+    return workflow
+
+
+def a_task_in_a_node(diary, saver):
+    """A node of a graph that is a node calls a task that asks twice."""
+    ask = task(diary.asks("pay", "notify"))
+
+    async def node(state):
+        return await ask(state)
+
+    return one_node(one_node(node), saver)
+
+
+def a_task_in_a_tool(diary, saver):
+    """A tool calls a task that asks twice."""
+    ask = task(diary.asks("pay", "notify"))
+
+    async def transfer(to: str) -> str:
+        """Pay."""
+        await ask(to)
+        return "ok"
+
+    return in_a_tool(transfer, saver)
+
+
 SHAPES = [
     a_node,
     sent,
@@ -142,6 +228,13 @@ SHAPES = [
     a_graph_in_a_tool,
     sent_in_a_tool,
     a_function,
+    a_task,
+    tasks_after_each_other,
+    tasks_side_by_side,
+    a_task_in_a_task,
+    a_graph_in_a_task,
+    a_task_in_a_node,
+    a_task_in_a_tool,
 ]
 
 
