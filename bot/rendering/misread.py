@@ -38,6 +38,9 @@ SPACELESS = {
 _EVERYDAY = "\u024f"
 """The last of the Latin letters that European languages write, such as the i without a dot: none of them is taken for another."""
 
+_AS_EMOJI = re.compile("\u2139\ufe0f|\u24c2\ufe0f")
+"""Letters that are drawn as pictures, since they stand before the sign for that."""
+
 _CLICKS = frozenset("\u01c0\u01c1\u01c2\u01c3")
 """Letters among these that look like signs."""
 
@@ -150,7 +153,7 @@ def listed(
 
 
 def _misread(text: str) -> Iterator[str]:
-    apart = unicodedata.normalize("NFD", LONG_LETTER.sub("", text))
+    apart = unicodedata.normalize("NFD", _AS_EMOJI.sub("", LONG_LETTER.sub("", text)))
     words = [
         word for word in _WORD.findall(_DIACRITICS.sub("", apart)) if word.isascii() or not word.isdecimal()
     ]

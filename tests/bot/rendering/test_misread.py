@@ -135,7 +135,7 @@ def test_a_sign_or_digit_that_reads_as_another_is_named(text, said):
         "価格：５００円（税込）、１２３！〔注〕東京ノ港 丿", "第Ⅱ章 ⅲ ①",
         "المبلغ ١٥٠ ريال، ٪٥، قيمت ۱۲۳ تومان؛ ﴿قل﴾", "यह दुःख ५०० रुपये है।", "ราคา ๕๐๐ บาท", "২০২৪ সাল",
         "Ողջույն։ Ի՞նչ կա՝ լավ", "Δεν ξέρω· γιατί; 5 µm", "➕ yes ➖ no ❯ next",
-        "© 2024 ™ ½ №5 naïve — “quoted”", "thanks 👨\u200d👩\u200d👧 ❤\ufe0f",
+        "© 2024 ™ ½ №5 naïve — “quoted”", "thanks 👨\u200d👩\u200d👧 ❤\ufe0f", "ℹ\ufe0f Info: deploy done",
     ],
 )  # fmt: skip
 def test_ordinary_text_is_not_warned_of(text):
