@@ -11,6 +11,7 @@ from langgraph.checkpoint.serde.types import INTERRUPT, TASKS
 from langgraph.pregel import Pregel
 from langgraph.types import PregelTask, Send, StateSnapshot
 
+from agent_adapter.calls.langgraph import namespace_of
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations._graph import (
     graph_of_node,
@@ -50,12 +51,6 @@ async def places(graph: object, state: StateSnapshot) -> dict[str, Place]:
     """
     saver = graph.checkpointer if isinstance(graph, Pregel) else None
     return await _Thread(saver if isinstance(saver, BaseCheckpointSaver) else None).places(graph, state)
-
-
-def namespace_of(state: StateSnapshot, task: PregelTask) -> str:
-    """Name the place of what runs inside a task."""
-    around = state.config["configurable"].get("checkpoint_ns")
-    return "|".join(filter(None, (around, f"{task.name}:{task.id}")))
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from langgraph.pregel import Pregel
 from langgraph.types import Interrupt as Pause
 from langgraph.types import Send, StateSnapshot
 
+from agent_adapter.calls.langgraph import namespace_of
 from agent_adapter.integrations._graph import task_names
-from agent_adapter.integrations._places import namespace_of
 
 # A graph stores under such a name that an edge leads to a node.
 _EDGE = "branch:to:"

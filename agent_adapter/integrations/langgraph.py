@@ -29,7 +29,7 @@ try:
     from langgraph.types import Command, PregelTask, StateSnapshot, StreamMode
     from langgraph.types import Interrupt as Pause
 
-    from agent_adapter.calls.langgraph import keys_of, telling_tools
+    from agent_adapter.calls.langgraph import keys_of, namespace_of, telling_tools
     from agent_adapter.integrations._graph import (
         Config,
         Graph,
@@ -45,7 +45,7 @@ try:
         tools_by_name,
         with_schema,
     )
-    from agent_adapter.integrations._places import Place, namespace_of, places
+    from agent_adapter.integrations._places import Place, places
     from agent_adapter.integrations._saved import Saved
 except ImportError as error:
     raise ImportError(needs("LangGraph support", "langgraph", error)) from error
@@ -379,7 +379,7 @@ class Thread:
                         yield command
             except BaseException as error:
                 if await self._waits_for(questions):
-                    if isinstance(error, Exception) and (tools := begun.in_doubt(error)):
+                    if isinstance(error, Exception) and (tools := begun.in_doubt()):
                         await self._set_aside(resume.interrupt_id, tools, error)
                     raise
                 # The graph took the answer and ended further on: the question is settled, only the run is not.

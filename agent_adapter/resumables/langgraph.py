@@ -193,6 +193,6 @@ async def _set_aside_on_failure(turn: Turn, keys: Keys) -> AsyncIterator[None]:
         try:
             yield
         except Exception as error:
-            if tools := begun.in_doubt(error):
+            if tools := begun.in_doubt():
                 raise await patiently(partial(turn.journal.set_aside, tools, error)) from error
             raise

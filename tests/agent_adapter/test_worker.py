@@ -9,18 +9,24 @@ from functools import partial
 import pytest
 from agents import Agent, RunHooks, ShellTool
 from agents.testing import ModelStep, ScriptedModel, assistant_message
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, ToolRetryMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
 from openai.types.responses.response_function_shell_tool_call import Action, ResponseFunctionShellToolCall
 
 from agent_adapter.connection import end_task, freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.errors import ConsumedError, InvalidRequestError
 from agent_adapter.resumables import Finished, Paused
+from agent_adapter.resumables.langgraph import ResumableGraph
 from agent_adapter.resumables.openai_agents import ResumableAgent
 from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.listing import allow_again, lines
 from bot.store import ApprovalStore
+from tests.support.scripted_model import ScriptedModel as ScriptedTurns
+from tests.support.scripted_model import says
 from tests.support.workers import (
     GO,
     RAN,
@@ -484,6 +490,125 @@ async def test_worker_leaves_alone_a_tool_that_raised_in_the_process_that_asked(
         await settled_down(redis_url)
 
     assert notes.calls == ["delete_file report.txt"]
+
+
+class Rewording(AgentMiddleware):
+    """Tells of an error in its own words."""
+
+    async def awrap_tool_call(self, request, handler):
+        try:
+            return await handler(request)
+        except RuntimeError as error:
+            words = str(error)
+        raise ValueError(words)
+
+
+def an_agent(name, tools, *calls, reviewed=(), middleware=(), dialect=None):
+    """An agent whose model makes these calls in one turn."""
+    graph = create_agent(
+        ScriptedTurns(turns=(says(*calls), says(text="done"))),
+        tools,
+        middleware=[HumanInTheLoopMiddleware(dict.fromkeys(reviewed, True)), *middleware],
+        checkpointer=InMemorySaver(),
+    )
+    return ResumableGraph(name, graph, version="1", dialect=dialect)
+
+
+def failing(calls):
+    """Tools that have their effect and raise: `pay` and `book` at once, `ask_and_pay` after its own question."""
+
+    async def pay(to: str) -> str:
+        """Pay."""
+        calls.append("pay")
+        raise RuntimeError("pay failed")
+
+    async def book(to: str) -> str:
+        """Book."""
+        calls.append("book")
+        raise RuntimeError("book failed")
+
+    async def ask_and_pay(to: str) -> str:
+        """Ask, and pay."""
+        if interrupt({"question": f"pay {to}?"}):
+            calls.append("ask_and_pay")
+            raise RuntimeError("pay failed")
+        return "not paid"
+
+    return [pay, book, ask_and_pay]
+
+
+PAY, BOOK, ASK_AND_PAY = ((name, {"to": "al"}) for name in ("pay", "book", "ask_and_pay"))
+
+
+@pytest.mark.parametrize(
+    ("calls", "given", "may_have_run"),
+    [
+        pytest.param(
+            [ASK_AND_PAY], {"dialect": {"ask_and_pay": "boolean"}}, "ask_and_pay", id="asked-itself"
+        ),
+        pytest.param([PAY, BOOK], {"reviewed": ["pay"]}, "pay", id="another-raised-first"),
+        pytest.param([PAY, BOOK], {"reviewed": ["pay", "book"]}, "pay, book", id="two-raised"),
+        pytest.param([PAY], {"reviewed": ["pay"], "middleware": [Rewording()]}, "pay", id="reworded"),
+    ],
+)
+async def test_worker_runs_nothing_again_that_raised_however_the_graph_tells_of_it(
+    redis_url, approvals, store, calls, given, may_have_run
+):
+    """An operator reads of every approved call that may have had its effect, and no worker runs one a second time."""
+    ran = []
+    agent = an_agent("office", failing(ran), *calls, **given)
+    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
+    await decide(store, asked.interrupt_id)
+    async with working(approvals, agent, retry_at_most=timedelta(milliseconds=100)):
+        (line,) = await eventually_all_left(redis_url, 1)
+        await settled_down(redis_url)
+
+    assert f"when {may_have_run} may have run" in line[3]
+    assert sorted(ran) == sorted(name for name, _ in calls)
+
+
+async def test_node_that_raised_after_its_answer_does_not_run_again_by_itself(redis_url, approvals, store):
+    """A node without tools that asked by itself may have had its effect, too."""
+    ran = []
+
+    def book(state):
+        interrupt({"question": "book?"})
+        ran.append("book")
+        raise RuntimeError("book failed")
+
+    graph = StateGraph(MessagesState).add_node("book", book).add_edge(START, "book")
+    agent = ResumableGraph(
+        "office", graph.compile(checkpointer=InMemorySaver()), version="1", dialect={"book": "boolean"}
+    )
+    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
+    await decide(store, asked.interrupt_id)
+    async with working(approvals, agent, retry_at_most=timedelta(milliseconds=100)):
+        (line,) = await eventually_all_left(redis_url, 1)
+        await settled_down(redis_url)
+
+    assert "when book may have run" in line[3]
+    assert ran == ["book"]
+
+
+async def test_error_that_the_graph_told_its_model_sets_nothing_aside(redis_url, approvals, store):
+    """The model was told that the tool failed; that its server is away afterwards is tried again."""
+    ran, away = [], [True, True]
+
+    class Away(AgentMiddleware):
+        async def awrap_model_call(self, request, handler):
+            if ran and away:
+                away.pop()
+                raise ConnectionError("the model's server is away")
+            return await handler(request)
+
+    handled = ToolRetryMiddleware(max_retries=0, on_failure="continue")
+    agent = an_agent("office", failing(ran), PAY, reviewed=["pay"], middleware=[handled, Away()])
+    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
+    await decide(store, asked.interrupt_id)
+    async with working(approvals, agent, retry_at_most=timedelta(milliseconds=100)):
+        await eventually(lambda: resumed(store, asked.interrupt_id))
+
+    assert (ran, away) == (["pay"], [])
 
 
 def one_that_raises(kind, notes):
