@@ -74,22 +74,20 @@ class Journal:
         self.notes[name] = stands
         return self[name]
 
-    async def set_aside(self, tools: Collection[str], error: BaseException) -> CutOffError:
-        """Note that no worker goes on by itself after this error; give what to raise.
+    async def set_aside(self, why: str, tools: Collection[str]) -> CutOffError:
+        """Note that no worker goes on by itself; give what to raise.
 
         Args:
+            why: What happened, as in "a worker died".
             tools: Those that were approved, and may have had their effect.
-            error: Only its kind is told: cards show it to everybody in their channel.
 
         Raises:
             ConsumedError, ServerUnreachableError: as in `keep`.
         """
-        # A framework may have wrapped what the tool raised.
-        while error.__cause__:
-            error = error.__cause__
+        failure = int(self.notes.get("again", 0)) + 1
         sentence = (
-            f"the run failed with {type(error).__name__} when {', '.join(tools)} may have run: look whether it had its "
-            f"effect, then let it run again with --again {self.interrupt_id}"
+            f"{why} when {', '.join(tools)} may have run: look whether it had its effect, then let it run again with "
+            f"--again {self.interrupt_id}#{failure}"
         )
         return CutOffError(await self.keep(SET_ASIDE, sentence))
 
@@ -101,6 +99,14 @@ class Journal:
         """
         if SET_ASIDE in self:
             raise CutOffError(self[SET_ASIDE])
+
+
+def failed_with(error: BaseException) -> str:
+    """Say why a run failed. Only the kind of the error is told: cards show it to everybody in their channel."""
+    # A framework may have wrapped what the tool raised.
+    while error.__cause__:
+        error = error.__cause__
+    return f"the run failed with {type(error).__name__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +171,16 @@ class Runs:
         keys = [lane.req(interrupt_id), lane.run(interrupt_id)]
         return str(await self._scripts("note_run", keys, [name, text]))
 
-    async def let_again(self, interrupt_id: str) -> bool:
-        """Let a run that was set aside go on at once; false when there is nothing to go on with."""
+    async def let_again(self, interrupt_id: str, failure: str = "") -> str:
+        """Let a run that was set aside go on at once; tell what came of it, as in `let_again.lua`.
+
+        Args:
+            interrupt_id: Of its question.
+            failure: Which of its failures was seen: after another one, nothing is done.
+        """
         lane = self._lane
         keys = [lane.req(interrupt_id), lane.run(interrupt_id), lane.unresumed]
-        return bool(await self._scripts("let_again", keys, [interrupt_id]))
+        return str(await self._scripts("let_again", keys, [interrupt_id, failure]))
 
     async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
         """Count a failed attempt and note why; give how many have failed."""

@@ -70,7 +70,7 @@ class Keys:
                                                     `gone` channel and ts of messages that were deleted
     `assent:{00}:run:<id>`                  HASH    what a worker goes on with: `continuation`, notes of what was
                                                     done (`began`, `arrived`, `call:<i>`, `output:<i>`, `outcome`),
-                                                    `set_aside` why no worker goes on by itself, `again` since
+                                                    `set_aside` why no worker goes on by itself, `again` how often
                                                     somebody let it run again,
                                                     `failures` `failed_by` `reason`
     `assent:{00}:pause:<digest>`            STRING  id of the record that asks about this pause

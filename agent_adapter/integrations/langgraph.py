@@ -21,6 +21,7 @@ from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestErr
 from agent_adapter.expected import expect
 from agent_adapter.extras import needs
 from agent_adapter.policy import check_tools
+from agent_adapter.runs import failed_with
 
 try:
     from langchain_core.runnables import RunnableConfig
@@ -470,7 +471,7 @@ class Thread:
         """Let no worker go on by itself: its caller has the error, and may go on with the thread."""
         if self.asking.get("continuation"):
             journal = await patiently(partial(self.approvals.runs.journal, interrupt_id))
-            await patiently(partial(journal.set_aside, tools, error))
+            await patiently(partial(journal.set_aside, failed_with(error), tools))
 
     async def _waits_for(self, questions: Sequence[Question]) -> bool:
         waiting = {pause.id for pause in (await self._state()).interrupts}

@@ -24,6 +24,7 @@ from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations._graph import Config, Graph, Tools
 from agent_adapter.integrations.langgraph import Thread, run
 from agent_adapter.resumables import Finished, GoneOn, Paused, Tell, Turn
+from agent_adapter.runs import failed_with
 
 FRAMEWORK = "langgraph"
 
@@ -194,5 +195,5 @@ async def _set_aside_on_failure(turn: Turn, keys: Keys) -> AsyncIterator[None]:
             yield
         except Exception as error:
             if tools := begun.in_doubt():
-                raise await patiently(partial(turn.journal.set_aside, tools, error)) from error
+                raise await patiently(partial(turn.journal.set_aside, failed_with(error), tools)) from error
             raise

@@ -28,12 +28,13 @@ from agent_adapter.contract.hitl import Decision, RespondDecision
 from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
 from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.contract.wire import MAX_ACTIONS
-from agent_adapter.errors import ConsumedError, CutOffError
+from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun, editing
 from agent_adapter.integrations.openai_agents.checks import check_agent, check_options
 from agent_adapter.integrations.openai_agents.paused import check_input
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.resumables import Finished, GoneOn, Paused, Tell, Turn
+from agent_adapter.runs import failed_with
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ class ResumableAgent:
         outputs = self._outputs(turn, resume)
         top = decode(text)["state"]["current_agent"]["name"]
         if "began" in turn.journal:
-            _look_back(turn, items, resume, top=top)
+            await _look_back(turn, items, resume, top=top)
         await turn.journal.keep("began", "1")
         for position in outputs:
             if getattr(resume.decisions[position], "always", False):
@@ -143,7 +144,7 @@ class ResumableAgent:
                 result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
         except Exception as error:
             if tools := _in_doubt(turn, items, resume, top=top):
-                raise await patiently(partial(turn.journal.set_aside, tools, error)) from error
+                raise await patiently(partial(turn.journal.set_aside, failed_with(error), tools)) from error
             raise
         if following := paused.then(result):
             return {"paused": following.dump(**self._storing)}
@@ -192,7 +193,7 @@ def _decided(paused: PausedRun, turn: Turn) -> tuple[list[ToolApprovalItem], Res
     return items, in_order(turn.resume, matching_actions(turn.interrupt, own))
 
 
-def _look_back(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> None:
+async def _look_back(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> None:
     """Tell which calls run again after a death, and refuse to run what would not have been noted if it ran."""
     doubtful = []
     for position, item in _unnoted(turn, items, resume):
@@ -201,10 +202,7 @@ def _look_back(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *,
         elif f"call:{resume.indices[position]}" in turn.journal:
             logger.warning("%s was cut off and runs again, under the key %s", item.name, resume.key(position))
     if doubtful and "again" not in turn.journal:
-        raise CutOffError(
-            f"a worker died while {', '.join(doubtful)} may have run: look whether it had its effect, then let it run "
-            f"again with --again {resume.interrupt_id}"
-        )
+        raise await turn.journal.set_aside("a worker died", doubtful)
 
 
 def _in_doubt(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> list[str]:

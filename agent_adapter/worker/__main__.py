@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_adapter.client import ApprovalClient
-from agent_adapter.errors import AgentAdapterError, InvalidRequestError, UnknownInterruptError
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.resumables import Resumable
 from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.loop import ResumeWorker
@@ -37,7 +37,9 @@ def main() -> None:
     )
     parser.add_argument("--list", action="store_true", help="tell what is owed to workers, and end")
     parser.add_argument(
-        "--again", metavar="ID", help="let a run that was cut off go on, at the risk of running a call twice"
+        "--again",
+        metavar="ID",
+        help="let a run that was set aside go on, at the risk of running a call twice",
     )
     given = parser.parse_args()
     url = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
@@ -51,7 +53,7 @@ def main() -> None:
         if given.list:
             asyncio.run(_list(url, given.namespace))
         elif given.again:
-            asyncio.run(_again(url, given.namespace, given.again))
+            print(asyncio.run(allow_again(url, given.namespace, given.again)))  # noqa: T201  # for the operator
         elif given.registry and given.agent:
             asyncio.run(_work(given, url))
         else:
@@ -71,11 +73,6 @@ class Lines(logging.Formatter):
 async def _list(url: str, namespace: str) -> None:
     async for line in lines(url, namespace):
         print(line)  # noqa: T201  # this is what the command is for
-
-
-async def _again(url: str, namespace: str, interrupt_id: str) -> None:
-    if not await allow_again(url, namespace, interrupt_id):
-        raise UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {namespace!r}")
 
 
 async def _work(given: argparse.Namespace, url: str) -> None:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from agent_adapter.connection import Scripts, address_of, freeze_meta, open_redis
 from agent_adapter.continuation import Seal
 from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.errors import ConsumedError, UnknownInterruptError
 from agent_adapter.runs import Owed, Runs
 from agent_adapter.worker.loop import LEFT
 
@@ -22,14 +23,27 @@ async def lines(url: str, namespace: str) -> AsyncIterator[str]:
                 yield "\t".join((owed.interrupt_id, _age(owed), owed.req.get("needs", "?"), why(owed)))
 
 
-async def allow_again(url: str, namespace: str, interrupt_id: str) -> bool:
-    """Let a run that was cut off go on, though what was approved may run twice; false when there is no such record.
+async def allow_again(url: str, namespace: str, which: str) -> str:
+    """Let a run that was set aside go on, though what was approved may run twice; tell so.
+
+    Args:
+        url: Of Redis.
+        namespace: As in the client.
+        which: The id, or as `--list` has it the id and the number of the failure: `billing.5a0c…#1`.
 
     Raises:
+        UnknownInterruptError: when nothing is to go on under this id.
+        ConsumedError: when the run is not set aside, or has failed again since.
         ServerUnreachableError: when Redis does not answer.
     """
+    interrupt_id, _, failure = which.partition("#")
     async with _opened(url, namespace) as (keys, runs_of):
-        return await runs_of(keys.lane_for(interrupt_id)).let_again(interrupt_id)
+        came_of_it = await runs_of(keys.lane_for(interrupt_id)).let_again(interrupt_id, failure)
+    if came_of_it == "unknown":
+        raise UnknownInterruptError(f"{interrupt_id}: no such run waits in namespace {namespace!r}")
+    if came_of_it != "will go on":
+        raise ConsumedError(f"{interrupt_id}: the run {came_of_it}, so nothing was done; look with --list")
+    return f"{interrupt_id}: the run {came_of_it}"
 
 
 @asynccontextmanager

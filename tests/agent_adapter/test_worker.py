@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+import sys
 from datetime import timedelta
 from functools import partial
 
@@ -18,7 +19,7 @@ from openai.types.responses.response_function_shell_tool_call import Action, Res
 
 from agent_adapter.connection import end_task, freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
-from agent_adapter.errors import ConsumedError, InvalidRequestError
+from agent_adapter.errors import ConsumedError, InvalidRequestError, UnknownInterruptError
 from agent_adapter.resumables import Finished, Paused
 from agent_adapter.resumables.langgraph import ResumableGraph
 from agent_adapter.resumables.openai_agents import ResumableAgent
@@ -476,6 +477,44 @@ async def test_tool_that_raised_after_its_approval_does_not_run_again_by_itself(
     assert notes.keys == 3 * [("delete_file report.txt", f"{asked.interrupt_id}:1")]
 
 
+async def test_again_is_for_the_failure_that_was_seen(redis_url, approvals, store, notes):
+    """Two operators who act on one line of `--list` let the call run once; the second is told that nothing was done."""
+    agent = one_that_raises("per_call", notes)
+    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
+    await decide(store, asked.interrupt_id, RejectDecision())
+    async with working(approvals, agent):
+        (line,) = await eventually_all_left(redis_url, 1)
+        seen = line[3].rpartition(" ")[2]
+    assert seen == f"{asked.interrupt_id}#1"
+    assert await again(redis_url, seen) == (0, f"{asked.interrupt_id}: the run will go on")
+    code, said = await again(redis_url, asked.interrupt_id)
+    assert (code, "is not set aside" in said) == (1, True)
+
+    async with working(approvals, agent):
+        await eventually(lambda: ran(notes, 2))
+        await eventually(lambda: listed_with(redis_url, f"{asked.interrupt_id}#2"))
+        code, said = await again(redis_url, seen)
+        assert (code, "has failed again since" in said) == (1, True)
+        await settled_down(redis_url)
+    assert len(notes.calls) == 2
+
+
+async def again(redis_url, which):
+    """Run the command as an operator does; give its exit code and what it says."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "agent_adapter.worker", "--again", which),
+        env={**os.environ, "REDIS_URL": redis_url},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await process.communicate()
+    return process.returncode, said.decode().strip()
+
+
+async def listed_with(redis_url, words):
+    return any(words in line[3] for line in await listed(redis_url))
+
+
 async def test_worker_leaves_alone_a_tool_that_raised_in_the_process_that_asked(
     redis_url, approvals, store, notes
 ):
@@ -816,14 +855,15 @@ async def test_cut_off_shell_command_is_left_to_an_operator(redis_url, approvals
     async with a_client(redis_url) as client, working(client, doomed):
         await killed.came.wait()
     async with working(approvals, agent):
-        await eventually(lambda: told(caplog, "a worker died while shell may have run"))
+        await eventually(lambda: told(caplog, "a worker died when shell may have run"))
         assert len(ran) == 1
         assert "--again" in (await listed(redis_url))[0][3]
         assert await allow_again(redis_url, "assent", asked.interrupt_id)
         await eventually(lambda: resumed(store, asked.interrupt_id))
 
     assert len(ran) == 2
-    assert not await allow_again(redis_url, "assent", "billing.unknown")
+    with pytest.raises(UnknownInterruptError, match="no such run"):
+        await allow_again(redis_url, "assent", "billing.unknown")
 
 
 def a_shell_agent(ran):
