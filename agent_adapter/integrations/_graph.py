@@ -4,7 +4,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -176,6 +176,15 @@ def tool_node_of(graph: object, name: str) -> ToolNode | None:
     return next(_tool_nodes(node), None) if node else None
 
 
+def runs_tool_node(graph: object, name: str) -> bool:
+    """Tell whether the function that is the node of this name is seen to run LangGraph's own node for tools."""
+    node = graph.nodes.get(name) if isinstance(graph, Pregel) else None
+    seen: list[object] = []
+    for part in _parts_of(node.bound) if node else ():
+        _reach(part, seen)
+    return any(isinstance(value, ToolNode) for value in seen)
+
+
 def graph_of_node(graph: object, name: str) -> object:
     """Find the graph that is the node of this name."""
     return dict(graph.get_subgraphs()).get(name) if isinstance(graph, Pregel) else None
@@ -202,7 +211,7 @@ def task_names(graph: object) -> set[str]:
     seen: list[object] = []
     for inner in graphs_in(graph):
         for node in inner.nodes.values():
-            for part in (node.bound, *getattr(node.bound, "steps", ())):
+            for part in _parts_of(node.bound):
                 _reach(part, seen)
         for tool in _tools_of(inner):
             _reach(tool, seen)
@@ -238,9 +247,17 @@ def _tools_of(graph: Pregel[Any, Any, Any, Any]) -> Iterator[BaseTool]:
 
 
 def _tool_nodes(node: PregelNode) -> Iterator[ToolNode]:
-    for part in (node.bound, *getattr(node.bound, "steps", ())):
+    for part in _parts_of(node.bound):
         if isinstance(part, ToolNode):
             yield part
+
+
+def _parts_of(runnable: object) -> Iterator[object]:
+    """Give what a runnable consists of, without what only configures it."""
+    runnable = _unbound(runnable)
+    yield runnable
+    for step in getattr(runnable, "steps", ()):
+        yield from _parts_of(step)
 
 
 def _reach(value: object, seen: list[object], depth: int = 4) -> None:
@@ -249,14 +266,18 @@ def _reach(value: object, seen: list[object], depth: int = 4) -> None:
         return
     seen.append(value)
     for function in (value, *(getattr(value, name, None) for name in ("func", "afunc", "coroutine"))):
-        if inspect.isfunction(function):
-            for named in _named_in(function):
-                if inspect.isfunction(named) or isinstance(named, _TaskFunction):
-                    _reach(named, seen, depth - 1)
+        for named in _named_in(function):
+            if isinstance(named, FunctionType | MethodType | _TaskFunction | ToolNode):
+                _reach(named, seen, depth - 1)
 
 
-def _named_in(function: FunctionType) -> Iterator[object]:
-    """Give what a function's names stand for, also those in its comprehensions."""
+def _named_in(function: object) -> Iterator[object]:
+    """Give what a function's names stand for, also those in its comprehensions, and what the object of a method has."""
+    if isinstance(function, MethodType):
+        yield from map(_unbound, getattr(function.__self__, "__dict__", {}).values())
+        function = function.__func__
+    if not isinstance(function, FunctionType):
+        return
     outer = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     codes = [function.__code__]
     for code in codes:
@@ -264,9 +285,9 @@ def _named_in(function: FunctionType) -> Iterator[object]:
         for name in (*code.co_names, *code.co_freevars):
             if name in outer:
                 with suppress(ValueError):  # The name is not bound yet.
-                    yield outer[name].cell_contents
+                    yield _unbound(outer[name].cell_contents)
             elif name in function.__globals__:
-                yield function.__globals__[name]
+                yield _unbound(function.__globals__[name])
 
 
 def _unbound(runnable: object) -> object:

@@ -18,6 +18,7 @@ from agent_adapter.integrations._graph import (
     graphs_of,
     newest_calls,
     open_calls,
+    runs_tool_node,
     tool_node_of,
 )
 
@@ -123,10 +124,13 @@ class _Thread:
 def _calls_of(graph: object, state: StateSnapshot, task: PregelTask, sends: Sequence[Send]) -> Sequence[Call]:
     """Give the call that a task runs; several where the thread does not tell which of them."""
     node = tool_node_of(graph, task.name)
+    if node is None and runs_tool_node(graph, task.name):
+        _check_alone(task, _calls_of_function(state, task, sends))
     calls: Sequence[Call]
     match task.path:
         case (_, int(number), *_) if number < len(sends):
-            calls, together = _sent(sends[number]), node is not None
+            sent, key = sends[number], getattr(node, "_messages_key", "messages")
+            calls, together = _sent(sent) or (newest_calls(sent.arg, key) if node else []), node is not None
         case (_, str(), *_) if node or task.name == "tools":
             calls = newest_calls(state.values, getattr(node, "_messages_key", "messages"))
             together = node is not None
@@ -138,14 +142,28 @@ def _calls_of(graph: object, state: StateSnapshot, task: PregelTask, sends: Sequ
             together = len(calls) > sum(other.name == task.name for other in state.tasks)
         case _:
             return ()
-    if together and len(calls) > 1:
+    if together:
+        _check_alone(task, calls)
+    return calls
+
+
+def _calls_of_function(state: StateSnapshot, task: PregelTask, sends: Sequence[Send]) -> Sequence[Call]:
+    """Give the open calls that a function could run which was sent something, or has the state."""
+    match task.path:
+        case (_, int(number), *_) if number < len(sends):
+            return _sent(sends[number]) or open_calls(sends[number].arg)
+        case _:
+            return open_calls(state.values)
+
+
+def _check_alone(task: PregelTask, calls: Sequence[Call]) -> None:
+    if len(calls) > 1:
         raise InvalidRequestError(
             f"nobody was asked: the node {task.name!r} runs {len(calls)} calls of one turn together "
             f"({', '.join(call['name'] for call in calls)}), and LangGraph hands an answer to whichever asks first. Send "
             f"each call by itself, as create_agent does (Send({task.name!r}, [call])), or let the model make one call at "
             "a time (parallel_tool_calls=False)"
         )
-    return calls
 
 
 def _place(task: PregelTask, calls: Sequence[Call]) -> Place:

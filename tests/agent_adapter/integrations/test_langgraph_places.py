@@ -7,6 +7,7 @@ import pytest
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolErrorMiddleware
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
@@ -235,6 +236,66 @@ async def test_calls_that_run_in_one_task_are_refused_before_anybody_is_asked(di
     ):
         await desk.run(plain_graph(desk, DEPLOY, ASK, together=together), dialect=dialect)
 
+    assert desk.reviewer.asked == []
+
+
+class Runner:
+    """A node that is a method."""
+
+    def __init__(self, tools):
+        self.tools = tools
+
+    async def act(self, state, config):
+        return await self.tools.ainvoke(state, config)
+
+
+def in_a_function(tools):
+    """A function runs the node for tools."""
+
+    async def act(state, config):
+        return await tools.ainvoke(state, config)
+
+    return act
+
+
+SENT = [None, lambda state: state, lambda state: {"messages": state["messages"][-1:]}]
+
+
+@pytest.mark.parametrize("sent", SENT, ids=["edge", "state sent", "turn sent"])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda tools: tools,
+        lambda tools: tools.with_config(tags=["x"]),
+        lambda tools: tools.with_retry(),
+        lambda tools: RunnableLambda(lambda state: state) | tools.with_config(tags=["x"]),
+        in_a_function,
+        lambda tools: in_a_function(tools.with_config(tags=["x"])),
+        lambda tools: Runner(tools).act,
+    ],
+    ids=["bare", "configured", "retried", "last", "function", "function, configured", "method"],
+)
+@pytest.mark.parametrize("calls", [(DEPLOY, ASK), (DEPLOY,)], ids=["two calls", "one call"])
+async def test_calls_that_run_in_one_task_are_refused_however_it_is_reached(wrap, sent, calls):
+    """A node for tools that is wrapped, sent the state, or run by a function; a single call is asked about."""
+    desk, model = Desk(), ScriptedModel(turns=[says(*calls), DONE])
+
+    def routed(state):
+        if not state["messages"][-1].tool_calls:
+            return "__end__"
+        return [Send("tools", sent(state))] if sent else "tools"
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+    builder.add_node("tools", wrap(ToolNode(desk.tools))).add_edge(START, "model").add_edge("tools", "model")
+    graph = builder.add_conditional_edges("model", routed).compile(checkpointer=InMemorySaver())
+
+    if len(calls) == 1:
+        await desk.run(graph, dialect="boolean")
+        assert desk.heard["deploy"] == [True]
+        return
+    with pytest.raises(InvalidRequestError, match=r"nobody was asked.*'tools'.*\(deploy, ask_user\).*Send"):
+        await desk.run(graph, dialect="boolean")
     assert desk.reviewer.asked == []
 
 
