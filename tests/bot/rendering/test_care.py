@@ -488,19 +488,25 @@ def test_a_masked_text_in_another_spelling_of_unicode_is_taken_out_of_what_the_a
 @given(values, st.dictionaries(st.sampled_from(["host", "to", "n"]), values, max_size=3), st.booleans())
 def test_whatever_is_masked_no_picture_has_it(value: Any, others: dict[str, Any], nested: bool):
     """Two records that differ in a masked value only by a few characters look alike."""
-    args = {**others, "box": {"secret": value}} if nested else {**others, "secret": value}
     secrets = [text for text in secrets_of([({"secret": value}, ("secret",))]) if len(text) >= 6]
     if any(secret in encode(others) for secret in secrets):
         return
-    state = state_of(an_action(args=args, description=f"with {value}"), mask=("secret",))
-    pictures = [part.blocks for part in render_card(state)]
-    pictures += [render_edit_view(state, 0), render_respond_view(state, 0)]
-    pictures.append(render_reading_view(state, 0, 1, pages_read=0))
 
-    for picture in pictures:
+    # A secret may be a word of ours, such as `Masked`.
+    ours = "".join(map(shown, pictures_of(0, others, nested)))
+    for picture in map(shown, pictures_of(value, others, nested)):
         for secret in secrets:
-            assert secret not in shown(picture)
-            assert one_line(secret) not in shown(picture)
+            assert secret not in picture or secret in ours
+            assert one_line(secret) not in picture or one_line(secret) in ours
+
+
+def pictures_of(value, others, nested):
+    """Draw everything that shows a call with this masked value, about which the agent talks, too."""
+    args = {**others, "box": {"secret": value}} if nested else {**others, "secret": value}
+    state = state_of(an_action(args=args, description=f"with {value}"), mask=("secret",))
+    views = [render_edit_view(state, 0), render_respond_view(state, 0)]
+    reading = render_reading_view(state, 0, 1, pages_read=0)
+    return [*(part.blocks for part in render_card(state)), *views, reading]
 
 
 # --- In a modal only ----------------------------------------------------------------------------------------------
