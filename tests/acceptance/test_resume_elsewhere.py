@@ -115,7 +115,7 @@ def test_the_registries_of_the_page_are_such():
         ),
         (["os:chdir", "--agent", "billing"], "'os:chdir' is no registry: it takes arguments"),
         (["office:registry"], "say which registry (module:name) and which agent"),
-        (["--again", "billing.unknown"], "billing.unknown: no such interrupt in namespace 'assent'"),
+        (["--again", "billing.unknown"], "billing.unknown: no such run waits in namespace 'assent'"),
     ],
 )
 async def test_what_is_missing_is_said_in_one_sentence(redis_url, tmp_path, arguments, words):
