@@ -156,7 +156,7 @@ class ApprovalClient:
         self._claims: Claims
         self._replies: Replies
         self.loops = Loops()
-        """What works in the background while somebody waits, for whoever watches over this process."""
+        """The background loops of this client, for a supervisor that checks that they run."""
         self.runs: Runs
         """What workers go on with."""
 

@@ -134,7 +134,7 @@ def open_blocking_redis(url: str, *, block: float) -> Redis:
             url,
             max_connections=1,
             decode_responses=True,
-            # One entry with foreign bytes is no reason to read none of those after it.
+            # An entry with foreign bytes must not keep the entries after it from being read.
             encoding_errors="surrogateescape",
             # A socket time-out below BLOCK would cut every quiet wait; none at all would hang on a silent link.
             socket_timeout=block + COMMAND_TIMEOUT,

@@ -75,7 +75,7 @@ class ResumeWorker:
         self._told: set[str] = set()
         self._stopping = asyncio.Event()
         self.loop = Loop("worker", within=SILENT_ROUNDS * self._sweep)
-        """Whether it makes progress, for whoever watches over this process."""
+        """Whether the worker makes progress, for a supervisor that checks it."""
 
     async def run(self) -> None:
         """Work until `stop`; what is running then comes to its end or its next pause first. Cancelled, it is left to others.
