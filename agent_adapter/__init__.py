@@ -1,7 +1,7 @@
 """A person between an AI agent's tool call and its execution: the library an agent imports."""
 
-from agent_adapter.calls import approval_key
-from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.asking import Asking
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import (
     ActionRequest,
     ApproveDecision,
@@ -49,6 +49,7 @@ from agent_adapter.errors import (
     UnreadableRecordError,
     WrongArgumentError,
 )
+from agent_adapter.idempotency import approval_key
 
 __version__ = "0.1.0"
 

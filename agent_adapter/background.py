@@ -1,4 +1,4 @@
-"""Work beside the caller: whatever ends it stands in the log, also where nobody awaits it."""
+"""Background tasks: an error that ends one is always in the log, even if nobody awaits the task."""
 
 import asyncio
 import logging
@@ -18,12 +18,12 @@ def in_background(
     name: str = "",
     expected: tuple[type[Exception], ...] = (AgentAdapterError,),
 ) -> asyncio.Task[_T]:
-    """Begin a task.
+    """Start a task.
 
     Args:
-        work: what it does.
-        name: what the log calls it; the function, where nothing is given.
-        expected: errors whose sentence says all; any other one is logged with its traceback.
+        work: The coroutine to run.
+        name: The task's name in the log; by default the name of the function.
+        expected: Errors that are logged with their sentence only; any other error is logged with its traceback.
     """
     task = asyncio.create_task(work, name=name or getattr(work, "__qualname__", None))
     task.add_done_callback(partial(_note_end, expected))

@@ -2,46 +2,34 @@
 
 import asyncio
 import logging
-import re
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
-from types import NoneType, TracebackType, UnionType
-from typing import TYPE_CHECKING, Any, Never, Self, TypedDict, Unpack, get_args
+from types import TracebackType
+from typing import TYPE_CHECKING, Never, Self, Unpack
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
 
-from agent_adapter.claims import Claims, patiently
-from agent_adapter.connection import (
-    Scripts,
-    address_of,
-    freeze_meta,
-    open_blocking_redis,
-    open_redis,
-)
-from agent_adapter.continuation import Seal
+from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.contract.arguments import check_text
-from agent_adapter.contract.hitl import Decision, HITLRequest
+from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.identity import interrupt_id, thread_digest
 from agent_adapter.contract.interrupt import (
-    Context,
-    Continuation,
     Decided,
     DecidedResume,
     Interrupt,
-    OnExpiry,
     Resume,
 )
-from agent_adapter.contract.names import Namespace, did_you_mean
+from agent_adapter.contract.names import Namespace
 from agent_adapter.contract.record import (
+    GRACE,
     Asked,
     in_order,
-    load_recorded,
     matching_actions,
-    read_told,
+    read_sent_answer,
 )
 from agent_adapter.contract.wire import agent_name, to_model
 from agent_adapter.errors import (
@@ -54,77 +42,33 @@ from agent_adapter.errors import (
 )
 from agent_adapter.expected import FROM_URL, expect, expect_id, expect_interrupt, expect_request
 from agent_adapter.loops import Loops
-from agent_adapter.records import Record, Records, milliseconds
-from agent_adapter.replies import Replies
-from agent_adapter.runs import Runs
-from agent_adapter.servers import check_server
+from agent_adapter.redis.claims import Claims, patiently
+from agent_adapter.redis.pool import (
+    address_of,
+    freeze_meta,
+    open_blocking_redis,
+    open_redis,
+)
+from agent_adapter.redis.records import Record, Records, milliseconds
+from agent_adapter.redis.replies import Replies
+from agent_adapter.redis.runs import Runs
+from agent_adapter.redis.scripts import Scripts
+from agent_adapter.redis.server_check import check_server
+from agent_adapter.seal import Seal
 
 logger = logging.getLogger(__name__)
 
 BLOCK = 15.0
-"""Seconds that the reading loop blocks in Redis: four commands a minute while nothing happens."""
-
-
-class Asking(TypedDict, total=False):
-    """Where, for whom and how long to ask."""
-
-    channel: str | None
-    """Slack channel id; without one the bot's settings decide."""
-    thread_ts: str | None
-    """Ask in this thread of the channel."""
-    context: Context
-    """Who asks and why."""
-    expires_in: timedelta
-    """One hour unless told."""
-    on_expiry: OnExpiry
-    """`reject` unless told."""
-    continuation: Continuation | None
-    """What a worker needs to go on with the run when this process is gone."""
-
-
-_KINDS: Mapping[str, tuple[type | UnionType, str]] = {
-    "channel": (str | None, "pass the id of a Slack channel, as in 'C0123ABCD'"),
-    "thread_ts": (str | None, "pass the ts of a Slack message, as in '1700000000.000100'"),
-    "context": (Context | None, "pass a Context, as in Context(requested_by='U0123ABCD')"),
-    "expires_in": (timedelta | float | int | None, "pass a timedelta, as in timedelta(minutes=5)"),
-    "continuation": (Continuation | None, "pass a Continuation"),
-}
-
-
-_CHANNEL = re.compile("[A-Z0-9]+")
-
-
-def check_asking(asking: Mapping[str, Any]) -> None:
-    """Refuse what is said about asking where it cannot be meant.
-
-    Raises:
-        WrongArgumentError: naming the option, and what to pass instead.
-    """
-    known = Asking.__annotations__
-    for name, given in asking.items():
-        if name not in known:
-            raise WrongArgumentError(
-                f"{name}: no such option{did_you_mean(name, known)}; there are {', '.join(known)}"
-            )
-        if name in _KINDS:
-            kind, cure = _KINDS[name]
-            # Python takes True for a number.
-            expect(given, NoneType if isinstance(given, bool) else kind, where=name, cure=cure)
-            if given == "":
-                raise WrongArgumentError(f"{name}: this text is empty: {cure}, or leave it out")
-            if name == "channel" and given and not _CHANNEL.fullmatch(given):
-                raise WrongArgumentError(f"channel: {given!r} is not the id of a channel: {cure}")
-        elif given not in get_args(OnExpiry):
-            raise WrongArgumentError(
-                f"on_expiry: {given!r} is not one of reject, raise{did_you_mean(given, get_args(OnExpiry))}; "
-                "approve is one only where a rule of the policy says on_timeout: approve"
-            )
+"""Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
 
 
 class ApprovalClient:
-    """Asks people through the bot. One per process is enough: any number of waits share two connections.
+    """Asks people for approval through the bot. One client per process is enough: all waits share two connections.
 
-    Use it as an async context manager; `from_url` is the usual way to make one.
+    Make one with `from_url`, and use it as an async context manager:
+
+        async with ApprovalClient.from_url("redis://localhost:6379/0", agent="billing") as approvals:
+            resume = await approvals.review(request, channel="C0123ABCD")
     """
 
     def __init__(
@@ -135,7 +79,7 @@ class ApprovalClient:
         agent: str = "",
         namespace: str = "assent",
         address: str = "",
-        grace: timedelta = timedelta(seconds=30),
+        grace: timedelta = GRACE,
         claim_lease: timedelta = timedelta(seconds=30),
         reconcile_every: timedelta = timedelta(seconds=30),
         seal: Seal | None = None,
@@ -158,7 +102,7 @@ class ApprovalClient:
         self.loops = Loops()
         """The background loops of this client, for a supervisor that checks that they run."""
         self.runs: Runs
-        """What workers go on with."""
+        """The runs that workers resume."""
 
     @classmethod
     def from_url(
@@ -170,19 +114,20 @@ class ApprovalClient:
         seal: Seal | None = None,
         **settings: timedelta,
     ) -> Self:
-        """Make a client for this Redis.
+        """Make a client for this Redis. It connects when it is entered with `async with`.
 
         Args:
             url: `redis://`, `rediss://` or `unix://`.
-            agent: Who asks, shown on every card: lower-case letters, digits and dashes.
-            namespace: Same as the bot's `ASSENT_NAMESPACE`.
+            agent: The name of the agent, shown on every card: lower-case letters, digits and hyphens.
+            namespace: The same as the bot's `ASSENT_NAMESPACE`.
             seal: Encrypts the states of runs that workers resume; by default with the keys in `ASSENT_STATE_KEY`.
-            settings: `grace` after a deadline until a wait ends without the bot, `claim_lease` of a resume,
-                `reconcile_every` how often records are looked at without a wake-up; 30 seconds each.
+            settings: Three durations, 30 seconds each. `grace`: how long after its deadline a wait ends without the bot.
+                `claim_lease`: how long a claim on a run holds until it is renewed. `reconcile_every`: how often records
+                are read without a wake-up.
 
         Raises:
-            InvalidRequestError: when a key in `ASSENT_STATE_KEY` is not valid.
-            ServerUnreachableError: when this is no address of a Redis.
+            InvalidRequestError: when the agent's name, the namespace or a key in `ASSENT_STATE_KEY` is not valid.
+            ServerUnreachableError: when this is not the address of a Redis.
         """
         expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
         address = address_of(url)
@@ -205,7 +150,7 @@ class ApprovalClient:
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     async def __aenter__(self) -> Self:
-        """Connect.
+        """Connect to Redis, and check that it can keep approvals.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
@@ -221,7 +166,7 @@ class ApprovalClient:
             await self._disconnect()
             raise
         lane, process = keys.lane_for(self.agent), f"{self.agent}.{secrets.token_hex(6)}"
-        scripts = Scripts(self._redis, keys, "agent_adapter.scripts", address=self._address)
+        scripts = Scripts(self._redis, keys, "agent_adapter.redis.lua", address=self._address)
         self._records = Records(
             self._redis,
             scripts,
@@ -262,7 +207,7 @@ class ApprovalClient:
         __exit__ = __enter__
 
     def check_open(self) -> None:
-        """Refuse to ask through a client that is not connected, before anything else is done.
+        """Raise an error when this client is not connected.
 
         Raises:
             AgentAdapterError: when it was not entered yet, or was closed.
@@ -270,7 +215,7 @@ class ApprovalClient:
         self._replies.check_open()
 
     async def close(self) -> None:
-        """Stop waiting and close the connections. Nothing that is stored is lost."""
+        """End all waits and close the connections. Nothing that is stored is lost."""
         await self._claims.close()
         await self._replies.close()
         await self._disconnect()
@@ -279,6 +224,7 @@ class ApprovalClient:
         await self._blocking.aclose()
         await self._redis.aclose()
 
+    @spelled_out
     def interrupt(
         self,
         request: HITLRequest,
@@ -287,16 +233,16 @@ class ApprovalClient:
         pauses: Sequence[str] | None = None,
         **asking: Unpack[Asking],
     ) -> Interrupt:
-        """Make the interrupt that asks for this batch.
+        """Make the interrupt that asks for this batch. Nothing is stored until it is published.
 
         Args:
-            request: The batch.
-            run: Identity of the run. Without one, each call asks anew.
-            pauses: The framework's id of each action's pause. The same run and pauses find the same record.
-            asking: Where, for whom and how long to ask.
+            request: The batch of actions.
+            run: The id of the run. Without one, each call makes a new question.
+            pauses: The framework's pause id for each action. The same run and pauses find the same record.
+            asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`.
 
         Raises:
-            InvalidRequestError: naming the place.
+            InvalidRequestError: when an argument cannot be used; the message names it.
         """
         expect_request(request)
         check_asking(asking)
@@ -318,17 +264,18 @@ class ApprovalClient:
         )
 
     async def publish(self, interrupt: Interrupt) -> str:
-        """Store an interrupt, once however often it is called, and have it asked.
+        """Store an interrupt, so that the bot asks people. Repeated calls store it once.
 
-        With a continuation a worker goes on with the run once it is decided, at once unless somebody waits for it.
+        If the interrupt has a continuation, a worker resumes the run once it is decided. The worker starts at once,
+        unless a process waits for the answer.
 
         Returns:
-            The id of its record. It is another than `interrupt.id` when the pauses belong to a known record, or when
-            that one ended without an answer (refused, withdrawn, expired with `raise`) and is asked again.
+            The id of its record. It differs from `interrupt.id` in two cases: its pauses already belong to another
+            record, or that record ended without an answer (refused, withdrawn, expired with `raise`) and is asked again.
 
         Raises:
             InvalidRequestError: when the interrupt is over a limit, or of another agent; nothing was stored.
-            ConflictError: when its pauses are known with other actions, or only some of them are known.
+            ConflictError: when its pauses are already asked with other actions, or only some of them are.
             ConsumedError: when its run was already resumed.
             ServerUnreachableError: when Redis does not answer.
         """
@@ -348,7 +295,7 @@ class ApprovalClient:
                 return found
             if outcome == "mixed":
                 raise ConflictError(
-                    f"some pauses of {interrupt.id} are already asked in {found}, others are new: publish them apart"
+                    f"some pauses of {interrupt.id} are already asked in {found}, others are new: publish them separately"
                 )
             record = await self._records.load(found)
             if record.is_resumed:
@@ -356,28 +303,32 @@ class ApprovalClient:
             if not record.ended_unanswered:
                 matching_actions(record.interrupt, interrupt)
                 if waits:
-                    await self._records.attach(found)
+                    await self._records.add_waiter(found)
                 if interrupt.continuation:
-                    await self._records.entrust(found, interrupt)
+                    await self._records.add_continuation(found, interrupt)
                 return found
             attempt, replaced = attempt + 1, found
             anew = interrupt_id(interrupt.agent, interrupt.run, interrupt.pauses, attempt=attempt)
             asked = interrupt.model_copy(update={"id": anew})
 
     async def wait(self, interrupt_id: str) -> Resume:
-        """Wait until everything is decided, or the interrupt ended otherwise. Only reads; any process may wait.
+        """Wait until every action is decided, or the interrupt has ended without an answer. Any process may wait.
 
-        A Redis that goes away is waited for; a bot that never runs ends the wait at the deadline plus the grace.
+        The wait survives an outage of Redis. If no bot runs, it ends after the deadline and the grace.
+
+        Returns:
+            The answer: its `status`, and one decision per action, `None` where nobody decided.
 
         Raises:
-            UnknownInterruptError: when there is no such record.
-            DecisionNotAllowedError: when what is stored does not answer what was asked.
+            UnknownInterruptError: when there is no record with this id.
+            DecisionNotAllowedError: when a stored decision does not fit the action that it answers.
+            ServerRefusesError: when Redis refuses this client until somebody changes something.
         """
         expect_id(interrupt_id)
         await self._replies.start()
         watch = self._replies.watch(interrupt_id)
         try:
-            await patiently(partial(self._records.attach, interrupt_id))
+            await patiently(partial(self._records.add_waiter, interrupt_id))
             while True:
                 watch.arm()
                 record = await patiently(partial(self._records.load, interrupt_id))
@@ -386,21 +337,26 @@ class ApprovalClient:
                 if record.notice:
                     logger.warning("%s waits: %s", interrupt_id, record.notice)
                 asked = Asked.by(record.interrupt)
-                # Thousands may wait here: what was read is not kept meanwhile, and no call is held that need not be.
+                # Thousands may wait here, so the record is not kept in memory meanwhile.
                 del record
-                if resume := read_told(interrupt_id, asked, await watch.woken):
+                if resume := read_sent_answer(interrupt_id, asked, await watch.woken):
                     return resume
         finally:
             watch.leave()
 
+    @spelled_out
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
-        """Ask for a batch and return what was decided: publish, wait, claim and finish in one.
+        """Ask about a batch, wait, and return what was decided: publish, wait, claim and finish in one call.
 
-        Cancelled, it withdraws the question, which nobody else could find, unless a worker goes on with it.
+        If this call is cancelled, it withdraws the question, because no other process could find it. A question with a
+        continuation stays, for a worker.
+
+        Returns:
+            One decision per action, in the order of the batch.
 
         Raises:
             InterruptEndedError: when it was refused or withdrawn, or expired with `on_expiry="raise"`.
-            AgentAdapterError: as in `publish`.
+            AgentAdapterError: as in `publish` and `wait`.
         """
         interrupt = self.interrupt(request, **asking)
         lasts = interrupt.continuation is not None
@@ -412,14 +368,17 @@ class ApprovalClient:
 
     @asynccontextmanager
     async def reviewing(self, interrupt: Interrupt) -> AsyncIterator[DecidedResume]:
-        """Publish, wait and claim; resume the run in the body; finish when the body ends.
+        """Publish, wait and claim; the body of `async with` resumes the run; at its end, the run counts as resumed.
 
-        The decisions are in the order of this interrupt's actions. An error in the body gives the claim back.
+        The body gets the decisions in the order of this interrupt's actions. If it raises an error, the claim is given
+        back, and the run can be resumed again.
 
         Raises:
-            InterruptEndedError: when there is nothing to resume with.
-            ClaimedError: when another process is resuming it.
-            ConsumedError: when it was resumed before.
+            InterruptEndedError: when it ended without an answer, so there is nothing to resume with.
+            ClaimedError: when another process is resuming this run.
+            ConsumedError: when the run was already resumed.
+            ClaimLostError: when the claim expired in the body, and another process took it.
+            AgentAdapterError: as in `publish` and `wait`.
         """
         expect_interrupt(interrupt)
         async with AsyncExitStack() as stack:
@@ -428,9 +387,13 @@ class ApprovalClient:
 
     @asynccontextmanager
     async def resuming(self, interrupt_id: str) -> AsyncIterator[DecidedResume]:
-        """Claim a settled interrupt, renew the claim while the body resumes the run, finish when it ends.
+        """Claim an interrupt that has ended; the body of `async with` resumes the run; at its end, it counts as resumed.
 
-        Raises: as `reviewing`; and UnknownInterruptError when there is no such record.
+        The claim is renewed while the body runs. The body gets one decision per action, in the order of the record.
+
+        Raises:
+            UnknownInterruptError: when there is no record with this id.
+            AgentAdapterError: when it is not decided yet; and as in `reviewing`.
         """
         expect_id(interrupt_id)
         async with self._claims.held(interrupt_id) as (_, resume):
@@ -438,35 +401,36 @@ class ApprovalClient:
 
     @asynccontextmanager
     async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:
-        """Hold the right to run a thread while the body runs its graph; nobody holds it while people are waited for.
+        """Hold the right to run a thread while the body runs its graph. Do not hold it while people decide.
 
         Args:
-            run: Identity of the run, as for `interrupt`.
-            place: Of the thread's state, where a run has several.
+            run: The id of the run, as for `interrupt`.
+            place: Which state of the thread, for a run that has several.
 
         Raises:
-            ClaimedError: when another call runs it.
-            ClaimLostError: when it lapsed meanwhile and another process took it.
+            ClaimedError: when another call runs this thread.
+            ClaimLostError: when the right expired in the body, and another process took it.
         """
         async with self._claims.running(thread_digest(self.agent, run, place)):
             yield
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
-        """Give each decision as it is made, with the index of its action; end when the interrupt has ended.
+        """Yield each decision as it is made, with the index of its action, until the interrupt has ended.
 
         Raises:
-            UnknownInterruptError: when there is no such record.
+            UnknownInterruptError: when there is no record with this id.
         """
         expect_id(interrupt_id)
         await self._replies.start()
         given: set[int] = set()
         with self._replies.following(interrupt_id) as watch:
-            await patiently(partial(self._records.attach, interrupt_id, each_decision=True))
+            await patiently(partial(self._records.add_waiter, interrupt_id, each_decision=True))
             while True:
                 watch.arm()
                 record = await patiently(partial(self._records.load, interrupt_id))
                 resume = record.resume()
-                for index, decision in enumerate(_so_far(record, resume)):
+                recorded = [each.decision if each else None for each in record.recorded()]
+                for index, decision in enumerate(resume.decisions if resume else recorded):
                     if decision is not None and index not in given:
                         given.add(index)
                         yield Decided(index, decision)
@@ -474,20 +438,50 @@ class ApprovalClient:
                     return
                 await watch.woken
 
-    async def record(self, interrupt_id: str) -> Record:
-        """Read what is asked, and what has become of it.
+    async def claim(self, interrupt_id: str, owner: str, lease: timedelta) -> None:
+        """Take the right to resume a run under your own owner name, or renew it. `resuming` does all of this for you.
+
+        Args:
+            interrupt_id: The id of a record that has ended.
+            owner: The name of the process that resumes the run; the same at each renewal.
+            lease: How long nobody else may resume it; `timedelta(0)` gives the right back.
 
         Raises:
-            UnknownInterruptError: when there is no such record.
+            ClaimedError: when another owner holds the right.
+            ConsumedError: when the run was already resumed.
+            UnknownInterruptError: when there is no record with this id.
+            AgentAdapterError: when it is not decided yet.
+        """
+        expect_id(interrupt_id)
+        await self._records.claim(interrupt_id, owner, milliseconds(lease))
+
+    async def finish(self, interrupt_id: str, owner: str) -> None:
+        """Record that a claimed run was resumed. This is final: nobody can resume it again.
+
+        Raises:
+            ClaimLostError: when the claim expired and another owner took it.
+        """
+        expect_id(interrupt_id)
+        await self._records.finish(interrupt_id, owner)
+
+    async def record(self, interrupt_id: str) -> Record:
+        """Read a record: the interrupt, its deadline, and what was decided so far.
+
+        Raises:
+            UnknownInterruptError: when there is no record with this id.
         """
         expect_id(interrupt_id)
         return await self._records.load(interrupt_id)
 
     async def withdraw(self, interrupt_id: str, reason: str = "") -> None:
-        """Ask the bot to end an interrupt that nobody needs any more. One that has ended stays as it is.
+        """Ask the bot to end an interrupt that is no longer needed. An interrupt that has already ended does not change.
+
+        Args:
+            interrupt_id: The id of the record.
+            reason: Shown on the card.
 
         Raises:
-            UnknownInterruptError: when there is no such record.
+            UnknownInterruptError: when there is no record with this id.
             InvalidRequestError: when the reason is not Unicode text.
         """
         expect_id(interrupt_id)
@@ -502,7 +496,7 @@ class ApprovalClient:
                 await self.wait(record_id)
                 return await stack.enter_async_context(self._claims.held(record_id))
             except UnknownInterruptError:
-                # A Redis that came back empty: whoever still holds the question asks it again.
+                # Redis came back empty. This process still has the question, so it asks again.
                 logger.warning("interrupt.forgotten", extra={"interrupt_id": record_id})
 
 
@@ -510,7 +504,10 @@ class ApprovalClient:
 async def withdrawn_on_cancel(
     approvals: ApprovalClient, interrupt: Interrupt, reason: str = "The call that asked was cancelled."
 ) -> AsyncIterator[None]:
-    """Withdraw a question that no other process can find when the body, which waits for its answer, is cancelled."""
+    """Withdraw the question when the body, which waits for its answer, is cancelled.
+
+    Use it for a question that no other process can find.
+    """
     try:
         yield
     except asyncio.CancelledError:
@@ -520,21 +517,14 @@ async def withdrawn_on_cancel(
 
 
 def expect_client(value: object) -> None:
-    """Refuse what is not an asynchronous client, before anything runs.
+    """Check, before anything runs, that this is an asynchronous client.
 
     Raises:
         WrongArgumentError: saying what to pass instead.
     """
-    # The one that blocks is made of this one, so it is not known here by name.
+    # The blocking client is built on this one, so its class cannot be imported here.
     if isinstance(getattr(value, "client", None), ApprovalClient):
         cure = "pass its `client`, and let it run the work: approvals.run(run(…, approvals=approvals.client))"
     else:
         cure = f"pass a client, as in {FROM_URL}"
     expect(value, ApprovalClient, where="approvals", cure=cure)
-
-
-def _so_far(record: Record, resume: Resume | None) -> Sequence[Decision | None]:
-    if resume:
-        return resume.decisions
-    recorded = (load_recorded(record.card, i) for i in range(len(record.interrupt.request.action_requests)))
-    return [r.decision if r else None for r in recorded]

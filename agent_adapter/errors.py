@@ -9,19 +9,19 @@ class AgentAdapterError(Exception):
 
 
 class InvalidRequestError(AgentAdapterError):
-    """What was handed in cannot be reviewed as it is; the message names the place and the cure."""
+    """The request cannot be reviewed as it is; the message names the place and the cure."""
 
 
 class UnreadableRecordError(InvalidRequestError):
-    """What is stored of an interrupt is not what this version writes: something else writes to this Redis."""
+    """The stored record is not one that this version writes: something else writes to this Redis."""
 
 
 class WrongArgumentError(InvalidRequestError, TypeError):
-    """Something was passed in the wrong place; the message says what to pass instead."""
+    """An argument is of the wrong kind or has a wrong name; the message says what to pass instead."""
 
 
 class UnknownDialectError(InvalidRequestError):
-    """The payload is of no pause format that is known here."""
+    """The payload is not in a pause format that is known here."""
 
 
 class ConflictError(AgentAdapterError):
@@ -29,11 +29,11 @@ class ConflictError(AgentAdapterError):
 
 
 class ConsumedError(AgentAdapterError):
-    """The decisions of this interrupt were already taken: its run has been resumed once."""
+    """The decisions of this interrupt were already used: its run has been resumed once."""
 
 
 class UnknownInterruptError(AgentAdapterError):
-    """No interrupt of this id is stored: it was never published here, or its retention has ended."""
+    """No interrupt with this id is stored: it was never published here, or its retention has ended."""
 
 
 class InterruptEndedError(AgentAdapterError):
@@ -64,13 +64,13 @@ class RejectedError(AgentAdapterError):
         super().__init__(f"{tool} was rejected and did not run" + (f": {reason}" if reason else ""))
         self.tool = tool
         self.reason = reason
-        """In the reviewer's words, where they gave one."""
+        """What the reviewer wrote; `None` when they gave no reason."""
         self.decided_by = decided_by
-        """Slack user id, or `expired` where nobody decided in time."""
+        """Slack user id, or `expired` when nobody decided in time."""
 
 
 class DecisionNotAllowedError(AgentAdapterError):
-    """A stored decision does not fit the action it answers; nothing was resumed."""
+    """A stored decision does not fit the action that it answers; nothing was resumed."""
 
 
 class ClaimedError(AgentAdapterError):
@@ -78,7 +78,7 @@ class ClaimedError(AgentAdapterError):
 
 
 class ClaimLostError(AgentAdapterError):
-    """The claim on this interrupt lapsed while its run was resumed; another process may have taken it."""
+    """The claim on this interrupt expired while its run was resumed; another process may have taken it."""
 
 
 class ServerUnsuitableError(AgentAdapterError):
@@ -86,29 +86,29 @@ class ServerUnsuitableError(AgentAdapterError):
 
 
 class ServerUnreachableError(AgentAdapterError):
-    """Redis does not answer, or takes nothing for now; asking again later is right."""
+    """Redis does not answer, or accepts no writes for now; try again later."""
 
     def __init__(self, message: str | None = None, *, code: str = "") -> None:
         super().__init__(message)
         self.code = code
-        """Redis' own word where it answered, such as `OOM`; empty where it does not answer."""
+        """The error code that Redis answered with, such as `OOM`; empty when it did not answer."""
 
 
 class ServerRefusesError(ServerUnreachableError):
-    """Redis answers and refuses this client until somebody changes something; the message says what."""
+    """Redis refuses this client until somebody changes something; the message says what."""
 
 
 class ServerFailedError(AgentAdapterError):
-    """Redis failed at one command, and may well take others; the message says why."""
+    """Redis failed at one command, and other commands may still work; the message says why."""
 
 
 class LoopBrokenError(AgentAdapterError):
-    """Something that works in the background failed again and again, and was given up."""
+    """A background loop failed again and again, and has stopped."""
 
 
 class UnreadableContinuationError(AgentAdapterError):
-    """This worker cannot read the state of a paused run; another may."""
+    """This worker cannot read the state of a paused run; another worker may be able to."""
 
 
 class CutOffError(AgentAdapterError):
-    """This run died or failed while it was resumed, and nobody can tell whether what was approved has had its effect."""
+    """This run died or failed while it was resumed, and nobody knows whether the approved call took effect."""

@@ -1,4 +1,4 @@
-"""What was passed in the wrong place is answered with what to pass instead."""
+"""Checks of arguments: an argument of the wrong kind is an error that says what to pass instead."""
 
 from collections.abc import Mapping
 from types import UnionType
@@ -12,7 +12,7 @@ FROM_URL = '`async with ApprovalClient.from_url("redis://…", agent="billing") 
 
 
 def kind_of(value: object) -> str:
-    """Say what something is, without showing what is in it."""
+    """Say what kind of value this is, without showing its content."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if value is None:
@@ -22,17 +22,17 @@ def kind_of(value: object) -> str:
 
 
 def expect(value: object, kind: type | UnionType, *, where: str, cure: str) -> None:
-    """Refuse what is not of this kind.
+    """Refuse a value that is not of this kind.
 
     Raises:
-        WrongArgumentError: naming the place, what stands there, and what to pass instead.
+        WrongArgumentError: naming the place, the kind of the value, and what to pass instead.
     """
     if not isinstance(value, kind):
         raise WrongArgumentError(f"{where}: this is {kind_of(value)}: {cure}")
 
 
 def expect_request(value: Any) -> None:
-    """Refuse what is not a batch."""
+    """Refuse a value that is not a batch."""
     cure = "pass a HITLRequest; HITLRequest.model_validate(…) makes one of a dictionary in LangChain's form"
     if isinstance(value, Interrupt):
         cure = "it has its batch already: pass it to publish or reviewing"
@@ -40,7 +40,7 @@ def expect_request(value: Any) -> None:
 
 
 def expect_interrupt(value: Any) -> None:
-    """Refuse what is not an interrupt."""
+    """Refuse a value that is not an interrupt."""
     cure = "pass the Interrupt that `approvals.interrupt(request, …)` makes of a HITLRequest"
     if isinstance(value, str):
         cure = "pass the Interrupt itself; the verbs that take an id are wait, resuming, record, decisions and withdraw"
@@ -48,7 +48,7 @@ def expect_interrupt(value: Any) -> None:
 
 
 def expect_id(value: Any) -> None:
-    """Refuse what is not the id of an interrupt."""
+    """Refuse a value that is not the id of an interrupt."""
     cure = "pass the id that publish gives, as in 'billing.20c4b9a43d9d79e3dfbb592c02af75a4'"
     expect(value, str, where="interrupt_id", cure=cure)
 

@@ -1,4 +1,4 @@
-"""What a function takes: types from its signature, values shown as JSON, values rebuilt from it. Pure."""
+"""The arguments of a function: types from its signature, values shown as JSON, and values built again from JSON. Pure."""
 
 import dataclasses
 import inspect
@@ -26,10 +26,10 @@ from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
 
 Values = dict[str, Any]
-"""A call's arguments by parameter; `*args` and `**kwargs` stand as one each, under their own names."""
+"""The arguments of a call, by parameter; `*args` and `**kwargs` are one entry each, under their own names."""
 
 _UNSHOWN = ("self", "cls")
-"""First parameters of methods: they say on what a function works, and are no input."""
+"""First parameters of methods. They are the object that a method works on, not an argument to review."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Inputs:
     name: str
     signature: Signature
     types: Mapping[str, TypeAdapter[Any]]
-    """Of every parameter that is shown."""
+    """The type of every parameter that is shown."""
     schema: dict[str, Any]
     """JSON Schema of the arguments."""
 
@@ -49,7 +49,7 @@ class Inputs:
         """Read a function's signature.
 
         Raises:
-            InvalidRequestError: when it has none, or a parameter that JSON cannot show; with the cure.
+            InvalidRequestError: when it has none, or JSON cannot show a parameter; the message names the cure.
         """
         name = _name_of(function)
         signature = _signature_of(function, name)
@@ -62,14 +62,14 @@ class Inputs:
 
     @property
     def returns_text(self) -> bool:
-        """Whether a text may stand in place of what the function returns."""
+        """Whether the function may return text, so that a reviewer's text can replace its result."""
         return _admits_text(self.signature.return_annotation)
 
     def read(self, arguments: Mapping[str, Any]) -> Values:
-        """Give the value of every parameter, defaults included. A value that has its type already is kept as it is.
+        """Return the value of every parameter, including defaults. A value that already has its type is kept as it is.
 
         Args:
-            arguments: By parameter, as Python values or as JSON.
+            arguments: By parameter name, as Python values or as JSON.
 
         Raises:
             InvalidRequestError: naming the function and the parameter.
@@ -81,7 +81,7 @@ class Inputs:
         return values
 
     def show(self, values: Values) -> Values:
-        """Give the values as JSON, exactly: each is what its JSON stands for, or it is refused.
+        """Return the values as JSON. A value that JSON cannot represent exactly is refused.
 
         Raises:
             InvalidRequestError: naming the function and the parameter.
@@ -92,7 +92,7 @@ class Inputs:
         }
 
     def edited(self, values: Values, shown: Values, edit: Mapping[str, Any]) -> Values:
-        """Give the values after an edit of the JSON that was shown. What was not touched stays the same object.
+        """Return the values after an edit of the shown JSON. A value that was not edited stays the same object.
 
         Raises:
             InvalidRequestError: naming the function and the parameter.
@@ -108,7 +108,7 @@ class Inputs:
         return complete
 
     def call_with(self, values: Values) -> Callable[[], Any]:
-        """Give the call of the function with these values."""
+        """Return a function without arguments that calls the function with these values."""
         bound = inspect.BoundArguments(self.signature, values)
         return partial(self.function, *bound.args, **bound.kwargs)
 
@@ -116,7 +116,7 @@ class Inputs:
         parameters = self.signature.parameters
         if unknown := sorted(given.keys() - parameters.keys()):
             raise InvalidRequestError(
-                f"{self.name}: there is no parameter {', '.join(unknown)}; there are {', '.join(parameters) or 'none'}"
+                f"{self.name}: there is no parameter {', '.join(unknown)}; the parameters are: {', '.join(parameters) or 'none'}"
             )
         bound = inspect.BoundArguments(self.signature, dict(given))
         bound.apply_defaults()
@@ -125,7 +125,7 @@ class Inputs:
         return dict(bound.arguments)
 
     def _check_extra(self, values: Values) -> None:
-        # Python itself lets no `**kwargs` hold the name of another parameter, but `BoundArguments` would call with it.
+        # Python does not allow the name of another parameter in `**kwargs`, but `BoundArguments` would call with it.
         parameters = self.signature.parameters.values()
         taken = {p.name for p in parameters if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}}
         for extra in (p.name for p in parameters if p.kind is p.VAR_KEYWORD):
@@ -142,12 +142,12 @@ class Inputs:
 
 
 def check_kept(approved: Any, runs: Any, *, where: str) -> None:
-    """Refuse a value of an edit that would run as another one.
+    """Refuse an edited value that would run as a different value.
 
     Args:
         approved: The JSON that was typed and shown.
-        runs: What would run, as JSON.
-        where: Names the tool and the argument.
+        runs: The JSON of the value that would run.
+        where: The tool and the argument, for the error.
 
     Raises:
         InvalidRequestError: naming the place, both values and the cure.
@@ -156,17 +156,17 @@ def check_kept(approved: Any, runs: Any, *, where: str) -> None:
         path, one, other = difference
         raise InvalidRequestError(
             f"{path}: {_brief(one)} was approved, but {_brief(other)} would have run, because its type or a validator "
-            "changes it: ask again with the value that is to run"
+            "changes it: ask again with the value that should run"
         )
 
 
 def check_arguments_kept(model: type[BaseModel], edit: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    """Refuse edited arguments that do not fit a tool's model, or that it would turn into other ones.
+    """Refuse edited arguments that do not fit a tool's model, or that the model would change into other values.
 
-    What the person did not touch reaches the tool as it would have without an edit.
+    Arguments that the person did not edit are not compared: they reach the tool as they would without an edit.
 
     Raises:
-        InvalidRequestError: as `check_kept`.
+        InvalidRequestError: as in `check_kept`.
     """
     built = to_model(model.model_validate, as_floats(edit), where="args")
     try:
@@ -187,10 +187,10 @@ def _name_of(function: Any) -> str:
         return _name_of(function.func)
     if isinstance(function, classmethod | staticmethod):
         raise InvalidRequestError(
-            f"{function!r} is no function yet: put what gates it under @{type(function).__name__}"
+            f"{function!r} is not a function yet: put the decorator that gates it under @{type(function).__name__}"
         )
     if not inspect.isroutine(function):
-        raise InvalidRequestError(f"{function!r} is no function")
+        raise InvalidRequestError(f"{function!r} is not a function: pass a function or a method")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise InvalidRequestError(
             f"{function.__name__} is a generator: its body runs piece by piece, later than it is approved; "
@@ -217,7 +217,7 @@ def _type_of(parameter: Parameter, *, where: str) -> TypeAdapter[Any]:
     if parameter.kind is Parameter.VAR_POSITIONAL:
         kind = tuple[kind, ...]  # type: ignore[valid-type]  # mypy takes a value for no type
     if parameter.kind is Parameter.VAR_KEYWORD:
-        kind = get_args(kind)[0] if get_origin(kind) is Unpack else dict[str, kind]  # type: ignore[valid-type]  # likewise
+        kind = get_args(kind)[0] if get_origin(kind) is Unpack else dict[str, kind]  # type: ignore[valid-type]  # as above
     try:
         adapter = TypeAdapter[Any](kind)
         adapter.json_schema(schema_generator=_AsShown)
@@ -252,17 +252,19 @@ def _schema_of(types: Mapping[str, TypeAdapter[Any]], signature: Signature, name
 
 
 class _AsShown(GenerateJsonSchema):
-    """Schemas of values in the form in which they are shown."""
+    """Makes schemas of values in the form in which they are shown."""
 
     def decimal_schema(self, schema: DecimalSchema) -> JsonSchemaValue:
-        """Describe a text only: pydantic would take a number too, but a number typed as 5.00 is no more than 5."""
+        """Describe a decimal as a string only. pydantic would accept a number too, but a number loses the zeros of 5.00."""
         described = super().decimal_schema(schema)
-        return next((kind for kind in described.get("anyOf", ()) if kind.get("type") == "string"), described)
+        found = next((kind for kind in described.get("anyOf", ()) if kind.get("type") == "string"), described)
+        # Before 2.14, pydantic adds a pattern with look-aheads, with which there would be no form.
+        return {name: value for name, value in found.items() if name != "pattern"}
 
 
 def _typed(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
     if _is_json(value):
-        # Even in strict mode, pydantic takes a dictionary for a model and a text for a URL: look at what it builds.
+        # Even in strict mode, pydantic accepts a dictionary for a model and a string for a URL. So check what it builds.
         built = to_model(kind.validate_json, encode(value), where=where)
         return value if _lost(built, value) is None else built
     try:
@@ -286,7 +288,7 @@ def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
         raise InvalidRequestError(
             f"{where}: {type(value).__name__} cannot be shown as JSON: {error}"
         ) from error
-    # pydantic writes some floats in another way than Python does.
+    # pydantic writes some floats differently from Python.
     shown = _as_it_runs(as_floats(decode(text)), value)
     rebuilt = _read_back(kind, shown, value, where=where)
     if (path := _lost(rebuilt, value)) is not None:
@@ -312,7 +314,7 @@ def _read_back(kind: TypeAdapter[Any], shown: Any, value: Any, *, where: str) ->
 
 
 def _as_it_runs(shown: Any, value: Any) -> Any:
-    """Give the JSON of a value with integers where the value has them, and with sets in one order.
+    """Return the JSON of a value, with integers where the value has them, and with sets in a fixed order.
 
     pydantic writes an integer as 1.0 where the annotation is `float`, and a set in another order in each process.
     """
@@ -328,7 +330,7 @@ def _as_it_runs(shown: Any, value: Any) -> Any:
         case list(), list() | tuple() | deque() if len(shown) == len(value):
             return [_as_it_runs(part, its) for part, its in zip(shown, value, strict=True)]
         case dict(), dict():
-            # A key that is no text is another one in JSON: its value is found by its place.
+            # JSON changes a key that is not a string, so its value is found by its position.
             its = {**dict(zip(shown, value.values(), strict=False)), **value}
             return {key: _as_it_runs(part, its.get(key, _NOTHING)) for key, part in shown.items()}
         case dict(), _:
@@ -337,7 +339,7 @@ def _as_it_runs(shown: Any, value: Any) -> Any:
 
 
 def _field(value: Any, name: str) -> Any:
-    """Give a field of a model or dataclass. Names that a person typed reach no property."""
+    """Return a field of a model or dataclass. It never reads a property, because a person may have typed the name."""
     kind = type(value)
     fields = kind.model_fields if isinstance(value, BaseModel) else getattr(kind, "__dataclass_fields__", ())
     return getattr(value, name, _NOTHING) if name in fields else _NOTHING
@@ -349,7 +351,7 @@ def _sorting(part: Any) -> tuple[bool, Any]:
 
 
 def _first_difference(approved: Any, runs: Any, path: str) -> tuple[str, Any, Any] | None:
-    """Give where two JSON values differ first. One number may be written in two ways, and so may a moment."""
+    """Return the first place where two JSON values differ. Different spellings of a number or a time do not differ."""
     match approved, runs:
         case dict(), dict():
             pairs = [
@@ -391,39 +393,39 @@ def _brief(value: Any) -> str:
 
 
 _UNCOMPARED = ("fold", "maxlen", "default_factory", "__pydantic_extra__", "__pydantic_private__")
-"""What values of some types hold besides their attributes, and their `==` does not look at."""
+"""Parts of values of some types that are not in their attributes, and that their `==` does not compare."""
 
 _NOTHING = object()
 _SHORT = Repr()
 _BRIEF = 100
-"""Characters of a value that an error tells."""
+"""Characters of a value that an error shows."""
 
 
 def _lost(rebuilt: Any, value: Any) -> str | None:
-    """Give the path within a value to what its JSON does not stand for; `None` where it stands for all of it."""
+    """Return the path to a part of a value that its JSON does not represent; `None` if the JSON represents all of it."""
     if rebuilt is value:
         return None
     if type(value) is tuple and type(rebuilt) is list:
-        # JSON has one kind of list: what is annotated as Sequence comes back as a list, also from a tuple.
+        # JSON has only one kind of list, so a tuple that is annotated as Sequence comes back as a list.
         rebuilt = tuple(rebuilt)
     if type(rebuilt) is not type(value) and (type(rebuilt), type(value)) != (float, int):
         return ""
     if isinstance(value, datetime | time) and value.tzinfo and value.tzinfo.utcoffset(None) is None:
-        # Its offset depends on the date: it is a place, of which only the offset is shown.
+        # The time zone is a place whose offset depends on the date, and JSON shows only the offset.
         return ".tzinfo"
     for name, one, other in _parts(rebuilt, value):
         if (path := _lost(one, other)) is not None:
             return name + path
     if isinstance(value, list | tuple | deque | dict):
         return None if len(rebuilt) == len(value) else ""
-    # The `==` of these compares what was compared above, and would take a list for another value than a tuple.
+    # The `==` of these compares what was compared above, and for it a list and a tuple are different.
     if isinstance(value, BaseModel) or getattr(getattr(value, "__dataclass_params__", None), "eq", False):
         return None
     return None if rebuilt == value else ""
 
 
 def _parts(rebuilt: Any, value: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Give what two values of one type consist of, in pairs, as far as there are pairs."""
+    """Yield the parts of two values of one type in pairs, as far as both have them."""
     match value:
         case list() | tuple() | deque():
             yield from ((f"[{index}]", *pair) for index, pair in enumerate(zip(rebuilt, value, strict=False)))
@@ -437,7 +439,7 @@ def _parts(rebuilt: Any, value: Any) -> Iterator[tuple[str, Any, Any]]:
     fields: list[str] = []
     if dataclasses.is_dataclass(value):
         state = object.__getstate__(value)
-        # Of an object with slots a pair: its dictionary, and its slots.
+        # For an object with slots, the state is a pair: its dictionary and its slots.
         fields = [
             *(field.name for field in dataclasses.fields(value)),
             *(state[1] if isinstance(state, tuple) else ()),

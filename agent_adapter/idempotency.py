@@ -1,4 +1,4 @@
-"""Which decided call is running right now."""
+"""Which decided call is running at the moment."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,10 +12,10 @@ _finder: ContextVar[Finder | None] = ContextVar("approval_key_finder", default=N
 
 
 def approval_key(context: Any = None) -> str | None:
-    """Name the decided call that the tool around this runs for: the same name in every attempt to run that call.
+    """Return an idempotency key for the decided call that runs this tool. It is the same in every attempt.
 
-    A process that is killed inside a tool leaves open whether the tool had its effect, and the call is run again. Give
-    this name to whatever the tool calls as its idempotency key:
+    When a process is killed inside a tool, nobody knows whether the tool took effect, and the call runs again. Pass the
+    key to the service that the tool calls, so that the service can recognise the second attempt:
 
         payments.create(amount=amount, idempotency_key=approval_key())
 
@@ -23,20 +23,20 @@ def approval_key(context: Any = None) -> str | None:
         context: With the OpenAI Agents SDK, the `ToolContext` that the tool takes as its first parameter.
 
     Returns:
-        `<interrupt id>:<index>`, or `None` where no decided call is running.
+        `<interrupt id>:<index>`, or `None` when no decided call is running.
     """
     finder = _finder.get()
     return finder(context) if finder and context is not None else _running.get()
 
 
 def enter(key: str | None) -> None:
-    """Let the rest of this context run for a decided call, or with `None` for no call."""
+    """Set the key for the rest of this context; `None` when no decided call is running."""
     _running.set(key)
 
 
 @contextmanager
 def finding(finder: Finder) -> Iterator[None]:
-    """Let the tools that the body runs be told apart by their context."""
+    """In the body, find the key of a tool by the context that the tool passes."""
     before = _finder.get()
     _finder.set(finder)
     try:

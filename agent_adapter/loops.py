@@ -1,4 +1,4 @@
-"""Loops that go on: an error that nobody expected is logged and counted, the loop starts again, and gives up after a few."""
+"""Background loops: an unexpected error is logged and counted, and the loop starts again; after a few errors it stops."""
 
 import asyncio
 import logging
@@ -14,37 +14,37 @@ from agent_adapter.errors import AgentAdapterError, LoopBrokenError
 logger = logging.getLogger(__name__)
 
 FEW = 5
-"""Unexpected errors within `FORGOTTEN_AFTER` seconds after which a loop gives up."""
+"""A loop stops after this many unexpected errors within `FORGOTTEN_AFTER` seconds."""
 FORGOTTEN_AFTER = 300.0
 FIRST_PAUSE = 0.5
 """Seconds until a loop starts again; each pause is twice as long as the one before."""
 SHORTEST_PATIENCE = 5.0
-"""Seconds without progress that are always allowed: a busy machine is no fault of a loop."""
+"""Seconds without progress that are always allowed, because the machine may be busy."""
 
 
 class Loop:
-    """One loop as others see it: whether it makes progress, and what hinders it."""
+    """The state of one loop, for supervisors: whether it makes progress, and what stops it."""
 
     def __init__(self, name: str, *, within: float) -> None:
         self.name = name
         self.within = max(within, SHORTEST_PATIENCE)
         self.failures = 0
-        """Unexpected errors since the process began."""
+        """Unexpected errors since the process started."""
         self.hindrance = ""
-        """Why its last round came to nothing; empty when it came to its end."""
+        """Why its last round failed; empty when it succeeded."""
         self._due = time.monotonic() + self.within
 
     def beat(self, *, within: float = 0.0) -> None:
-        """Note that a round came to its end.
+        """Note that a round succeeded.
 
         Args:
-            within: Seconds that the next one may take, where that is longer than usual.
+            within: Seconds that the next round may take, if that is longer than usual.
         """
         self.hindrance = ""
         self._expect(within)
 
     def hinder(self, reason: str) -> None:
-        """Note that a round came to nothing, for a reason that is known."""
+        """Note that a round failed, for a known reason."""
         self.hindrance = reason
         self._expect()
 
@@ -58,14 +58,14 @@ class Loop:
 
     @property
     def trouble(self) -> str:
-        """What is wrong with it; empty while nothing is."""
+        """What is wrong with the loop; empty when nothing is."""
         if self.overdue:
             return f"no progress for {self.within + self.overdue:.0f} seconds"
         return self.hindrance
 
 
 Work = Callable[[Loop], Awaitable[None]]
-"""A loop's body: runs until cancelled, and notes its progress."""
+"""The body of a loop: runs until it is cancelled, and notes its progress on the `Loop`."""
 
 
 class Loops:
@@ -84,19 +84,19 @@ class Loops:
             yield from others()
 
     def include(self, others: Callable[[], Iterable[Loop]]) -> None:
-        """Show these, too, which somebody else keeps."""
+        """Include loops that are kept elsewhere."""
         self._others.append(others)
 
     def start(
         self, name: str, work: Work, *, within: float, fatal: tuple[type[Exception], ...] = ()
     ) -> asyncio.Task[None]:
-        """Run a loop as a task, which ends when it is cancelled, or with the error that it cannot go on after.
+        """Run a loop as a task. The task ends when it is cancelled, or with a fatal error.
 
         Args:
-            name: What it is called in the log and in the reasons of `/readyz`.
-            work: The loop.
+            name: The name in the log and in the reasons of `/readyz`.
+            work: The body of the loop.
             within: Seconds between two signs of progress.
-            fatal: Errors after which starting again is of no use.
+            fatal: Errors after which the loop does not start again.
         """
         loop = self._known[name] = Loop(name, within=within)
         task = in_background(supervise(loop, work, fatal=fatal), name=f"loop {name}")
@@ -105,11 +105,11 @@ class Loops:
         return task
 
     async def until_broken(self) -> Never:
-        """Wait for as long as every loop goes on, also those that start meanwhile.
+        """Wait while every loop runs, including loops that start later.
 
         Raises:
-            LoopBrokenError: when one was given up.
-            Exception: one of those that are fatal for their loop.
+            LoopBrokenError: when a loop has stopped after too many errors.
+            Exception: when a loop raised one of its fatal errors.
         """
         await self._is_broken.wait()
         assert self._broken
@@ -125,10 +125,10 @@ class Loops:
 
 
 async def supervise(loop: Loop, work: Work, *, fatal: tuple[type[Exception], ...] = ()) -> None:
-    """Run a loop, again after every unexpected error.
+    """Run a loop, and start it again after every unexpected error.
 
     Raises:
-        LoopBrokenError: when it failed a few times in a short while.
+        LoopBrokenError: when it failed `FEW` times in a short time.
     """
     failed: deque[float] = deque(maxlen=FEW)
     while True:
@@ -139,9 +139,9 @@ async def supervise(loop: Loop, work: Work, *, fatal: tuple[type[Exception], ...
         except asyncio.CancelledError as error:
             if _is_wanted():
                 raise
-            # A cancellation that was meant for something else, and came out of it.
+            # The cancellation was meant for something inside the loop, not for the loop.
             reason: BaseException = error
-        except Exception as error:  # noqa: BLE001  # whatever it is, the loop has to go on
+        except Exception as error:  # noqa: BLE001  # the loop has to survive any error
             reason = error
         else:
             return
@@ -151,10 +151,10 @@ async def supervise(loop: Loop, work: Work, *, fatal: tuple[type[Exception], ...
         logger.error("loop.failed", exc_info=reason, extra={"loop": loop.name, "failures": recent})
         if recent == FEW:
             raise LoopBrokenError(
-                f"the loop {loop.name!r} failed {FEW} times in a row, at last with {told(reason)}: "
+                f"the loop {loop.name!r} failed {FEW} times in a row, at last with {describe(reason)}: "
                 "the log says where; please report it"
             ) from reason
-        loop.hinder(f"failed and starts again: {told(reason)}")
+        loop.hinder(f"failed and starts again: {describe(reason)}")
         await asyncio.sleep(FIRST_PAUSE * 2 ** (recent - 1))
 
 
@@ -163,7 +163,7 @@ def _is_wanted() -> bool:
     return task is None or task.cancelling() > 0
 
 
-def told(error: BaseException) -> str:
-    """Name an unexpected error. Its words are told only where they are ours: others may quote what an agent sent."""
+def describe(error: BaseException) -> str:
+    """Name an unexpected error. Its text is shown only for our own errors: other texts may quote what an agent sent."""
     name = type(error).__name__
     return f"{name}: {error}" if isinstance(error, AgentAdapterError) else name

@@ -1,4 +1,4 @@
-"""States of paused runs as they are stored: encrypted where a key is given, each for its own record and field."""
+"""Encrypts the stored states of paused runs, if there is a key. Each text is bound to its record and field."""
 
 import base64
 import binascii
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 VARIABLE = "ASSENT_STATE_KEY"
 MARK = "aes-256-gcm:"
-"""Precedes an encrypted text. No JSON starts like this."""
+"""The beginning of an encrypted text. No JSON starts like this."""
 OLD_MARK = "fernet:"
-"""Preceded the texts of versions before 0.2, which were not bound to their record."""
+"""The beginning of texts from versions before 0.2, which were not bound to their record."""
 NONCE = 12
-"""Bytes. Random for each text, as NIST SP 800-38D allows for up to 2^32 texts of one key."""
+"""Bytes. Random for each text: NIST SP 800-38D allows this for up to 2^32 texts per key."""
 
 
 class Seal:
-    """Encrypts states with the first key, and reads what any of the keys encrypted. Without keys, states stay readable.
+    """Encrypts states with the first key, and decrypts with any of the keys. Without keys, states are stored as they are.
 
-    A text is bound to the record and the field that it was encrypted for: it cannot be read in another place.
+    A text is bound to the record and the field that it was encrypted for. It cannot be decrypted in another place.
 
     Args:
         keys: 32 random bytes each, in base64, newest first.
@@ -40,7 +40,7 @@ class Seal:
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Read `ASSENT_STATE_KEY`, or the file that `ASSENT_STATE_KEY_FILE` names: keys with commas between.
+        """Read the keys from `ASSENT_STATE_KEY`, or from the file that `ASSENT_STATE_KEY_FILE` names, separated by commas.
 
         Raises:
             InvalidRequestError: when a key is not valid, or the file cannot be read.
@@ -53,7 +53,7 @@ class Seal:
         return cls([key.strip() for key in text.split(",") if key.strip()])
 
     def close(self, text: str, *, record: str, field: str) -> str:
-        """Encrypt a text for one field of one record, where there is a key."""
+        """Encrypt a text for one field of one record; without a key, return it unchanged."""
         if not self._ciphers:
             return text
         nonce = os.urandom(NONCE)
@@ -61,11 +61,11 @@ class Seal:
         return MARK + base64.b64encode(nonce + sealed).decode()
 
     def open(self, text: str, *, record: str, field: str) -> str:
-        """Give the text as it was.
+        """Decrypt a text; without a key, return it unchanged.
 
         Raises:
-            UnreadableContinuationError: when it was encrypted for another place or with a key that is not here, or when
-                it is not encrypted although there is a key.
+            UnreadableContinuationError: when it was encrypted for another place or with an unknown key, or when it is not
+                encrypted although there is a key.
         """
         if not self._ciphers:
             if text.startswith((MARK, OLD_MARK)):

@@ -1,4 +1,4 @@
-"""The same verbs for callers without a loop: one background thread runs the asynchronous client."""
+"""The blocking client, for programs without an event loop: one background thread runs the asynchronous client."""
 
 import asyncio
 import logging
@@ -9,22 +9,23 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
 
-from agent_adapter.client import ApprovalClient, Asking
-from agent_adapter.continuation import Seal
+from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect
-from agent_adapter.records import Record
+from agent_adapter.redis.records import Record
+from agent_adapter.seal import Seal
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
 class SyncApprovalClient:
-    """An `ApprovalClient` whose verbs block. Use it as a context manager; any thread may call it.
+    """An `ApprovalClient` whose methods block until they are done. Use it as a context manager; any thread may call it.
 
-    `run` drives anything asynchronous that takes the client, such as an integration:
+    `run` runs any coroutine that needs the client, such as the `run` function of an integration:
 
         with SyncApprovalClient.from_url("redis://...", agent="billing") as approvals:
             result = approvals.run(run(graph, input, approvals=approvals.client, config=config))
@@ -48,11 +49,11 @@ class SyncApprovalClient:
         seal: Seal | None = None,
         **settings: timedelta,
     ) -> Self:
-        """Make a client for this Redis, as `ApprovalClient.from_url`."""
+        """Make a client for this Redis. Arguments and errors are as in `ApprovalClient.from_url`."""
         return cls(ApprovalClient.from_url(url, agent=agent, namespace=namespace, seal=seal, **settings))
 
     def __enter__(self) -> Self:
-        """Connect; raises as `ApprovalClient` does, and as `run`."""
+        """Connect. Errors are as in `ApprovalClient.__aenter__` and in `run`."""
         _refuse_to_block_a_loop()
         self._loop = asyncio.new_event_loop()
         self._thread.start()
@@ -82,11 +83,11 @@ class SyncApprovalClient:
         __aexit__ = __aenter__
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run this on the background loop and return its result. An interrupted caller cancels it.
+        """Run a coroutine on the background loop, wait, and return its result. Ctrl-C in the caller cancels it.
 
         Raises:
-            AgentAdapterError: when that loop does not run, or would wait for itself.
-            InvalidRequestError: when another event loop runs in this thread, which would stand still.
+            AgentAdapterError: when the client is not connected, or when a coroutine calls this on the background loop.
+            InvalidRequestError: when an event loop runs in this thread, because this call would block it.
         """
         cure = "call the asynchronous function, as in approvals.run(run(graph, input, approvals=approvals.client))"
         expect(work, Coroutine, where="work", cure=cure)
@@ -107,7 +108,7 @@ class SyncApprovalClient:
         if threading.current_thread() is self._thread:
             work.close()
             raise AgentAdapterError(
-                "a verb that blocks was called in what `run` runs, which would wait for itself: await the verb of `client`"
+                "a blocking method was called inside `run`, so it would wait for itself: await the method of `client` instead"
             )
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
@@ -116,6 +117,7 @@ class SyncApprovalClient:
             future.cancel()
             raise
 
+    @spelled_out
     def interrupt(
         self,
         request: HITLRequest,
@@ -135,6 +137,7 @@ class SyncApprovalClient:
         """See `ApprovalClient.wait`."""
         return self.run(self.client.wait(interrupt_id))
 
+    @spelled_out
     def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """See `ApprovalClient.review`."""
         return self.run(self.client.review(request, **asking))
@@ -142,6 +145,14 @@ class SyncApprovalClient:
     def record(self, interrupt_id: str) -> Record:
         """See `ApprovalClient.record`."""
         return self.run(self.client.record(interrupt_id))
+
+    def claim(self, interrupt_id: str, owner: str, lease: timedelta) -> None:
+        """See `ApprovalClient.claim`."""
+        self.run(self.client.claim(interrupt_id, owner, lease))
+
+    def finish(self, interrupt_id: str, owner: str) -> None:
+        """See `ApprovalClient.finish`."""
+        self.run(self.client.finish(interrupt_id, owner))
 
     def withdraw(self, interrupt_id: str, reason: str = "") -> None:
         """See `ApprovalClient.withdraw`."""
@@ -183,11 +194,11 @@ class SyncApprovalClient:
             try:
                 self._loop.run_forever()
             except (SystemExit, KeyboardInterrupt):
-                # Raised by what `run` runs. Its caller gets it; everybody else's work goes on.
+                # A coroutine of `run` raised it. The caller of `run` gets it; other callers are not affected.
                 logger.warning("sync.exit_refused")
 
     def _end(self) -> None:
-        # Whoever still waits in another thread hears that it is over.
+        # A call that still waits in another thread ends with a cancellation.
         self._run(_cancel_others())
         self._is_over = True
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -201,9 +212,9 @@ def _refuse_to_block_a_loop() -> None:
     except RuntimeError:
         return
     raise InvalidRequestError(
-        "SyncApprovalClient blocks, and an event loop runs in this thread, which would stand still while people decide: "
-        "use ApprovalClient with `async with` and `await`, also in a notebook, where a loop always runs and a cell may "
-        "await; or call what blocks through `await asyncio.to_thread(…)`"
+        "SyncApprovalClient blocks, and the event loop that runs in this thread would stop while people decide: "
+        "use ApprovalClient with `async with` and `await` (also in a notebook, where a loop always runs and a cell may "
+        "await), or put the blocking call into `await asyncio.to_thread(…)`"
     )
 
 
@@ -220,7 +231,7 @@ async def _enter(context: AbstractAsyncContextManager[DecidedResume]) -> Decided
 
 
 async def _leave(context: AbstractAsyncContextManager[DecidedResume], error: BaseException | None) -> None:
-    # Only told here: the body's own error goes on in the caller's thread.
+    # The context only has to know of the error; the caller's thread raises it again.
     await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)
 
 

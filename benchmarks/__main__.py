@@ -22,19 +22,19 @@ async def measure(rounds: int, *, quick: bool) -> str:
     window, count = (30.0, 20_000) if quick else (60.0, 100_000)
     async with Slack().running() as slack:
         # Both only wait for a minute, so they wait together.
-        told("idle agent; approvals with Slack's limits on; a channel that another agent floods")
+        announce("idle agent; approvals with Slack's limits on; a channel that another agent floods")
         still, shown, channels = await asyncio.gather(
             waiting.idle(window), approvals.measure(window), neighbours.channel()
         )
-        told("neighbours")
+        announce("neighbours")
         others = await neighbours.measure(slack, quick=quick)
-        told("10,000 waiting")
+        announce("10,000 waiting")
         many = await waiting.crowd()
-        told(f"{count:,} pending")
+        announce(f"{count:,} pending")
         beside = await waiting.pending(slack, count, rounds)
         found = []
         for number in range(1, rounds + 1):
-            told(f"clicks, round {number} of {rounds}")
+            announce(f"clicks, round {number} of {rounds}")
             found.append(await clicks.one_round(slack, plan))
     rows = [
         *clicks.rows(found),
@@ -76,7 +76,7 @@ async def _profiled(found: Path, *, over_socket: bool) -> None:
         await made.burst(clicks_made)
 
 
-def told(what: str) -> None:
+def announce(what: str) -> None:
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}\n")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.replies import entries_of
+from agent_adapter.redis.replies import entries_of
 from benchmarks.cards import AGENT, interrupt
 from benchmarks.floors import REPLIES
 

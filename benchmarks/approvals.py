@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from benchmarks.cards import CHANNEL, REVIEWER
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import app, child, private_redis
-from bot.playground.client import Control
+from playground.client import Control
 
 K = 5
 """Actions on a card."""
@@ -23,7 +23,7 @@ async def measure(window: float) -> dict[str, float]:
     """Have more cards asked than Slack takes and approve each as it appears; count what the cards show in the window."""
     async with AsyncExitStack() as stack:
         url = stack.enter_context(private_redis())
-        slack = await stack.enter_async_context(child("-m", "bot.playground"))
+        slack = await stack.enter_async_context(child("-m", "playground"))
         known = await slack.answer()
         control = await stack.enter_async_context(Control(known["url"]))
         names = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")

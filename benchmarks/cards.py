@@ -5,22 +5,26 @@ import json
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from urllib.parse import quote_plus
 
 from redis import Redis
 
-from agent_adapter.connection import open_redis
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.interrupt import Interrupt, Route
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import dump_interrupt
-from bot.ids import PartId
-from bot.policy import Policy
-from bot.rendering.message import plan_parts, render_card
-from bot.state import Admission, Shown
-from bot.store import ApprovalStore, admission_fields, read_state
+from agent_adapter.redis.pool import open_redis
+from agent_adapter.redis.scripts import AGENT_LUA, read_script
+from bot.domain.admission import Admission
+from bot.domain.admit import admit
+from bot.domain.ids import REMARKS_FROM, MessageId
+from bot.domain.messages import Shown
+from bot.domain.policy import Policy
+from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import lay_out
+from bot.store.codec import admission_fields, read_state
+from bot.store.records import ApprovalStore
 
 AGENT = "bench"
 ACTIONS = 3
@@ -28,7 +32,7 @@ CHANNEL = "C0APPROVALS"
 REVIEWER = "U0DANA"
 APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
 TS = "1790000000.000100"
-PART = PartId(0, 0)
+PART = MessageId(0)
 LIFE = 3_600_000
 NAMESPACE = "assent"
 KEYS = Keys(NAMESPACE)
@@ -78,9 +82,9 @@ def channel_of(record: str) -> str:
 
 def admission(asked: Interrupt) -> Admission:
     """Give what the bot fixes when it first sees this."""
-    admitted = Policy.of_settings(APPROVERS, CHANNEL).admit(asked, plan_parts)
+    admitted = admit(Policy.of_settings(APPROVERS, CHANNEL), asked)
     assert isinstance(admitted, Admission)
-    return admitted
+    return lay_out(asked, admitted)
 
 
 class Presses:
@@ -151,23 +155,27 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
     """Publish so many records through the real script, without a process that waits for them."""
     model = interrupt()
     body, ids = dump_interrupt(model), [f"{AGENT}.{secrets.token_hex(16)}" for _ in range(count)]
-    publish = _script(redis, "agent_adapter.scripts", "publish")
+    publish = _Piped(redis, AGENT_LUA, "publish")
     for chunk in _chunks(ids):
         with redis.pipeline(transaction=False) as pipe:
             for record in chunk:
                 run = record.partition(".")[2]
-                pauses = [f"{run[:30]}00"]
+                pause = f"{run[:30]}00"
                 publish(
-                    keys=[
-                        LANE.req(record), LANE.undrawn, LANE.wake, LANE.audit, LANE.run(record),
-                        *map(LANE.pause, pauses),
-                    ],
-                    args=[
-                        record, run, body.replace(model.id, record).replace(model.run, run), LIFE,
-                        f"{AGENT}.gone", LANE.prefix, " ".join(pauses), "", "", "", 0,
-                    ],
-                    client=pipe,
-                )  # fmt: skip
+                    pipe,
+                    LANE.of(record),
+                    [],
+                    [LANE.pause(pause)],
+                    fingerprint=run,
+                    body=body.replace(model.id, record).replace(model.run, run),
+                    lifetime=LIFE,
+                    process=f"{AGENT}.gone",
+                    pauses=pause,
+                    replaced="",
+                    continuation="",
+                    needs="",
+                    head_start=0,
+                )
             pipe.execute()
     return ids
 
@@ -176,27 +184,16 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
     """Admit these records and note a card for each, as the bot does after it has posted; nothing is owed then."""
     admitted, shown = await _show_one(url, ids[0])
     with Redis.from_url(url) as redis:
-        admit, lease, drawn = (
-            _script(redis, "bot.scripts", name) for name in ("admit", "lease_part", "card_drawn")
+        admit, lease, save = (
+            _Piped(redis, "bot.store.lua", verb) for verb in ("admit", "lease_part", "save_part")
         )
         for chunk in _chunks(ids):
             with redis.pipeline(transaction=False) as pipe:
                 for record in chunk:
-                    req, card = LANE.req(record), LANE.card(record)
-                    admit(
-                        keys=[
-                            req, card, LANE.due, LANE.audit,
-                            LANE.undrawn, LANE.wake, LANE.unresumed, LANE.sticky,
-                        ],
-                        args=[record, ACTIONS, "", 0, LANE.prefix, 0, *admitted],
-                        client=pipe,
-                    )  # fmt: skip
-                    lease(
-                        keys=[card, LANE.epoch],
-                        args=[str(PART), "bench", 30_000, LANE.prefix],
-                        client=pipe,
-                    )
-                    drawn(keys=[card], args=[str(PART), "bench", shown], client=pipe)
+                    names, part = LANE.of(record), {"part": str(PART), "owner": "bench"}
+                    admit(pipe, names, admitted, actions=ACTIONS, lifetime="", is_due=0, covered=0)
+                    lease(pipe, names, **part, lease=30_000)
+                    save(pipe, names, **part, picture=shown, remarks_from=REMARKS_FROM)
                     pipe.zrem(LANE.undrawn, record)
                 pipe.execute()
 
@@ -224,19 +221,21 @@ async def _show_one(url: str, record: str) -> tuple[list[str], str]:
         admitted = admission(state.interrupt)
         await store.admit(state, admitted)
         await store.lease_part(record, PART, owner="bench", lease=30_000)
-        await store.card_drawn(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 24))
+        await store.save_part(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 24))
         card = await redis.hgetall(LANE.card(record))
     return admission_fields(admitted), card[f"part:{PART}"]
 
 
-def _script(redis: Redis, package: str, verb: str):
-    texts = (("agent_adapter.scripts", "prelude"), (package, verb))
-    return redis.register_script(
-        "\n".join(
-            resources.files(where).joinpath(f"{name}.lua").read_text(encoding="utf-8")
-            for where, name in texts
-        )
-    )
+class _Piped:
+    """A script of the product, in a pipeline."""
+
+    def __init__(self, redis: Redis, package: str, verb: str) -> None:
+        self._script = read_script(package, verb)
+        self._run = redis.register_script(self._script.text)
+
+    def __call__(self, pipe, names, more=(), more_keys=(), **given) -> None:
+        keys, args = self._script.call(names, given, more, more_keys)
+        self._run(keys=keys, args=args, client=pipe)
 
 
 def _chunks(ids: Sequence[str]) -> Iterator[Sequence[str]]:

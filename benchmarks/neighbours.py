@@ -21,7 +21,7 @@ from benchmarks.cards import CHANNEL, channel_of
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import app, child, private_redis
 from benchmarks.slack import Slack, Timed, at_rate
-from bot.playground.client import Control
+from playground.client import Control
 
 RATE = 50.0
 SECONDS = 5.0
@@ -153,7 +153,7 @@ async def channel() -> dict[str, float]:
     """Time how soon an agent's card is in a channel, alone and while another one's four hundred wait there."""
     async with AsyncExitStack() as stack:
         url = stack.enter_context(private_redis())
-        slack = await stack.enter_async_context(child("-m", "bot.playground"))
+        slack = await stack.enter_async_context(child("-m", "playground"))
         known = await slack.answer()
         control = await stack.enter_async_context(Control(known["url"]))
         names = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")

@@ -15,7 +15,7 @@ from aiohttp import ClientError, ClientSession
 
 from benchmarks.cards import APPROVERS, CHANNEL
 from benchmarks.slack import APP_TOKEN, SECRET
-from bot.playground.redis_server import RedisServer
+from playground.redis_server import RedisServer
 
 ROOT = Path(__file__).parent.parent
 READY_WITHIN = 20.0

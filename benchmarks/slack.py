@@ -44,6 +44,8 @@ class Slack:
     def __init__(self) -> None:
         self.delay = 0.0
         self.url = ""
+        self._metadata: dict[str, Any] = {}
+        """Of the newest message of each channel."""
         self._sockets: list[web.WebSocketResponse] = []
         self._waiting: dict[str, asyncio.Future[None]] = {}
         self._numbers = itertools.count(1)
@@ -107,6 +109,15 @@ class Slack:
                 answer |= {"user": {"id": request.query["user"], "team_id": "T0PLAY"}}
             case "conversations.info":
                 answer |= {"channel": {"id": request.query["channel"]}}
+            case "chat.postMessage" | "chat.update":
+                said = await request.json()
+                self._metadata[said["channel"]] = said["metadata"]
+                answer |= {"ts": TS}
+            case "conversations.history":
+                # The bot looks whether its cards are still there, and would draw anew what it misses.
+                found = self._metadata.get(request.query["channel"])
+                message = {"ts": TS, "bot_id": "B0PLAY", "metadata": found}
+                answer |= {"messages": [message] if found else []}
             case method:
                 answer |= {"ts": TS, "channel": method}
         return web.json_response(answer)

@@ -1,4 +1,4 @@
-"""Composition root: the one place that builds and connects objects, and the life of a process."""
+"""Composition root: the only place that builds and connects objects. It also starts and stops a process."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,10 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
 from agent_adapter.background import in_background
-from agent_adapter.connection import (
+from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.errors import AgentAdapterError
+from agent_adapter.loops import Loop, Work
+from agent_adapter.redis.pool import (
     address_of,
     end_task,
     entries_of,
@@ -29,66 +32,68 @@ from agent_adapter.connection import (
     open_blocking_redis,
     open_redis,
 )
-from agent_adapter.contract.keys import Keys, Lane
-from agent_adapter.errors import AgentAdapterError
-from agent_adapter.loops import Loop, Work
-from agent_adapter.servers import check_keys, check_server, explained
+from agent_adapter.redis.server_check import check_keys, check_server, explained
 from bot.api.agents import Agents
+from bot.api.keys import KeyRing
 from bot.api.rates import Rates
 from bot.api.routes import build_api
-from bot.aside import SWITCH_EVERY
-from bot.attention import Attention
-from bot.bodies import Bodies
-from bot.clock import Clock
-from bot.connections import Connections, most_connections
-from bot.decisions import Decisions
-from bot.errors import SettingsError
-from bot.grants import Grants
-from bot.health import NOT_YET, Health
-from bot.keys import KeyRing
+from bot.domain.errors import SettingsError
+from bot.http.application import Malformed, build_site
+from bot.http.bodies import Bodies
+from bot.http.connections import Connections, most_connections
+from bot.jobs.admit import Admissions
+from bot.jobs.deadlines import Deadlines
+from bot.jobs.leased_loop import Worker
+from bot.jobs.policy_watch import PolicyKeeper
+from bot.jobs.presenter import Presenter
+from bot.jobs.quarantine import Quarantine
+from bot.jobs.redis_restore import RestoreGuard
+from bot.jobs.silence_check import SilenceCheck
+from bot.jobs.slack_call import Line
+from bot.jobs.slack_link import SlackLink
+from bot.jobs.slack_trouble import SlackTrouble
+from bot.jobs.slack_watch import LOOK_EVERY, SlackWatch
 from bot.listeners import bind
 from bot.listeners.actions import Buttons
+from bot.listeners.bolt_app import BoltApp
 from bot.listeners.commands import Commands
-from bot.listeners.door import Door
+from bot.listeners.services import Services
 from bot.listeners.views import Forms
-from bot.lookout import LOOK_EVERY, Lookout
-from bot.metrics import build_registry
-from bot.pacing import Pacing
-from bot.people import Directory
-from bot.policy_keeper import PolicyKeeper
-from bot.presenter import Presenter
-from bot.proposals import Proposals
-from bot.pulse import Look
-from bot.quarantine import Quarantine
-from bot.rewind import Rewind
-from bot.room import Room
-from bot.settings import Settings
-from bot.silence import Silence
-from bot.slack_client import SlackClient
-from bot.slack_link import SlackLink
-from bot.sockets import Sockets
-from bot.store import ApprovalStore
-from bot.tasks import Tasks
-from bot.web import Malformed, build_site
-from bot.work import Worker
+from bot.runtime.health import NOT_YET, Health
+from bot.runtime.host_clock import Look
+from bot.runtime.metrics import build_registry
+from bot.runtime.offload import SWITCH_EVERY
+from bot.runtime.settings import Settings
+from bot.runtime.tasks import Tasks
+from bot.slack.client import SlackClient
+from bot.slack.directory import Directory
+from bot.slack.pacing import Pacing
+from bot.slack.socket_mode import Sockets
+from bot.store.records import ApprovalStore
+from bot.use_cases.agent_limits import Quota
+from bot.use_cases.assign import Assignments
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
+from bot.use_cases.propose import Proposals
+from bot.use_cases.standing import StandingApprovals
 
 logger = logging.getLogger(__name__)
 
 WAKE_BLOCK = 5.0
 WAKE_AT_MOST = 0.1
-"""Seconds between two looks at the wake-ups: a burst of clicks is one reason to draw, not a hundred."""
+"""Seconds between two reads of the wake-ups. A burst of clicks then causes one round of drawing and not a hundred."""
 HEARTBEAT = 5.0
 SWEEPS = 3
-"""Sweeps within which a loop has to make progress."""
+"""A loop has to make progress within this many sweeps."""
 DRAIN_WITHIN = 12.0
-"""With what HTTP (five seconds) and Socket Mode take to close, a bot ends within twenty seconds of SIGTERM."""
+"""Seconds to finish running work. HTTP and Socket Mode close as well, so a bot ends within twenty seconds of SIGTERM."""
 LEAVE_WITHIN = 1.0
-"""Seconds in which to say that this bot goes. Where Redis does not hear it, its sign of life ends by itself."""
+"""Seconds to note in Redis that this bot ends. If Redis does not answer, its last heartbeat becomes too old by itself."""
 LINGER = 1.0
-"""Seconds for which the rest of a refused body is thrown away before its connection is closed."""
+"""Seconds for which the rest of a refused body is read and dropped before its connection is closed."""
 COLLECT_AFTER = (10_000, 3, 300)
-"""Of garbage: a click makes hundreds of objects and no cycle. To look at the newest 30,000 objects takes some milliseconds, and to look
-at all remembered records longer."""
+"""Thresholds of the garbage collection. A click creates no cycles. Collecting the newest 30,000 objects takes some milliseconds,
+and collecting all objects takes longer."""
 
 
 @dataclass
@@ -99,12 +104,12 @@ class Bot:
     health: Health = field(default_factory=Health)
     process: str = field(default_factory=lambda: secrets.token_hex(6))
     port: int = 0
-    """Where HTTP is served."""
+    """The port of the HTTP server."""
     store: ApprovalStore = field(init=False)
     slack: SlackClient = field(init=False)
     directory: Directory = field(init=False)
     policies: PolicyKeeper = field(init=False)
-    rewind: Rewind = field(init=False)
+    restore_guard: RestoreGuard = field(init=False)
     drawing: Worker = field(init=False)
     _owed: dict[str, int] = field(default_factory=dict)
     _look: Look | None = None
@@ -117,15 +122,15 @@ class Bot:
         """Read the policy.
 
         Raises:
-            SettingsError: when the policy file will not do.
+            SettingsError: when the policy file cannot be used.
         """
         self.policies = PolicyKeeper(self.settings, self.health)
 
     async def start(self) -> None:
-        """Connect to Redis and serve health; then Slack, as soon as it lets us.
+        """Connect to Redis and serve health. Then connect to Slack as soon as Slack allows it.
 
         Raises:
-            ServerUnreachableError, ServerUnsuitableError: when this Redis will not do.
+            ServerUnreachableError, ServerUnsuitableError: when this Redis cannot be used.
         """
         settings, stack = self.settings, self._stack
         redis, keys = await self._open_redis()
@@ -136,15 +141,15 @@ class Bot:
             settings.slack_bot_token, settings.slack_api_url, session, within=settings.slack_timeout_seconds
         )
         self.directory = Directory(self.slack)
-        self.rewind = Rewind(self.store, self.slack, self.health, self.process)
-        await self.rewind.begin()
-        bolt = Door(
+        self.restore_guard = RestoreGuard(self.store, self.slack, self.health, self.process)
+        await self.restore_guard.begin()
+        bolt = BoltApp(
             self.slack,
             self.directory,
             logger=_quiet_bolt(),
             client=self.slack.repeating,
             authorize=_authorized_by(self.slack, settings.slack_bot_token),
-            # Bolt's own wait for an acknowledgement polls every 10 ms; here a listener writes, acknowledges, returns.
+            # Bolt would poll every 10 ms for the acknowledgement. Our listeners acknowledge before they return.
             process_before_response=True,
             signing_secret=settings.slack_signing_secret or "socket-mode",
         )
@@ -160,15 +165,15 @@ class Bot:
         )
         await self._serve(site, connections)
         stack.push_async_callback(self._leave)
-        # Before anything is judged by when a bot was last seen.
+        # First, because other checks depend on when a bot was last seen.
         await self._look_at_the_clock()
         self._run("heartbeat", partial(self._heartbeat, redis))
         self._compose(bolt)
-        self.health.mend("redis")
+        self.health.recover("redis")
         logger.info("bot.started", extra={"bot": self.process, "port": self.port})
 
     async def stop(self) -> None:
-        """Stop taking work, finish what is held, close everything."""
+        """Take no more work, finish what is running, close everything."""
         if self._listening:
             self._listening.close()
         if self._runner:
@@ -186,14 +191,14 @@ class Bot:
 
     def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:
         url = self.settings.redis_url
-        agents = Agents(redis, keys, url=url, process=self.process)
+        agents = Agents(url, keys.namespace)
         self.health.loops.include(agents.loops)
         return build_api(
             KeyRing(redis, keys, address=address_of(url)),
             agents,
             Rates(self.settings.api_requests_per_minute, waits),
             bodies,
-            Room(self.policies, self.store),
+            Quota(lambda: self.policies.policy, self.store),
         )
 
     async def _serve(self, site: web.Application, connections: Connections) -> None:
@@ -218,36 +223,49 @@ class Bot:
         settings, store = self.settings, self.store
         tasks = Tasks()
         proposals = Proposals(lambda: self.policies.policy, self.slack)
-        decisions = Decisions(store, self.directory, proposals)
-        attention, grants = Attention(decisions), Grants(decisions)
+        judge = Judge(self.directory)
+        standing = StandingApprovals(store, judge)
         pacing = Pacing(store.scripts, store.keys, enabled=settings.pace)
-        lookout = Lookout(
+        slack_watch = SlackWatch(
             store,
             self.slack,
             pacing,
             self.health,
-            self.rewind,
+            self.restore_guard,
             every=min(LOOK_EVERY, settings.sweep_seconds),
+        )
+        services = Services(
+            store,
+            judge,
+            Decisions(store, judge, proposals),
+            Assignments(store, judge),
+            standing,
+            self.slack,
+            tasks,
         )
         bind(
             bolt,
-            Buttons(decisions, attention, grants, self.slack, tasks),
-            Forms(decisions, attention, tasks),
-            Commands(grants, self.slack, tasks),
+            Buttons(services),
+            Forms(services),
+            Commands(standing, self.slack, tasks),
             self.directory,
-            lookout.deleted,
+            slack_watch.on_deleted,
         )
+        trouble = SlackTrouble(store, self.health)
+        lease = int(settings.lease_seconds * 1000)
         presenter = Presenter(
             store,
-            self.slack,
-            self.directory,
-            pacing,
-            self.policies,
-            grants,
-            Room(self.policies, store),
-            self.health,
-            self.rewind,
-            int(settings.lease_seconds * 1000),
+            Admissions(
+                store,
+                self.slack,
+                self.directory,
+                self.policies,
+                standing,
+                Quota(lambda: self.policies.policy, store),
+                self.restore_guard,
+                trouble,
+            ),
+            Line(self.slack, pacing, store, self.health, self.restore_guard, trouble, lease),
         )
         self.drawing = Worker(
             store,
@@ -260,15 +278,15 @@ class Bot:
         falling_due = Worker(
             store,
             "due",
-            Clock(store, Silence(lookout, decisions).why_not).fall_due,
+            Deadlines(store, SilenceCheck(slack_watch, judge).why_not).on_due,
             lease=settings.lease_seconds,
             sweep=min(1.0, settings.sweep_seconds),
         )
         self._stack.push_async_callback(self._drain, tasks, self.drawing, falling_due)
         self._run("deadlines", falling_due.run)
         self._run("drawing", self.drawing.run)
-        self._run("lookout", lookout.run)
-        self._run("lost cards", partial(self.rewind.run, lookout.turn_to_read))
+        self._run("lookout", slack_watch.run)
+        self._run("lost cards", partial(self.restore_guard.run, slack_watch.turn_to_read))
         for lane in store.keys.all_lanes():
             self._run(f"wake-ups {lane.prefix}", partial(self._listen, lane), every=WAKE_BLOCK)
         sockets = (
@@ -283,7 +301,7 @@ class Bot:
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
         draining = [tasks.drain(), *(worker.drain() for worker in workers)]
         held = [in_background(each, name="drain") for each in draining]
-        # Not `gather` within a time-out, which waits on for whatever does not end by its cancellation.
+        # A timeout around `gather` would wait on for a task that does not end when it is cancelled.
         _, late = await asyncio.wait(held, timeout=DRAIN_WITHIN)
         for each in late:
             each.cancel()
@@ -291,25 +309,24 @@ class Bot:
     async def _listen(self, lane: Lane, loop: Loop) -> None:
         """Wake the presenter when something is published or decided."""
         redis = open_blocking_redis(self.settings.redis_url, block=WAKE_BLOCK)
-        # Only what comes from now on: the sets hold what was missed.
+        # Only new wake-ups: the sets of work hold what came before.
         cursor = "$"
         try:
             while True:
                 try:
-                    for entry, _ in entries_of(
-                        await redis.xread({lane.wake: cursor}, block=int(WAKE_BLOCK * 1000))
-                    ):
+                    answer = await redis.xread({lane.wake: cursor}, block=int(WAKE_BLOCK * 1000))
+                    for entry, _ in entries_of(answer):
                         cursor = entry
                         self.drawing.wake()
                     loop.beat()
-                    if "redis" in self.health.faults:
-                        # After a failover the address leads elsewhere: this connection has to follow.
+                    if not answer:
+                        # After a failover the address can lead to another server, and a connection to the old one only goes silent.
                         await redis.connection_pool.disconnect()
                     await asyncio.sleep(WAKE_AT_MOST)
                 except (RedisError, OSError) as error:
                     logger.warning("wake.disconnected", extra={"reason": str(error)})
-                    # Whatever answers next may be of an older state.
-                    self.rewind.doubt()
+                    # The server that answers next can hold an older state.
+                    self.restore_guard.doubt()
                     loop.hinder(str(explained(self.store.scripts.address, error)))
                     await asyncio.sleep(0.5)
                     self.drawing.wake()
@@ -322,34 +339,34 @@ class Bot:
                 await self.store.heartbeat(self.process, alive=False)
 
     async def _heartbeat(self, redis: Redis, loop: Loop) -> None:
-        # So that a silent Redis is known before other loops count as stuck.
+        # This notices a silent Redis before other loops count as stuck.
         within, quarantine = loop.within / 2, Quarantine(self.store)
         while True:
             loop.beat(within=2 * loop.within)
             self.health.look_at_calls()
             try:
                 async with asyncio.timeout(within):
-                    # A failover may have made it a replica, and an operator may have changed it.
+                    # A failover can have made it a replica, and an operator can have changed its settings.
                     await check_server(redis, self.store.scripts.address)
                     await check_keys(redis, self.store.keys, self.store.scripts.address)
                     await self._look_at_the_clock()
                     self._owed = await self.store.owed()
                     self._aside = await quarantine.count()
-                self.health.mend("redis")
+                self.health.recover("redis")
             except TimeoutError:
                 self.health.fault("redis", f"Redis does not answer within {within:.0f} seconds")
             except AgentAdapterError as error:
                 self.health.fault("redis", str(error))
-                # After a failover the address may lead elsewhere.
+                # After a failover the address can lead to another server.
                 await redis.connection_pool.disconnect(inuse_connections=False)
             await asyncio.sleep(min(HEARTBEAT, self.settings.sweep_seconds))
 
     async def _others(self) -> int:
-        return (await self.rewind.beat()).others
+        return (await self.restore_guard.beat()).others
 
     async def _look_at_the_clock(self) -> None:
         asked = time.monotonic()
-        at = (await self.rewind.beat(quiet_for=self._quiet_for())).at
+        at = (await self.restore_guard.beat(quiet_for=self._quiet_for())).at
         look, before = Look(at, asked, time.monotonic()), self._look
         self._look = look
         if before and look.stepped_since(before):
@@ -359,7 +376,7 @@ class Bot:
 
     def _quiet_for(self) -> float | None:
         fault = self.health.slack_fault
-        # A bot that starts takes over from one that stopped; what it has not asked yet is no fault.
+        # A bot that starts takes over from one that stopped. It is not a fault that it has not asked Slack yet.
         return 0.0 if fault == NOT_YET else None if fault else self.slack.quiet_for
 
     def _run(
@@ -385,7 +402,7 @@ def _quiet_bolt() -> logging.Logger:
 
 
 def _authorized_by(slack: SlackClient, token: str) -> Callable[[], Awaitable[AuthorizeResult]]:
-    """Tell Bolt whose app this is: asking by itself, it would answer a click with 200 when Slack fails to say."""
+    """Say to Bolt whose app this is. If Bolt asked Slack itself and Slack failed, it would answer a click with 200."""
 
     async def authorize() -> AuthorizeResult:
         me = slack.me
@@ -411,17 +428,17 @@ async def main(settings: Settings) -> None:
     """Run a bot until SIGTERM or SIGINT.
 
     Raises:
-        SettingsError: when the policy file will not do, or Slack does not know whom or what the policy names.
-        AgentAdapterError: when this Redis will not do, or a loop fails again and again.
+        SettingsError: when the policy file cannot be used, or Slack does not know somebody or something that it names.
+        AgentAdapterError: when this Redis cannot be used, or a loop fails again and again.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
-    # A hangup before the bot runs ends nothing: the rules are being read anyway.
+    # Before the bot runs, a SIGHUP must not end it. The rules are being read anyway.
     loop.add_signal_handler(signal.SIGHUP, lambda: None)
     async with running(settings) as bot:
-        # What start-up made stays; without this, each full collection walks it again and holds clicks up for 50 ms.
+        # Objects from the start stay. Without this, each full garbage collection walks them, and clicks wait 50 ms.
         gc.collect()
         gc.freeze()
         gc.set_threshold(*COLLECT_AFTER)

@@ -1,7 +1,12 @@
 """A deep agent whose subagent writes e-mails: each waits for a person in Slack, who sees which subagent asks.
 
-Start the bot with `make up`, then run this with the same REDIS_URL. MODEL names a chat model, such as
-`openai:gpt-5` (with its package and key); without it the models always say the same.
+Run it in the checkout, after `make up` with the same REDIS_URL, or after `make playground` and its line to `source`:
+
+    .venv/bin/python -m examples.deepagents_agent
+
+It needs `.venv/bin/pip install deepagents`.
+MODEL names a chat model, such as `openai:gpt-5` (after `.venv/bin/pip install langchain-openai`, with a key in
+OPENAI_API_KEY). Without it the model always says the same.
 """
 
 import asyncio

@@ -1,7 +1,11 @@
 """An agent that knows nothing but HTTP: it asks, waits, does what was decided, and says so.
 
-Start the bot with `make up`, make a key with `python -m bot keys create billing`, then run this with that key in
-ASSENT_KEY. Any language does the same with its own HTTP client.
+Run it in the checkout, after `make up`, or after `make playground` and its line to `source`:
+
+    export ASSENT_KEY=$(.venv/bin/python -m bot keys create billing)
+    .venv/bin/python -m examples.http_api
+
+Any language does the same with its own HTTP client.
 """
 
 import json

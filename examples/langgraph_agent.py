@@ -1,7 +1,11 @@
 """A LangChain agent that sends no e-mail which nobody in Slack has approved.
 
-Start the bot with `make up`, then run this with the same REDIS_URL. MODEL names a chat model, such as
-`openai:gpt-5` (with its package and key); without it the model is one that always says the same.
+Run it in the checkout, after `make up` with the same REDIS_URL, or after `make playground` and its line to `source`:
+
+    .venv/bin/python -m examples.langgraph_agent
+
+MODEL names a chat model, such as `openai:gpt-5` (after `.venv/bin/pip install langchain-openai`, with a key in
+OPENAI_API_KEY). Without it the model always says the same.
 """
 
 import asyncio

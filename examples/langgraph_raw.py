@@ -1,6 +1,8 @@
 """A LangGraph graph that asks in its own words: `interrupt()` with a question, answered by a person in Slack.
 
-Start the bot with `make up`, then run this with the same REDIS_URL.
+Run it in the checkout, after `make up` with the same REDIS_URL, or after `make playground` and its line to `source`:
+
+    .venv/bin/python -m examples.langgraph_raw
 """
 
 import asyncio

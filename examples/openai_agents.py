@@ -1,7 +1,12 @@
 """An agent of the OpenAI Agents SDK that sends no e-mail which nobody in Slack has approved.
 
-Start the bot with `make up`, then run this with the same REDIS_URL. MODEL names a model of OpenAI (with its key in
-OPENAI_API_KEY); without it the model is one that always says the same, and nothing leaves this machine.
+Run it in the checkout, after `make up` with the same REDIS_URL, or after `make playground` and its line to `source`:
+
+    .venv/bin/python -m examples.openai_agents
+
+It needs `.venv/bin/pip install openai-agents`.
+MODEL names a model of OpenAI, with a key in OPENAI_API_KEY. Without it the model always says the same,
+and nothing leaves this machine.
 """
 
 import asyncio

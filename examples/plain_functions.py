@@ -1,6 +1,8 @@
 """A plain function that sends no reminder which nobody in Slack has approved.
 
-Start the bot with `make up`, then run this with the same REDIS_URL.
+Run it in the checkout, after `make up` with the same REDIS_URL, or after `make playground` and its line to `source`:
+
+    .venv/bin/python -m examples.plain_functions
 """
 
 import asyncio

@@ -1,7 +1,11 @@
-"""A SpoonAI agent that sends no e-mail which nobody in Slack has approved. Needs Python 3.12.
+"""A SpoonAI agent that sends no e-mail which nobody in Slack has approved.
 
-Start the bot with `make up`, then run this with the same REDIS_URL. MODEL names a model of OpenAI (with OPENAI_API_KEY);
-without it the model is one that always says the same.
+Run it in the checkout, after `make up` with the same REDIS_URL, or after `make playground` and its line to `source`.
+SpoonAI needs Python 3.12, so make an environment with that and `pip install ".[spoon]"`:
+
+    python -m examples.spoon_agent
+
+MODEL names a model of OpenAI, with a key in OPENAI_API_KEY. Without it the model always says the same.
 """
 
 import asyncio

@@ -1,7 +1,11 @@
 """An XpertAI conversation in which nothing is sent that nobody in Slack has approved.
 
-XpertAI streams an `on_interrupt` event where its human-in-the-loop middleware pauses. Start the bot with `make up`, then
-run this with the same REDIS_URL. The event here is one that was written down; yours comes from XpertAI's stream.
+Run it in the checkout, after `make up` with the same REDIS_URL, or after `make playground` and its line to `source`:
+
+    .venv/bin/python -m examples.xpert_events
+
+XpertAI streams an `on_interrupt` event where its human-in-the-loop middleware pauses. The event here is one that was
+written down; yours comes from XpertAI's stream.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""`python -m bot.playground --port N`: the stand-in as a process of its own."""
+"""`python -m playground --port N`: the stand-in as a process of its own."""
 
 import argparse
 import asyncio
@@ -6,12 +6,12 @@ import json
 import signal
 import sys
 
-from bot.playground.server import Playground
+from playground.server import Playground
 
 
 def main() -> None:
     """Serve until a signal; the first line of the output says how to connect, as JSON."""
-    parser = argparse.ArgumentParser(prog="python -m bot.playground", description="A strict local Slack.")
+    parser = argparse.ArgumentParser(prog="python -m playground", description="A strict local Slack.")
     parser.add_argument("--host", default="127.0.0.1", help="127.0.0.1 or localhost")
     parser.add_argument("--port", type=int, default=0, help="0 for any free port")
     parser.add_argument("--events-url", help="deliver by signed HTTP to this address")

@@ -1,12 +1,12 @@
-"""What people do: the acting half of the control API."""
+"""What people do: the half of the control API that acts."""
 
-from bot.playground.control import Asked, Handler, Json
-from bot.playground.errors import ControlError
-from bot.playground.interactions import Interactions
-from bot.playground.state import State
+from playground.control import Asked, Handler, Json
+from playground.errors import ControlError
+from playground.interactions import Interactions
+from playground.state import State
 
 
-class Hands:
+class ActApi:
     """Presses, fills in, writes."""
 
     def __init__(self, state: State, interactions: Interactions) -> None:
@@ -71,7 +71,7 @@ class Hands:
         )
 
     async def event(self, asked: Asked) -> Json:
-        """Deliver an event; the answer tells of the first attempt."""
+        """Deliver an event. The answer describes the first attempt."""
         delivery = await self._interactions.event(asked.object("event"))
         return {"ack": delivery.ack(), "delivery": delivery.id}
 
@@ -87,7 +87,7 @@ class Hands:
         return {"message": message.to_control()}
 
     async def delete(self, asked: Asked) -> Json:
-        """A person deletes a message: their own, or anybody's, as admins may."""
+        """A person deletes a message: their own one, or any one, as admins can."""
         asked.only("user", "channel", "ts", "event")
         person = self._state.workspace.person(asked.text("user"))
         channel = self._state.workspace.channel(asked.text("channel"))

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from bot.playground import elements
-from bot.playground.elements import plain, text
-from bot.playground.rich_text import LONGEST, RICH_TEXT, RICH_TEXT_ELEMENTS
-from bot.playground.shapes import (
+from playground import elements
+from playground.elements import plain, text
+from playground.rich_text import LONGEST, RICH_TEXT, RICH_TEXT_ELEMENTS
+from playground.shapes import (
     Json,
     Rule,
     Walk,

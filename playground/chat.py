@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from bot.playground.conversations import visible_channel
-from bot.playground.errors import SlackError
-from bot.playground.limits import (
+from playground.conversations import visible_channel
+from playground.errors import SlackError
+from playground.limits import (
     TEXT_OF_AN_UPDATE,
     check_message,
     check_metadata,
@@ -12,8 +12,8 @@ from bot.playground.limits import (
     message_problems,
     view_problems,
 )
-from bot.playground.web_api import Answer, Call, method
-from bot.playground.workspace import BOT_USER, TEAM, Channel, Message
+from playground.web_api import Answer, Call, method
+from playground.workspace import BOT_USER, TEAM, Channel, Message
 
 _STYLE = "link_names parse mrkdwn unfurl_links unfurl_media"
 
@@ -68,7 +68,7 @@ def post_ephemeral(call: Call) -> Answer:
 
 @method("chat.update", f"channel ts text blocks metadata reply_broadcast {_STYLE}", "tier3", "chat:write")
 def update(call: Call) -> Answer:
-    """Change a message of ours: blocks that are not given again are gone, metadata stays."""
+    """Change one of the app's messages. Blocks that are not given again are gone; metadata stays."""
     channel = _writable_channel(call)
     message = _own_message(call, channel, "cant_update_message")
     text, blocks = call.arguments.get("text"), call.json("blocks")
@@ -84,7 +84,7 @@ def update(call: Call) -> Answer:
 
 @method("chat.delete", "channel ts", "tier3", "chat:write")
 def delete(call: Call) -> Answer:
-    """Take a message of ours away."""
+    """Delete one of the app's messages."""
     channel = visible_channel(call, call.text("channel"))
     message = _own_message(call, channel, "cant_delete_message")
     call.state.delete(message)

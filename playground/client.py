@@ -9,14 +9,14 @@ from typing import Any, Self
 
 from aiohttp import ClientSession, ClientTimeout
 
-from bot.playground.errors import ControlError
-from bot.playground.journal import KEPT
+from playground.errors import ControlError
+from playground.journal import KEPT
 
 Json = dict[str, Any]
 
 
 class Control:
-    """A person's hands, eyes and screwdriver in the playground, as an async context manager.
+    """Acts for people in the playground, looks at it and changes it. An async context manager.
 
     Every method raises `ControlError` with the stand-in's own sentence when it asks for something impossible.
 
@@ -174,7 +174,7 @@ class Control:
         Args:
             duplicate: Deliver every event, click and form twice.
             delay: Seconds to wait before anything is sent.
-            disconnect: `warning` or `refresh_requested`, told to every socket at once.
+            disconnect: `warning` or `refresh_requested`, sent to every socket at once.
             forge: Put these fields over what clicks, forms and commands say of themselves; `{}` ends it.
             trim: Give text inputs back trimmed and with plain line ends, also the untouched ones.
         """

@@ -8,8 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.playground.errors import ControlError
-from bot.playground.feed import Feed
+from playground.errors import ControlError
+from playground.feed import Feed
 
 Json = dict[str, Any]
 SECONDS_BETWEEN_SIGNS_OF_LIFE = 15

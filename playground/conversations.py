@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-from bot.playground.errors import SlackError
-from bot.playground.web_api import Answer, Call, method
-from bot.playground.workspace import BOT_USER, Channel, Message
+from playground.errors import SlackError
+from playground.web_api import Answer, Call, method
+from playground.workspace import BOT_USER, Channel, Message
 
 _PREFIXES = {"public_channel": "channels", "private_channel": "groups", "im": "im"}
 LARGEST_LIMIT = 999

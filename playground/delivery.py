@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from bot.playground.errors import ControlError
-from bot.playground.journal import Delivery, Journal
-from bot.playground.timing import Timing
+from playground.errors import ControlError
+from playground.journal import Delivery, Journal
+from playground.timing import Timing
 
 EnvelopeType = Literal["interactive", "slash_commands", "events_api"]
 

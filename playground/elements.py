@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bot.playground.shapes import (
+from playground.shapes import (
     Json,
     Rule,
     Walk,

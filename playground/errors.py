@@ -4,7 +4,7 @@ from typing import Any
 
 
 class SlackError(Exception):
-    """The Web API answers `{"ok": false, "error": code}` with these details beside it."""
+    """The Web API answers `{"ok": false, "error": code}` with these further details."""
 
     def __init__(self, code: str, **details: Any) -> None:
         super().__init__(code)
@@ -17,7 +17,7 @@ class SlackError(Exception):
 
 
 class ControlError(Exception):
-    """The control API was asked for something impossible; the message says what and how to mend it."""
+    """The control API was asked for something impossible. The message says what, and how to fix it."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bot.playground.errors import ControlError
+from playground.errors import ControlError
 
 KINDS = ("error", "status", "delay", "accept_then_drop", "drop", "ratelimited", "timeout")
 

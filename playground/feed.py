@@ -1,4 +1,4 @@
-"""Who watches the workspace: each change is handed to every open stream."""
+"""The stream of changes of the workspace, for everybody who watches it."""
 
 import asyncio
 from typing import Any

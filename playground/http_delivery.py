@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from aiohttp import ClientError, ClientResponse, ClientSession
 
-from bot.playground.delivery import Envelope, Refused
+from playground.delivery import Envelope, Refused
 
 
 class HttpDelivery:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from bot.playground.elements import all_options
-from bot.playground.errors import ControlError
+from playground.elements import all_options
+from playground.errors import ControlError
 
 Json = dict[str, Any]
 StateKey = tuple[str, str]

@@ -1,22 +1,22 @@
-"""What people do: press, fill in, submit, close, command. Each is delivered once, and its answer obeyed."""
+"""What people do: press, fill in, submit, close, command. Each is delivered once, and the app's answer is carried out."""
 
 from typing import Any
 
-from bot.playground import payloads
-from bot.playground.delivery import Outbox
-from bot.playground.errors import ControlError, SlackError
-from bot.playground.inputs import find_element, interactive_elements, mistakes, state_of, state_values
-from bot.playground.journal import Delivery
-from bot.playground.limits import check_message
-from bot.playground.state import State
-from bot.playground.views import View
-from bot.playground.workspace import BOT_USER, Message, Person
+from playground import payloads
+from playground.delivery import Outbox
+from playground.errors import ControlError, SlackError
+from playground.inputs import find_element, interactive_elements, mistakes, state_of, state_values
+from playground.journal import Delivery
+from playground.limits import check_message
+from playground.state import State
+from playground.views import View
+from playground.workspace import BOT_USER, Message, Person
 
 Json = dict[str, Any]
 
 
 class Interactions:
-    """The hands of everybody in the workspace.
+    """Acts for everybody in the workspace.
 
     Anybody may act, also people whom Slack would no longer let in: whether the app refuses them is what a test asks.
     """
@@ -164,7 +164,7 @@ class Interactions:
         return self._answer(person.id, delivery)
 
     def _obey(self, view: View, delivery: Delivery) -> Json:
-        """Do with a submitted view what the acknowledgement says."""
+        """Do what the acknowledgement says with a submitted view."""
         if not delivery.ok:
             return {"result": "failed"}
         try:

@@ -10,9 +10,9 @@ from slack_sdk.models.basic_objects import JsonObject
 from slack_sdk.models.blocks import Block
 from slack_sdk.models.views import View
 
-from bot.playground.blocks import MESSAGE_BLOCKS, VIEW
-from bot.playground.errors import SlackError
-from bot.playground.shapes import NOT_UNICODE, Problem, Walk, is_unicode
+from playground.blocks import MESSAGE_BLOCKS, VIEW
+from playground.errors import SlackError
+from playground.shapes import NOT_UNICODE, Problem, Walk, is_unicode
 
 TEXT_OF_A_POST = 40_000
 TEXT_OF_AN_UPDATE = 4_000

@@ -3,8 +3,8 @@
 import time
 from typing import Any
 
-from bot.playground.views import View
-from bot.playground.workspace import APP_ID, BOT_USER, TEAM, Channel, Message, Person, random_id
+from playground.views import View
+from playground.workspace import APP_ID, BOT_USER, TEAM, Channel, Message, Person, random_id
 
 Json = dict[str, Any]
 TOKEN = "playground-verification-token"  # noqa: S105 - Slack's old proof of origin; nothing checks it

@@ -1,15 +1,15 @@
-"""`auth.test`, `bots.info`, `users.info`, `usergroups.*` and `apps.connections.open`: who is who, and the way in."""
+"""`auth.test`, `bots.info`, `users.info`, `usergroups.*` and `apps.connections.open`: people, and how an app connects."""
 
 import secrets
 
-from bot.playground.errors import SlackError
-from bot.playground.web_api import Answer, Call, method
-from bot.playground.workspace import APP_ID, BOT_ID, BOT_USER, TEAM
+from playground.errors import SlackError
+from playground.web_api import Answer, Call, method
+from playground.workspace import APP_ID, BOT_ID, BOT_USER, TEAM
 
 
 @method("auth.test", "", "special")
 def auth_test(call: Call) -> Answer:
-    """Whose token it is."""
+    """Say to which app and bot the token belongs."""
     organisation = call.state.grant.enterprise_id
     return {
         "url": f"https://{TEAM['domain']}.slack.com/",
@@ -25,7 +25,7 @@ def auth_test(call: Call) -> Answer:
 
 @method("bots.info", "bot", "tier3", "users:read", json_body=False)
 def bots_info(call: Call) -> Answer:
-    """To which app a bot belongs."""
+    """Say to which app a bot belongs."""
     if call.text("bot") != BOT_ID:
         raise SlackError("bot_not_found")
     name = call.state.workspace.people[BOT_USER].name

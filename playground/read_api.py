@@ -1,14 +1,14 @@
-"""What there is to see: the reading half of the control API."""
+"""What people and tests see: the half of the control API that reads."""
 
-from bot.playground.control import Asked, Handler, Json
-from bot.playground.errors import ControlError
-from bot.playground.journal import Journal
-from bot.playground.sockets import Sockets
-from bot.playground.state import State
-from bot.playground.workspace import TEAM
+from playground.control import Asked, Handler, Json
+from playground.errors import ControlError
+from playground.journal import Journal
+from playground.sockets import Sockets
+from playground.state import State
+from playground.workspace import TEAM
 
 
-class Eyes:
+class ReadApi:
     """Looks at the workspace, and at what went over the wire."""
 
     def __init__(self, state: State, journal: Journal, sockets: Sockets) -> None:

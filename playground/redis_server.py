@@ -1,4 +1,4 @@
-"""A private Redis: started on a unix socket with an append-only file, stopped with whoever started it."""
+"""A private Redis on a unix socket with an append-only file. It stops with the process that started it."""
 
 import contextlib
 import ctypes
@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,13 @@ from pathlib import Path
 
 _LINUX_SET_DEATH_SIGNAL = 1
 _READY_WITHIN = 20.0
+
+HOW_TO_GET_ONE = """no Redis server found. Install one:
+  Debian, Ubuntu: sudo apt install redis-server
+  Fedora:         sudo dnf install valkey
+  Alpine:         sudo apk add valkey
+  macOS:          brew install redis
+Or let the demo use one that runs: set REDIS_URL."""
 
 
 class RedisServerError(Exception):
@@ -33,7 +41,7 @@ def find_executable() -> str:
             return found
     if carried := carried_executable():
         return carried
-    raise RedisServerError("no Redis server found: install redis-server (apt, brew), or set REDIS_URL")
+    raise RedisServerError(HOW_TO_GET_ONE)
 
 
 def carried_executable() -> str | None:
@@ -79,7 +87,7 @@ class RedisServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, **self.environment},
-            # Ctrl-C at a terminal is for whoever started it.
+            # Ctrl-C at a terminal is meant for the process that started it.
             start_new_session=True,
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  # no threads yet
         )  # fmt: skip
@@ -133,5 +141,39 @@ def private_redis() -> Iterator[str]:
             server.stop()
 
 
+@contextlib.contextmanager
+def redis_on_a_port(port: int) -> Iterator[str]:
+    """Give the address of a private Redis that other programs on this machine reach; another port when this one is taken."""
+    with tempfile.TemporaryDirectory(prefix="assent-") as folder:
+        port = _free_port(port)
+        server = RedisServer(Path(folder), ("--port", str(port), "--bind", "127.0.0.1"))
+        server.start()
+        try:
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            server.stop()
+
+
+def _free_port(wanted: int) -> int:
+    for port in (wanted, 0):
+        with contextlib.suppress(OSError), socket.socket() as found:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(("127.0.0.1", port))
+            return int(found.getsockname()[1])
+    raise RedisServerError("no port of 127.0.0.1 is free")
+
+
 def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(_LINUX_SET_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def main() -> None:
+    """`python playground/redis_server.py`: say where a server is, or how to get one."""
+    try:
+        sys.stdout.write(f"{find_executable()}\n")
+    except RedisServerError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

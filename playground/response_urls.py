@@ -5,13 +5,13 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.playground.errors import SlackError
-from bot.playground.interactions import Interactions
-from bot.playground.journal import Journal
-from bot.playground.limits import check_message
-from bot.playground.state import State
-from bot.playground.tickets import ResponseUrl
-from bot.playground.web_api import cut_off, held_up, prevented
+from playground.errors import SlackError
+from playground.interactions import Interactions
+from playground.journal import Journal
+from playground.limits import check_message
+from playground.state import State
+from playground.tickets import ResponseUrl
+from playground.web_api import cut_off, held_up, prevented
 
 _TAKES = {
     "text",

@@ -1,6 +1,6 @@
 """Slack's `rich_text`: sections, lists, quotes and preformatted text made of leaves."""
 
-from bot.playground.shapes import (
+from playground.shapes import (
     Rule,
     boolean,
     choice,

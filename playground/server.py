@@ -11,26 +11,36 @@ from typing import Self
 from aiohttp import ClientSession, web
 
 # Importing them is what registers their methods.
-from bot.playground import chat, conversations, people, view_methods  # noqa: F401
-from bot.playground.control import routes
-from bot.playground.delivery import Outbox
-from bot.playground.eyes import Eyes
-from bot.playground.feed import Feed
-from bot.playground.hands import Hands
-from bot.playground.http_delivery import HttpDelivery
-from bot.playground.interactions import Interactions
-from bot.playground.journal import Delivery, Journal
-from bot.playground.rate_limits import RateLimits
-from bot.playground.response_urls import ResponseUrls
-from bot.playground.sockets import Sockets
-from bot.playground.state import SIGNING_SECRET, Credentials, State
-from bot.playground.switches import Switches
-from bot.playground.timing import Timing
-from bot.playground.web_api import WebApi
+from playground import chat, conversations, people, view_methods  # noqa: F401
+from playground.act_api import ActApi
+from playground.control import routes
+from playground.delivery import Outbox
+from playground.feed import Feed
+from playground.http_delivery import HttpDelivery
+from playground.interactions import Interactions
+from playground.journal import Delivery, Journal
+from playground.rate_limits import RateLimits
+from playground.read_api import ReadApi
+from playground.response_urls import ResponseUrls
+from playground.sockets import Sockets
+from playground.state import SIGNING_SECRET, Credentials, State
+from playground.switches import Switches
+from playground.timing import Timing
+from playground.web_api import WebApi
 
 STATIC = Path(__file__).parent / "static"
 REAL_TOKEN = re.compile(r"xoxb-\d+-")
 LOOPBACK = ("127.0.0.1", "localhost")
+OWN_REQUESTS = ("same-origin", "none")
+"""How browsers mark (`Sec-Fetch-Site`) what our page sends, and what a person types. Other programs do not send it."""
+_PAGE_HEADERS = {
+    "cache-control": "no-store",
+    # A browser takes `frame-ancestors` from a header only, not from the page.
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+}
 
 
 class Playground:
@@ -124,8 +134,8 @@ class Playground:
         self._web_api = WebApi(self._state, self._credentials, journal)
         self._response_urls = ResponseUrls(self._state, interactions, journal)
         self._handlers = {
-            **Eyes(self._state, journal, self._sockets).handlers(),
-            **Hands(self._state, interactions).handlers(),
+            **ReadApi(self._state, journal, self._sockets).handlers(),
+            **ActApi(self._state, interactions).handlers(),
             **Switches(self._state, self._outbox, self._sockets, self.deliver_to).handlers(),
         }
 
@@ -170,7 +180,9 @@ async def _only_from_here(
     """Refuse what another site's page sends through the person's browser."""
     host = request.url.host or ""
     origin = request.headers.get("Origin")
-    if host not in LOOPBACK or (origin and origin != f"http://{request.host}"):
+    # An image of another site's page comes without an origin. A link to our page may stand anywhere.
+    is_own = request.path == "/" or request.headers.get("Sec-Fetch-Site", "none") in OWN_REQUESTS
+    if host not in LOOPBACK or (origin and origin != f"http://{request.host}") or not is_own:
         return web.json_response({"error": "The playground answers pages of its own only."}, status=403)
     return await handler(request)
 
@@ -179,4 +191,4 @@ async def _page(_: web.Request) -> web.StreamResponse:
     page = STATIC / "index.html"
     if not page.is_file():
         return web.Response(status=404, text="The page is not installed; the API is.")
-    return web.FileResponse(page, headers={"cache-control": "no-store"})
+    return web.FileResponse(page, headers=_PAGE_HEADERS)

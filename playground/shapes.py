@@ -1,4 +1,4 @@
-"""Rules that JSON from an app must follow, each told in Slack's own sentences."""
+"""Rules that JSON from an app must follow, each with Slack's own sentence."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -9,9 +9,9 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from bot.playground.delivery import Envelope, Refused
-from bot.playground.timing import Timing
-from bot.playground.workspace import APP_ID
+from playground.delivery import Envelope, Refused
+from playground.timing import Timing
+from playground.workspace import APP_ID
 
 MOST_CONNECTIONS = 10
 SECONDS_OF_A_CONNECTION = 18_060

@@ -3,15 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.playground.errors import SlackError
-from bot.playground.faults import Faults
-from bot.playground.feed import Feed
-from bot.playground.inputs import complete
-from bot.playground.rate_limits import RateLimits
-from bot.playground.tickets import Tickets
-from bot.playground.timing import Timing
-from bot.playground.views import Views
-from bot.playground.workspace import Message, Workspace
+from playground.errors import SlackError
+from playground.faults import Faults
+from playground.feed import Feed
+from playground.inputs import complete
+from playground.rate_limits import RateLimits
+from playground.tickets import Tickets
+from playground.timing import Timing
+from playground.views import Views
+from playground.workspace import Message, Workspace
 
 SCOPES = (
     "chat:write",
@@ -78,7 +78,7 @@ class State:
         self.tickets = Tickets(self.timing)
 
     def reset(self) -> None:
-        """Everything back to the defaults; whoever watches goes on watching."""
+        """Set everything back to the defaults. Open streams stay open."""
         self.workspace, self.views, self.faults, self.grant = Workspace(), Views(), Faults(), Grant()
         self.tickets = Tickets(self.timing)
         self.rate_limits.reset()
@@ -91,7 +91,7 @@ class State:
         blocks: list[dict[str, Any]] | None = None,
         **fields: Any,
     ) -> Message:
-        """Add a message, checked before, and tell who watches."""
+        """Add a message that was checked before, and send the change to all watchers."""
         ts = self.workspace.next_ts()
         message = Message(channel, ts, user, text or "", complete(blocks or []), **fields)
         self.workspace.add_message(message)
@@ -124,7 +124,7 @@ class State:
             self.feed.publish({"type": "view", "user": user, "views": self.shown_views(user)})
 
     def changed(self) -> None:
-        """Tell who watches that people, channels, faults or sockets are no longer what they were."""
+        """Send to all watchers that people, channels, faults or sockets have changed."""
         self.feed.publish({"type": "state"})
 
     def shown_views(self, user: str) -> list[dict[str, Any]]:

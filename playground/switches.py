@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import fields
 
-from bot.playground.control import Asked, Handler, Json
-from bot.playground.delivery import Outbox
-from bot.playground.errors import ControlError
-from bot.playground.http_delivery import HttpDelivery
-from bot.playground.sockets import Sockets
-from bot.playground.state import Grant, State
-from bot.playground.workspace import Channel, Group, Person
+from playground.control import Asked, Handler, Json
+from playground.delivery import Outbox
+from playground.errors import ControlError
+from playground.http_delivery import HttpDelivery
+from playground.sockets import Sockets
+from playground.state import Grant, State
+from playground.workspace import Channel, Group, Person
 
 
 class Switches:

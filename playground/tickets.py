@@ -5,12 +5,12 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from bot.playground.errors import SlackError
-from bot.playground.timing import Timing
-from bot.playground.workspace import Message
+from playground.errors import SlackError
+from playground.timing import Timing
+from playground.workspace import Message
 
 KEPT = 5_000
-"""Used and expired tickets that are still told apart from unknown ones."""
+"""How many used and expired tickets are remembered. An unknown one gets another error."""
 USES_OF_A_RESPONSE_URL = 5
 
 

@@ -1,9 +1,9 @@
 """`views.*`: opening, stacking and changing modals, and the Home tab."""
 
-from bot.playground.errors import SlackError
-from bot.playground.tickets import Trigger
-from bot.playground.views import View
-from bot.playground.web_api import Answer, Call, method
+from playground.errors import SlackError
+from playground.tickets import Trigger
+from playground.views import View
+from playground.web_api import Answer, Call, method
 
 
 @method("views.open", "trigger_id view", "tier4")

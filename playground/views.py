@@ -5,10 +5,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.playground.errors import ControlError, SlackError
-from bot.playground.inputs import StateKey, complete, interactive_elements, state_values, trimmed
-from bot.playground.limits import check_view
-from bot.playground.workspace import APP_ID, BOT_ID, TEAM, random_id
+from playground.errors import ControlError, SlackError
+from playground.inputs import StateKey, complete, interactive_elements, state_values, trimmed
+from playground.limits import check_view
+from playground.workspace import APP_ID, BOT_ID, TEAM, random_id
 
 DEEPEST = 3
 

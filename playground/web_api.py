@@ -9,12 +9,12 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.playground.errors import SlackError
-from bot.playground.faults import Fault
-from bot.playground.journal import Journal
-from bot.playground.limits import invalid_arguments
-from bot.playground.state import Credentials, State
-from bot.playground.workspace import TEAM
+from playground.errors import SlackError
+from playground.faults import Fault
+from playground.journal import Journal
+from playground.limits import invalid_arguments
+from playground.state import Credentials, State
+from playground.workspace import TEAM
 
 Answer = dict[str, Any]
 
@@ -222,7 +222,7 @@ def _origin(request: web.Request) -> str:
 
 
 async def _read(request: web.Request) -> tuple[dict[str, Any], str | None, bool]:
-    """Merge body and query; tell the token apart, and whether the body was JSON."""
+    """Merge body and query. Give the token separately, and whether the body was JSON."""
     arguments: dict[str, Any] = dict(request.query)
     is_json = request.content_type == "application/json"
     if is_json:

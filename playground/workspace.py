@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from bot.playground.errors import ControlError
+from playground.errors import ControlError
 
 TEAM = {"id": "T0PLAY", "name": "Playground", "domain": "playground"}
 APP_ID = "A0PLAY"
@@ -31,7 +31,7 @@ class Person:
     is_stranger: bool = False
     tz: str = "Europe/Amsterdam"
     enterprise_user: dict[str, Any] = field(default_factory=dict)
-    """Of which organisation they are, and of which of its workspaces."""
+    """Their organisation, and their workspaces in it."""
 
     def to_control(self) -> dict[str, Any]:
         """The person as the control API shows it."""

@@ -8,18 +8,38 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 from redis import Redis
 
 from agent_adapter import ApprovalClient
 from bot.app import Bot, running
-from bot.playground.client import Control
-from bot.playground.redis_server import RedisServer
-from bot.playground.server import Playground
-from bot.settings import Settings
+from bot.runtime.settings import Settings
+from playground.client import Control
+from playground.redis_server import RedisServer
+from playground.server import Playground
+from tests.support.distributions import build
 from tests.support.lanes import require
 from tests.support.postgres import PostgresServer, binaries
+from tests.support.properties import FULL, bounded
 
 APPROVERS = "U0DANA,U0ERIK,U0MIRA"
+SERVERS = {"redis_server", "playground", "postgres_server"}
+"""Fixtures that start something beside the test."""
+
+# For properties that do not say how often they are tried.
+hypothesis_settings.register_profile("assent", bounded(100))
+hypothesis_settings.load_profile("assent")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a server, which `make unit` leaves out, and what `make faults` runs beside the properties."""
+    for item in items:
+        if SERVERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker("server")
+        if "/tests/faults/" in item.path.as_posix():
+            item.add_marker("faults")
+        if FULL and item.get_closest_marker("hypothesis"):
+            item.add_marker(pytest.mark.timeout(600))
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +83,12 @@ def postgres_server() -> Iterator[PostgresServer]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all that is published."""
+    return build(tmp_path_factory.mktemp("distributions"))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

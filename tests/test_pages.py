@@ -4,11 +4,10 @@ import importlib.util
 import shutil
 import subprocess
 import sys
-import sysconfig
 
 import pytest
 
-from tests.support.lanes import require
+from tests.support.distributions import environment, wheel
 from tests.support.node import SCRIPTS, install
 from tests.support.pages import PAGES, ROOT, fenced, files_of, name_of, page
 
@@ -18,18 +17,9 @@ CHECKED = sorted(WITH_PYTHON - FOR_OPERATORS)
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory):
-    """An environment with our wheel, and with what this one has beside it: no checkout, so no bot."""
-    folder = tmp_path_factory.mktemp("environment")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    python = folder / "bin" / "python"
-    asked = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    site = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", site, ROOT]
-    installed = subprocess.run(pip, capture_output=True, text=True, check=False)
-    require("The wheel", installed.returncode == 0, f"it could not be built: {installed.stderr}")
-    (folder / site / "frameworks.pth").write_text(sysconfig.get_path("purelib"))
-    return python
+def python(distributions, tmp_path_factory):
+    """A reader's environment: our wheel, and what this one has beside it."""
+    return environment(tmp_path_factory.mktemp("environment"), wheel(distributions, "assent")) / "python"
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +43,6 @@ def check(folder, *command):
     """Run a checker over the folder, and give what it says."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
-
-
-def test_the_environment_has_the_library_and_no_bot(python, tmp_path):
-    """So that the next tests say something about what a reader installs."""
-    code, said = check(tmp_path, python, "-c", "import agent_adapter; print(agent_adapter.__file__)")
-    assert (code, said.startswith(str(python.parents[1]))) == (0, True), said
-
-    assert "No module named 'bot'" in check(tmp_path, python, "-c", "import bot")[1]
 
 
 @pytest.mark.timeout(600)

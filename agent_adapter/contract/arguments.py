@@ -1,7 +1,7 @@
-"""Arguments of a tool call: strict JSON in, exact bytes out, limits with the place that broke them.
+"""Arguments of a tool call: strict JSON in, exact bytes out. An error about a limit names the place.
 
-Python integers of any size are kept, and numbers with decimals keep the text in which they were sent. Keys stay in their
-order. Nothing is normalised.
+Integers may be large, and numbers with decimals keep the text in which they were sent. Keys keep their order. Nothing is
+normalised.
 """
 
 import json
@@ -20,8 +20,8 @@ MAX_DEPTH = 32
 MAX_NODES = 5_000
 MAX_KEYS = 1_000
 MAX_INTEGER_BITS = 13_288
-KEY_TOLD = 40
-"""Characters of a key that an error tells."""
+KEY_SHOWN = 40
+"""Characters of a key that an error shows."""
 
 _KINDS = {str, bool, type(None), int, float, Number, list, dict}
 _LARGE = 2**MAX_INTEGER_BITS - 1
@@ -30,21 +30,21 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def encode(value: Any) -> str:
-    """Write JSON in the one form that is shown, stored, digested and compared."""
+    """Write JSON in the one form that is shown, stored, hashed and compared."""
     return _with_numbers(_ENCODER.encode(value))
 
 
 def encode_indented(value: Any) -> str:
-    """Write JSON for a person to read and change: the same values on lines of their own."""
+    """Write JSON for a person to read and change: the same values, indented."""
     return _with_numbers(_INDENTED.encode(value))
 
 
 def has_numbers(value: Any) -> bool:
-    """Tell whether a `Number` is in JSON values, or may be; much faster than looking at each of them."""
+    """Whether JSON values contain a `Number`, or may contain one. It is much faster than a check of each value."""
     try:
         return _MARK in _ENCODER.encode(value)
     except ValueError:
-        # For example infinity, which is not JSON. Other values may still be numbers of ours.
+        # For example infinity, which is not JSON. Other values may still be `Number`s.
         return True
 
 
@@ -52,7 +52,7 @@ def decode(text: str | bytes) -> Any:
     """Read strict JSON: UTF-8, no duplicate keys, no NaN.
 
     Raises:
-        InvalidRequestError: with what is wrong and, for syntax, the position.
+        InvalidRequestError: saying what is wrong and, for a syntax error, at which position.
     """
     try:
         raw = text.decode("utf-8") if isinstance(text, bytes) else text
@@ -73,7 +73,7 @@ def decode_arguments(text: str | bytes, *, where: str = "args") -> dict[str, Any
     """Read the arguments of a call from a framework that sends them as JSON text.
 
     Raises:
-        InvalidRequestError: for anything but a JSON object within the limits.
+        InvalidRequestError: when it is not a JSON object within the limits.
     """
     try:
         value = decode(text)
@@ -84,7 +84,7 @@ def decode_arguments(text: str | bytes, *, where: str = "args") -> dict[str, Any
 
 
 def check_arguments(value: Any, *, where: str = "args") -> None:
-    """Refuse what is not a JSON object within the limits.
+    """Refuse a value that is not a JSON object within the limits.
 
     Raises:
         InvalidRequestError: naming the path and the cure.
@@ -101,7 +101,7 @@ def check_arguments(value: Any, *, where: str = "args") -> None:
 
 
 def check_text(text: str | None, *, where: str) -> None:
-    """Refuse what is not Unicode text.
+    """Refuse a text that is not valid Unicode.
 
     Raises:
         InvalidRequestError: naming the place.
@@ -111,7 +111,7 @@ def check_text(text: str | None, *, where: str) -> None:
 
 
 def check_json(value: Any, *, where: str) -> None:
-    """Refuse values that JSON does not have, or too many of them.
+    """Refuse values that are not JSON, or too many values.
 
     Raises:
         InvalidRequestError: naming the path and the cure.
@@ -128,7 +128,7 @@ def check_json(value: Any, *, where: str) -> None:
 
 
 def _is_sound(value: Any) -> bool:
-    """Tell whether values are surely within the limits; ten times as fast as looking for what is wrong with which."""
+    """Whether values are certainly within the limits. It is ten times as fast as a search for the value that is not."""
     count, level = 0, [value]
     for _ in range(MAX_DEPTH + 1):
         count += len(level)
@@ -162,7 +162,7 @@ def _too_deep(depth: int) -> str:
 
 
 def _problem(node: Any) -> str:
-    """Say what is wrong with one value and how to mend it; empty when nothing is."""
+    """Say what is wrong with one value and how to fix it; empty when nothing is."""
     match node:
         case str() if type(node) is str:
             return _problem_of_text(node)
@@ -204,11 +204,11 @@ def _problem_of_text(text: str) -> str:
 
 
 _Path = tuple["_Path", str | int] | None
-"""The path of the parent and the key or index in it. Spelt only when it is told: keys may be long, and many share them."""
+"""The path of the parent, and the key or index in it. It is written out only for an error, because keys may be long."""
 
 
 def _walk(value: Any) -> Iterator[tuple[_Path, int, Any]]:
-    # Levels of its own, read one value at a time: hostile nesting and width must meet our limits, not Python's.
+    # A stack of its own, read one value at a time: hostile depth or width must hit our limits before Python's.
     levels: list[Iterator[tuple[_Path, Any]]] = [iter([(None, value)])]
     while levels:
         for path, node in levels[-1]:
@@ -237,7 +237,7 @@ def _spell(path: _Path) -> str:
 
 
 def _short(key: str) -> str:
-    return key if len(key) <= KEY_TOLD else f"{key[:KEY_TOLD]}…"
+    return key if len(key) <= KEY_SHOWN else f"{key[:KEY_SHOWN]}…"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise InvalidRequestError(f"key {_short(key)!r} stands twice in one object; send it once")
+                raise InvalidRequestError(f"key {_short(key)!r} appears twice in one object; send it once")
             seen.add(key)
     return found
 
@@ -257,7 +257,7 @@ def _refuse_constant(name: str) -> Any:
 
 def _check_bracket_depth(text: str) -> None:
     # json raises RecursionError near depth 1000; brackets inside strings do not nest. A string that never ends is
-    # passed over whole: looking for another start inside it would take quadratic time.
+    # skipped as a whole, because a search for another start inside it would take quadratic time.
     if text.count("[") + text.count("{") <= 3 * MAX_DEPTH:
         return
     depth = 0
@@ -265,7 +265,7 @@ def _check_bracket_depth(text: str) -> None:
         bracket = found[0]
         if bracket in "[{":
             depth += 1
-            # The envelope itself and a schema nest above the arguments.
+            # The envelope and a schema may be nested deeper than the arguments.
             if depth > 3 * MAX_DEPTH:
                 raise InvalidRequestError(f"nested deeper than {3 * MAX_DEPTH} levels")
         elif bracket in "]}":
@@ -274,7 +274,7 @@ def _check_bracket_depth(text: str) -> None:
 
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
-# Python's encoder writes nothing raw, so a number goes through it as a text with a mark that nobody can know.
+# Python's encoder cannot write a number as given text, so it writes a string with a random mark, which is removed later.
 _MARK = secrets.token_hex(16)
 _MARKED = re.compile(f'"{_MARK}([^"]*)"')
 

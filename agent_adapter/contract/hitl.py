@@ -1,4 +1,4 @@
-"""What is asked and what is answered, in LangChain's words, field for field."""
+"""Requests and decisions, with the fields and names of LangChain."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -17,19 +17,19 @@ from agent_adapter.errors import WrongArgumentError
 
 
 class WireModel(BaseModel):
-    """A frozen message that reads tolerantly: fields of a newer writer are passed over."""
+    """A frozen message. Reading ignores unknown fields, which a newer version may have written."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
 
 class WrittenModel(WireModel):
-    """A message that users of the library write: `model_validate` reads tolerantly, and calling the class does not."""
+    """A message that users of the library write: calling the class refuses unknown fields, `model_validate` ignores them."""
 
     def __init__(self, /, *unnamed: Any, **given: Any) -> None:
         """Write a message.
 
         Raises:
-            WrongArgumentError: naming the place, and the nearest name that there is.
+            WrongArgumentError: naming the place, and for an unknown field the most similar one.
         """
         _check_written(type(self), unnamed, given)
         try:
@@ -37,12 +37,12 @@ class WrittenModel(WireModel):
         except ValidationError as error:
             raise WrongArgumentError(first_problem(error, where=type(self).__name__)) from None
 
-    # Without this mark of pydantic's own `__init__`, `model_validate` would call this one.
+    # pydantic puts this mark on its own `__init__`. Without it, `model_validate` would call this one.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
 def first_problem(error: ValidationError, *, where: str) -> str:
-    """Say the first thing that is wrong, with its path."""
+    """Return the first problem as a sentence, with its path."""
     first = error.errors(include_url=False, include_input=False)[0]
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
     return f"{where}{path}: {first['msg'].removeprefix('Value error, ')}"
@@ -56,13 +56,13 @@ def _check_written(kind: type[BaseModel], unnamed: tuple[Any, ...], given: dict[
         if name not in known:
             meant = did_you_mean(name, known)
             raise WrongArgumentError(
-                f"{kind.__name__}: there is no {name!r}{meant}; there are {', '.join(known)}"
+                f"{kind.__name__}: there is no {name!r}{meant}; the fields are {', '.join(known)}"
             )
         for part in value if isinstance(value, list | tuple) else ():
             if name == "allowed_decisions" and part not in KNOWN_DECISIONS:
                 raise WrongArgumentError(
                     f"{kind.__name__}.{name}: {part!r} is not a decision{did_you_mean(part, KNOWN_DECISIONS)}; "
-                    f"there are {', '.join(KNOWN_DECISIONS)}"
+                    f"choose from {', '.join(KNOWN_DECISIONS)}"
                 )
             if name in _PARTS and isinstance(part, dict):
                 _check_written(_PARTS[name], (), part)
@@ -72,33 +72,33 @@ class ActionRequest(WrittenModel):
     """One tool call that waits for a person."""
 
     name: str
-    """The tool."""
+    """The name of the tool."""
     args: dict[str, Any]
-    """Its arguments, a JSON object."""
+    """The arguments of the call, a JSON object."""
     description: str | None = None
-    """What the agent says about it. Untrusted text."""
+    """What the agent says about the call. Untrusted text."""
     id: str | None = None
-    """The framework's id of the call, where it has one."""
+    """The framework's id of the call, if there is one."""
 
 
 class ReviewConfig(WrittenModel):
-    """Which decisions the reviewer is offered for an action."""
+    """Which decisions the reviewer can choose from for an action."""
 
     action_name: str
     allowed_decisions: tuple[str, ...] = Field(min_length=1)
-    """Plain strings: a kind that this version has not met is carried and not offered."""
+    """Plain strings: a kind of decision that this version does not know is kept and not offered."""
     args_schema: dict[str, Any] | None = None
-    """JSON Schema of the arguments, where the framework knows it."""
+    """JSON Schema of the arguments, if the framework knows it."""
     allow_always: bool = False
-    """Whether an approval or a rejection may hold for every later call of this tool in this run."""
+    """Whether an approval or a rejection may apply to every later call of this tool in this run."""
     effects: tuple[str, ...] = ()
-    """What decisions really do where the framework does not know them, by the names in `EFFECTS`."""
+    """What a decision really does in a framework that lacks this kind of decision, by the names in `EFFECTS`."""
 
 
 EFFECTS = ("reject_as_answer", "answer_as_rejection", "words_only", "reject_drops_batch")
-"""What a card says beside its buttons: a rejection reaches the model as the tool's answer; an answer reaches it as a
-rejection; every decision is plain words to a program that asked in its own way; one rejection stops the whole batch. A name that
-the bot has not met is carried and not shown."""
+"""What a card explains next to its buttons, in this order: a rejection reaches the model as the tool's answer; an answer reaches
+it as a rejection; every decision is plain words for a program with its own kind of question; one rejection stops the whole
+batch. A name that the bot does not know is kept and not shown."""
 
 
 class HITLRequest(WrittenModel):
@@ -125,23 +125,23 @@ _PARTS: dict[str, type[BaseModel]] = {"action_requests": ActionRequest, "review_
 
 
 class EditedAction(WrittenModel):
-    """The call that runs in place of the one that was asked for."""
+    """The call that runs instead of the requested one."""
 
     name: str
     args: dict[str, Any]
-    """The whole arguments, not a patch."""
+    """All arguments, not only the changed ones."""
 
 
 class _WithoutEdit:
     @property
     def edited_action(self) -> None:
-        """Only an edit has one."""
+        """`None`: only an edit has one."""
 
 
 class _WithoutWords:
     @property
     def message(self) -> None:
-        """Only a rejection and an answer have words."""
+        """`None`: only a rejection and a response have one."""
 
 
 class ApproveDecision(_WithoutEdit, _WithoutWords, WrittenModel):
@@ -149,7 +149,7 @@ class ApproveDecision(_WithoutEdit, _WithoutWords, WrittenModel):
 
     type: Literal["approve"] = "approve"
     always: bool = False
-    """Also every later call of this tool in this run, where `allow_always` is set."""
+    """Whether it also applies to every later call of this tool in this run; only with `allow_always`."""
 
 
 class EditDecision(_WithoutWords, WrittenModel):
@@ -164,20 +164,20 @@ class RejectDecision(_WithoutEdit, WrittenModel):
 
     type: Literal["reject"] = "reject"
     message: str | None = None
-    """Why, in the reviewer's words."""
+    """The reason that the reviewer wrote."""
     always: bool = False
-    """Also every later call of this tool in this run, where `allow_always` is set."""
+    """Whether it also applies to every later call of this tool in this run; only with `allow_always`."""
 
 
 class RespondDecision(_WithoutEdit, WrittenModel):
-    """Do not run the call; the reviewer answers in the tool's place."""
+    """Do not run the call; the reviewer's text is the tool's answer."""
 
     type: Literal["respond"] = "respond"
     message: str
 
 
 class UnknownDecision(WireModel):
-    """A decision of a kind that this version has not met. Nothing is run on it."""
+    """A kind of decision that this version does not know. Nothing runs because of it."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -202,4 +202,4 @@ Decision = Annotated[
     | Annotated[UnknownDecision, Tag("other")],
     Discriminator(_kind),
 ]
-"""One person's answer to one action, told apart by `type`."""
+"""One person's answer to one action; `type` says which kind it is."""

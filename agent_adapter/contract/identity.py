@@ -1,4 +1,4 @@
-"""Names that follow from content: which interrupt a pause belongs to, and what exactly an action is."""
+"""Ids that are computed from content: which interrupt a pause belongs to, and what exactly an action is."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -12,27 +12,27 @@ DIGEST_LENGTH = 32
 
 
 def digest(kind: str, *parts: object) -> str:
-    """Name these parts by their content; the kind keeps digests of different things apart."""
-    # Half a surrogate pair has a name too; what holds it is refused by `dump_interrupt`, with its place.
+    """Return a digest of these parts; with different kinds, equal parts have different digests."""
+    # Half of a surrogate pair has a digest too; `dump_interrupt` refuses it later and names the place.
     written = encode([f"assent/{kind}/v1", *parts]).encode(errors="surrogatepass")
     return hashlib.sha256(written).hexdigest()[:DIGEST_LENGTH]
 
 
 def interrupt_id(agent: str, run: str, pauses: Iterable[str], *, attempt: int = 0) -> str:
-    """Give the id of the interrupt that asks about these pauses of this run.
+    """Return the id of the interrupt that asks about these pauses of this run.
 
-    A later attempt is the same question asked again after it ended without an answer.
+    `attempt` counts how often the same question was asked again after it had ended without an answer.
     """
     return f"{agent}.{digest('interrupt', run, sorted(set(pauses)), *([attempt] if attempt else []))}"
 
 
 def pause_digest(agent: str, run: str, pause: str) -> str:
-    """Name one pause of one run, so that it leads to its record."""
+    """Return the digest of one pause of one run, by which its record is found."""
     return digest("pause", agent, run, pause)
 
 
 def thread_digest(agent: str, run: str, place: str) -> str:
-    """Name a thread of an agent, so that one process at a time runs it."""
+    """Return the digest of a thread, by which one process at a time gets the right to run it."""
     return digest("thread", agent, run, place)
 
 
@@ -40,7 +40,7 @@ _NO_SCHEMA = digest("schema", None)
 
 
 def action_fingerprint(action: ActionRequest, config: ReviewConfig) -> str:
-    """Name what a decision is about: tool, exact argument bytes, allowed decisions, schema."""
+    """Return the digest of what a decision is about: tool, exact argument bytes, allowed decisions, schema."""
     return digest(
         "action",
         action.name,
@@ -51,7 +51,7 @@ def action_fingerprint(action: ActionRequest, config: ReviewConfig) -> str:
 
 
 def action_fingerprints(request: HITLRequest) -> tuple[str, ...]:
-    """Name each action of a batch, in action order."""
+    """Return the fingerprint of each action of a batch, in action order."""
     return tuple(
         action_fingerprint(action, config)
         for action, config in zip(request.action_requests, request.review_configs, strict=True)
@@ -59,7 +59,7 @@ def action_fingerprints(request: HITLRequest) -> tuple[str, ...]:
 
 
 def slots(pauses: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Tell each action's place as (pause, position within that pause): equal in every order of the pauses."""
+    """Return (pause, position within that pause) for each action. This does not depend on the order of the pauses."""
     seen: dict[str, int] = {}
     places = []
     for pause in pauses:
@@ -69,6 +69,6 @@ def slots(pauses: Sequence[str]) -> tuple[tuple[str, int], ...]:
 
 
 def interrupt_fingerprint(interrupt: Interrupt) -> str:
-    """Name all that is asked. Parallel pauses come in no fixed order, so they are sorted by their id."""
+    """Return the digest of the whole question. Parallel pauses come in any order, so they are sorted by their id."""
     actions = zip(slots(interrupt.pauses), action_fingerprints(interrupt.request), strict=True)
     return digest("request", [[pause, position, action] for (pause, position), action in sorted(actions)])

@@ -25,7 +25,7 @@ OnExpiry = Literal["reject", "raise", "approve"]
 
 
 class Link(WrittenModel):
-    """A labelled address, shown as text."""
+    """A link with a label, shown as text."""
 
     label: str
     url: str
@@ -34,18 +34,18 @@ class Link(WrittenModel):
 class Context(WrittenModel):
     """Who asks and why. Shown on the card; everything here is untrusted text."""
 
-    # An empty name names nobody, also in a record that was written without a look at it.
+    # An empty name means nobody, also in a stored record that nobody checked.
     requested_by: Annotated[str | None, AfterValidator(lambda named: named or None)] = None
     """Slack id of the person for whom the agent acts; by default they may not approve their own request."""
     title: str | None = None
     links: tuple[Link, ...] = ()
     subagent: str | None = None
     traceparent: str | None = None
-    """W3C trace context, carried and not shown."""
+    """W3C trace context; it is stored and not shown."""
 
 
 class Route(WireModel):
-    """Where to ask. Without a channel the bot's settings decide."""
+    """Where to ask. Without a channel, the bot's settings decide."""
 
     channel: str | None = None
     thread_ts: str | None = None
@@ -59,30 +59,30 @@ class Source(WireModel):
 
 
 class Continuation(WrittenModel):
-    """What a worker needs to go on with a run when its process is gone."""
+    """What a worker needs to resume a run when its process is gone."""
 
     format: int = CONTINUATION_FORMAT
-    """Version of this form."""
+    """Version of this format."""
     framework: PlainName
     name: PlainName
-    """Of the agent in a worker's registry."""
+    """Name of the agent in a worker's registry."""
     version: PlainName
-    """Of the agent's definition, as its owner counts."""
+    """Version of the agent's definition, as its owner counts it."""
     state_schema: MaybeName = ""
-    """Version of the state's form, where the framework has one."""
+    """Version of the state's schema, if the framework has one."""
     sdk: str = ""
-    """The framework's package and version that wrote the state: told to operators, compared by nobody."""
+    """The framework's package and version that wrote the state. Operators can read it; nothing compares it."""
     state: str
-    """The framework's own JSON of the paused run, or how to find it in the framework's own store; or that, encrypted."""
+    """The framework's JSON of the paused run, or where to find it in the framework's own store; it may be encrypted."""
 
     @property
     def needs(self) -> str:
-        """What a worker must have to go on with it, in one line."""
+        """What a worker must have to resume the run, in one line."""
         return needs_of(self.framework, self.name, self.version, self.state_schema)
 
 
 def needs_of(framework: str, name: str, version: str, state_schema: str = "") -> str:
-    """Write what a worker must have, in one line."""
+    """Return what a worker must have, in one line: `langgraph/billing@1`."""
     return f"{framework}/{name}@{version}" + (f" schema {state_schema}" if state_schema else "")
 
 
@@ -95,39 +95,39 @@ class Interrupt(WrittenModel):
     agent: AgentName
     request: HITLRequest
     pauses: tuple[str, ...]
-    """The framework's own id of each action's pause, parallel to the actions."""
+    """The framework's own pause id for each action, in the order of the actions."""
     run: str
-    """Identity of the run: a thread id, or a random id that the run keeps."""
+    """The id of the run: a thread id, or a random id that the run keeps."""
     context: Context = Context()
     route: Route = Route()
     expires_in: timedelta = timedelta(hours=1)
-    """How long people have; the store turns it into a deadline, and a repeated publish keeps the first."""
+    """How long people may take. The store makes a deadline of it; if the interrupt is published again, the first one is kept."""
     on_expiry: OnExpiry = "reject"
-    """What an open action becomes at the deadline."""
+    """What happens to an open action at the deadline."""
     continuation: Continuation | None = None
-    """What a worker needs to resume the run when this process is gone. Stored beside the rest; no bot reads it."""
+    """What a worker needs to resume the run when this process is gone. It is stored separately; no bot reads it."""
     source: Source | None = None
-    """The pause itself, where the answer is written in its dialect by somebody else than the agent: the HTTP API."""
+    """The pause itself, for the HTTP API, which writes the answer in the pause's dialect for the agent."""
 
 
 class DecisionRecord(WireModel):
-    """Who decided an action, when, and what they noted beside it."""
+    """Who decided an action, when, and their note."""
 
     decided_by: str
-    """Slack user id, or `expired` where the deadline decided."""
+    """Slack user id, or `expired` when the deadline decided."""
     decided_at: datetime
     policy: str | None = None
-    """Version of the rules by which it was decided; `None` where nobody had fixed any before it ended."""
+    """Version of the policy that applied; `None` if the interrupt ended before a bot had read it."""
     note: str | None = None
     agreed_by: tuple[str, ...] = ()
-    """Everybody who agreed, `decided_by` as the last; empty where one person was enough."""
+    """Everybody who agreed, `decided_by` last; empty when one person was enough."""
     sticky: str | None = None
-    """The earlier decision from which this one follows, as `<interrupt id>:<index>`; that person did not see this call."""
+    """The earlier decision whose standing approval covers this call, as `<interrupt id>:<index>`; that person did not see this call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One decision as it was made, and the index of its action. Unpacks into both."""
+    """One decision and the index of its action. It unpacks: `index, decision = decided`."""
 
     index: int
     decision: Decision
@@ -141,12 +141,12 @@ class Decided:
 
     @property
     def edited_action(self) -> EditedAction | None:
-        """What runs in place of what was asked, for an edit."""
+        """For an edit: the call that runs instead."""
         return getattr(self.decision, "edited_action", None)
 
     @property
     def message(self) -> str | None:
-        """Why it was rejected, or the answer."""
+        """For a rejection, its reason; for a response, its text."""
         return getattr(self.decision, "message", None)
 
 
@@ -156,17 +156,17 @@ class Resume(WireModel):
     interrupt_id: str
     status: Status
     decisions: tuple[Decision | None, ...]
-    """`None` where an action was left open (only when nothing may be resumed)."""
+    """One for each action; `None` where an action was left open, in which case nothing may be resumed."""
     records: tuple[DecisionRecord | None, ...]
     reason: str | None = None
     """Why it was withdrawn or refused."""
     code: str | None = None
-    """Short machine-readable reason of a refusal."""
+    """Short machine-readable reason of a refusal, such as `policy`."""
     indices: tuple[int, ...] = ()
-    """Places in the record of the actions that are answered, where they are not all of them in order."""
+    """The positions of the answered actions in the record, if these are not all actions in order."""
 
     def key(self, position: int) -> str:
-        """Name one decided call of this answer: the same name in every attempt to run it."""
+        """Return the idempotency key of one decided call; it is the same in every attempt to run it."""
         return f"{self.interrupt_id}:{self.indices[position] if self.indices else position}"
 
 

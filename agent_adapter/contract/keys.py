@@ -1,8 +1,9 @@
-"""The names of everything in Redis, spelt once."""
+"""The names of all keys in Redis, in one place."""
 
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 SHARED: Mapping[str, str] = {
     "undrawn": "zset",
@@ -17,7 +18,9 @@ SHARED: Mapping[str, str] = {
     "watched": "hash",
     "audit": "stream",
 }
-"""The keys that all records of a lane share, with their types. Those that are strings hold a number."""
+"""The keys that all records of a lane share, with their types. The strings contain a number."""
+OWN = frozenset({"req", "card", "run", "thread", "replies", "held", "rate"})
+"""The keys of one record, thread, process or agent; its id is the end of the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +30,6 @@ class Keys:
     ======================================  ======  =====================================================
     `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used
     `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
-    `assent:{<user>}:sent:<digest>`         STRING  something that a person sent: since when it is being handled, or
-                                                    its answer, for ten minutes
-    `assent:{<user>}:sent`                  STRING  digest of the newest of them
     `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
                                                     `…:waiting` agents that wait, `…:served` their last turns
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
@@ -50,7 +50,7 @@ class Keys:
                                                     `approvers` `requester` `decisions` `once` `quorum`
                                                     `reject_quorum` `risk` `silence` `mask`
                                                     `mask_random` `mask_key` `modal_only` `resembles`
-                                                    `sticky`, or
+                                                    `standing`, or
                                                     `<term>:<i>` of an action that has its own,
                                                     `votes:<i>` one line for each person: who, position, token,
                                                     when, decision,
@@ -76,12 +76,15 @@ class Keys:
     `assent:{00}:pause:<digest>`            STRING  id of the record that asks about this pause
     `assent:{00}:thread:<digest>`           STRING  owner of the right to run one thread of an agent, while its graph
                                                     runs; ends with the owner's lease
+    `assent:{00}:sent:<user>:<digest>`      STRING  something that a person sent: since when and by whom it is being
+                                                    handled, or its answer, for ten minutes
+    `assent:{00}:sent:<user>`               STRING  digest of the newest of them
     `assent:{00}:vouched:<id>`              SET     for whom a key of the HTTP API says that the agent acts, of the
                                                     first record about these pauses; eight days
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
     `assent:{00}:failing`                   HASH    work that could not be done: `undrawn:<id>`, `due:<id>` -> how often,
                                                     since when, why; after five attempts it is in no set any more
-    `assent:{00}:unresumed`                 ZSET    likewise: decided runs that a worker is to go on with
+    `assent:{00}:unresumed`                 ZSET    the same: decided runs that a worker has to resume
     `assent:{00}:sticky`                    ZSET    approvals that hold for later calls, `<id>:<index>` -> until when
     `assent:{00}:wake`                      STREAM  ids, capped: wakes presenters
     `assent:{00}:replies:<agent>.<process>` STREAM  ids, capped: wakes one process; its existence says it lives. With
@@ -120,7 +123,7 @@ class Keys:
 
     @property
     def shared(self) -> dict[str, str]:
-        """The keys that everybody shares, with their types as Redis names them."""
+        """The keys that all records share, with their types as Redis names them."""
         of_all = dict.fromkeys((self.meta, self.api_keys, self.api_keys_used), "hash")
         of_lanes = {lane.prefix + name: kind for lane in self.all_lanes() for name, kind in SHARED.items()}
         return of_all | of_lanes
@@ -128,16 +131,10 @@ class Keys:
     def pace(self, method: str, channel: str = "") -> str:
         return f"{self.namespace}:{{pace}}:{method}" + (f":{channel}" if channel else "")
 
-    def delivery(self, user: str, digest: str) -> str:
-        return f"{self.newest_delivery(user)}:{digest}"
-
-    def newest_delivery(self, user: str) -> str:
-        return f"{self.namespace}:{{{user}}}:sent"
-
     def lane_of(self, name: str) -> int:
-        """Tell the lane of an agent, or of an interrupt id (which starts with its agent)."""
+        """Return the lane of an agent, or of an interrupt id (which starts with the agent's name)."""
         agent = name.partition(".")[0]
-        # Redis Cluster's own hash, so that lanes could be told apart by hand.
+        # Redis Cluster's own hash function, so that an operator can compute the lane by hand.
         return binascii.crc_hqx(agent.encode(), 0) % self.lanes
 
     def lane(self, number: int) -> "Lane":
@@ -156,6 +153,10 @@ class Lane:
 
     prefix: str
 
+    def of(self, id: str = "") -> "Named":
+        """Return the keys that scripts take by name: the keys of this lane, and those of one record, agent or process."""
+        return Named(_shared(self.prefix), id=id)
+
     def req(self, interrupt_id: str) -> str:
         return f"{self.prefix}req:{interrupt_id}"
 
@@ -173,6 +174,12 @@ class Lane:
 
     def replies(self, process: str) -> str:
         return f"{self.prefix}replies:{process}"
+
+    def delivery(self, user: str, digest: str) -> str:
+        return f"{self.newest_delivery(user)}:{digest}"
+
+    def newest_delivery(self, user: str) -> str:
+        return f"{self.prefix}sent:{user}"
 
     def held(self, agent: str) -> str:
         return f"{self.prefix}held:{agent}"
@@ -200,7 +207,7 @@ class Lane:
         return f"{self.prefix}unresumed"
 
     @property
-    def sticky(self) -> str:
+    def standing(self) -> str:
         return f"{self.prefix}sticky"
 
     @property
@@ -226,3 +233,19 @@ class Lane:
     @property
     def audit(self) -> str:
         return f"{self.prefix}audit"
+
+
+@lru_cache
+def _shared(prefix: str) -> dict[str, str]:
+    lane = Lane(prefix)
+    names = [name for name, kind in vars(Lane).items() if isinstance(kind, property)]
+    return {"prefix": prefix, **{name: getattr(lane, name) for name in names}}
+
+
+class Named(dict[str, str]):
+    """The keys that scripts take by name: a lane's `prefix` and keys, the `id` of a record, agent or process, and its keys."""
+
+    def __missing__(self, name: str) -> str:
+        if name not in OWN:
+            raise KeyError(name)
+        return f"{self['prefix']}{name}:{self['id']}"

@@ -1,4 +1,4 @@
-"""Names that people choose. What cannot be one is answered in words, with one that can."""
+"""Names that people choose. The error about a name that is not allowed suggests one that is."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ _SHOWN = 80
 
 
 def did_you_mean(written: object, known: Iterable[str]) -> str:
-    """Name the nearest name that there is, to be put behind the one that is not there; empty where none is near."""
+    """Return ` (did you mean 'x'?)` with the most similar known name; empty if none is similar."""
     plain = {name.replace("_", "").lower(): name for name in known}
     close = get_close_matches(str(written).replace("_", "").lower(), plain, n=1, cutoff=0.7)
     return f" (did you mean {plain[close[0]]!r}?)" if close else ""
@@ -26,14 +26,14 @@ def _checked(pattern: str, what: str, words: str, example: str) -> Callable[[str
             return text
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
         sentence = f"{shown!r} cannot be {what}: write {words}, as in {_meant(text, compiled) or example!r}"
-        # The sentence is a value, so that braces in it mean nothing.
+        # The sentence is passed as a value, because pydantic would read braces in it.
         raise PydanticCustomError("name", "{sentence}", {"sentence": sentence})
 
     return check
 
 
 def _meant(text: str, pattern: re.Pattern[str]) -> str:
-    """Guess what may have been meant, written so that it is allowed."""
+    """Return an allowed name that is close to this text; empty if there is none."""
     found = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return found if pattern.fullmatch(found) else ""
 
@@ -58,7 +58,7 @@ PlainName = Annotated[
     str,
     AfterValidator(_checked(_PLAIN, "a name here", f"1 to 64 {_LETTERS}", "refunds-2")),
 ]
-"""Of an agent in a worker's registry, of its framework, of its version."""
+"""The name of an agent in a worker's registry, of its framework, or of its version."""
 MaybeName = Annotated[
     str,
     AfterValidator(_checked(rf"({_PLAIN})?", "a name here", f"up to 64 {_LETTERS}", "refunds-2")),

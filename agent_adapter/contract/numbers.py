@@ -1,7 +1,7 @@
-"""Numbers of JSON text, with the text in which they were sent.
+"""Numbers of JSON that keep the text in which they were sent.
 
-A Python float keeps neither all digits of a number nor the way it was written. Where it would write another text than it was
-read from (`9007199254740993.99`, `1.10`, `1E5`), the number stays a `Number`.
+A Python float loses digits of a number, and the way it was written. If a float would write another text than it was read from
+(`9007199254740993.99`, `1.10`, `1E5`), the number is read as a `Number`.
 """
 
 import re
@@ -15,7 +15,7 @@ from agent_adapter.errors import InvalidRequestError
 MAX_DIGITS = 4_000
 """Characters of a number with decimals or an exponent."""
 MAX_EXPONENT = 9_999
-"""Zero could have any exponent, and computing with a large one can fill all memory."""
+"""The largest exponent. Even zero may have one, and computing with a large exponent can fill all memory."""
 
 _JSON = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -59,7 +59,7 @@ def read_number(text: str) -> float | Number:
     """Read a JSON number with decimals or an exponent.
 
     Raises:
-        InvalidRequestError: for one that Python and JavaScript would read as infinite or as zero, and for an endless one.
+        InvalidRequestError: when Python and JavaScript would read it as infinite or as zero, or when it is too long.
     """
     if len(text) > MAX_DIGITS:
         raise InvalidRequestError(f"a number of more than {MAX_DIGITS:,} characters; send it as a string")
@@ -77,27 +77,27 @@ def read_number(text: str) -> float | Number:
 
 
 def read_integer(text: str) -> int | Number:
-    """Read a JSON number without decimals and exponent: Python has no minus zero among its integers."""
+    """Read a JSON number without decimals and exponent. `-0` is a `Number`, because Python's integers have no minus zero."""
     return Number(text) if text == "-0" else int(text)
 
 
 def is_exact(number: Number) -> bool:
-    """Tell whether a float is the same number, however it is written."""
+    """Whether a float is the same number, even if it is written differently."""
     return Decimal(number.text) == Decimal(repr(float(number)))
 
 
 def as_floats(value: Any) -> Any:
-    """Give JSON values as a framework reads them that makes floats of all numbers with decimals or an exponent."""
+    """Return JSON values as a framework reads them: numbers with decimals or an exponent become floats."""
     return map_numbers(value, _as_read)
 
 
 def as_decimals(value: Any) -> Any:
-    """Give JSON values for a library that computes with decimals, and knows no `Number`."""
+    """Return JSON values for a library that computes with decimals: each `Number` becomes a `Decimal`."""
     return map_numbers(value, lambda number: Decimal(number.text))
 
 
 def map_numbers(value: Any, make: Callable[[Number], Any]) -> Any:
-    """Give JSON values with something else in the place of each `Number`."""
+    """Return JSON values with each `Number` replaced by `make(number)`."""
     if isinstance(value, dict):
         return {key: map_numbers(child, make) for key, child in value.items()}
     if isinstance(value, list):

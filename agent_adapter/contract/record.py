@@ -1,9 +1,9 @@
-"""What the record says, read the same way by both sides."""
+"""How a stored record is read: the same for the agent and for the bot."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Self, TypeVar
 
@@ -30,9 +30,11 @@ from agent_adapter.errors import (
 )
 
 EXPIRED = "expired"
-"""Stands for the person where the deadline decided."""
+"""In place of a user id, when the deadline decided."""
+GRACE = timedelta(seconds=30)
+"""How long after a deadline an agent waits for the bot to end the record; the default."""
 EXPIRED_MESSAGE = "Nobody decided in time."
-NO_BOT = "No bot was there: start one with this agent's REDIS_URL and namespace."
+NO_BOT = "No bot was running: start one with this agent's REDIS_URL and namespace."
 
 _R = TypeVar("_R", bound=Resume)
 
@@ -50,15 +52,18 @@ class Recorded(WireModel):
     decided_at: datetime
     note: str | None = None
     policy: str | None = None
-    """Version of the rules by which the person was judged."""
+    """Version of the policy that allowed this person to decide."""
     agreed_by: tuple[str, ...] = ()
-    """Everybody who agreed, the last one included; empty where one person was enough."""
+    """Everybody who agreed, including the last one; empty when one person was enough."""
     sticky: str | None = None
-    """The earlier decision from which this one follows, as `<interrupt id>:<index>`; that person did not see this call."""
+    """The earlier decision whose standing approval covers this call, as `<interrupt id>:<index>`.
+
+    That person did not see this call.
+    """
 
     @property
-    def told(self) -> DecisionRecord:
-        """What the agent is told beside the decision."""
+    def for_agent(self) -> DecisionRecord:
+        """What the agent gets together with the decision."""
         return DecisionRecord(
             decided_by=self.decided_by,
             decided_at=self.decided_at,
@@ -71,16 +76,16 @@ class Recorded(WireModel):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a told answer is compared with, in a hundred bytes: each of thousands of waits keeps its own."""
+    """What a wait compares an answer with, in a hundred bytes: thousands of waits keep one each."""
 
     configs: tuple[ReviewConfig, ...]
-    """Without schemas, and shared by all that ask about the same tools."""
+    """Without schemas; waits that ask about the same tools share one tuple."""
     fingerprint: bytes
     """Of all actions."""
 
     @classmethod
     def by(cls, interrupt: Interrupt) -> Self:
-        """Take from an interrupt what its answer is compared with."""
+        """Take the parts of an interrupt that its answer is compared with."""
         request = interrupt.request
         named = tuple(
             (each.action_name, each.allowed_decisions, each.allow_always) for each in request.review_configs
@@ -111,7 +116,7 @@ def dump_recorded(
     policy: str | None = None,
     sticky: str | None = None,
 ) -> str:
-    """Write a decision as field `d:<index>` keeps it; the store adds the time."""
+    """Write a decision as it is stored in field `d:<index>`; the store adds the time."""
     return encode(
         {
             "fingerprint": fingerprint,
@@ -135,13 +140,13 @@ def load_recorded(card: Fields, index: int) -> Recorded | None:
 
 
 def _stored(card: Fields, index: int) -> dict[str, Any] | None:
-    """Give what a card says of one decision, as `Recorded` names it."""
+    """Return one stored decision as the fields of `Recorded`."""
     text = card.get(f"d:{index}")
     if text is None:
         return None
     value = decode(text)
     if not isinstance(value, dict) or not isinstance(value.get("decision"), dict):
-        raise InvalidRequestError(f"d:{index}: what is stored is no decision")
+        raise InvalidRequestError(f"d:{index}: the stored value is not a decision")
     value["decided_at"] = moment(card[f"at:{index}"])
     value["agreed_by"] = card.get(f"by:{index}", "").split()
     return value
@@ -149,7 +154,7 @@ def _stored(card: Fields, index: int) -> dict[str, Any] | None:
 
 @contextmanager
 def reading(interrupt_id: str) -> Iterator[None]:
-    """Read stored fields: whatever is wrong with them is an error of ours.
+    """Turn any error that the body raises about stored fields into one of ours.
 
     Raises:
         UnreadableRecordError: naming the record.
@@ -176,7 +181,7 @@ def reading(interrupt_id: str) -> Iterator[None]:
 
 
 def expect_written(interrupt_id: str, req: Fields) -> None:
-    """Refuse a record that lacks what publishing writes all at once.
+    """Refuse a record without the fields that `publish` writes in one command.
 
     Raises:
         UnreadableRecordError: naming what is missing.
@@ -189,15 +194,15 @@ def expect_written(interrupt_id: str, req: Fields) -> None:
 
 
 def moment(milliseconds: str | int) -> datetime:
-    """Read a time of the store."""
+    """Read a time as the store writes it, in milliseconds."""
     return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
 
 
 def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, grace: int) -> Resume | None:
-    """Give the answer that a record holds, `None` while it is open.
+    """Read the answer from a record; `None` while it is open.
 
-    A deadline that passed by more than the grace ends it as expired even when no bot runs: nothing is recorded
-    after a deadline. Times are the store's milliseconds.
+    When the deadline has passed by more than the grace, the record counts as expired even if no bot runs: nothing is
+    recorded after a deadline. Times are in the store's milliseconds.
 
     Raises:
         DecisionNotAllowedError: when a stored decision is not about what was asked, or not of an allowed kind.
@@ -215,7 +220,7 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     resume = _resume(interrupt.id, configs, stored, status, card)
     message = EXPIRED_MESSAGE
     if card.get("status") != status:
-        # It was left to the agent to see that the time is up.
+        # No bot has ended the record: the agent itself found that the time is over.
         resume = resume.model_copy(update={"reason": NO_BOT})
         message = f"{EXPIRED_MESSAGE} {NO_BOT}"
     if status != "expired" or card.get("on_timeout", interrupt.on_expiry) == "raise":
@@ -234,21 +239,21 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
     )
 
 
-def read_told(interrupt_id: str, asked: Asked, told: str) -> Resume | None:
-    """Give the answer that a wake-up tells once people have decided all of a record, which is final.
+def read_sent_answer(interrupt_id: str, asked: Asked, sent: str) -> Resume | None:
+    """Read the answer that a wake-up carries once people have decided every action of a record. It is final.
 
     Args:
-        interrupt_id: The record.
+        interrupt_id: The id of the record.
         asked: What it asks.
-        told: Fields of the card, a line for each name and each value; empty when none were told.
+        sent: Fields of the card, one line for each name and each value; empty when the wake-up carries none.
 
     Returns:
-        `None` when this does not answer what was asked: then read the record, which knows why.
+        The answer; `None` when it does not fit what was asked, and the record has to be read.
 
     Raises:
         DecisionNotAllowedError: when a decision is not of an allowed kind.
     """
-    lines = told.split("\n")
+    lines = sent.split("\n")
     card = dict(zip(lines[::2], lines[1::2], strict=False))
     with reading(interrupt_id):
         stored = [_stored(card, index) for index in range(len(asked.configs))]
@@ -264,8 +269,8 @@ def _resume(
     status: Status,
     card: Fields,
 ) -> Resume:
-    """Read what is stored of each action's decision, once it is known to be about what was asked."""
-    # In one go: an agent waits for this, and to begin a validation costs more than what is validated.
+    """Read the stored decisions. The caller has checked that they are about what was asked."""
+    # In one validation: an agent waits for this, and starting one costs more than the validation itself.
     answer = {
         "interrupt_id": interrupt_id,
         "status": status,
@@ -282,10 +287,10 @@ def _resume(
 
 
 def by_silence(config: ReviewConfig, message: str = EXPIRED_MESSAGE) -> Decision | None:
-    """Give what an action becomes when nobody decides: the kind of no that it allows, `None` when it allows none."""
+    """Return the decision when nobody decides: the kind of no that the action allows, or `None` when it allows none."""
     if "reject" in config.allowed_decisions:
         return RejectDecision(message=message)
-    # A program that asked in its own way takes any words for a person's.
+    # A program that reads plain words would take any words as a person's answer.
     answerable = "respond" in config.allowed_decisions and "words_only" not in config.effects
     return RespondDecision(message=message) if answerable else None
 
@@ -320,7 +325,7 @@ def check_decision(decision: Any, config: ReviewConfig, *, where: str) -> None:
 
 
 def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
-    """Find each asked action in the record, comparing what it is with our own copy.
+    """Return the index of each of our actions in the record. Each must be the same there.
 
     Raises:
         ConflictError: when the record asks something else.
@@ -332,7 +337,7 @@ def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
         found = places.get(slot)
         if found is None or known[found] != own[index]:
             raise ConflictError(
-                f"{record.id} was published with another action in place of {index + 1} "
+                f"{record.id} was published with a different action at position {index + 1} "
                 f"({asked.request.action_requests[index].name}): a pause may not change once it is asked. To ask anew, withdraw it first"
             )
         indices.append(found)
@@ -340,7 +345,7 @@ def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
 
 
 def in_order(resume: _R, indices: Sequence[int]) -> _R:
-    """Give the answers to these actions of a record, in this order."""
+    """Return the answers to these actions of a record, in this order."""
     return resume.model_copy(
         update={
             "decisions": tuple(resume.decisions[i] for i in indices),
@@ -351,10 +356,10 @@ def in_order(resume: _R, indices: Sequence[int]) -> _R:
 
 
 def decided(interrupt: Interrupt, resume: Resume) -> DecidedResume:
-    """Give the answer to resume a run with.
+    """Return the answer to resume a run with.
 
     Raises:
-        InterruptEndedError: when it leaves something open; of the kind that says how the interrupt ended.
+        InterruptEndedError: when an action has no decision; the subclass says how the interrupt ended.
         DecisionNotAllowedError: when a decision is of a kind that this version cannot carry out.
     """
     match resume.status:
@@ -367,8 +372,10 @@ def decided(interrupt: Interrupt, resume: Resume) -> DecidedResume:
                 f"{interrupt.id} was withdrawn: {resume.reason or 'no reason given'}"
             )
         case "expired" if None in resume.decisions:
-            told = _silence(interrupt, resume)
-            raise InterruptExpiredError(f"{told}. {resume.reason}" if resume.reason == NO_BOT else told)
+            sentence = _silence(interrupt, resume)
+            raise InterruptExpiredError(
+                f"{sentence}. {resume.reason}" if resume.reason == NO_BOT else sentence
+            )
     configs = interrupt.request.review_configs
     for index, decision in enumerate(resume.decisions):
         if not isinstance(decision, KnownDecision):
@@ -377,12 +384,12 @@ def decided(interrupt: Interrupt, resume: Resume) -> DecidedResume:
                 f"{_place(interrupt.id, configs, index)}: {kind} is not a decision that this version can carry out; "
                 "nothing was resumed"
             )
-    # What was read is checked already; to validate it again would only cost time.
+    # Everything was checked when it was read; a second validation would only take time.
     return DecidedResume.model_construct(**dict(resume))
 
 
 def _silence(interrupt: Interrupt, resume: Resume) -> str:
-    """Say what nobody decided, and why silence is not a rejection there."""
+    """Say which actions nobody decided, and why silence is not a rejection for them."""
     configs = interrupt.request.review_configs
     left = [index for index, decision in enumerate(resume.decisions) if decision is None]
     actions = " and ".join(f"action {index + 1} ({configs[index].action_name})" for index in left)

@@ -1,4 +1,4 @@
-"""Envelopes to and from the text that is stored, with the limits of a publish."""
+"""How interrupts and continuations are written to stored text and read from it, with the limits of a publish."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -28,7 +28,7 @@ from agent_adapter.errors import InvalidRequestError
 MAX_ENVELOPE_BYTES = 256 * 1024
 MAX_CONTINUATION_BYTES = 256 * 1024
 KEPT_BYTES = 8 * 1024
-"""Of a stored interrupt that is kept as it was read."""
+"""A stored interrupt of up to this size is kept in memory after it was read."""
 MAX_ACTIONS = 50
 MAX_NAME = 128
 MIN_LIFE, MAX_LIFE = timedelta(seconds=1), timedelta(days=7)
@@ -38,10 +38,10 @@ _T = TypeVar("_T")
 
 
 def to_model(build: Callable[[Any], _T], value: Any, *, where: str) -> _T:
-    """Validate, with the first thing that is wrong as one sentence.
+    """Validate a value with pydantic.
 
     Raises:
-        InvalidRequestError: naming the path.
+        InvalidRequestError: with the first problem as one sentence, and its path.
     """
     try:
         return build(value)
@@ -50,10 +50,10 @@ def to_model(build: Callable[[Any], _T], value: Any, *, where: str) -> _T:
 
 
 def agent_name(text: object) -> str:
-    """Give the name of an agent.
+    """Check the name of an agent, and return it.
 
     Raises:
-        InvalidRequestError: when it cannot be one.
+        InvalidRequestError: when an agent cannot have this name.
     """
     return to_model(TypeAdapter(AgentName).validate_python, text, where="agent")
 
@@ -86,7 +86,7 @@ def check_request(request: HITLRequest) -> None:
 def _check_decisions(allowed: tuple[str, ...], *, where: str) -> None:
     check_json(list(allowed), where=where)
     if len(set(allowed)) != len(allowed):
-        raise InvalidRequestError(f"{where}: a decision stands twice in {list(allowed)}")
+        raise InvalidRequestError(f"{where}: a decision is listed twice in {list(allowed)}")
     if not set(allowed) & set(KNOWN_DECISIONS):
         raise InvalidRequestError(f"{where}: none of {list(allowed)} is one of {', '.join(KNOWN_DECISIONS)}")
 
@@ -101,7 +101,7 @@ def _check_schema(schema: dict[str, Any] | None, *, where: str) -> None:
 
 
 def dump_interrupt(interrupt: Interrupt) -> str:
-    """Write an interrupt as it is stored, its arguments in their exact bytes, without its continuation.
+    """Return the text of an interrupt as it is stored: arguments in their exact bytes, and no continuation.
 
     Raises:
         InvalidRequestError: when it is over a limit.
@@ -119,7 +119,7 @@ def dump_interrupt(interrupt: Interrupt) -> str:
         raise InvalidRequestError("a thread needs its channel: pass channel=… beside thread_ts")
     envelope = interrupt.model_dump(mode="json", exclude={"request", "continuation", "source"})
     check_json(envelope, where="interrupt")
-    # As `model_dump` gives it, without a copy of every value.
+    # The same as `model_dump`, but without a copy of every value.
     envelope["request"] = {name: [dict(each) for each in listed] for name, listed in interrupt.request}
     text = encode(envelope)
     size = len(text.encode())
@@ -129,13 +129,13 @@ def dump_interrupt(interrupt: Interrupt) -> str:
         )
     if interrupt.source is None:
         return text
-    # Beyond the limit above: it repeats what was counted.
+    # It does not count for the limit above, because it repeats the request.
     check_json(interrupt.source.payload, where="payload")
     return encode({**envelope, "source": interrupt.source.model_dump(mode="python")})
 
 
 def dump_continuation(continuation: Continuation) -> str:
-    """Write a continuation as it is stored.
+    """Return the text of a continuation as it is stored.
 
     Raises:
         InvalidRequestError: when it is over the limit.
@@ -162,8 +162,8 @@ def load_continuation(text: str) -> Continuation:
     format = value.get("format") if isinstance(value, dict) else None
     if not isinstance(format, int) or format > CONTINUATION_FORMAT:
         raise InvalidRequestError(
-            f"continuation: form {format} was written by a newer agent; this side reads up to {CONTINUATION_FORMAT}: "
-            "update it"
+            f"continuation: format {format} was written by a newer agent; this version reads up to {CONTINUATION_FORMAT}: "
+            "update this side"
         )
     return to_model(Continuation.model_validate, value, where="continuation")
 
@@ -174,7 +174,7 @@ def load_interrupt(text: str | bytes) -> Interrupt:
     Raises:
         InvalidRequestError: when it is not one, or was written by a newer, incompatible version.
     """
-    # A body never changes, and is read again at every wake-up; large ones would fill the memory.
+    # A body never changes and is read again at every wake-up. Large ones are not kept, because they would fill the memory.
     read = _read_interrupt if len(text) <= KEPT_BYTES else _read_interrupt.__wrapped__
     return read(text)
 
@@ -184,10 +184,12 @@ def _read_interrupt(text: str | bytes) -> Interrupt:
     value = decode(text)
     version = value.get("schema_version") if isinstance(value, dict) else None
     if not isinstance(version, int):
-        raise InvalidRequestError("interrupt: what is stored has no schema_version, so it is no interrupt")
+        raise InvalidRequestError(
+            "interrupt: the stored value has no schema_version, so it is not an interrupt"
+        )
     if version > SCHEMA_VERSION:
         raise InvalidRequestError(
-            f"schema_version: {version} was written by a newer agent; this side reads up to {SCHEMA_VERSION}: update it"
+            f"schema_version: {version} was written by a newer agent; this version reads up to {SCHEMA_VERSION}: update this side"
         )
     interrupt = to_model(Interrupt.model_validate, value, where="interrupt")
     check_request(interrupt.request)
@@ -195,7 +197,7 @@ def _read_interrupt(text: str | bytes) -> Interrupt:
 
 
 def dump_decision(decision: Decision) -> dict[str, Any]:
-    """Give a decision as plain JSON values, without what was left out."""
+    """Return a decision as plain JSON values, without fields that have no value."""
     value = decision.model_dump(mode="python", exclude_none=decision.type == "reject")
     if value.get("always") is False:
         del value["always"]

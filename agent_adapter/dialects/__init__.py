@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
-from agent_adapter.contract.arguments import KEY_TOLD
+from agent_adapter.contract.arguments import KEY_SHOWN
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.dialects import (
     camel_case,
@@ -19,12 +19,12 @@ from agent_adapter.errors import InvalidRequestError, UnknownDialectError
 
 __all__ = ["DIALECTS", "RECOGNISED", "Dialect", "answering", "by_name", "choose", "custom", "detect"]
 
-KEYS_TOLD = 20
-"""How many keys of a payload an error tells."""
+KEYS_SHOWN = 20
+"""How many keys of a payload an error shows."""
 
 
 class Dialect(Protocol):
-    """Two converters, and how its pauses are told from others."""
+    """Reads pauses, writes answers, and recognises its own pauses."""
 
     @property
     def LOOKED_FOR(self) -> str:  # noqa: N802 - most dialects are modules, and this is a constant of them
@@ -32,10 +32,10 @@ class Dialect(Protocol):
 
     @property
     def KEYS(self) -> frozenset[str]:  # noqa: N802
-        """All keys that its framework writes. A pause with others is a program's own, and reads its own answers."""
+        """All keys that its framework writes. A pause with other keys comes from a program that reads its own answers."""
 
     def recognises(self, payload: Any) -> bool:
-        """Tell whether this looks like a pause of this dialect, well formed or not."""
+        """Whether this looks like a pause of this dialect, well formed or not."""
 
     def to_request(self, payload: Any) -> HITLRequest:
         """Read a pause."""
@@ -52,7 +52,7 @@ RECOGNISED: Mapping[str, Dialect] = {
     "human_interrupt": human_interrupt.OBJECT,
     "human_interrupt_list": human_interrupt.LIST,
 }
-"""Those whose pauses can be told from all others, in the order of looking."""
+"""The dialects whose pauses can be recognised, in the order in which they are tried."""
 
 DIALECTS: Mapping[str, Dialect] = {
     **RECOGNISED,
@@ -66,15 +66,15 @@ DIALECTS: Mapping[str, Dialect] = {
     "accept_reject": generic.ACCEPT_REJECT,
     "accept_reject_response": generic.ACCEPT_REJECT_RESPONSE,
 }
-"""Each dialect by its name: those that are recognised, and those that only a caller can name."""
+"""All dialects by name: those that are recognised, and those that the caller has to name."""
 
 
 def detect(payload: Any) -> str:
     """Name the dialect of a pause.
 
     Raises:
-        UnknownDialectError: with the keys that were looked for and those that were found. Also for a pause with keys that
-            its framework does not write: who reads the answer is not known then.
+        UnknownDialectError: naming the expected keys and the keys that were found. Also for a pause with keys that its
+            framework does not write, because it is then not known how the answer is read.
     """
     for name, dialect in RECOGNISED.items():
         if dialect.recognises(payload):
@@ -83,22 +83,22 @@ def detect(payload: Any) -> str:
     looked_for = "; ".join(f"{name}: {dialect.LOOKED_FOR}" for name, dialect in RECOGNISED.items())
     others = ", ".join(name for name in DIALECTS if name not in RECOGNISED)
     raise UnknownDialectError(
-        f"this pause is of no known dialect: looked for {looked_for}; found {_found(payload)}. "
+        f"this pause is not in a known dialect: looked for {looked_for}; found {_found(payload)}. "
         f"Dialects that have to be named: {others}"
     )
 
 
 def choose(payload: Any, named: str | None = None) -> str:
-    """Name the dialect of a pause: the named one if it can be of that, otherwise the one that its keys tell.
+    """Name the dialect of a pause: the named one if it fits, otherwise the one that its keys show.
 
     Args:
         payload: The pause's value.
-        named: The dialect of pauses whose keys do not tell it. The others keep theirs, so that one name serves a run
-            with pauses of several kinds.
+        named: The dialect of pauses whose keys do not show it. Other pauses keep their own dialect, so one name is enough
+            for a run with pauses of several kinds.
 
     Raises:
         UnknownDialectError: as in `detect`.
-        InvalidRequestError: when there is no dialect of this name.
+        InvalidRequestError: when there is no dialect with this name.
     """
     if named is not None and by_name(named).recognises(payload):
         return named
@@ -106,21 +106,23 @@ def choose(payload: Any, named: str | None = None) -> str:
 
 
 def by_name(name: str) -> Dialect:
-    """Give the dialect of this name.
+    """Return the dialect with this name.
 
     Raises:
-        InvalidRequestError: with the names that there are.
+        InvalidRequestError: listing the names of all dialects.
     """
     if name not in DIALECTS:
-        raise InvalidRequestError(f"{name!r} is not the name of a dialect; there are {', '.join(DIALECTS)}")
+        raise InvalidRequestError(
+            f"{name!r} is not the name of a dialect; the names are {', '.join(DIALECTS)}"
+        )
     return DIALECTS[name]
 
 
 def answering(name: str) -> Dialect:
-    """Give the dialect in which a stored record is answered: one that is not offered any more is among them.
+    """Return the dialect in which a stored record is answered. It may be one that new records can no longer use.
 
     Raises:
-        InvalidRequestError: with the names that there are.
+        InvalidRequestError: listing the names of all dialects.
     """
     return generic.RETIRED if name == "generic" else by_name(name)
 
@@ -141,5 +143,5 @@ def _found(payload: Any) -> str:
 
 
 def _listed(keys: Collection[str]) -> str:
-    told = ", ".join(repr(key)[:KEY_TOLD] for key in islice(keys, KEYS_TOLD))
-    return told + (f" and {len(keys) - KEYS_TOLD} more" if len(keys) > KEYS_TOLD else "")
+    shown = ", ".join(repr(key)[:KEY_SHOWN] for key in islice(keys, KEYS_SHOWN))
+    return shown + (f" and {len(keys) - KEYS_SHOWN} more" if len(keys) > KEYS_SHOWN else "")

@@ -1,6 +1,6 @@
-"""What may be handed back to a framework: checked before anything is resumed.
+"""Checks of answers, before anything is resumed.
 
-LangGraph saves a batched answer before it looks at it, and a wrong one can never be replaced: every later resume of that
+LangGraph saves a batched answer before it checks it, and a wrong answer can never be replaced: every later resume of that
 thread fails with the first error.
 """
 
@@ -17,14 +17,14 @@ from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 
 
 def check_answers(decisions: Sequence[Any], request: HITLRequest) -> list[Decision]:
-    """Give the decisions, each of which fits the action at its index.
+    """Return the decisions, after checking that each fits the action at its index.
 
     Args:
         decisions: As models or as plain JSON values.
-        request: What was asked.
+        request: The request that they answer.
 
     Raises:
-        DecisionNotAllowedError: with the first one that does not fit.
+        DecisionNotAllowedError: naming the first decision that does not fit.
     """
     actions = request.action_requests
     if len(decisions) != len(actions):
@@ -48,14 +48,17 @@ def check_answers(decisions: Sequence[Any], request: HITLRequest) -> list[Decisi
 
 
 def share_out(resume: Resume, requests: Sequence[HITLRequest]) -> list[Sequence[Decision | None]]:
-    """Give each pause the decisions about its own actions.
+    """Split the decisions by pause.
 
     Args:
-        resume: Its decisions are in the order of these requests.
-        requests: What each pause asked.
+        resume: The answer; its decisions are in the order of these requests.
+        requests: The request of each pause.
+
+    Returns:
+        For each pause, the decisions about its actions.
 
     Raises:
-        DecisionNotAllowedError: when there is nothing to resume with, or another number of decisions.
+        DecisionNotAllowedError: when there is no answer to resume with, or the number of decisions is wrong.
     """
     if resume.status not in {"decided", "expired"}:
         raise DecisionNotAllowedError(
@@ -71,10 +74,10 @@ def share_out(resume: Resume, requests: Sequence[HITLRequest]) -> list[Sequence[
 
 
 def without_respond(allowed: Sequence[str], *, where: str) -> tuple[str, ...]:
-    """Leave out what a framework does not take that knows approve, edit and reject only.
+    """Remove `respond`, for a framework that knows only approve, edit and reject.
 
     Raises:
-        InvalidRequestError: when nothing else is allowed.
+        InvalidRequestError: when no other decision is allowed.
     """
     kept = tuple(kind for kind in allowed if kind != "respond")
     if not kept:
@@ -83,7 +86,7 @@ def without_respond(allowed: Sequence[str], *, where: str) -> tuple[str, ...]:
 
 
 def rejection(name: str, message: str | None) -> str:
-    """Say a rejection in words, for a framework that hands them to the model as the tool's answer."""
+    """Write a rejection as a sentence, for a framework that gives it to the model as the tool's answer."""
     if message and message.startswith(EXPIRED_MESSAGE):
         return f"This call of {name} was not executed. {message}"
     said = f"A person rejected this call of {name}, and it was not executed."

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
-from agent_adapter.contract.arguments import KEY_TOLD, decode, encode
+from agent_adapter.contract.arguments import KEY_SHOWN, decode, encode
 from agent_adapter.contract.hitl import (
     ActionRequest,
     Decision,
@@ -22,7 +22,7 @@ from agent_adapter.dialects.answers import check_answers, without_respond
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 
 MAX_SAFE_INTEGER = 2**53 - 1
-"""The largest integer that JavaScript tells from its neighbours."""
+"""The largest integer that JavaScript stores exactly, together with its neighbours."""
 
 
 class _CamelModel(WireModel):
@@ -57,7 +57,7 @@ class CamelCase:
     KEYS: frozenset[str] = frozenset({"actionRequests", "reviewConfigs"})
 
     def recognises(self, payload: Any) -> bool:
-        """Tell whether this looks like a batched pause, well formed or not."""
+        """Whether this looks like a batched pause, well formed or not."""
         return recognises(payload)
 
     def to_request(self, payload: Any) -> HITLRequest:
@@ -105,7 +105,7 @@ LANGCHAIN_JS = CamelCase(reject_drops_batch=True)
 
 
 def recognises(payload: Any) -> bool:
-    """Tell whether this looks like a batched pause in camel case, well formed or not."""
+    """Whether this looks like a batched pause in camel case, well formed or not."""
     return isinstance(payload, dict) and not payload.keys().isdisjoint({"actionRequests", "reviewConfigs"})
 
 
@@ -162,7 +162,7 @@ def _inexact(value: Any, where: str) -> str:
 
 def _children(value: Any, where: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
-        return ((f"{where}.{key[:KEY_TOLD]}", child) for key, child in value.items())
+        return ((f"{where}.{key[:KEY_SHOWN]}", child) for key, child in value.items())
     if isinstance(value, list):
         return ((f"{where}[{index}]", child) for index, child in enumerate(value))
     return iter(())

@@ -1,4 +1,4 @@
-"""Pauses of a program's own: any JSON value is asked about as it is, and the program alone knows what an answer does."""
+"""Pauses in a program's own form: any JSON value is shown as it is, and only the program knows what an answer does."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ ACTION = "interrupt"
 """The name under which such a pause is shown."""
 
 # SpoonAI's pauses have the keys of LangChain's.
-_TOLD_BY_KEYS = (langchain, langchain_per_call, camel_case, human_interrupt.OBJECT, human_interrupt.LIST)
+_KNOWN_BY_KEYS = (langchain, langchain_per_call, camel_case, human_interrupt.OBJECT, human_interrupt.LIST)
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Generic:
     KEYS: frozenset[str] = frozenset()
 
     def recognises(self, payload: Any) -> bool:
-        """Tell whether this may be a pause of a program's own: none that its keys tell is."""
-        return not any(dialect.recognises(payload) for dialect in _TOLD_BY_KEYS)
+        """Whether this may be a pause in a program's own form: its keys are not those of another dialect."""
+        return not any(dialect.recognises(payload) for dialect in _KNOWN_BY_KEYS)
 
     def to_request(self, payload: Any) -> HITLRequest:
         """Read a pause: one action, whose only argument is the value.
@@ -69,15 +69,17 @@ class Generic:
 def custom(
     write: Callable[[Decision], Any], *, allowed_decisions: Sequence[str] = ("approve", "reject")
 ) -> Generic:
-    """Make the dialect of a program that reads an answer of its own form.
+    """Make the dialect of a program that reads answers in its own form.
+
+        dialect = custom(lambda decision: {"ok": decision.type == "approve"})
 
     Args:
-        write: Gives the answer for a decision, any JSON value but null. Silence is a decision of type `reject`.
-        allowed_decisions: What the reviewer is offered: some of `approve`, `reject` and `respond`. Without `reject`,
-            silence raises and nothing is resumed.
+        write: Gets the decision, and returns the answer: any JSON value except null. Silence is a decision of type `reject`.
+        allowed_decisions: The decisions that the reviewer can choose from: some of `approve`, `reject` and `respond`.
+            Without `reject`, silence is an error, and nothing is resumed.
 
     Raises:
-        InvalidRequestError: when nothing that can be offered is allowed, or `write` is not callable.
+        InvalidRequestError: when `allowed_decisions` is empty or has other decisions, or `write` is not callable.
     """
     allowed = tuple(allowed_decisions)
     if not callable(write):
@@ -97,7 +99,7 @@ def custom(
             ) from error
         if written is None:
             raise DecisionNotAllowedError(
-                f"the answer to {decision.type} is null, which a paused graph does not get; nothing was resumed"
+                f"the answer to {decision.type} is null, and a paused graph cannot read null; nothing was resumed"
             )
         return written
 
@@ -112,14 +114,14 @@ def _boolean(decision: Decision) -> bool:
 
 
 def _word(decision: Decision) -> str:
-    # The bare word, so that a program can compare it. The reason is kept in the record.
+    # Only the word, so that a program can compare it. The reason is in the record.
     return "approve" if isinstance(decision, ApproveDecision) else "reject"
 
 
 def _text(decision: Decision) -> str:
     if isinstance(decision, RespondDecision):
         return decision.message
-    raise DecisionNotAllowedError("a program that reads text gets typed words and nothing else")
+    raise DecisionNotAllowedError("a program that reads text can only be answered with typed words")
 
 
 def _object(decision: Decision) -> dict[str, Any]:
@@ -143,4 +145,4 @@ TEXT = Generic(_text, allowed=("respond",))
 ACCEPT_REJECT = Generic(_object, allowed=("approve", "reject"))
 ACCEPT_REJECT_RESPONSE = Generic(_object, allowed=("approve", "reject", "respond"))
 RETIRED = Generic(_as_asked_before, allowed=("approve", "reject", "respond"))
-"""Text as it was asked up to version 0.1.0. A record of it is answered with words; its rejection is not handed over."""
+"""The text dialect up to version 0.1.0. Its records are answered with words; a rejection cannot be handed over."""

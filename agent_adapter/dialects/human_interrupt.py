@@ -1,7 +1,7 @@
 """HumanInterrupt, the schema before LangChain's: one flag per decision (Agent Inbox, langchain-dev-utils).
 
-Its pauses hold one request, or a list of them; the answer has the same form. Two shapes of an edit exist, and an object
-without `allow_ignore` may expect either: there it takes a caller who names the dialect before Edit is offered.
+A pause is one request or a list of requests; the answer has the same form. There are two shapes of an edit, and a pause
+without `allow_ignore` may expect either. So Edit is offered for it only if the caller names the dialect.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from agent_adapter.dialects.langchain import without_template
 from agent_adapter.errors import InvalidRequestError
 
 EditShape = Literal["action_request", "args"]
-"""What stands in the `args` of an edit: a whole ActionRequest, or the new arguments themselves."""
+"""What the `args` of an edit contain: a whole ActionRequest, or the new arguments."""
 
 
 class _Action(WireModel):
@@ -59,12 +59,12 @@ class HumanInterrupt:
     listed: bool = False
     """Whether a pause is a list of requests, answered by a list of responses."""
     edit: EditShape | None = None
-    """The shape of an edit; `None` where the pause has to tell it."""
+    """The shape of an edit; `None` if the pause itself has to show it."""
     takes_ignore: bool = True
     """Whether `ignore` works where it is allowed."""
 
     def recognises(self, payload: Any) -> bool:
-        """Tell whether this looks like a pause of this form, well formed or not."""
+        """Whether this looks like a pause of this form, well formed or not."""
         if self.listed:
             return isinstance(payload, list) and any(map(_asks, payload))
         return _asks(payload)
@@ -127,8 +127,8 @@ class HumanInterrupt:
 
     def _edit_shape(self, pause: _Pause) -> EditShape | None:
         # The list form has one shape that both generations read; langchain-dev-utils' object has no `allow_ignore`.
-        told = "allow_ignore" in pause.config.model_fields_set
-        return self.edit or ("action_request" if self.listed or told else None)
+        is_given = "allow_ignore" in pause.config.model_fields_set
+        return self.edit or ("action_request" if self.listed or is_given else None)
 
     def _response(self, decision: Decision, pause: _Pause) -> dict[str, Any]:
         name = pause.action_request.action

@@ -12,7 +12,7 @@ KEYS = frozenset({"action_requests", "review_configs"})
 
 
 def recognises(payload: Any) -> bool:
-    """Tell whether this looks like a batched pause, well formed or not."""
+    """Whether this looks like a batched pause, well formed or not."""
     return isinstance(payload, dict) and not payload.keys().isdisjoint({"action_requests", "review_configs"})
 
 

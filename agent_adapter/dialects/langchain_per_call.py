@@ -1,6 +1,6 @@
 """LangChain's review per call: one pause for each tool call, with a JSON Schema of its answers.
 
-The payload is the pause's value with the pause's `response_schema` beside its other keys.
+The payload is the pause's value, with the pause's `response_schema` added as a key.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ class _Pause(WireModel):
 
 
 def recognises(payload: Any) -> bool:
-    """Tell whether this looks like the pause of one call, well formed or not."""
+    """Whether this looks like the pause of one call, well formed or not."""
     return isinstance(payload, dict) and payload.get("type") == "tool_approval"
 
 
@@ -73,7 +73,7 @@ def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
 
 
 def _branches(schema: Schema) -> dict[str, Schema]:
-    """Give the schema of each decision by its kind. One allowed decision comes without `oneOf`."""
+    """Return the schema of each decision, by its kind. A single allowed decision has no `oneOf`."""
     choices = _list(schema.get("oneOf")) or _list(schema.get("anyOf")) or [schema]
     branches = {
         kind: branch for branch in (_resolve(c, schema) for c in choices) for kind in _kinds(branch, schema)
@@ -92,10 +92,10 @@ def _kinds(branch: Schema, root: Schema) -> list[str]:
 
 
 def _args_schema(edit: Schema, root: Schema) -> dict[str, Any] | None:
-    """Give the schema of the arguments by itself, with the definitions that it refers to."""
+    """Return the schema of the arguments alone, with the definitions that it refers to."""
     schema = _property(_property(edit, "edited_action", root), "args", root)
     if not schema.keys() - {"type", "title", "description"}:
-        # Any object: the framework has no tool at hand.
+        # Any object is allowed: the framework does not know the tool.
         return None
     definitions = _definitions(root)
     needed = _reachable(schema, definitions)
@@ -130,7 +130,7 @@ def _property(schema: Schema, name: str, root: Schema) -> Schema:
 
 
 def _resolve(schema: Any, root: Schema) -> Schema:
-    """Follow a reference into the definitions, keeping what stands beside it."""
+    """Follow a reference into the definitions, and keep the keys next to it."""
     beside: dict[str, Any] = {}
     seen: set[str] = set()
     while isinstance(schema, dict) and isinstance(reference := schema.get("$ref"), str):

@@ -13,12 +13,12 @@ from agent_adapter.dialects.generic import BOOLEAN, Generic
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
 
 Reading: TypeAlias = str | Generic | Callable[[Decision], Any]
-"""How an answer is read: the name of a dialect, what `custom` gives, or a function that writes the answer to an approval
+"""How an answer is read: the name of a dialect, the result of `custom`, or a function that writes the answer to an approval
 or a rejection."""
 ByPayload: TypeAlias = Callable[[Any], Reading | None]
 Named: TypeAlias = "str | Generic | Mapping[str, Reading] | ByPayload | Naming | None"
-"""What `run` takes: one reading for all pauses whose keys do not tell it; a reading for each tool or node that asks; or a
-function that is given the payload of a pause and gives its reading, or `None` where its keys tell it."""
+"""The `dialect` argument of `run`: one reading for all pauses whose keys do not show it; a reading for each tool or node that
+asks; or a function that gets the payload of a pause and returns its reading, or `None` if its keys show it."""
 _SHORT = Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 _SHORT.maxlevel = 3
@@ -26,23 +26,23 @@ _SHORT.maxlevel = 3
 
 @dataclass(frozen=True)
 class Naming:
-    """Which dialect each pause of a run is answered in."""
+    """Chooses the dialect of each pause of a run."""
 
     for_all: Dialect | None = None
-    """Of the pauses whose keys do not tell it."""
+    """The dialect of pauses whose keys do not show it."""
     by_place: Mapping[str, Dialect] = field(default_factory=dict)
-    """By the tool or node that asks, whatever the keys of the pause are."""
+    """The dialect by the tool or node that asks; the keys of the pause do not matter."""
     by_payload: ByPayload | None = None
-    """Likewise by the payload."""
+    """The dialect by the payload; the keys of the pause do not matter."""
     otherwise: ByPayload | None = None
-    """What an integration knows about its framework where the caller says nothing."""
+    """What an integration knows about its framework, if the caller says nothing."""
 
     @classmethod
     def of(cls, named: "Named", *, otherwise: ByPayload | None = None) -> "Naming":
-        """Read what a caller named.
+        """Read the `dialect` argument of a caller.
 
         Raises:
-            InvalidRequestError: when it cannot be meant.
+            InvalidRequestError: when it is not valid.
         """
         match named:
             case None:
@@ -63,10 +63,10 @@ class Naming:
         )
 
     def check_places(self, known: Collection[str]) -> None:
-        """Refuse the name of a tool or node that is not there.
+        """Refuse the name of a tool or node that does not exist.
 
         Raises:
-            InvalidRequestError: with the nearest one.
+            InvalidRequestError: naming the most similar one.
         """
         for place in self.by_place:
             if place not in known:
@@ -75,16 +75,16 @@ class Naming:
                 )
 
     def dialect(self, payload: Any, places: Sequence[str] = (), *, doubtful: Collection[str] = ()) -> Dialect:
-        """Give the dialect of a pause.
+        """Return the dialect of a pause.
 
         Args:
             payload: The pause's value.
             places: The names of the tool and the nodes that ask.
-            doubtful: Names of tools that may be the one that asks, where nobody can tell.
+            doubtful: The names of tools that may ask, if it is not known which of them does.
 
         Raises:
-            UnknownDialectError: when nobody has said how the answer is read.
-            InvalidRequestError: when what was named cannot be meant.
+            UnknownDialectError: when it is not known how the answer is read.
+            InvalidRequestError: when the named dialect is not valid here.
         """
         if named := [place for place in self.by_place if place in doubtful]:
             raise InvalidRequestError(
@@ -107,12 +107,12 @@ class Naming:
 
 
 def _how_to_name(payload: Any, places: Sequence[str], error: UnknownDialectError) -> str:
-    """Say what to write for a pause of no known form, for somebody who meets one for the first time."""
+    """Say what to write for a pause in an unknown form, for somebody who sees one for the first time."""
     here = f'{{{json.dumps(places[0])}: "boolean"}}' if places else 'lambda payload: "boolean"'
-    # One name for all pauses is not for those that look like a framework's.
+    # One name for all pauses does not apply to a pause that looks like a framework's.
     fits_all = BOOLEAN.recognises(payload)
     choice = '"boolean"' if fits_all else here
-    told = (
+    sentence = (
         f"nobody was asked. The run paused with {_SHORT.repr(payload)}, and only you know how it reads the answer. "
         "Say so and go on with the thread, which still waits:\n"
         f"    run(graph, None, approvals=approvals, config=config, dialect={choice})\n"
@@ -120,10 +120,10 @@ def _how_to_name(payload: Any, places: Sequence[str], error: UnknownDialectError
         "types; docs/reference/dialects.md has the others."
     )
     if places and fits_all:
-        told += f" For this tool or node alone: dialect={here}."
+        sentence += f" For this tool or node alone: dialect={here}."
     if isinstance(payload, dict | list):
-        told += f"\nIf it is meant to be in the form of a framework: {error}"
-    return told
+        sentence += f"\nIf it is meant to be in the form of a framework: {error}"
+    return sentence
 
 
 def _called(function: ByPayload | None, payload: Any) -> Dialect | None:

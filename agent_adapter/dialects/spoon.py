@@ -42,7 +42,7 @@ class _Pause(WireModel):
 
 
 def recognises(payload: Any) -> bool:
-    """Tell whether this looks like a pause of SpoonAI, well formed or not."""
+    """Whether this looks like a pause of SpoonAI, well formed or not."""
     configs = payload.get("review_configs") if isinstance(payload, dict) else None
     return isinstance(configs, list) and any(isinstance(c, dict) and "action_id" in c for c in configs)
 
@@ -115,7 +115,7 @@ def _answer(decision: Decision) -> dict[str, Any]:
         case ApproveDecision():
             return {"type": "approve"}
         case EditDecision():
-            # An `edited_action` would be passed over, and the original arguments would run.
+            # SpoonAI would ignore an `edited_action`, and run the original arguments.
             return {"type": "edit", "args": decision.edited_action.args}
         case _:
             reason = getattr(decision, "message", None)

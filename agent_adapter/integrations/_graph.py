@@ -1,4 +1,4 @@
-"""What a compiled graph tells about itself: its nodes, its tools, and the calls that its model has made."""
+"""What can be read from a compiled graph: its nodes, its tools, and the calls that its model has made."""
 
 import inspect
 from collections import Counter
@@ -24,23 +24,23 @@ from pydantic import BaseModel, create_model
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, ReviewConfig
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect, kind_of
-from agent_adapter.signatures import check_arguments_kept
+from agent_adapter.function_schema import check_arguments_kept
 
 Graph: TypeAlias = PregelProtocol[Any, Any, Any, Any]
 Tools: TypeAlias = Sequence[BaseTool | Callable[..., Any]]
 Config: TypeAlias = RunnableConfig | Mapping[str, Any]
-"""LangGraph's own type, or a mapping as people write it: a type checker does not see that one is the other."""
+"""LangGraph's own type, or a plain mapping: a type checker does not accept one for the other."""
 
 
 def tool_names(graph: Graph) -> set[str]:
-    """Name the graph's tools, also those of the agents inside it."""
+    """Return the names of the graph's tools, including those of the agents inside it."""
     return {tool.name for inner in graphs_in(graph) for tool in _tools_of(inner)}
 
 
 def own_tools(graph: Graph) -> dict[str, BaseTool]:
-    """Find the graph's tools by name, also those of the agents inside it.
+    """Return the graph's tools by name, including those of the agents inside it.
 
-    Two of one name with different arguments are left out: it is not known which is meant.
+    Two tools with one name and different arguments are left out, because it is not known which is meant.
     """
     found: dict[str, BaseTool] = {}
     doubtful = set()
@@ -52,10 +52,10 @@ def own_tools(graph: Graph) -> dict[str, BaseTool]:
 
 
 def tools_by_name(tools: Tools) -> dict[str, BaseTool]:
-    """Give tools by their name, made from the functions among them.
+    """Return the tools by name; a function is made into a tool.
 
     Raises:
-        WrongArgumentError: when something else is among them.
+        WrongArgumentError: when an entry is neither a tool nor a function.
     """
     cure = "pass a list of tools or functions, as in tools=[pay]"
     if isinstance(tools, str | Mapping):
@@ -70,7 +70,7 @@ def tools_by_name(tools: Tools) -> dict[str, BaseTool]:
 
 
 def with_schema(config: ReviewConfig, known: Mapping[str, BaseTool]) -> ReviewConfig:
-    """Fill in the schema of the arguments where the pause carries none and the tool is known."""
+    """Add the schema of the arguments, if the pause has none and the tool is known."""
     tool = known.get(config.action_name)
     if config.args_schema is not None or tool is None:
         return config
@@ -78,13 +78,13 @@ def with_schema(config: ReviewConfig, known: Mapping[str, BaseTool]) -> ReviewCo
 
 
 def json_schema(tool: BaseTool) -> dict[str, Any]:
-    """Give the JSON Schema of the arguments that a model may pass."""
+    """Return the JSON Schema of the arguments that a model may pass."""
     schema = tool.tool_call_schema
     return dict(schema) if isinstance(schema, dict) else model_json_schema(schema)
 
 
 def check_edit(action: ActionRequest, decision: Decision | None, known: Mapping[str, BaseTool]) -> None:
-    """Refuse edited arguments that the tool would not take, or that it would turn into other ones.
+    """Refuse edited arguments that the tool would not accept, or would change into other values.
 
     Raises:
         DecisionNotAllowedError: naming the argument.
@@ -101,7 +101,7 @@ def check_edit(action: ActionRequest, decision: Decision | None, known: Mapping[
 
 
 def _model_of(tool: BaseTool) -> type[BaseModel] | None:
-    """Give the model that a tool reads its arguments with, where what LangChain injects may be left out."""
+    """Return the pydantic model of a tool's arguments; arguments that LangChain injects are optional in it."""
     shown = tool.tool_call_schema
     if not (isinstance(shown, type) and issubclass(shown, BaseModel)):
         return None
@@ -115,7 +115,7 @@ def _model_of(tool: BaseTool) -> type[BaseModel] | None:
 
 
 def reviewed_names(graph: Graph) -> list[str]:
-    """Name the tools that LangChain's reviews in a graph, or in one inside it, are to hold."""
+    """Name the tools in the `interrupt_on` of LangChain's review middleware, in a graph and the graphs inside it."""
     found = []
     for inner in graphs_in(graph):
         for node in inner.nodes.values():
@@ -126,12 +126,12 @@ def reviewed_names(graph: Graph) -> list[str]:
 
 
 def node_names(graph: Graph) -> set[str]:
-    """Name the nodes of a graph and of those inside it; empty for one on a server, which does not tell."""
+    """Name the nodes of a graph and of the graphs inside it; empty for a graph on a server, which does not list them."""
     return {name for inner in graphs_in(graph) for name in inner.nodes}
 
 
 def breakpoints(graph: Graph, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give where a graph, one inside it, or a call with these options would stop without a question."""
+    """Yield the breakpoints of a graph, of the graphs inside it, and of these options: there it stops without a question."""
     for kind in ("interrupt_before", "interrupt_after"):
         if options.get(kind):
             yield kind, repr(options[kind])
@@ -141,23 +141,23 @@ def breakpoints(graph: Graph, options: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def graphs_in(graph: object) -> Iterator[Pregel[Any, Any, Any, Any]]:
-    """Give a graph and all that it runs: as nodes, in its nodes, and in its tools."""
+    """Yield a graph and all graphs that it runs: as nodes, in its nodes, and in its tools."""
     return _graphs_in(graph, set())
 
 
 def reviews_turn(pause: Pause) -> bool:
-    """Tell whether this is LangChain's review of all calls of a turn."""
+    """Whether this pause is LangChain's review of all calls of a turn."""
     return isinstance(pause.value, dict) and "action_requests" in pause.value
 
 
 def check_call_ids(values: Any) -> None:
-    """Refuse a review of a turn in which two calls share their id.
+    """Refuse a review of a turn in which two calls have the same id.
 
-    LangChain puts each decision of such a review back by the id of its call: an edit of one would run in place of the
-    other, and an approved one would not run beside a rejected one. A review per call is not affected.
+    LangChain finds the call of each decision by its id. With two equal ids, an edit of one call would run in place of the
+    other, and an approved call would not run if the other is rejected. A review per call is not affected.
 
     Args:
-        values: The state of the agent that asks.
+        values: The state values of the agent that asks.
 
     Raises:
         InvalidRequestError: naming the id and the cure.
@@ -171,13 +171,13 @@ def check_call_ids(values: Any) -> None:
 
 
 def tool_node_of(graph: object, name: str) -> ToolNode | None:
-    """Find LangGraph's own node for tools under this name."""
+    """Return LangGraph's own `ToolNode` of this name."""
     node = graph.nodes.get(name) if isinstance(graph, Pregel) else None
     return next(_tool_nodes(node), None) if node else None
 
 
 def runs_tool_node(graph: object, name: str) -> bool:
-    """Tell whether the function that is the node of this name is seen to run LangGraph's own node for tools."""
+    """Whether the node of this name is a function that names a `ToolNode`, and so may run it."""
     node = graph.nodes.get(name) if isinstance(graph, Pregel) else None
     seen: list[object] = []
     for part in _parts_of(node.bound) if node else ():
@@ -186,19 +186,19 @@ def runs_tool_node(graph: object, name: str) -> bool:
 
 
 def graph_of_node(graph: object, name: str) -> object:
-    """Find the graph that is the node of this name."""
+    """Return the graph that is the node of this name."""
     return dict(graph.get_subgraphs()).get(name) if isinstance(graph, Pregel) else None
 
 
 def graphs_of(tool: BaseTool | None) -> Iterator[Graph]:
-    """Find the graphs that a tool's function runs, by itself or chosen from a mapping as deepagents' `task` does."""
+    """Yield the graphs that a tool's function names, also in a mapping, as in deepagents' `task`."""
     function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
     if not inspect.isfunction(function):
         return
     try:
         reached = inspect.getclosurevars(function)
     except ValueError:
-        # One of the names is not bound yet.
+        # One of the names has no value yet.
         return
     for value in (*reached.nonlocals.values(), *reached.globals.values()):
         for runnable in value.values() if isinstance(value, dict) else (value,):
@@ -207,7 +207,7 @@ def graphs_of(tool: BaseTool | None) -> Iterator[Graph]:
 
 
 def task_names(graph: object) -> set[str]:
-    """Name the tasks of LangGraph's functional API that the nodes and tools of a graph are seen to call."""
+    """Name the tasks of LangGraph's functional API that the functions of a graph's nodes and tools name."""
     seen: list[object] = []
     for inner in graphs_in(graph):
         for node in inner.nodes.values():
@@ -219,12 +219,12 @@ def task_names(graph: object) -> set[str]:
 
 
 def newest_calls(values: Any, key: str = "messages") -> list[dict[str, Any]]:
-    """Give all calls of the model's last turn."""
+    """Return all calls of the model's last turn."""
     return [call for call, _ in _calls_of_turn(values, key)]
 
 
 def open_calls(values: Any) -> list[dict[str, Any]]:
-    """Give the calls of the model's last turn that nothing has answered."""
+    """Return the calls of the model's last turn that have no answer yet."""
     return [call for call, answered in _calls_of_turn(values) if not answered]
 
 
@@ -253,7 +253,7 @@ def _tool_nodes(node: PregelNode) -> Iterator[ToolNode]:
 
 
 def _parts_of(runnable: object) -> Iterator[object]:
-    """Give what a runnable consists of, without what only configures it."""
+    """Yield the parts of a runnable, without the wrappers that only configure it."""
     runnable = _unbound(runnable)
     yield runnable
     for step in getattr(runnable, "steps", ()):
@@ -261,7 +261,7 @@ def _parts_of(runnable: object) -> Iterator[object]:
 
 
 def _reach(value: object, seen: list[object], depth: int = 4) -> None:
-    """Add what a function names, and the functions that these name."""
+    """Add to `seen` what a function names, and what those functions name."""
     if not depth or any(value is other for other in seen):
         return
     seen.append(value)
@@ -272,7 +272,7 @@ def _reach(value: object, seen: list[object], depth: int = 4) -> None:
 
 
 def _named_in(function: object) -> Iterator[object]:
-    """Give what a function's names stand for, also those in its comprehensions, and what the object of a method has."""
+    """Yield the values of a function's names, including names in its comprehensions, and the attributes of a method's object."""
     if isinstance(function, MethodType):
         yield from map(_unbound, getattr(function.__self__, "__dict__", {}).values())
         function = function.__func__
@@ -284,7 +284,7 @@ def _named_in(function: object) -> Iterator[object]:
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
         for name in (*code.co_names, *code.co_freevars):
             if name in outer:
-                with suppress(ValueError):  # The name is not bound yet.
+                with suppress(ValueError):  # The name has no value yet.
                     yield _unbound(outer[name].cell_contents)
             elif name in function.__globals__:
                 yield _unbound(function.__globals__[name])
@@ -295,10 +295,10 @@ def _unbound(runnable: object) -> object:
 
 
 def _calls_of_turn(values: Any, key: str = "messages") -> list[tuple[dict[str, Any], bool]]:
-    """Give the calls of the model's last turn, and whether each is answered. A server sends its messages as JSON."""
+    """Return the calls of the model's last turn, and whether each has an answer. A server sends its messages as JSON."""
     messages = values.get(key) if isinstance(values, dict) else values
     answered = []
-    # Ids are told apart within one turn only: models use the same ones in the next.
+    # Only the last turn is read, because models use the same call ids again in later turns.
     for message in reversed(messages if isinstance(messages, list) else []):
         if _field(message, "type") == "ai":
             calls = _field(message, "tool_calls") or ()

@@ -1,7 +1,7 @@
-"""How the tools of a LangGraph run learn for which decided call they run.
+"""How the tools of a LangGraph run get the key of the decided call that they run for.
 
-A pause does not say which tool call it is about, only its name and arguments; the thread's messages do. A tool is told
-apart by the graph that it runs in, its call id, its name and its arguments.
+A pause has the name and the arguments of a tool call, but not its id; the messages of the thread have it. A call is
+identified by the graph that it runs in, its call id, its name and its arguments.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -21,16 +21,16 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Interrupt as Pause
 from langgraph.types import PregelTask, StateSnapshot
 
-from agent_adapter.calls import enter
 from agent_adapter.contract.hitl import ActionRequest, ApproveDecision, EditDecision, RejectDecision
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.interrupt import Resume
+from agent_adapter.idempotency import enter
 
 Inside: TypeAlias = Callable[[StateSnapshot, PregelTask], Awaitable[CheckpointTuple | None]]
 Keys: TypeAlias = Mapping[str, str]
-"""Key of each call, by the digest of its graph's checkpoint namespace, its id, its name and its arguments.
+"""The key of each call, by a digest of its graph's checkpoint namespace, its id, its name and its arguments.
 
-Besides, that of each task that asked by itself, by the digest of the task's namespace.
+Also the key of each task that asked by itself, by a digest of the task's namespace.
 """
 
 # LangGraph gives such a tag to the run of a node, and to nothing inside it.
@@ -39,30 +39,30 @@ _NODE = "graph:step:"
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What was approved and has begun, until the node around it has come to a good end: only then LangGraph keeps it."""
+    """The approved calls that have started, until their node has ended: only then LangGraph stores their results."""
 
     calls: dict[UUID | None, tuple[str, str]] = field(default_factory=dict)
-    """Name, and namespace of the task around it, of each decided call, and of each task that asked by itself."""
+    """For each decided call, and each task that asked by itself: its name, and the namespace of the task around it."""
     tasks: dict[UUID, str] = field(default_factory=dict)
-    """Namespace of each node that runs."""
+    """The namespace of each node that runs."""
 
     def in_doubt(self) -> list[str]:
-        """Name what may have had an effect, where the run failed and does not know what it gave."""
+        """Name the calls that may have taken effect, although the failed run has no result of them."""
         return list(dict.fromkeys(name for name, _ in list(self.calls.values())))
 
     def settle(self, namespace: str) -> None:
-        """Forget what ran in a task, at any depth: its node has ended, whatever was raised inside."""
+        """Forget the calls of a task, at any depth, because its node has ended."""
         for run_id, (_, inside) in list(self.calls.items()):
             if inside == namespace or inside.startswith(f"{namespace}|"):
                 self.calls.pop(run_id, None)
 
 
 @contextmanager
-def telling_tools(keys: Keys) -> Iterator[Begun]:
-    """Let the tools that the body runs know their keys, besides those that are known around it."""
+def passing_keys(keys: Keys) -> Iterator[Begun]:
+    """Pass these keys to the tools that the body runs, in addition to the keys of an outer `passing_keys`."""
     before = _handler.get()
     known, begun = (before.keys, before.begun) if before else ({}, Begun())
-    _handler.set(_Teller({**known, **keys}, begun))
+    _handler.set(_KeyHandler({**known, **keys}, begun))
     try:
         yield begun
     finally:
@@ -75,13 +75,13 @@ async def keys_of(
     state: StateSnapshot,
     inside: Inside,
 ) -> dict[str, str]:
-    """Name the calls that these decisions let run, and the tasks that go on with what asked by itself.
+    """Return the keys of the calls that these decisions let run, and of the tasks that asked by themselves.
 
     Args:
-        resume: Its decisions are in the order of the actions.
+        resume: The answer; its decisions are in the order of the actions.
         asked: The id of each pause, and its actions.
-        state: Of the thread, with its subgraphs.
-        inside: Reads what a graph has stored that runs inside a task, such as a subagent of a tool.
+        state: The state of the thread, with its subgraphs.
+        inside: Reads the stored state of a graph that runs inside a task, such as a subagent of a tool.
     """
     places = {pause: place async for pause, place in _places(state, inside)}
     found: dict[str, str] = {}
@@ -94,7 +94,7 @@ async def keys_of(
             if call_id and isinstance(decision, ApproveDecision | EditDecision):
                 found[digest("call", place.namespace, call_id, action.name, args)] = resume.key(position)
             if place.task and not isinstance(decision, RejectDecision) and not (call_id and place.is_inside):
-                # Tools tell of themselves. Of what else comes after such a pause, only its task tells.
+                # A tool call is recognised by itself. Anything else after such a pause is recognised by its task only.
                 found[digest("task", place.task)] = resume.key(position)
             position += 1
     return found
@@ -102,20 +102,20 @@ async def keys_of(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a pause was asked."""
+    """Where a pause comes from."""
 
     namespace: str
-    """Of its graph."""
+    """The namespace of its graph."""
     calls: list[dict[str, Any]]
-    """The model's newest there."""
+    """The newest calls of the model there."""
     task: str | None
-    """Namespace of the task that a state lists."""
+    """The namespace of its task, as the state lists it."""
     is_inside: bool = False
-    """Whether the pause is of a graph that runs inside this task."""
+    """Whether the pause comes from a graph that runs inside this task."""
 
 
 async def _places(state: StateSnapshot, inside: Inside) -> AsyncIterator[tuple[str, _Place]]:
-    """Give the place of each pause."""
+    """Yield the place of each pause."""
     for task in state.tasks:
         if isinstance(task.state, StateSnapshot):
             async for place in _places(task.state, inside):
@@ -127,7 +127,7 @@ async def _places(state: StateSnapshot, inside: Inside) -> AsyncIterator[tuple[s
 
 
 def _place(stored: CheckpointTuple | None, pause: Pause, state: StateSnapshot, task: PregelTask) -> _Place:
-    """Find a pause in what the graph inside a task has stored, as no state lists such a graph, or else in the task."""
+    """Find a pause in the stored state of the graph inside a task, or in the task itself. No state lists such a graph."""
     around = namespace_of(state, task)
     writes = [value for _, channel, value in (stored and stored.pending_writes) or () if channel == INTERRUPT]
     if stored and any(pause.id == waiting.id for value in writes for waiting in value):
@@ -137,7 +137,7 @@ def _place(stored: CheckpointTuple | None, pause: Pause, state: StateSnapshot, t
 
 
 def namespace_of(state: StateSnapshot, task: PregelTask) -> str:
-    """Name the place of what runs inside a task."""
+    """Return the checkpoint namespace of a graph that runs inside a task."""
     around = state.config["configurable"].get("checkpoint_ns")
     return "|".join(filter(None, (around, f"{task.name}:{task.id}")))
 
@@ -155,7 +155,7 @@ def _newest_calls(values: Any) -> list[dict[str, Any]]:
 
 
 def _next_id(calls: list[dict[str, Any]], action: ActionRequest) -> str | None:
-    """Find the call of an action, and use it and those before up: a pause keeps the order of the model's calls."""
+    """Find the call of an action, and remove it and the calls before it: a pause keeps the order of the model's calls."""
     for index, call in enumerate(calls):
         if (call["name"], call["args"]) == (action.name, action.args):
             del calls[: index + 1]
@@ -163,8 +163,8 @@ def _next_id(calls: list[dict[str, Any]], action: ActionRequest) -> str | None:
     return None
 
 
-class _Teller(BaseCallbackHandler):
-    """Enters the key of each tool as it starts, in the tool's own context."""
+class _KeyHandler(BaseCallbackHandler):
+    """Sets the key of each tool when the tool starts, in the tool's own context."""
 
     run_inline = True
 
@@ -189,11 +189,11 @@ class _Teller(BaseCallbackHandler):
                 "call", task.rpartition("|")[0], more.get("tool_call_id"), serialized.get("name"), inputs
             )
         except (TypeError, ValueError):
-            # Arguments that are no JSON were never asked about.
+            # Nobody was asked about arguments that are not JSON.
             return enter(None)
         key = self.keys.get(call)
         if key or self._asked(task):
-            # It says more than the name of its node.
+            # The name of the tool says more than the name of its node.
             self.begun.calls.pop(parent_run_id, None)
             self.begun.calls[run_id] = str(serialized.get("name")), task
         return enter(key)
@@ -233,15 +233,15 @@ class _Teller(BaseCallbackHandler):
         return digest("task", task) in self.keys
 
     def _pause(self, error: BaseException, run_id: UUID) -> None:
-        """Forget what paused: it asks, and begins anew when it is answered."""
+        """Forget a call that paused: it starts again when its question is answered."""
         if isinstance(error, GraphBubbleUp):
             self.begun.calls.pop(run_id, None)
 
 
 def _task_of(metadata: dict[str, Any] | None) -> str:
-    """Give the namespace of the task that something runs in."""
+    """Return the namespace of the task that a callback comes from."""
     return str((metadata or {}).get("langgraph_checkpoint_ns", ""))
 
 
-_handler: ContextVar[_Teller | None] = ContextVar("approval_keys", default=None)
+_handler: ContextVar[_KeyHandler | None] = ContextVar("approval_keys", default=None)
 register_configure_hook(_handler, inheritable=True)

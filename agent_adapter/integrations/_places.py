@@ -1,4 +1,4 @@
-"""Which tool call or node of a graph a pause comes from, as far as its thread tells exactly."""
+"""Which tool call or node of a graph a pause comes from, as far as the thread shows it without doubt."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,10 @@ from itertools import count
 from typing import Any, TypeAlias, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
-from langgraph.checkpoint.serde.types import INTERRUPT, TASKS
-from langgraph.pregel import Pregel
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.types import PregelTask, Send, StateSnapshot
 
-from agent_adapter.calls.langgraph import namespace_of
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations._graph import (
     graph_of_node,
@@ -21,6 +19,8 @@ from agent_adapter.integrations._graph import (
     runs_tool_node,
     tool_node_of,
 )
+from agent_adapter.integrations._langgraph_calls import namespace_of
+from agent_adapter.integrations._stored import StoredThread, numbered, sent_by
 
 Call: TypeAlias = Mapping[str, Any]
 
@@ -35,12 +35,12 @@ class Place:
     names: tuple[str, ...] = ()
     """The tool and the nodes that ask; the innermost comes first."""
     doubtful: frozenset[str] = frozenset()
-    """Tools that may be the one that asks, where the thread does not tell."""
+    """The tools that may ask, if the thread does not show which of them does."""
     agent: str | None = None
-    """The agent inside the graph that asks: a node that is a graph, or whom deepagents' `task` was told to run."""
+    """The agent inside the graph that asks: a node that is a graph, or the subagent that deepagents' `task` runs."""
 
     def within(self, outer: "Place") -> "Place":
-        """Give this place, which is inside of another."""
+        """Return this place as one inside another."""
         return Place((*self.names, *outer.names), self.doubtful | outer.doubtful, outer.agent)
 
 
@@ -50,17 +50,15 @@ async def places(graph: object, state: StateSnapshot) -> dict[str, Place]:
     Raises:
         InvalidRequestError: for a pause whose answer LangGraph could hand to another call.
     """
-    saver = graph.checkpointer if isinstance(graph, Pregel) else None
-    return await _Thread(saver if isinstance(saver, BaseCheckpointSaver) else None).places(graph, state)
+    return await _Thread(StoredThread.of(graph, state.config)).places(graph, state)
 
 
 @dataclass(frozen=True)
 class _Thread:
-    saver: BaseCheckpointSaver[Any] | None
-    """None of a thread on a server."""
+    stored: StoredThread
 
     async def places(self, graph: object, state: StateSnapshot) -> dict[str, Place]:
-        sends, found = _sends(await self._stored(state.config)), dict[str, Place]()
+        sends, found = sent_by(await self.stored.read(state.config)), dict[str, Place]()
         for task in state.tasks:
             if not task.interrupts:
                 continue
@@ -73,7 +71,7 @@ class _Thread:
     async def _inside(
         self, graph: object, state: StateSnapshot, task: PregelTask, calls: Sequence[Call]
     ) -> dict[str, Place]:
-        """Find the places of those pauses that come from a graph inside a task."""
+        """Find the places of the pauses that come from a graph inside a task."""
         if isinstance(task.state, StateSnapshot):
             return await self.places(graph_of_node(graph, task.name), task.state)
         node = tool_node_of(graph, task.name)
@@ -82,7 +80,7 @@ class _Thread:
         waiting = {pause.id for pause in task.interrupts}
         found: dict[str, Place] = {}
         async for stored, states in self._runs_inside(state, task, graphs):
-            sent = frozenset(str(call["name"]) for send in _sends(stored) for call in _sent(send))
+            sent = frozenset(str(call["name"]) for send in sent_by(stored) for call in _sent(send))
             found |= dict.fromkeys(waiting & _asked_in(stored), Place(doubtful=sent))
             for inner, its_state in states:
                 if waiting.intersection(pause.id for pause in its_state.interrupts):
@@ -92,16 +90,10 @@ class _Thread:
     async def _runs_inside(
         self, state: StateSnapshot, task: PregelTask, graphs: Sequence[object]
     ) -> AsyncIterator[tuple[CheckpointTuple | None, list[tuple[object, StateSnapshot]]]]:
-        """Give what each run of a graph has stored that a tool has begun, and its state: no other state lists them."""
+        """Yield the stored checkpoint and the state of each graph run that a tool has started. No other state lists them."""
         for number in count():
-            place = namespace_of(state, task) + (f"|{number}" if number else "")
-            config: RunnableConfig = {
-                "configurable": {
-                    "thread_id": state.config["configurable"]["thread_id"],
-                    "checkpoint_ns": place,
-                }
-            }
-            stored = await self._stored(config)
+            config = self.stored.config_of(numbered(namespace_of(state, task), number))
+            stored = await self.stored.read(config)
             states = [(graph, await self._state(graph, config)) for graph in graphs]
             ran = [(graph, found) for graph, found in states if found and found.metadata]
             if not (stored or ran):
@@ -109,7 +101,7 @@ class _Thread:
             yield stored, ran
 
     async def _state(self, graph: Any, config: RunnableConfig) -> StateSnapshot | None:
-        configurable = {**config["configurable"], _CHECKPOINTER: self.saver}
+        configurable = {**config["configurable"], _CHECKPOINTER: self.stored.saver}
         try:
             return cast(
                 "StateSnapshot", await graph.aget_state({"configurable": configurable}, subgraphs=True)
@@ -117,12 +109,9 @@ class _Thread:
         except Exception:  # noqa: BLE001  # of several graphs that a tool may run, another cannot read this one's state
             return None
 
-    async def _stored(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await self.saver.aget_tuple(config) if self.saver else None
-
 
 def _calls_of(graph: object, state: StateSnapshot, task: PregelTask, sends: Sequence[Send]) -> Sequence[Call]:
-    """Give the call that a task runs; several where the thread does not tell which of them."""
+    """Return the call that a task runs; several calls, if the thread does not show which of them."""
     node = tool_node_of(graph, task.name)
     if node is None and runs_tool_node(graph, task.name):
         _check_alone(task, _calls_of_function(state, task, sends))
@@ -135,7 +124,7 @@ def _calls_of(graph: object, state: StateSnapshot, task: PregelTask, sends: Sequ
             calls = newest_calls(state.values, getattr(node, "_messages_key", "messages"))
             together = node is not None
         case () if task.name == "tools":
-            # A server tells neither what was sent to a task nor whether each call has one.
+            # A server shows neither what was sent to a task nor whether each call has a task of its own.
             calls = newest_calls(state.values)
             if len({call["id"] for call in calls}) == len(calls):
                 calls = open_calls(state.values)
@@ -148,7 +137,7 @@ def _calls_of(graph: object, state: StateSnapshot, task: PregelTask, sends: Sequ
 
 
 def _calls_of_function(state: StateSnapshot, task: PregelTask, sends: Sequence[Send]) -> Sequence[Call]:
-    """Give the open calls that a function could run which was sent something, or has the state."""
+    """Return the open calls that a function could run: those that were sent to it, or those in the state."""
     match task.path:
         case (_, int(number), *_) if number < len(sends):
             return _sent(sends[number]) or open_calls(sends[number].arg)
@@ -176,18 +165,12 @@ def _place(task: PregelTask, calls: Sequence[Call]) -> Place:
 
 
 def _subagent(call: Call) -> str | None:
-    """Read whom deepagents' `task` was told to run."""
+    """Return the subagent that a call of deepagents' `task` runs."""
     return str(call["args"].get("subagent_type") or "") or None if call["name"] == "task" else None
 
 
-def _sends(stored: CheckpointTuple | None) -> list[Send]:
-    """Give what a step sent to its tasks, in the order that the paths of the tasks count."""
-    sends = stored.checkpoint["channel_values"].get(TASKS) if stored else None
-    return sends if isinstance(sends, list) else []
-
-
 def _sent(send: Send) -> list[Call]:
-    """Give the calls that were sent to a task, alone or with the state around them."""
+    """Return the calls that were sent to a task, alone or together with the state."""
     sent = send.arg
     if isinstance(sent, dict) and sent.get("__type") == "tool_call_with_context":
         sent = [sent["tool_call"]]
@@ -197,6 +180,6 @@ def _sent(send: Send) -> list[Call]:
 
 
 def _asked_in(stored: CheckpointTuple | None) -> set[str]:
-    """Name the pauses that a run has stored, also those of graphs inside it."""
+    """Return the ids of the pauses that a run has stored, including those of graphs inside it."""
     writes = (stored and stored.pending_writes) or ()
     return {pause.id for _, channel, pauses in writes if channel == INTERRUPT for pause in pauses}

@@ -1,4 +1,4 @@
-"""Plain functions: a gated one waits for a person at each call, and does what they decide."""
+"""Plain functions: each call of a gated function waits for a person's decision."""
 
 import asyncio
 import inspect
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, cast
 
-from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client, withdrawn_on_cancel
+from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.client import ApprovalClient, expect_client, withdrawn_on_cancel
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -29,15 +30,15 @@ from agent_adapter.errors import (
     WrongArgumentError,
 )
 from agent_adapter.expected import expect, kind_of
-from agent_adapter.policy import InterruptOnConfig, Policy
-from agent_adapter.signatures import Inputs, Values
+from agent_adapter.function_schema import Inputs, Values
+from agent_adapter.gating import Gate, InterruptOnConfig
 from agent_adapter.sync import SyncApprovalClient
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Describe: TypeAlias = str | Callable[[ActionRequest], str]
 OnReject: TypeAlias = Callable[[RejectedError], Any]
-"""Gives what the caller gets in place of the error: `str` gives its sentence, `lambda rejected: None` nothing."""
+"""Returns what the caller gets instead of the error: `str` for its sentence, `lambda rejected: None` for `None`."""
 
 
 @dataclass(frozen=True)
@@ -60,24 +61,27 @@ class Call:
         return cls(inputs, values, inputs.show(values))
 
 
-def to_request(call: Call, policy: Policy) -> HITLRequest | None:
-    """Say what is asked about a call, `None` when the policy lets it run.
+def to_request(call: Call, gate: Gate) -> HITLRequest | None:
+    """Return the question about a call; `None` when the gate lets it run.
 
     Raises:
-        InvalidRequestError: when a `description` callable fails.
+        InvalidRequestError: when a `description` callable raises an error or does not return a string.
     """
     name = call.inputs.name
-    review = policy.review([ActionRequest(name=name, args=call.shown)], schemas={name: call.inputs.schema})
+    review = gate.review([ActionRequest(name=name, args=call.shown)], schemas={name: call.inputs.schema})
     return review and review.request
 
 
 def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) -> Callable[[], Any]:
-    """Give what stands in place of the call: calling it runs the function, gives the answer, or raises the rejection.
+    """Turn the decision into a function without arguments, to be called instead.
 
     Args:
-        resume: Its one decision is about this call.
-        call: The same that `to_request` was given.
-        on_reject: Given the `RejectedError`, gives what the caller gets instead of it.
+        resume: The answer; it has one decision, about this call.
+        call: The same as for `to_request`.
+        on_reject: Gets the `RejectedError`, and returns what the caller gets instead of it.
+
+    Returns:
+        A function. It runs the approved or edited call, returns the reviewer's answer, or raises `RejectedError`.
 
     Raises:
         DecisionNotAllowedError: when the decision does not fit, or the arguments were changed while people decided.
@@ -85,7 +89,7 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
     name = call.inputs.name
     if resume.status not in {"decided", "expired"} or len(resume.decisions) != 1:
         raise DecisionNotAllowedError(
-            f"{resume.interrupt_id}: {len(resume.decisions)} decisions, {resume.status}, are no answer to one call; "
+            f"{resume.interrupt_id}: {len(resume.decisions)} decisions ({resume.status}) cannot answer one call; "
             "nothing was run"
         )
     (decision,), (record,) = resume.decisions, resume.records
@@ -128,23 +132,27 @@ def _raise(error: RejectedError) -> NoReturn:
 
 
 class CallOptions(Asking, total=False):
-    """Where, for whom and how long to ask; and which question it is."""
+    """Where, for whom and how long to ask; and the key of the question."""
 
     key: str
-    """Names this one call: a program that starts again finds the question it asked. Without one, each call asks anew."""
+    """Identifies this one call: a program that starts again finds its question by it. Without one, each call asks again."""
 
 
 _asking: ContextVar[CallOptions | None] = ContextVar("asking", default=None)
 
 
+@spelled_out
 @contextmanager
 def asking(**options: Unpack[CallOptions]) -> Iterator[None]:
-    """Say more about the calls that are made in a `with` block: who asks, where, under which key.
+    """Set options for the calls in a `with` block: who asks, where, under which key.
 
-    It goes before what the decorator says, and holds in tasks and `asyncio.to_thread` calls that begin in the block.
+        with asking(key="order-17", context=Context(requested_by="U0123ABCD")):
+            await pay(order=17)
+
+    They replace the options of the decorator. They also apply in tasks and `asyncio.to_thread` calls that start in the block.
 
     Raises:
-        InvalidRequestError: when there is no such option.
+        InvalidRequestError: when there is no such option, or its value is of the wrong kind.
     """
     _check_options(options, CallOptions)
     token = _asking.set({**_asked(), **options})
@@ -155,11 +163,11 @@ def asking(**options: Unpack[CallOptions]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Gate:
+class _GatedFunction:
     """A function, and how its calls are reviewed."""
 
     inputs: Inputs
-    policy: Policy
+    gate: Gate
     on_reject: OnReject | None
 
     @classmethod
@@ -175,22 +183,22 @@ class _Gate:
         impossible = {"edit": not inputs.types, "respond": not inputs.returns_text}
         given = {"allowed_decisions": allowed_decisions, "description": description, "when": when}
         config = {key: value for key, value in given.items() if value is not None}
-        policy = Policy(
+        gate = Gate(
             {inputs.name: cast("InterruptOnConfig", config)},
             decisions=[decision for decision in KNOWN_DECISIONS if not impossible.get(decision)],
         )
         if on_reject is not None and (not callable(on_reject) or inspect.iscoroutinefunction(on_reject)):
             raise InvalidRequestError(
-                f"{inputs.name}: on_reject: {on_reject!r} is no plain callable; pass one that is given the RejectedError, "
+                f"{inputs.name}: on_reject: {on_reject!r} is not a plain callable; pass one that takes the RejectedError, "
                 "such as str"
             )
-        return cls(inputs, policy, on_reject)
+        return cls(inputs, gate, on_reject)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         return Call.of(self.inputs, self.inputs.signature.bind(*args, **kwargs).arguments)
 
     async def ask(self, call: Call, approvals: ApprovalClient, options: CallOptions) -> Any:
-        request = to_request(call, self.policy)
+        request = to_request(call, self.gate)
         if request is None:
             return await _done(call, call.inputs.call_with(call.values))
         failure: BaseException | None = None
@@ -205,14 +213,14 @@ class _Gate:
             try:
                 result = await _done(call, decided)
             except BaseException as error:  # noqa: BLE001  # raised below
-                # What was decided was done, whatever came of it: the question is settled, and no second try may use it.
+                # The decision was carried out, even if the function failed. So the question is used up: no second try.
                 failure = error
         if failure is not None:
             raise failure
         return result
 
     def ask_and_block(self, call: Call, approvals: SyncApprovalClient, options: CallOptions) -> Any:
-        request = to_request(call, self.policy)
+        request = to_request(call, self.gate)
         if request is None:
             return call.inputs.call_with(call.values)()
         _refuse_to_block_a_loop(call.inputs.name)
@@ -229,6 +237,7 @@ class _Gate:
         return result
 
 
+@spelled_out
 def requires_approval(
     approvals: ApprovalClient | SyncApprovalClient,
     *,
@@ -238,25 +247,32 @@ def requires_approval(
     on_reject: OnReject | None = None,
     **options: Unpack[Asking],
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Gate a function: each call waits for a person, and does what they decide.
+    """Gate a function: each call waits for a person's decision.
 
-    Approved, it runs with the very objects it was called with, as far as they have the annotated types. Edited, with what
-    was edited built anew to its type. A response is what the caller gets in place of a result, so it is offered only where
-    the function may return text. Nothing runs twice and nothing runs undecided; what the function raises reaches the caller.
+        @requires_approval(approvals, channel="C0123ABCD")
+        async def pay(order: int, amount: Decimal) -> None: ...
+
+    An approved call runs with the objects that it was called with, if they have the annotated types. After an edit, each
+    edited argument is built again in its type. A response is returned to the caller instead of a result, so people can
+    respond only if the function may return text. Nothing runs twice, and nothing runs without a decision. Errors of the
+    function reach the caller.
 
     Args:
         approvals: An `ApprovalClient` for an asynchronous function, a `SyncApprovalClient` for one that blocks.
-        allowed_decisions: Approve, edit, reject and respond, as far as the function can take them, unless told.
-        description: What the card says about the call: a text, or a callable that is given the call.
-        when: Given the call, says whether it is gated. Only `False` lets it run unasked.
-        on_reject: Given the `RejectedError`, gives what the caller gets instead of it.
-        options: Where, for whom and how long to ask. `asking` says it for single calls, and gives them a key.
+        allowed_decisions: The decisions that the reviewer can choose from; by default all that the function can take.
+        description: What the card says about the call: a string, or a callable that gets the call.
+        when: Gets the call, and says whether it is gated. Only `False` lets it run without a question.
+        on_reject: Gets the `RejectedError`, and returns what the caller gets instead of it.
+        options: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`. `asking` sets them, and a key, for single calls.
+
+    Returns:
+        A decorator.
 
     Raises:
-        InvalidRequestError: where it decorates, when something could not be asked; and for a call whose arguments do
-            not fit the signature, or cannot be shown exactly.
-        RejectedError: for a call that was rejected, or that nobody decided in time.
-        AgentAdapterError: for a call, as in `ApprovalClient.reviewing`. The function did not run.
+        InvalidRequestError: at the decorator, when calls of the function could not be shown; at a call, when its arguments
+            do not fit the signature or cannot be shown exactly.
+        RejectedError: at a call that was rejected, or that nobody decided in time.
+        AgentAdapterError: at a call, as in `ApprovalClient.reviewing`. The function did not run.
     """
     if inspect.isroutine(approvals):
         cure = "say whom to ask, as in `@requires_approval(approvals)`"
@@ -264,15 +280,15 @@ def requires_approval(
     _check_options(options, Asking)
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        gate = _Gate.of(function, allowed_decisions, description, when, on_reject)
-        name = gate.inputs.name
+        gated = _GatedFunction.of(function, allowed_decisions, description, when, on_reject)
+        name = gated.inputs.name
         if inspect.iscoroutinefunction(function):
             if not isinstance(approvals, ApprovalClient):
                 raise InvalidRequestError(f"{name} is asynchronous: give requires_approval an ApprovalClient")
 
             @wraps(function)
             async def ask(*args: P.args, **kwargs: P.kwargs) -> Any:
-                return await gate.ask(gate.bound(args, kwargs), approvals, {**options, **_asked()})
+                return await gated.ask(gated.bound(args, kwargs), approvals, {**options, **_asked()})
 
             return cast("Callable[P, T]", ask)
         if not isinstance(approvals, SyncApprovalClient):
@@ -282,13 +298,16 @@ def requires_approval(
 
         @wraps(function)
         def ask_and_block(*args: P.args, **kwargs: P.kwargs) -> T:
-            return cast("T", gate.ask_and_block(gate.bound(args, kwargs), approvals, {**options, **_asked()}))
+            return cast(
+                "T", gated.ask_and_block(gated.bound(args, kwargs), approvals, {**options, **_asked()})
+            )
 
         return ask_and_block
 
     return decorate
 
 
+@spelled_out
 async def run(
     function: Callable[..., Any],
     arguments: Mapping[str, Any],
@@ -300,29 +319,31 @@ async def run(
     on_reject: OnReject | None = None,
     **options: Unpack[CallOptions],
 ) -> Any:
-    """Call a function once a person has approved the call, such as one that a model has asked for.
+    """Ask about one call, for example a call that a model has requested, and run it once a person has approved it.
 
     Args:
-        function: Asynchronous, or plain: then it runs in a thread.
-        arguments: By parameter, as Python values or as a model's JSON.
-        approvals: Whom to ask.
-        allowed_decisions: As for `requires_approval`, likewise the next three.
-        description: What the card says about the call.
-        when: Says whether it is gated.
-        on_reject: Gives what is returned for a rejection.
-        options: Where, for whom and how long to ask; and `key`.
+        function: The function. A plain one runs in a thread.
+        arguments: By parameter name, as Python values or as the JSON of a model.
+        approvals: A connected client.
+        allowed_decisions: As in `requires_approval`.
+        description: As in `requires_approval`.
+        when: As in `requires_approval`.
+        on_reject: As in `requires_approval`.
+        options: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`; and `key`.
 
     Returns:
-        What the function returns, or the reviewer's answer.
+        The result of the function, the reviewer's answer, or the result of `on_reject`.
 
-    Raises: as what `requires_approval` makes.
+    Raises:
+        RejectedError: when the call was rejected, or nobody decided in time.
+        InvalidRequestError, AgentAdapterError: as in `requires_approval`.
     """
     expect_client(approvals)
     cure = "pass a dictionary with a value for each parameter; json.loads(…) makes one of a model's JSON"
     expect(arguments, Mapping, where="arguments", cure=cure)
     _check_options(options, CallOptions)
-    gate = _Gate.of(function, allowed_decisions, description, when, on_reject)
-    return await gate.ask(Call.of(gate.inputs, arguments), approvals, {**_asked(), **options})
+    gated = _GatedFunction.of(function, allowed_decisions, description, when, on_reject)
+    return await gated.ask(Call.of(gated.inputs, arguments), approvals, {**_asked(), **options})
 
 
 async def _done(call: Call, decided: Callable[[], Any]) -> Any:
@@ -344,7 +365,7 @@ def _check_options(options: Mapping[str, Any], known: type[Asking]) -> None:
     check_asking({name: value for name, value in options.items() if name != "key" or known is Asking})
     if "key" in options and not (isinstance(options["key"], str) and options["key"]):
         raise InvalidRequestError(
-            f"key: {options['key']!r} names no call: pass a text, or leave it out to ask anew"
+            f"key: {options['key']!r} cannot name a call: pass a string that is not empty, or leave it out to ask anew"
         )
 
 

@@ -5,7 +5,8 @@ from typing import Any, Unpack
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
     ActionRequest,
@@ -36,25 +37,25 @@ _OWN = by_name("dev_utils")
 
 
 def _of_its_page(payload: Any) -> str | None:
-    """Name the dialect of the decorators' own handlers, and of the custom handler in the package's page."""
+    """Name the dialect of the decorators' own handlers, and of the custom handler in the package's documentation."""
     if isinstance(payload, str):
         return "accept_reject"
     if not isinstance(payload, dict) or not payload.keys() <= _OWN.KEYS:
         return None
     config = payload.get("config")
-    # With `allow_ignore` it is a graph's own: its edits are of another form.
+    # A pause with `allow_ignore` is a graph's own, and its edits have another form.
     return "dev_utils" if isinstance(config, dict) and "allow_ignore" not in config else None
 
 
 def to_request(pauses: Sequence[Pause], *, tools: Tools = (), dialect: Named = None) -> HITLRequest:
-    """Gather the pauses into one batch. See `langgraph.to_request`."""
+    """Collect the pauses into one batch. Arguments, result and errors are as in `langgraph.to_request`."""
     return langgraph.to_request(pauses, tools=tools, dialect=_named(dialect))
 
 
 def to_resume(
     resume: Resume, pauses: Sequence[Pause], *, tools: Tools = (), dialect: Named = None
 ) -> Command[Any]:
-    """Hand each decision back to the pause that it answers. See `langgraph.to_resume`."""
+    """Turn the decisions into the command that resumes the graph. All is as in `langgraph.to_resume`."""
     return langgraph.to_resume(resume, pauses, tools=tools, dialect=_named(dialect))
 
 
@@ -62,6 +63,7 @@ def _named(dialect: Named) -> Naming:
     return Naming.of(dialect, otherwise=_of_its_page)
 
 
+@spelled_out
 async def run(
     graph: Graph,
     input: Any,
@@ -73,18 +75,25 @@ async def run(
     options: Mapping[str, Any] | None = None,
     **asking: Unpack[Asking],
 ) -> Any:
-    """Run the graph, asking for approval at every pause, until it finishes. See `langgraph.run`.
+    """Run the graph until it finishes, and ask for approval at every pause.
 
     Args:
-        graph: As there.
-        input: As there.
-        approvals: Whom to ask.
-        config: As there.
-        tools: As there.
-        dialect: What a handler of your own reads. The decorators' own handlers and those below need none, nor does one
-            that pauses with a sentence and takes `{"type": "accept"}` or `{"type": "reject"}`, as in the package's page.
-        options: As there.
-        asking: Where, for whom and how long to ask.
+        graph: As in `langgraph.run`.
+        input: As in `langgraph.run`.
+        approvals: A connected client.
+        config: As in `langgraph.run`.
+        tools: As in `langgraph.run`.
+        dialect: How your own handler reads its answer. It is not needed for the decorators' own handlers, for `handler` and
+            `handler_async` of this module, and for a handler that pauses with a sentence and reads `{"type": "accept"}` or
+            `{"type": "reject"}`, as in the documentation of langchain-dev-utils.
+        options: As in `langgraph.run`.
+        asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`.
+
+    Returns:
+        The result of `ainvoke`, when the graph has finished.
+
+    Raises:
+        InvalidRequestError, AgentAdapterError: as in `langgraph.run`.
     """
     return await langgraph.run(
         graph,
@@ -101,8 +110,11 @@ async def run(
 def handler(params: InterruptParams) -> Any:
     """Ask before a tool runs: `@human_in_the_loop(handler=handler)`.
 
-    Unlike the decorator's own handler it offers a rejection, which the model is told in words, and asks again when it is
-    answered with arguments that the tool would not take.
+    Unlike the decorator's own handler, it lets people reject: the model then reads a sentence that says so. It asks again if
+    an edit has arguments that the tool would not accept.
+
+    Returns:
+        The result of the tool, or the sentence that the model reads instead.
     """
     if getattr(params["tool"], "func", handler) is None:
         raise InvalidRequestError(
@@ -120,7 +132,7 @@ async def handler_async(params: InterruptParams) -> Any:
 
 
 def _outcome(params: InterruptParams) -> tuple[dict[str, Any] | None, str]:
-    """Give the arguments to run with, or what the model hears in place of a result."""
+    """Return the arguments to run with; or `None` and the text that the model reads instead of a result."""
     match _decision(params):
         case ApproveDecision():
             return params["tool_call_args"], ""
@@ -135,16 +147,16 @@ def _outcome(params: InterruptParams) -> tuple[dict[str, Any] | None, str]:
 
 
 def _decision(params: InterruptParams) -> Decision:
-    request, told = _request_of(params), None
+    request, problem = _request_of(params), None
     known = {params["tool_call_name"]: params["tool"]}
     while True:
-        # LangGraph keeps every answer of a call, so this runs from its first answer on whenever the call is resumed.
-        answer = interrupt(_pause(request, told))
+        # LangGraph keeps every answer of a call: when the call is resumed, this loop reads them again from the first one.
+        answer = interrupt(_pause(request, problem))
         try:
             (decision,) = check_answers(_decisions_in(answer), request)
             check_edit(request.action_requests[0], decision, known)
         except DecisionNotAllowedError as error:
-            told = f"The last answer could not be used. {error}"
+            problem = f"The last answer could not be used. {error}"
         else:
             return decision
 
@@ -165,10 +177,12 @@ def _request_of(params: InterruptParams) -> HITLRequest:
     return HITLRequest(action_requests=(ActionRequest(name=name, args=args),), review_configs=(config,))
 
 
-def _pause(request: HITLRequest, told: str | None) -> dict[str, Any]:
-    """Write the question in LangChain's form, which says by itself what may be decided."""
+def _pause(request: HITLRequest, problem: str | None) -> dict[str, Any]:
+    """Write the question in LangChain's form, which includes the allowed decisions."""
     (action,) = request.action_requests
-    asked = request.model_copy(update={"action_requests": (action.model_copy(update={"description": told}),)})
+    asked = request.model_copy(
+        update={"action_requests": (action.model_copy(update={"description": problem}),)}
+    )
     return asked.model_dump(mode="json", exclude_none=True)
 
 

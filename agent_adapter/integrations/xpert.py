@@ -1,7 +1,7 @@
-"""XpertAI: its `on_interrupt` events in, the values that resume its conversations out.
+"""XpertAI: turns its `on_interrupt` events into questions, and decisions into the values that resume its conversations.
 
-XpertAI's middleware runs in its own server. It streams an event where a run pauses, and takes the answer in a request of
-its own; what carries the two is the caller's.
+XpertAI's middleware runs in XpertAI's own server. It sends an event when a run pauses, and takes the answer in a separate
+request. The caller receives the event and sends the answer.
 """
 
 import asyncio
@@ -12,7 +12,8 @@ from typing import Any, TypeVar, Unpack, overload
 
 from pydantic import Field
 
-from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
+from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import HITLRequest, WireModel
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.wire import to_model
@@ -24,7 +25,7 @@ from agent_adapter.expected import expect, kind_of
 Event = Mapping[str, Any]
 T = TypeVar("T")
 
-# LangGraph reads a value as a map of pauses only if every key looks like this.
+# LangGraph reads a value as a map of pauses only if every key has this form.
 _PAUSE_ID = re.compile(r"[0-9a-f]{32}")
 
 _FORM = '{"event": "on_interrupt", "data": {"tasks": [{"interrupts": [{"id": …, "value": …}]}]}}'
@@ -49,14 +50,17 @@ class _Event(WireModel):
 
 
 def to_request(event: Event) -> HITLRequest:
-    """Gather all pauses of an event into one batch, in the order of its tasks.
+    """Collect all pauses of an event into one batch, in the order of its tasks.
 
     Args:
         event: `{"event": "on_interrupt", "data": {"tasks": […]}}`, as JSON values.
 
+    Returns:
+        The batch, with one action for each call.
+
     Raises:
-        UnknownDialectError: when one of its pauses is no review, such as a call of a tool of the client.
-        InvalidRequestError: when one cannot be reviewed as it is, or this is another event.
+        UnknownDialectError: when one of its pauses is not a review, for example a call of a client-side tool.
+        InvalidRequestError: when a pause cannot be reviewed as it is, or when this is another event.
     """
     requests = [_request_of(pause) for pause in _pauses(event)]
     return HITLRequest(
@@ -66,14 +70,14 @@ def to_request(event: Event) -> HITLRequest:
 
 
 def to_resume(resume: Resume, event: Event) -> dict[str, Any]:
-    """Give the value with which the conversation is resumed.
+    """Turn the decisions into the value that resumes the conversation.
 
     Args:
-        resume: Its decisions are in the order of the event's actions.
-        event: The same that `to_request` was given.
+        resume: The answer; its decisions are in the order of the event's actions.
+        event: The same as for `to_request`.
 
     Returns:
-        `{"decisions": […]}`, and with several pauses one of these by the id of each.
+        `{"decisions": […]}` for one pause; for several pauses, a mapping from the id of each pause to such a value.
 
     Raises:
         DecisionNotAllowedError: when a decision does not fit; the pauses can still be answered.
@@ -105,6 +109,7 @@ async def run(
     send: Callable[[dict[str, Any]], T],
     **asking: Unpack[Asking],
 ) -> T: ...
+@spelled_out
 async def run(
     event: Event,
     *,
@@ -113,24 +118,23 @@ async def run(
     send: Callable[[dict[str, Any]], Any],
     **asking: Unpack[Asking],
 ) -> Any:
-    """Ask about an event, and resume the conversation with what was decided.
+    """Ask about an event, and resume the conversation with the decisions.
 
-    An event that is delivered twice finds its question; the conversation is resumed once.
+    If an event is delivered twice, both use the same question, and the conversation is resumed once.
 
     Args:
         event: As for `to_request`.
-        approvals: Whom to ask.
-        thread_id: The conversation's id, or its thread's.
-        send: Hands the value of `to_resume` to XpertAI. One that is not asynchronous runs in a thread. An
-            error in it leaves the question answered and not resumed, so that the same event can be run again.
-        asking: Where, for whom and how long to ask.
+        approvals: A connected client.
+        thread_id: The id of the conversation, or of its thread.
+        send: Sends the value of `to_resume` to XpertAI. A function that is not asynchronous runs in a thread. After an
+            error in it, the question stays answered, and the same event can be run again.
+        asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`.
 
     Returns:
-        What `send` gives.
+        The result of `send`.
 
     Raises:
-        InvalidRequestError: when the event cannot be reviewed, or something else was passed in the wrong place. Nothing
-            was asked.
+        InvalidRequestError: when the event cannot be reviewed, or another argument is wrong. Nothing was asked.
         AgentAdapterError: as in `ApprovalClient.reviewing`. The conversation stays paused.
     """
     expect_client(approvals)
@@ -150,7 +154,7 @@ async def run(
 
 
 async def _sent(send: Callable[[dict[str, Any]], Any], value: dict[str, Any]) -> Any:
-    # A function that blocks would keep the claim from being renewed.
+    # A function that blocks the event loop would stop the renewal of the claim.
     is_async = inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(type(send).__call__)
     result = send(value) if is_async else await asyncio.to_thread(send, value)
     return await result if inspect.isawaitable(result) else result
@@ -175,7 +179,7 @@ def _pauses(event: Event) -> tuple[_Pause, ...]:
             raise InvalidRequestError(f"event.data.tasks: {ids.count(id)} interrupts have the id {id!r}")
         if len(ids) > 1 and not _PAUSE_ID.fullmatch(id):
             raise InvalidRequestError(
-                f"event.data.tasks: {id!r} is no id of a LangGraph pause, so it could not be answered beside others"
+                f"event.data.tasks: {id!r} is not the id of a LangGraph pause, so it could not be answered together with others"
             )
     return pauses
 

@@ -1,6 +1,6 @@
-"""The right to resume a run: taken once, renewed while the run resumes, finished when it went on.
+"""The right to resume a run: taken once, renewed while the run is resumed, finished when the run has gone on.
 
-Beside it the right to run a thread, which one call has while its graph runs.
+Also the right to run a thread, which one call has while its graph runs.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from agent_adapter.background import in_background
-from agent_adapter.connection import end_task
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -26,21 +25,22 @@ from agent_adapter.errors import (
     ServerUnreachableError,
 )
 from agent_adapter.loops import Loop, supervise
-from agent_adapter.records import Record, Records, UnsureError
-from agent_adapter.servers import NO_WRITES
+from agent_adapter.redis.pool import end_task
+from agent_adapter.redis.records import Record, Records, UnsureError
+from agent_adapter.redis.server_check import NO_WRITES
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 Renew: TypeAlias = Callable[[], Awaitable[None]]
 
 KNOWN_AFTER = 50
-"""Milliseconds after the end of a claim that it takes to be sure of it."""
+"""Milliseconds after the end of a claim until its end is certain."""
 RETRY_EVERY = 1.0
-"""Seconds between tries while Redis does not answer."""
+"""Seconds between two tries while Redis does not answer."""
 
 
 class Claims:
-    """Holds the claims of one process."""
+    """The claims of one process."""
 
     def __init__(self, records: Records, *, lease: int) -> None:
         self._records = records
@@ -49,15 +49,15 @@ class Claims:
 
     @asynccontextmanager
     async def held(self, interrupt_id: str) -> AsyncIterator[tuple[Interrupt, DecidedResume]]:
-        """Hold the claim while the body resumes the run with the answer, and finish when it ends.
+        """Hold the claim while the body resumes the run with the answer, and finish it when the body ends.
 
         An error in the body gives the claim back.
 
         Raises:
-            ClaimedError, ConsumedError, UnknownInterruptError: when it cannot be taken.
-            InterruptEndedError: when there is nothing to resume with.
-            DecisionNotAllowedError: when what is stored does not answer what was asked.
-            ClaimLostError: when it lapsed meanwhile and another process took it.
+            ClaimedError, ConsumedError, UnknownInterruptError: when the claim cannot be taken.
+            InterruptEndedError: when the interrupt ended without an answer to resume with.
+            DecisionNotAllowedError: when a stored decision does not fit the action that it answers.
+            ClaimLostError: when the claim expired in the body, and another process took it.
         """
         owner = self._records.new_owner()
         record, resume = await self._taken(interrupt_id, owner)
@@ -70,10 +70,10 @@ class Claims:
             raise
         except BaseException as error:
             with contextlib.suppress(AgentAdapterError):
-                # The process that runs the thread may still go on with this answer.
+                # With ClaimedError, the process that runs the thread may still use this answer.
                 if isinstance(error, AgentAdapterError) and not isinstance(error, ClaimedError):
-                    # The answer itself cannot be used: whoever decided sees why nothing happens.
-                    await self._records.stall(interrupt_id, str(error))
+                    # The answer itself cannot be used: the card tells people why nothing happens.
+                    await self._records.mark_stalled(interrupt_id, str(error))
                 await self._records.claim(interrupt_id, owner, 0)
             raise
         await self._finish(interrupt_id, owner)
@@ -84,22 +84,22 @@ class Claims:
 
         Raises:
             ClaimedError: when another call runs it.
-            ClaimLostError: when it lapsed meanwhile and another process took it.
+            ClaimLostError: when the right expired in the body, and another process took it.
         """
         owner = self._records.new_owner()
-        hold = partial(self._records.hold_thread, thread, owner)
+        hold = partial(self._records.claim_thread, thread, owner)
         await patiently(partial(hold, self._lease), writes=True)
         lost = "the right to run this thread lapsed while its graph ran, and another process took it"
         try:
             async with self._kept(f"thread {thread}", partial(hold, self._lease), lost):
                 yield
         finally:
-            # What cannot be given back ends by itself.
+            # If it cannot be given back, it expires by itself.
             with contextlib.suppress(AgentAdapterError):
                 await hold(0)
 
     async def close(self) -> None:
-        """Stop trying to note what could not be noted yet."""
+        """Stop the tasks that still try to record that a run was resumed."""
         await asyncio.gather(*map(end_task, list(self._unfinished)))
 
     async def _taken(self, interrupt_id: str, owner: str) -> tuple[Record, DecidedResume]:
@@ -123,10 +123,10 @@ class Claims:
 
     @asynccontextmanager
     async def _kept(self, name: str, renew: Renew, lost: str) -> AsyncIterator[None]:
-        """Renew what is held while the body runs, and end the body when it cannot be kept.
+        """Renew the claim while the body runs, and cancel the body when the claim is lost.
 
         Raises:
-            ClaimLostError: when another process took it; with the words of `lost`.
+            ClaimLostError: when another process took it; `lost` is its message.
         """
         body = asyncio.current_task()
         assert body is not None
@@ -166,7 +166,7 @@ class Claims:
         try:
             await self._records.finish(interrupt_id, owner)
         except ServerUnreachableError as error:
-            # The run has gone on, so its result must not be lost; only the note of it is owed.
+            # The run has gone on, so its result must not be lost. Only the record of it is written later.
             logger.warning("finish.delayed", extra={"interrupt_id": interrupt_id, "reason": str(error)})
             task = in_background(self._finish_later(interrupt_id, owner), name=f"finish of {interrupt_id}")
             self._unfinished.add(task)
@@ -180,15 +180,15 @@ class Claims:
 
 
 async def patiently(attempt: Callable[[], Awaitable[_T]], *, writes: bool = False) -> _T:
-    """Repeat until Redis answers: what was stored is there again when the server is.
+    """Repeat a command until Redis answers.
 
     Args:
-        attempt: What is repeated.
-        writes: Whether to say so at once where Redis answers and takes no writes: somebody has to act first.
+        attempt: The command.
+        writes: Whether to stop at once when Redis answers but accepts no writes, because somebody has to act first.
 
     Raises:
-        ServerRefusesError: when asking again is of no use.
-        ServerUnreachableError: when no writes are taken.
+        ServerRefusesError: when Redis refuses this client until somebody changes something.
+        ServerUnreachableError: when `writes` is true and Redis accepts no writes.
     """
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The agent's side of the record in Redis: typed verbs over the scripts."""
+"""The agent's side of the record in Redis: typed methods over the scripts."""
 
 import asyncio
 import contextlib
@@ -10,12 +10,19 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from agent_adapter.connection import Scripts, fields_of, read_hashes
-from agent_adapter.continuation import Seal
 from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.contract.keys import Lane
-from agent_adapter.contract.record import Fields, decided, expect_written, moment, read_resume, reading
+from agent_adapter.contract.record import (
+    Fields,
+    Recorded,
+    decided,
+    expect_written,
+    load_recorded,
+    moment,
+    read_resume,
+    reading,
+)
 from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -26,37 +33,73 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     UnreadableRecordError,
 )
+from agent_adapter.redis.scripts import Scripts, Value, fields_of, read_hashes
+from agent_adapter.seal import Seal
 
 SMALL = 16_384
-"""Characters of a stored interrupt that are read on the loop."""
+"""Up to this many characters, a stored interrupt is read on the event loop; longer ones in a thread."""
 REASON_SHOWN = 1_000
-"""Characters of an error that a card is given."""
+"""Characters of an error that are shown on a card."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One interrupt's record at one moment, as the agent reads it."""
+    """The record of one interrupt at one moment, as the agent reads it."""
 
     interrupt: Interrupt
-    req: Fields
-    card: Fields
-    now: int
-    """The store's milliseconds when this was read."""
-    grace: int
+    _req: Fields
+    _card: Fields
+    _now: int
+    _grace: int
+
+    @property
+    def read_at(self) -> datetime:
+        """When this was read, by the clock of Redis."""
+        return moment(self._now)
+
+    @property
+    def created_at(self) -> datetime:
+        return moment(self._req["created"])
+
+    @property
+    def deadline(self) -> datetime:
+        """Until when people may decide. The bot may change the agent's deadline: by a rule, or when people extend it."""
+        return moment(self._deadline)
+
+    @property
+    def resumed_at(self) -> datetime | None:
+        """When the agent recorded that its run was resumed."""
+        return moment(self._req["resumed"]) if self.is_resumed else None
+
+    def recorded(self) -> list[Recorded | None]:
+        """Return the decision about each action; `None` for an action that is still open."""
+        return [
+            load_recorded(self._card, index) for index in range(len(self.interrupt.request.action_requests))
+        ]
 
     def resume(self) -> Resume | None:
-        """Give the answer, `None` while the interrupt is open. Raises as `contract.record.read_resume`."""
-        # The bot's deadline goes before our own: a policy may set an earlier one, people may give themselves more time.
+        """Return the answer; `None` while the interrupt is open.
+
+        Raises:
+            DecisionNotAllowedError: when a stored decision is not about this interrupt, or of a kind that is not allowed.
+        """
+        # The bot's deadline replaces our own: a policy may set an earlier one, and people may extend it.
         with reading(self.interrupt.id):
-            deadline = int(self.card.get("deadline", self.req["deadline"]))
-            return read_resume(self.interrupt, self.card, deadline=deadline, now=self.now, grace=self.grace)
+            return read_resume(
+                self.interrupt, self._card, deadline=self._deadline, now=self._now, grace=self._grace
+            )
+
+    @property
+    def _deadline(self) -> int:
+        return int(self._card.get("deadline", self._req["deadline"]))
 
     def answer(self) -> DecidedResume:
-        """Give the answer to resume the run with.
+        """Return the answer to resume the run with.
 
         Raises:
             InterruptEndedError: when it ended without one.
-            DecisionNotAllowedError: when what is stored does not answer what was asked.
+            DecisionNotAllowedError: when a stored decision does not fit the action that it answers.
+            AgentAdapterError: when it is not decided yet.
         """
         resume = self.resume()
         if resume is None:
@@ -65,13 +108,13 @@ class Record:
 
     @property
     def is_resumed(self) -> bool:
-        return "resumed" in self.req
+        return "resumed" in self._req
 
     @property
     def claim_lapsed_at(self) -> datetime | None:
-        """When the claim on its run lapsed: whoever took the answer has not said that the run went on."""
-        until = int(self.req.get("claim_until", 0))
-        return moment(until) if until and until <= self.now and not self.is_resumed else None
+        """When the claim on its run expired, if the process that took the answer has not recorded that the run went on."""
+        until = int(self._req.get("claim_until", 0))
+        return moment(until) if until and until <= self._now and not self.is_resumed else None
 
     @property
     def ended_unanswered(self) -> bool:
@@ -81,23 +124,23 @@ class Record:
 
     @property
     def notice(self) -> str | None:
-        """Why nothing happens with it, in the bot's words."""
-        return self.card.get("notice")
+        """Why nothing happens with it, as a sentence of the bot; `None` when all is well."""
+        return self._card.get("notice")
 
 
 class UnsureError(ClaimedError):
-    """The server's clock was set, so nobody can tell yet whether the process that holds the claim still lives."""
+    """The server's clock was set, so it is not known yet whether the process that holds the claim is alive."""
 
     def __init__(self, message: str, *, known_in: int) -> None:
         super().__init__(message)
         self.known_in = known_in
-        """Milliseconds until it has renewed the claim, or has died."""
+        """Milliseconds until it must have renewed the claim; otherwise it is dead."""
 
 
 class Records:
-    """Reads and writes the records of one agent, on behalf of one process.
+    """Reads and writes the records of one agent, for one process.
 
-    Every verb raises ServerUnreachableError when Redis does not answer, and may then be repeated.
+    Every method raises ServerUnreachableError when Redis does not answer, and may then be repeated.
     """
 
     def __init__(
@@ -123,76 +166,67 @@ class Records:
         """Store an interrupt once.
 
         Args:
-            interrupt: What is asked.
+            interrupt: The question.
             waits: Whether this process waits for the answer.
-            replaced: The ended record that it asks again.
+            replaced: The id of the ended record that is asked again.
 
         Returns:
-            (`created`, its id), (`known`, id of the record that asks about its pauses already), or (`mixed`, id of
-            the record that asks about some of them).
+            (`created`, its id), (`known`, the id of the record that already asks about its pauses), or (`mixed`, the id
+            of a record that asks about some of them).
 
         Raises:
             InvalidRequestError: when it is over a limit.
         """
         lane = self._lane
-        # A large one takes a while to check, and whoever shares the loop does not wait for it.
+        # The check of a large one takes a while, so it runs in a thread and does not block the event loop.
         body, fingerprint = await asyncio.to_thread(_written, interrupt)
         pauses = [
             pause_digest(interrupt.agent, interrupt.run, pause) for pause in dict.fromkeys(interrupt.pauses)
         ]
         outcome, found = await self._scripts(
             "publish",
-            [
-                lane.req(interrupt.id),
-                lane.undrawn,
-                lane.wake,
-                lane.audit,
-                lane.run(interrupt.id),
-                *map(lane.pause, pauses),
-            ],
-            [
-                interrupt.id,
-                fingerprint,
-                body,
-                milliseconds(interrupt.expires_in),
-                self.process if waits else "",
-                lane.prefix,
-                " ".join(pauses),
-                replaced,
-                *self._entrusted(interrupt.id, interrupt),
-            ],
+            lane.of(interrupt.id),
+            [],
+            map(lane.pause, pauses),
+            fingerprint=fingerprint,
+            body=body,
+            lifetime=milliseconds(interrupt.expires_in),
+            process=self.process if waits else "",
+            pauses=" ".join(pauses),
+            replaced=replaced,
+            **self._continuation(interrupt.id, interrupt),
         )
         return outcome, found
 
-    async def entrust(self, interrupt_id: str, interrupt: Interrupt) -> None:
-        """Give workers the continuation of this interrupt, unless the record has one.
+    async def add_continuation(self, interrupt_id: str, interrupt: Interrupt) -> None:
+        """Store the continuation of this interrupt for workers, unless the record already has one.
 
         Raises:
             InvalidRequestError: when it is over the limit.
         """
-        lane = self._lane
-        await self._scripts(
-            "entrust",
-            [lane.req(interrupt_id), lane.card(interrupt_id), lane.run(interrupt_id), lane.unresumed],
-            [interrupt_id, lane.prefix, *self._entrusted(interrupt_id, interrupt)],
-        )
+        given = self._continuation(interrupt_id, interrupt)
+        await self._scripts("add_continuation", self._lane.of(interrupt_id), **given)
 
-    def _entrusted(self, record: str, interrupt: Interrupt) -> tuple[str, str, int]:
+    def _continuation(self, record: str, interrupt: Interrupt) -> dict[str, Value]:
+        """Return the script arguments about a continuation; empty values without one."""
         if interrupt.continuation is None:
-            return "", "", 0
-        needs = f"{interrupt.agent}: {interrupt.continuation.needs}"
+            return {"continuation": "", "needs": "", "head_start": 0}
         text = dump_continuation(interrupt.continuation)
-        return self._seal.close(text, record=record, field="continuation"), needs, self.grace
+        return {
+            "continuation": self._seal.close(text, record=record, field="continuation"),
+            "needs": f"{interrupt.agent}: {interrupt.continuation.needs}",
+            "head_start": self.grace,
+        }
 
-    async def attach(self, interrupt_id: str, *, each_decision: bool = False) -> None:
-        """Have this process woken when a record ends or has a notice, or also at each decision.
+    async def add_waiter(self, interrupt_id: str, *, each_decision: bool = False) -> None:
+        """Have this process woken when a record ends or gets a notice; with `each_decision`, at each decision too.
 
         Raises:
-            UnknownInterruptError: when there is none.
+            UnknownInterruptError: when there is no such record.
         """
         with _of_our_types(interrupt_id):
             known = await self._scripts(
-                "attach", [self._lane.req(interrupt_id)], [self.process, int(each_decision)]
+                "add_waiter", self._lane.of(interrupt_id), process=self.process, follows=int(each_decision)
             )
         if not known:
             raise self._unknown(interrupt_id)
@@ -201,8 +235,8 @@ class Records:
         """Read a record.
 
         Raises:
-            UnknownInterruptError: when there is none.
-            InvalidRequestError: when it is none that this version reads.
+            UnknownInterruptError: when there is no such record.
+            InvalidRequestError: when this version cannot read it.
         """
         with _of_our_types(interrupt_id):
             req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
@@ -214,15 +248,10 @@ class Records:
         """Ask the bot to end a record.
 
         Raises:
-            UnknownInterruptError: when there is none.
+            UnknownInterruptError: when there is no such record.
         """
-        lane = self._lane
         with _of_our_types(interrupt_id):
-            outcome = await self._scripts(
-                "withdraw",
-                [lane.req(interrupt_id), lane.card(interrupt_id), lane.due, lane.audit],
-                [interrupt_id, reason],
-            )
+            outcome = await self._scripts("withdraw", self._lane.of(interrupt_id), reason=reason)
         if outcome == "unknown":
             raise self._unknown(interrupt_id)
 
@@ -239,19 +268,23 @@ class Records:
     async def take(self, interrupt_id: str, owner: str, lease: int) -> Record:
         """Take the right to resume a run, and read its record at the same moment.
 
-        Raises: as `claim`; and InvalidRequestError when it is no record that this version reads. The claim is taken then.
+        Raises:
+            AgentAdapterError: as in `claim`.
+            InvalidRequestError: when this version cannot read the record; the claim was taken all the same.
         """
         _fence, req, card, now = await self._claim(interrupt_id, owner, lease, reads=True)
         return await self._record(interrupt_id, fields_of(req), fields_of(card), now)
 
     async def _claim(self, interrupt_id: str, owner: str, lease: int, *, reads: bool) -> Sequence[Any]:
         rest: list[Any]
-        lane = self._lane
         with _of_our_types(interrupt_id):
             outcome, *rest = await self._scripts(
                 "claim_resume",
-                [lane.req(interrupt_id), lane.card(interrupt_id), lane.due, lane.undrawn, lane.wake],
-                [owner, lease, self.grace, int(reads), interrupt_id, lane.prefix],
+                self._lane.of(interrupt_id),
+                owner=owner,
+                lease=lease,
+                grace=self.grace,
+                is_read=int(reads),
             )
         match outcome:
             case "claimed" | "unsure":
@@ -273,51 +306,36 @@ class Records:
         return rest
 
     async def finish(self, interrupt_id: str, owner: str) -> None:
-        """Note that the run went on. Final.
+        """Record that the run was resumed. Final.
 
         Raises:
-            ClaimLostError: when the claim lapsed and another process took it.
+            ClaimLostError: when the claim expired and another process took it.
         """
-        lane = self._lane
-        outcome = await self._scripts(
-            "finish_resume",
-            [
-                lane.req(interrupt_id),
-                lane.card(interrupt_id),
-                lane.undrawn,
-                lane.wake,
-                lane.audit,
-                lane.unresumed,
-                lane.due,
-            ],
-            [interrupt_id, owner, lane.prefix],
-        )
+        outcome = await self._scripts("finish_resume", self._lane.of(interrupt_id), owner=owner)
         if outcome in {"consumed", "lost"}:
             raise ClaimLostError(
                 f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
             )
 
-    async def hold_thread(self, thread: str, owner: str, lease: int) -> None:
+    async def claim_thread(self, thread: str, owner: str, lease: int) -> None:
         """Take or renew the right to run a thread, given by its digest, for `lease` milliseconds; with 0, give it back.
 
         Raises:
             ClaimedError: when another call runs it.
         """
-        left = await self._scripts("hold_thread", [self._lane.thread(thread)], [owner, lease])
+        left = await self._scripts("claim_thread", self._lane.of(thread), owner=owner, lease=lease)
         if left:
             raise ClaimedError(
                 "another process is running this thread; if that process has died, the thread is free again within "
                 f"{-(-left // 1000)} seconds"
             )
 
-    async def stall(self, interrupt_id: str, reason: str) -> None:
-        """Have the card say why its run could not be resumed."""
-        lane = self._lane
-        keys = [lane.req(interrupt_id), lane.undrawn, lane.wake]
-        await self._scripts("stall", keys, [interrupt_id, reason[:REASON_SHOWN]])
+    async def mark_stalled(self, interrupt_id: str, reason: str) -> None:
+        """Show on the card why its run could not be resumed."""
+        await self._scripts("mark_stalled", self._lane.of(interrupt_id), reason=reason[:REASON_SHOWN])
 
     def new_owner(self) -> str:
-        """Name a claim of this process."""
+        """Make a new owner name for a claim of this process."""
         return f"{self.process}:{secrets.token_hex(6)}"
 
     async def _record(self, interrupt_id: str, req: Fields, card: Fields, now: int) -> Record:
@@ -334,7 +352,7 @@ class Records:
 
 @contextlib.contextmanager
 def _of_our_types(interrupt_id: str) -> Iterator[None]:
-    """Raise as an unreadable record where a key of it is of another type than ours."""
+    """Turn Redis' error about a key of another type into the error that the record cannot be read."""
     try:
         yield
     except ServerFailedError as error:
@@ -348,5 +366,5 @@ def _written(interrupt: Interrupt) -> tuple[str, str]:
 
 
 def milliseconds(duration: timedelta) -> int:
-    """Write a duration as the store counts."""
+    """Return a duration in milliseconds, the store's unit."""
     return int(duration.total_seconds() * 1000)

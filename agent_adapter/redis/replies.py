@@ -1,14 +1,15 @@
-"""One reading loop per process, which wakes whoever waits for an interrupt.
+"""One reading loop per process, which wakes the waits for an interrupt.
 
-Streams only wake. A wake-up may tell the answer of a record that was decided, which is final, and spares a look at it; all else is
-read from the records, and every record is looked at again on start, after a lost connection and every `reconcile_every`
-seconds.
+A stream entry is only a wake-up. If the record is decided, which is final, the wake-up carries the answer, so that the
+record need not be read. Everything else is read from the records. Every record is also read at the start, after a lost
+connection and every `reconcile_every` seconds.
 """
 
 import asyncio
 import contextlib
 import logging
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -16,7 +17,6 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agent_adapter.background import in_background
-from agent_adapter.connection import Scripts, end_task, entries_of
 from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -25,25 +25,30 @@ from agent_adapter.errors import (
     ServerUnreachableError,
 )
 from agent_adapter.loops import Loop, Loops
-from agent_adapter.servers import explained
+from agent_adapter.redis.pool import end_task, entries_of
+from agent_adapter.redis.scripts import Scripts
+from agent_adapter.redis.server_check import explained
 
 logger = logging.getLogger(__name__)
 
 FIRST_LOOK = 5.0
-"""Seconds after the first wait until a missing bot is told."""
+"""Seconds after the first wait until the log says that no bot runs."""
 IDS_PER_LOOK = 500
 SILENT_ROUNDS = 3
-"""Rounds of a loop within which it has to make progress."""
+"""A loop has to make progress within this many rounds."""
 BOT_SILENT_AFTER = 30_000
 """Milliseconds without a heartbeat after which no bot runs."""
 
+_FOREIGN = re.compile("[\ud800-\udfff]")
+"""How Python decodes a byte that is not UTF-8."""
+
 
 Woken = asyncio.Future[str]
-"""Done once a record may have changed, with its answer where the wake-up told it."""
+"""Done once a record may have changed, with the answer if the wake-up carried one."""
 
 
 class Replies:
-    """Wakes waiters by interrupt id."""
+    """Wakes the waits of this process, by interrupt id."""
 
     def __init__(
         self,
@@ -68,7 +73,7 @@ class Replies:
         self._block = block
         self._every = reconcile_every
         self._waiting: dict[str, tuple[Woken, ...]] = {}
-        # The stream is this process's own, so its beginning is before the first publish.
+        # Only this process reads the stream, so the stream starts before the first publish.
         self._cursor = "0-0"
         self._followed: Counter[str] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
@@ -76,10 +81,10 @@ class Replies:
         self._loop = asyncio.get_running_loop()
         self._is_closed = False
         self._broken = ""
-        """Why nobody is woken any more, until the loops are started again."""
+        """Why no wait is woken until the loops start again; empty while they run."""
 
     async def start(self) -> None:
-        """Make this process known and start the loops. Before it, nobody could wake this process.
+        """Register this process in Redis and start the loops. Before that, nobody can wake this process.
 
         Raises:
             AgentAdapterError: when the client was closed.
@@ -118,7 +123,7 @@ class Replies:
         if not self._is_closed and asyncio.get_running_loop() is not self._loop:
             raise AgentAdapterError(
                 "this client was opened in another event loop: open one with `async with` inside each asyncio.run; "
-                "what needs the client of a SyncApprovalClient is run by it: "
+                "with a SyncApprovalClient, let it run the coroutine: "
                 "approvals.run(run(…, approvals=approvals.client))"
             )
 
@@ -128,7 +133,7 @@ class Replies:
 
     @contextlib.contextmanager
     def following(self, interrupt_id: str) -> Iterator["Watch"]:
-        """Watch one interrupt, and look at it at every interval too: for whoever wants each decision as it comes."""
+        """Watch one interrupt, and read it at every interval too, for a caller that wants each decision."""
         watch = self.watch(interrupt_id)
         self._followed[interrupt_id] += 1
         try:
@@ -139,14 +144,14 @@ class Replies:
             self._followed += Counter()
 
     async def close(self) -> None:
-        """Stop the loops, for good."""
+        """Stop the loops for good."""
         self._is_closed = True
         await asyncio.gather(*map(end_task, self._tasks))
         self._tasks = []
         self._fail(_closed)
 
     def _give_up(self, ended: asyncio.Task[None]) -> None:
-        """Tell everybody who waits that nobody would wake them; the next wait starts the loops again."""
+        """End every wait with an error, because a loop has stopped; the next wait starts the loops again."""
         error = None if ended.cancelled() else ended.exception()
         if error is None:
             return
@@ -165,11 +170,11 @@ class Replies:
             for future in self._waiting.pop(interrupt_id):
                 if not future.done():
                     future.set_exception(error_of(interrupt_id))
-                    # Who does not look any more needs no word of Python about it.
+                    # Python would warn about an error that nobody reads.
                     future.exception()
 
     def enter(self, interrupt_id: str) -> Woken:
-        """Give a future that is done once this interrupt may have changed.
+        """Return a future that is done once this interrupt may have changed.
 
         Raises:
             AgentAdapterError: when the client was closed, or nobody would be woken.
@@ -183,17 +188,17 @@ class Replies:
         return future
 
     def leave(self, interrupt_id: str, woken: Woken) -> None:
-        """Wake this one no more."""
+        """Stop waking this future."""
         woken.cancel()
         others = tuple(future for future in self._waiting.pop(interrupt_id, ()) if future is not woken)
         if others:
             self._waiting[interrupt_id] = others
 
-    def wake(self, interrupt_id: str, told: str = "") -> None:
-        """Let whoever waits for this interrupt look at its record, or at the answer that was told."""
+    def wake(self, interrupt_id: str, answer: str = "") -> None:
+        """Wake the waits for this interrupt, with its answer if there is one; without, they read the record."""
         for future in self._waiting.pop(interrupt_id, ()):
             if not future.done():
-                future.set_result(told)
+                future.set_result(answer)
 
     async def _read(self, loop: Loop) -> None:
         stream, failures = self._lane.replies(self._process), 0
@@ -211,13 +216,13 @@ class Replies:
             loop.beat()
             if failures:
                 failures = 0
-                # What was written meanwhile may be below the cursor after a failover.
+                # After a failover, entries that were written meanwhile may be below the cursor.
                 for interrupt_id in list(self._waiting):
                     self.wake(interrupt_id)
             for entry, fields in entries_of(answer):
                 self._cursor = entry
                 self.wake(fields["id"], _text_of(fields.get("answer", "")))
-            # Those who were woken ask for their record first; this loop asks again while Redis answers them.
+            # The woken waits send their commands first; this loop then reads again while Redis answers them.
             await asyncio.sleep(0)
 
     async def _reconcile(self, loop: Loop) -> None:
@@ -232,11 +237,11 @@ class Replies:
                 loop.hinder(str(error))
                 logger.warning("replies.unreachable", extra={"reason": str(error)})
                 self._end_refused(error)
-                # What is read from may not be the server any more that is written to.
+                # This connection may still lead to the old server after a failover.
                 await self._redis.connection_pool.disconnect()
 
     def _end_refused(self, error: AgentAdapterError) -> None:
-        """End every wait where Redis refuses this process until somebody changes something."""
+        """End every wait when Redis refuses this process until somebody changes something."""
         if isinstance(error, ServerRefusesError):
             self._fail(
                 lambda interrupt_id: ServerRefusesError(f"{interrupt_id}: this wait was given up: {error}")
@@ -244,7 +249,7 @@ class Replies:
 
     async def _look(self) -> None:
         ids = list(self._waiting)
-        # `attend` tells what has ended; what comes one by one is looked at by whoever follows it.
+        # `client_heartbeat` names only records that have ended, so the waits for single decisions are woken here.
         for interrupt_id in self._followed:
             self.wake(interrupt_id)
         silent = 0
@@ -261,9 +266,12 @@ class Replies:
 
     async def _attend(self, ids: Sequence[str]) -> int:
         silent, *changed = await self._scripts(
-            "attend",
-            [self._lane.replies(self._process), self._lane.bots],
-            [self._lifetime, self._grace, self._lane.prefix, self._unread, *ids],
+            "client_heartbeat",
+            self._lane.of(self._process),
+            ids,
+            lifetime=self._lifetime,
+            grace=self._grace,
+            unread=self._unread,
         )
         for interrupt_id in changed:
             self.wake(interrupt_id)
@@ -271,7 +279,7 @@ class Replies:
 
     @property
     def _unread(self) -> str:
-        """Where the replies begin that were not read yet."""
+        """The id of the first entry that was not read yet."""
         at, _, number = self._cursor.partition("-")
         return f"{at}-{int(number) + 1}"
 
@@ -281,7 +289,7 @@ class Replies:
 
 
 class Watch:
-    """One waiter's view of one interrupt: armed before the record is read, awaited after."""
+    """One wait for one interrupt: armed before the record is read, awaited afterwards."""
 
     __slots__ = ("_id", "_replies", "woken")
 
@@ -289,13 +297,13 @@ class Watch:
         self._replies = replies
         self._id = interrupt_id
         self.woken = replies.enter(interrupt_id)
-        """A future, since a coroutine around it would cost each waiter memory."""
+        """A future, because a coroutine around it would cost memory in each wait."""
 
     def arm(self) -> None:
-        """Be woken by what changes from now on.
+        """Wait for changes from now on.
 
         Raises:
-            AgentAdapterError: when the client was closed meanwhile.
+            AgentAdapterError: when the client was closed.
         """
         if self.woken.done():
             self.woken = self._replies.enter(self._id)
@@ -315,5 +323,5 @@ def _backoff(failures: int) -> float:
 
 
 def _text_of(answer: str) -> str:
-    """Give an answer that was told, or nothing where it holds foreign bytes: then the record is read, which says so."""
-    return "" if any("\ud800" <= character <= "\udfff" for character in answer) else answer
+    """Return the answer of a wake-up; empty if it has bytes that are not UTF-8, so that the record is read and says so."""
+    return "" if _FOREIGN.search(answer) else answer

@@ -1,43 +1,42 @@
-"""Runs that are owed to workers, in Redis: typed verbs over the scripts."""
+"""Runs that are owed to workers, in Redis: typed methods over the scripts."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
-from agent_adapter.connection import Scripts, read_hashes
-from agent_adapter.continuation import Seal
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.record import Fields
 from agent_adapter.contract.wire import load_continuation
 from agent_adapter.errors import ConsumedError, CutOffError, ServerFailedError, UnreadableRecordError
-from agent_adapter.servers import explained
+from agent_adapter.redis.scripts import Scripts, read_hashes
+from agent_adapter.redis.server_check import explaining
+from agent_adapter.seal import Seal
 
 SET_ASIDE = "set_aside"
-"""Under this name is noted why no worker goes on with a run by itself."""
+"""The note that says why workers do not resume this run by themselves."""
 LOOKED_AT = 500
-"""Due runs that one script looks at."""
+"""How many due runs one script looks at."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwedRun:
-    """A run that this worker is to go on with."""
+    """A run that this worker has taken."""
 
     interrupt_id: str
     lease: str
-    """Names this claim when the run is given back."""
+    """Identifies this lease when the run is given back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """What was noted about one run that is being resumed, for whoever goes on with it after a crash."""
+    """Notes about one run that is being resumed, so that another worker can go on after a crash."""
 
     interrupt_id: str
     notes: dict[str, str]
-    """As they are stored."""
+    """As stored: encrypted if there is a key."""
     _runs: "Runs" = field(repr=False)
 
     def __contains__(self, name: str) -> bool:
@@ -48,38 +47,38 @@ class Journal:
 
     @property
     def continuation(self) -> Continuation:
-        """What the run goes on from.
+        """The state from which the run is resumed.
 
         Raises:
-            ConsumedError: when the run has gone on meanwhile.
-            InvalidRequestError: when this version does not read it.
-            UnreadableContinuationError: when it is encrypted with another key, or was stored by somebody without one.
+            ConsumedError: when the run has already gone on.
+            InvalidRequestError: when this version cannot read it.
+            UnreadableContinuationError: when it is encrypted with another key, or was stored without a key.
         """
         if "continuation" not in self.notes:
             raise ConsumedError(f"{self.interrupt_id}: its run has gone on")
         return load_continuation(self["continuation"])
 
     async def keep(self, name: str, text: str) -> str:
-        """Note something once; give what stands, which may be an earlier note.
+        """Write a note once, and return the note that is stored: this one, or an earlier one of the same name.
 
         Raises:
-            ConsumedError: when another process has taken the run further meanwhile.
+            ConsumedError: when another process has already resumed the run.
             ServerUnreachableError: when Redis does not answer.
-            UnreadableContinuationError: when the earlier note is not one that this process can trust.
+            UnreadableContinuationError: when the earlier note was encrypted with another key, or not at all.
         """
         sealed = self._runs.seal.close(text, record=self.interrupt_id, field=name)
-        stands = await self._runs.note(self.interrupt_id, name, sealed)
-        if not stands:
+        kept = await self._runs.note(self.interrupt_id, name, sealed)
+        if not kept:
             raise ConsumedError(f"{self.interrupt_id}: its run was resumed by another process meanwhile")
-        self.notes[name] = stands
+        self.notes[name] = kept
         return self[name]
 
     async def set_aside(self, why: str, tools: Collection[str]) -> CutOffError:
-        """Note that no worker goes on by itself; give what to raise.
+        """Note that no worker resumes this run by itself, and return the error to raise.
 
         Args:
-            why: What happened, as in "a worker died".
-            tools: Those that were approved, and may have had their effect.
+            why: What happened, for example "a worker died".
+            tools: The approved tools that may have taken effect.
 
         Raises:
             ConsumedError, ServerUnreachableError: as in `keep`.
@@ -92,18 +91,18 @@ class Journal:
         return CutOffError(await self.keep(SET_ASIDE, sentence))
 
     def check(self) -> None:
-        """Refuse to go on with a run that was set aside.
+        """Refuse to resume a run that was set aside.
 
         Raises:
-            CutOffError: until somebody lets it run again.
+            CutOffError: until an operator releases it.
         """
         if SET_ASIDE in self:
             raise CutOffError(self[SET_ASIDE])
 
 
 def failed_with(error: BaseException) -> str:
-    """Say why a run failed. Only the kind of the error is told: cards show it to everybody in their channel."""
-    # A framework may have wrapped what the tool raised.
+    """Say why a run failed. It names only the class of the error, because cards show it to everybody in their channel."""
+    # A framework may have wrapped the error of the tool.
     while error.__cause__:
         error = error.__cause__
     return f"the run failed with {type(error).__name__}"
@@ -111,7 +110,7 @@ def failed_with(error: BaseException) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """A run that is owed to workers, as an operator sees it. Times are the store's milliseconds."""
+    """A run that is owed to workers, as an operator sees it. Times are in the store's milliseconds."""
 
     interrupt_id: str
     req: Fields
@@ -120,11 +119,14 @@ class Owed:
     due: int
     now: int
     unreadable: str = ""
-    """Why nothing of it can be read; empty where it can."""
+    """Why it cannot be read; empty if it can."""
 
 
 class Runs:
-    """Reads and writes what workers owe. Every verb raises ServerUnreachableError, and may then be repeated."""
+    """Reads and writes the runs that are owed to workers.
+
+    Every method raises ServerUnreachableError when Redis does not answer, and may then be repeated.
+    """
 
     def __init__(self, redis: Redis, scripts: Scripts, lane: Lane, seal: Seal) -> None:
         self.seal = seal
@@ -132,16 +134,24 @@ class Runs:
         self._scripts = scripts
         self._lane = lane
 
-    async def claim(self, needs: Sequence[str], *, limit: int, lease: int) -> tuple[list[OwedRun], set[str]]:
-        """Take up to `limit` due runs that need one of these, for `lease` milliseconds; tell what others need."""
+    async def lease(self, needs: Sequence[str], *, limit: int, lease: int) -> tuple[list[OwedRun], set[str]]:
+        """Take up to `limit` due runs that have one of these needs, for `lease` milliseconds.
+
+        Returns:
+            The runs that were taken, and the needs of other runs that are due.
+        """
         taken: list[OwedRun] = []
         missing: set[str] = set()
         passed, looked = 0, LOOKED_AT
         while looked == LOOKED_AT and len(taken) < limit:
             looked, others, *found = await self._scripts(
-                "claim_runs",
-                [self._lane.unresumed],
-                [limit - len(taken), lease, self._lane.prefix, passed, LOOKED_AT, *needs],
+                "lease_runs",
+                self._lane.of(),
+                needs,
+                limit=limit - len(taken),
+                lease=lease,
+                first=passed,
+                look_at=LOOKED_AT,
             )
             taken += [OwedRun(found[i], found[i + 1]) for i in range(0, len(found), 2)]
             passed += looked - len(found) // 2
@@ -149,51 +159,43 @@ class Runs:
         return taken, missing
 
     async def give_back(self, run: OwedRun, *, again_in: int) -> None:
-        """Let a run be due again in so many milliseconds."""
-        await self._scripts("finish_work", [self._lane.unresumed], [run.interrupt_id, run.lease, again_in])
+        """Make a run due again in `again_in` milliseconds."""
+        names = {"owed": self._lane.unresumed, "failing": self._lane.failing}
+        await self._scripts("finish_work", names, [run.interrupt_id, run.lease, again_in], succeeded=0)
 
-    async def let_go(self, interrupt_id: str) -> None:
-        """Owe a run to nobody any more, without resuming it."""
-        lane = self._lane
-        await self._scripts(
-            "let_go",
-            [lane.req(interrupt_id), lane.card(interrupt_id), lane.unresumed, lane.audit],
-            [interrupt_id, lane.prefix],
-        )
+    async def drop(self, interrupt_id: str) -> None:
+        """Stop owing a run to workers, without resuming it."""
+        await self._scripts("drop_run", self._lane.of(interrupt_id))
 
     async def journal(self, interrupt_id: str) -> Journal:
-        """Read what was noted about a run."""
+        """Read the notes about a run."""
         return Journal(interrupt_id, await self._hash(self._lane.run(interrupt_id)), self)
 
     async def note(self, interrupt_id: str, name: str, text: str) -> str:
-        """Note something about a run once; give what stands, nothing when nobody is to go on with the run any more."""
-        lane = self._lane
-        keys = [lane.req(interrupt_id), lane.run(interrupt_id)]
-        return str(await self._scripts("note_run", keys, [name, text]))
+        """Write a note about a run once; return the note that is stored, or `""` when the run has already gone on."""
+        return str(await self._scripts("note_run", self._lane.of(interrupt_id), name=name, note=text))
 
-    async def let_again(self, interrupt_id: str, failure: str = "") -> str:
-        """Let a run that was set aside go on at once; tell what came of it, as in `let_again.lua`.
+    async def release(self, interrupt_id: str, failure: str = "") -> str:
+        """Release a run that was set aside, so that a worker resumes it at once.
 
         Args:
-            interrupt_id: Of its question.
-            failure: Which of its failures was seen: after another one, nothing is done.
+            interrupt_id: The id of its question.
+            failure: The number of the failure that the operator saw. If it has failed again since, nothing is done.
+
+        Returns:
+            What happened, as `release_run.lua` says it.
         """
-        lane = self._lane
-        keys = [lane.req(interrupt_id), lane.run(interrupt_id), lane.unresumed]
-        return str(await self._scripts("let_again", keys, [interrupt_id, failure]))
+        return str(await self._scripts("release_run", self._lane.of(interrupt_id), seen=failure))
 
     async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
-        """Count a failed attempt and note why; give how many have failed."""
-        lane = self._lane
-        keys = [lane.req(interrupt_id), lane.run(interrupt_id)]
-        return int(await self._scripts("fail_run", keys, [attempt, reason]))
+        """Count a failed attempt and note its reason; return how many attempts have failed."""
+        names = self._lane.of(interrupt_id)
+        return int(await self._scripts("fail_run", names, attempt=attempt, reason=reason))
 
     async def owed(self) -> AsyncIterator["Owed"]:
-        """Give every run that is owed, the longest due first."""
-        try:
+        """Yield every run that is owed; the run that has been due for longest comes first."""
+        with explaining(self._scripts.address):
             listed: Any = await self._redis.zrange(self._lane.unresumed, 0, -1, withscores=True)
-        except (RedisError, OSError) as error:
-            raise explained(self._scripts.address, error) from error
         for interrupt_id, due in listed:
             try:
                 req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
@@ -204,7 +206,5 @@ class Runs:
                 yield Owed(interrupt_id, req, card, notes, int(due), now)
 
     async def _hash(self, key: str) -> dict[str, str]:
-        try:
+        with explaining(self._scripts.address):
             return cast("dict[str, str]", await self._redis.hgetall(key))
-        except (RedisError, OSError) as error:
-            raise explained(self._scripts.address, error) from error

@@ -1,11 +1,26 @@
-"""Which Redis can keep approvals, and what each refusal of a Redis means."""
+"""Which Redis servers can keep approvals, and what each refusal of a server means."""
 
 import re
-from typing import Any
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from redis.asyncio import Redis
 from redis.client import NEVER_DECODE
-from redis.exceptions import AuthenticationError, BusyLoadingError, RedisError, ResponseError
+from redis.exceptions import (
+    AskError,
+    AuthenticationError,
+    BusyLoadingError,
+    ClusterCrossSlotError,
+    ClusterDownError,
+    MasterDownError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+    TryAgainError,
+)
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import (
@@ -15,6 +30,8 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     ServerUnsuitableError,
 )
+
+_T = TypeVar("_T")
 
 MINIMUM_VERSION = (6, 2)
 CLUSTER = "is a node of a Redis Cluster, which is not supported: use a single Redis or Valkey server"
@@ -38,9 +55,9 @@ FOR_NOW = {
     "MISCONF": "takes no writes, because it cannot write to its own disk: its log says why",
     "BUSY": "is busy with a script of somebody else, and answers nobody: SCRIPT KILL ends it",
 }
-"""Refusals that end by themselves, or as soon as somebody has acted; asking again is right."""
+"""Refusals that end by themselves, or as soon as somebody has acted; so try again."""
 NO_WRITES = ("OOM", "NOREPLICAS", "MISCONF")
-"""Those of them under which reading goes on, and no write is taken until somebody has acted."""
+"""Of these, the refusals where reads still work and writes fail until somebody has acted."""
 FOR_GOOD = {
     "MOVED": CLUSTER,
     "ASK": CLUSTER,
@@ -70,16 +87,38 @@ _IN_WORDS = (
     ("DB index is out of range", "NODATABASE"),
     ("SELECT is not allowed in cluster mode", "MOVED"),
 )
-"""Where the code is left out: of errors inside a script, and of those that redis-py words anew."""
+"""Texts of errors that have no code: errors inside a script, and errors that redis-py rewrites."""
+_BY_CLASS: dict[type[RedisError], str] = {
+    BusyLoadingError: "LOADING",
+    ReadOnlyError: "READONLY",
+    OutOfMemoryError: "OOM",
+    MasterDownError: "MASTERDOWN",
+    NoPermissionError: "NOPERM",
+    # MovedError is one of these.
+    AskError: "ASK",
+    TryAgainError: "TRYAGAIN",
+    ClusterDownError: "CLUSTERDOWN",
+    ClusterCrossSlotError: "CROSSSLOT",
+}
+"""Classes that redis-py has for a code, which it takes out of the text."""
 _CODE = re.compile(rf"\b({'|'.join([*FOR_NOW, *FOR_GOOD])})\b")
 
 
+@contextmanager
+def explaining(address: str) -> Iterator[None]:
+    """Turn an error of redis-py in the body into one of ours, with the sentence of `explained`."""
+    try:
+        yield
+    except (RedisError, OSError) as error:
+        raise explained(address, error) from error
+
+
 def explained(address: str, error: Exception) -> AgentAdapterError:
-    """Say in one sentence why Redis did not do what it was asked, and what helps.
+    """Say in one sentence why Redis did not run a command, and what helps.
 
     Returns:
-        A ServerUnreachableError when asking again is right, a ServerRefusesError (which is one, too) when somebody
-        has to change something first, and a ServerFailedError when only this command fails.
+        A ServerUnreachableError when trying again is right, a ServerRefusesError (a subclass of it) when somebody has
+        to change something first, and a ServerFailedError when only this command fails.
     """
     words = str(error) or type(error).__name__
     code = _code_of(error)
@@ -95,11 +134,12 @@ def explained(address: str, error: Exception) -> AgentAdapterError:
 
 
 def _code_of(error: Exception) -> str:
-    if isinstance(error, BusyLoadingError):
-        return "LOADING"
-    text = f"{getattr(error, 'status_code', '')} {error}"
+    text = str(error)
     for words, code in _IN_WORDS:
         if words in text:
+            return code
+    for kind, code in _BY_CLASS.items():
+        if isinstance(error, kind):
             return code
     if isinstance(error, AuthenticationError):
         return "WRONGPASS"
@@ -107,34 +147,40 @@ def _code_of(error: Exception) -> str:
     return found[0] if found else ""
 
 
-async def looked_into(redis: Redis, keys: Keys, address: str, error: Exception) -> AgentAdapterError:
-    """Explain an error, and look at the keys that everybody shares where only this command failed.
+async def answered(call: Awaitable[_T], redis: Redis, keys: Keys, address: str) -> _T:
+    """Await the answer to a command.
 
     Raises:
-        ServerRefusesError: when something else has overwritten one of them.
+        ServerUnreachableError: when Redis does not answer.
+        ServerRefusesError: when somebody has to change something first, or has overwritten a key that all records share.
+        ServerFailedError: when only this command fails.
     """
-    told = explained(address, error)
-    if isinstance(told, ServerFailedError):
-        await check_keys(redis, keys, address)
-    return told
+    try:
+        return await call
+    except (RedisError, OSError) as error:
+        if isinstance(error, ResponseError):
+            # After a failover the address may lead to another server, but open connections lead to the old one.
+            await redis.connection_pool.disconnect(inuse_connections=False)
+        failure = explained(address, error)
+        if isinstance(failure, ServerFailedError):
+            await check_keys(redis, keys, address)
+        raise failure from error
 
 
 async def check_server(redis: Redis, address: str) -> list[str]:
-    """Refuse a Redis that cannot keep approvals; return warnings about one that may lose them.
+    """Refuse a Redis that cannot keep approvals; return warnings about a Redis that may lose them.
 
     Raises:
         ServerUnreachableError: when it does not answer.
-        ServerUnsuitableError: when it is too old, evicts keys, or is no server of its own.
+        ServerUnsuitableError: when it is too old, evicts keys, or is a replica, a Sentinel or part of a cluster.
     """
-    try:
+    with explaining(address):
         info: dict[str, Any] = await redis.info()
-    except (RedisError, OSError) as error:
-        raise explained(address, error) from error
     return judge_server(info, address)
 
 
 async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
-    """Refuse a namespace in which something else has overwritten a key that everybody shares.
+    """Refuse a namespace in which something else has overwritten a key that all records share.
 
     Raises:
         ServerUnreachableError: when Redis does not answer.
@@ -142,21 +188,19 @@ async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
     """
     shared = keys.shared
     counters = [key for key, kind in shared.items() if kind == "string"]
-    try:
+    with explaining(address):
         async with redis.pipeline(transaction=False) as asking:
             for key in shared:
                 asking.type(key)
-            # Gives nothing, and no error, for a key of another type.
+            # For a key of another type, MGET returns nothing and no error.
             asking.execute_command("MGET", *counters, **{NEVER_DECODE: True})
             *kinds, numbers = await asking.execute()
-    except (RedisError, OSError) as error:
-        raise explained(address, error) from error
     wrong = [
         (key, f"is a {found} and should be a {kind}")
         for (key, kind), found in zip(shared.items(), kinds, strict=True)
         if found not in {kind, "none"}
     ] + [
-        (key, "holds no number")
+        (key, "does not hold a number")
         for key, number in zip(counters, numbers, strict=True)
         if number is not None and not number.isdigit()
     ]
@@ -169,10 +213,10 @@ async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
 
 
 def judge_server(info: dict[str, Any], address: str) -> list[str]:
-    """Judge what INFO says.
+    """Refuse an unsuitable server by its INFO; return warnings about one that may lose approvals.
 
     Raises:
-        ServerUnsuitableError: when it is too old, evicts keys, or is no server of its own.
+        ServerUnsuitableError: when it is too old, evicts keys, or is a replica, a Sentinel or part of a cluster.
     """
     if refusal := _refusal(info):
         raise ServerUnsuitableError(f"Redis at {address} {refusal}")
@@ -188,7 +232,7 @@ def judge_server(info: dict[str, Any], address: str) -> list[str]:
 
 
 def _refusal(info: dict[str, Any]) -> str:
-    """Say why a server will not do; empty when it will."""
+    """Say why a server is unsuitable; empty when it is suitable."""
     mode = info.get("redis_mode")
     if mode == "sentinel":
         return (

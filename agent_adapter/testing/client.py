@@ -4,7 +4,9 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import count
+from secrets import token_hex
 from typing import Self
 
 from agent_adapter.client import ApprovalClient
@@ -24,67 +26,73 @@ from agent_adapter.contract.record import (
 from agent_adapter.contract.wire import agent_name, dump_interrupt, load_interrupt
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.errors import (
+    AgentAdapterError,
     ClaimedError,
+    ClaimLostError,
     ConflictError,
     ConsumedError,
     UnknownInterruptError,
 )
 from agent_adapter.expected import expect_id, expect_interrupt
-from agent_adapter.records import Record
+from agent_adapter.redis.records import Record
 from agent_adapter.testing.reviewers import Reviewer
 from agent_adapter.testing.runs import InMemoryRuns
 
 REVIEWER = "U0REVIEWER"
-"""Who decided, in the records of a `Resume`."""
+"""`decided_by` in the records of a `Resume`."""
 POLICY = "test-1"
-"""Version of the rules, in the records of a `Resume`."""
+"""`policy` in the records of a `Resume`."""
 
 
 class InMemoryApprovalClient(ApprovalClient):
     """An `ApprovalClient` that keeps its records in memory and asks a reviewer of the test.
 
-    Ids, checks and errors are those of the real one. A reviewer is asked when the answer is waited for, once for each
-    action; if it decides nothing, the deadline passes at once.
+    Ids, checks and errors are the same as in the real client. The reviewer is called during `wait`, once for each action. If
+    it returns `None`, the deadline passes at once.
+
+    Args:
+        reviewer: Decides each action, for example a `ScriptedReviewer`.
+        agent: The name of the agent.
     """
 
     def __init__(self, reviewer: Reviewer, *, agent: str = "test") -> None:
         self.agent = agent_name(agent)
         self.reviewer = reviewer
-        self.runs: InMemoryRuns = InMemoryRuns(agent, self._entrusted)
-        """What a `ResumeWorker` goes on with."""
+        self.runs: InMemoryRuns = InMemoryRuns(agent, self._is_owed)
+        """The runs that a `ResumeWorker` resumes."""
         self._kept: dict[str, _Record] = {}
         self._asked_in: dict[tuple[str, str], str] = {}
         self._running: set[tuple[str, str]] = set()
 
     @property
     def asked(self) -> tuple[Interrupt, ...]:
-        """Everything that was asked, in order: the actions in `request`, the channel in `route`, the `context`."""
+        """All questions, in order; each has its actions in `request`, its channel in `route`, and its `context`."""
         return tuple(record.interrupt for record in self._kept.values())
 
     async def __aenter__(self) -> Self:
-        """Nothing to connect to."""
+        """Do nothing: there is no connection."""
         return self
 
     def check_open(self) -> None:
-        """It is always."""
+        """Do nothing: this client is always open."""
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is no connection."""
 
     async def publish(self, interrupt: Interrupt) -> str:
-        """Keep an interrupt once, and give the id of its record. See `ApprovalClient.publish`."""
+        """Store an interrupt once, and return the id of its record. See `ApprovalClient.publish`."""
         expect_interrupt(interrupt)
         asked = load_interrupt(dump_interrupt(interrupt))
         found = await self._published(asked)
         if interrupt.continuation:
-            self.runs.entrust(found, interrupt.continuation)
+            self.runs.add_continuation(found, interrupt.continuation)
         return found
 
     async def _published(self, asked: Interrupt) -> str:
         records = {self._asked_in.get((asked.run, pause)) for pause in asked.pauses}
         if len(records) > 1:
             raise ConflictError(
-                f"some pauses of {asked.id} are already asked, others are not: publish them apart"
+                f"some pauses of {asked.id} are already asked, others are not: publish them separately"
             )
         known = records.pop()
         if known is None:
@@ -99,7 +107,7 @@ class InMemoryApprovalClient(ApprovalClient):
         return self._keep(asked.model_copy(update={"id": next(id for id in ids if id not in self._kept)}))
 
     async def wait(self, interrupt_id: str) -> Resume:
-        """Ask the reviewer what is still open, and give the answer. See `ApprovalClient.wait`."""
+        """Ask the reviewer about each open action, and return the answer. See `ApprovalClient.wait`."""
         return self._record(interrupt_id).decided_by(self.reviewer)
 
     @asynccontextmanager
@@ -115,16 +123,25 @@ class InMemoryApprovalClient(ApprovalClient):
         """Claim while the body runs, finish when it ends. See `ApprovalClient.resuming`."""
         record = self._record(interrupt_id)
         resume = decided(record.interrupt, record.decided_by(self.reviewer))
-        if record.resumed:
-            raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
-        if record.claimed:
-            raise ClaimedError(f"{interrupt_id}: another is resuming it")
-        record.claimed = True
+        record.claim(owner := token_hex(6))
         try:
             yield resume
         finally:
-            record.claimed = False
-        record.resumed = True
+            record.claimed_by = ""
+        record.finish(owner)
+
+    async def claim(self, interrupt_id: str, owner: str, lease: timedelta) -> None:
+        """Take or give back the right to resume a run. Here, a lease never ends by itself. See `ApprovalClient.claim`."""
+        record = self._record(interrupt_id)
+        if not record.is_settled:
+            raise AgentAdapterError(f"{interrupt_id} is not decided: wait for it before resuming")
+        record.claim(owner)
+        if not lease:
+            record.claimed_by = ""
+
+    async def finish(self, interrupt_id: str, owner: str) -> None:
+        """Record that a claimed run was resumed. See `ApprovalClient.finish`."""
+        self._record(interrupt_id).finish(owner)
 
     @asynccontextmanager
     async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:
@@ -139,30 +156,32 @@ class InMemoryApprovalClient(ApprovalClient):
             self._running.discard(thread)
 
     async def record(self, interrupt_id: str) -> Record:
-        """Read what is asked, and what has become of it. See `ApprovalClient.record`."""
+        """Read a record. See `ApprovalClient.record`."""
         kept = self._record(interrupt_id)
         resumed = {"resumed": str(_now())} if kept.resumed else {}
-        return Record(kept.interrupt, {"deadline": str(kept.deadline), **resumed}, dict(kept.card), _now(), 0)
+        req = {"created": str(kept.created), "deadline": str(kept.deadline), **resumed}
+        return Record(kept.interrupt, req, dict(kept.card), _now(), 0)
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
-        """Give each action's index and decision. See `ApprovalClient.decisions`."""
+        """Yield the index of each action and its decision. See `ApprovalClient.decisions`."""
         for index, decision in enumerate((await self.wait(interrupt_id)).decisions):
             if decision is not None:
                 yield Decided(index, decision)
 
     async def withdraw(self, interrupt_id: str, reason: str = "") -> None:
-        """End an interrupt that nobody needs any more. See `ApprovalClient.withdraw`."""
+        """End an interrupt that is no longer needed. See `ApprovalClient.withdraw`."""
         self._record(interrupt_id).settle("withdrawn", reason=reason)
 
-    def _entrusted(self, interrupt_id: str) -> bool:
-        """Have the reviewer decide, as people would while no process of the agent waits; tell whether the run is owed."""
+    def _is_owed(self, interrupt_id: str) -> bool:
+        """Let the reviewer decide, as people would while no process waits; return whether the run is owed to a worker."""
         record = self._record(interrupt_id)
         if not record.resumed:
             record.decided_by(self.reviewer)
-        return not (record.resumed or record.claimed)
+        return not (record.resumed or record.claimed_by)
 
     def _keep(self, interrupt: Interrupt) -> str:
-        self._kept[interrupt.id] = _Record(interrupt, deadline=_now() + _milliseconds(interrupt))
+        now = _now()
+        self._kept[interrupt.id] = _Record(interrupt, now, deadline=now + _milliseconds(interrupt))
         self._asked_in |= {(interrupt.run, pause): interrupt.id for pause in interrupt.pauses}
         return interrupt.id
 
@@ -178,17 +197,34 @@ class _Record:
     """One interrupt, with the fields that the bot would have written."""
 
     interrupt: Interrupt
+    created: int
     deadline: int
     card: dict[str, str] = field(default_factory=lambda: {"policy": POLICY})
-    claimed: bool = False
+    claimed_by: str = ""
     resumed: bool = False
+
+    @property
+    def is_settled(self) -> bool:
+        return "status" in self.card
+
+    def claim(self, owner: str) -> None:
+        if self.resumed:
+            raise ConsumedError(f"{self.interrupt.id} was already answered and its run resumed")
+        if self.claimed_by not in {"", owner}:
+            raise ClaimedError(f"{self.interrupt.id}: another call is resuming it")
+        self.claimed_by = owner
+
+    def finish(self, owner: str) -> None:
+        if self.resumed or self.claimed_by not in {"", owner}:
+            raise ClaimLostError(f"{self.interrupt.id}: another call took its claim")
+        self.resumed = True
 
     def decided_by(self, reviewer: Reviewer) -> Resume:
         request = self.interrupt.request
         for index, (action, config) in enumerate(
             zip(request.action_requests, request.review_configs, strict=True)
         ):
-            if "status" not in self.card and f"d:{index}" not in self.card:
+            if not self.is_settled and f"d:{index}" not in self.card:
                 self._record_decision(index, reviewer(action, config))
         every = range(len(request.action_requests))
         self.settle("decided" if all(f"d:{index}" in self.card for index in every) else "expired")
@@ -197,7 +233,7 @@ class _Record:
         return resume
 
     def settle(self, status: Status, *, reason: str = "") -> None:
-        if "status" not in self.card:
+        if not self.is_settled:
             self.card |= {"status": status, "reason": reason}
 
     def _record_decision(self, index: int, decision: Decision | None) -> None:

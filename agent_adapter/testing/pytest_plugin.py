@@ -10,7 +10,7 @@ from agent_adapter.testing.reviewers import Answer, ScriptedReviewer
 
 
 class ScriptedApprovals(Protocol):
-    """Makes a client whose reviewer decides what the test wrote down."""
+    """Makes a client whose reviewer gives the answers of the test."""
 
     def __call__(
         self, answers: Mapping[str, Answer | Sequence[Answer]] | Sequence[Answer], *, agent: str = "test"
@@ -20,7 +20,7 @@ class ScriptedApprovals(Protocol):
 
 @pytest.fixture
 def scripted_approvals() -> Iterator[ScriptedApprovals]:
-    """Make approvals of a test: `scripted_approvals({"send_email": approve()})`. At its end every answer must have been asked."""
+    """Make the client of a test: `scripted_approvals({"send_email": approve()})`. The test fails if an answer was not used."""
     reviewers: list[ScriptedReviewer] = []
 
     def make(

@@ -1,4 +1,4 @@
-"""Reviewers of a test: what they decide is written down before."""
+"""Reviewers for tests, with answers that are prepared in advance."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -19,7 +19,7 @@ from agent_adapter.errors import AgentAdapterError
 Reviewer: TypeAlias = Callable[[ActionRequest, ReviewConfig], Decision | None]
 """Decides one action; `None` means that nobody decides it in time."""
 Answer: TypeAlias = Decision | Callable[[ActionRequest], Decision | None] | None
-"""A decision, how to make one from the action, or `None` for nobody."""
+"""A decision, a function that makes one from the action, or `None` when nobody decides."""
 
 
 class UnexpectedActionError(AgentAdapterError):
@@ -37,21 +37,21 @@ def reject(message: str | None = None) -> Decision:
 
 
 def respond(message: str) -> Decision:
-    """Answer in the tool's place."""
+    """Do not run the call; this text is the tool's answer."""
     return RespondDecision(message=message)
 
 
 def edit(args: dict[str, Any]) -> Answer:
-    """Run the call with these arguments instead: all of them, not a patch."""
+    """Run the call with these arguments: all of them, not only the changed ones."""
     return lambda action: EditDecision(edited_action=EditedAction(name=action.name, args=args))
 
 
 class ScriptedReviewer:
-    """Decides what the test wrote down, and remembers in `asked` what it was asked.
+    """A reviewer with prepared answers. `asked` has the actions that it was asked about.
 
     Args:
-        answers: By the tool's name, one answer for every call or a list with one for each call;
-            or a list with one for each action, in the order of asking.
+        answers: By the name of the tool, one answer for all calls, or a list with one answer for each call. Or a list with
+            one answer for each action, in the order of the questions.
     """
 
     def __init__(self, answers: Mapping[str, Answer | Sequence[Answer]] | Sequence[Answer]) -> None:
@@ -65,7 +65,7 @@ class ScriptedReviewer:
         """Decide one action.
 
         Raises:
-            UnexpectedActionError: when there is no answer for it, or none is left.
+            UnexpectedActionError: when there is no answer for this action, or no answer is left.
         """
         self.asked.append(action)
         if action.name in self._every_time:
@@ -82,10 +82,10 @@ class ScriptedReviewer:
         return answer(action) if callable(answer) else answer
 
     def assert_all_asked(self) -> None:
-        """Check that every answer was asked for: an agent that did not ask would otherwise pass the test.
+        """Check that every answer was used. Otherwise an agent that does not ask would pass the test.
 
         Raises:
-            AssertionError: naming the answers that are left.
+            AssertionError: naming the answers that were not used.
         """
         names = {action.name for action in self.asked}
         unused = [
@@ -95,4 +95,6 @@ class ScriptedReviewer:
         ]
         if unused:
             asked = ", ".join(action.name for action in self.asked) or "nothing"
-            raise AssertionError(f"answers that nobody asked for: {', '.join(unused)}; asked was {asked}")
+            raise AssertionError(
+                f"answers that nobody asked for: {', '.join(unused)}; the questions were about {asked}"
+            )

@@ -1,13 +1,13 @@
-"""Runs that are owed to workers, in memory: the verbs that a `ResumeWorker` uses."""
+"""Runs that are owed to workers, in memory: the methods that a `ResumeWorker` uses."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from agent_adapter.continuation import Seal
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.wire import dump_continuation
-from agent_adapter.runs import Journal, OwedRun, Runs
+from agent_adapter.redis.runs import Journal, OwedRun, Runs
+from agent_adapter.seal import Seal
 
 
 @dataclass
@@ -19,11 +19,11 @@ class _Run:
 
 
 class InMemoryRuns(Runs):
-    """What the twin of the client has for workers. A run is due as soon as a worker looks.
+    """The runs of an `InMemoryApprovalClient`. A run is due as soon as a worker looks.
 
     Args:
-        agent: Whose runs these are.
-        is_owed: Has a record decided, and tells whether its run still waits for a worker.
+        agent: The name of the agent.
+        is_owed: Lets a record be decided, and returns whether its run still waits for a worker.
     """
 
     def __init__(self, agent: str, is_owed: Callable[[str], bool]) -> None:
@@ -32,13 +32,13 @@ class InMemoryRuns(Runs):
         self._is_owed = is_owed
         self._kept: dict[str, _Run] = {}
 
-    def entrust(self, interrupt_id: str, continuation: Continuation) -> None:
-        """Keep what a worker needs to go on with the run of a record. The first one stays."""
+    def add_continuation(self, interrupt_id: str, continuation: Continuation) -> None:
+        """Store what a worker needs to resume the run of a record. A second one is ignored."""
         needs = f"{self._agent}: {continuation.needs}"
         self._kept.setdefault(interrupt_id, _Run(needs, {"continuation": dump_continuation(continuation)}))
 
-    async def claim(self, needs: Sequence[str], *, limit: int, lease: int) -> tuple[list[OwedRun], set[str]]:
-        """Take up to `limit` runs; see `Runs.claim`."""
+    async def lease(self, needs: Sequence[str], *, limit: int, lease: int) -> tuple[list[OwedRun], set[str]]:
+        """Take up to `limit` runs; see `Runs.lease`."""
         now = time.monotonic()
         due = {id: run for id, run in self._kept.items() if run.due <= now}
         taken = [id for id, run in due.items() if run.needs in needs and self._is_owed(id)][:limit]
@@ -47,26 +47,26 @@ class InMemoryRuns(Runs):
         return [OwedRun(id, "") for id in taken], {run.needs for run in due.values()} - set(needs)
 
     async def give_back(self, run: OwedRun, *, again_in: int) -> None:
-        """Let a run be due again in so many milliseconds."""
+        """Make a run due again in `again_in` milliseconds."""
         if run.interrupt_id in self._kept:
             self._kept[run.interrupt_id].due = time.monotonic() + again_in / 1000
 
-    async def let_go(self, interrupt_id: str) -> None:
-        """Owe a run to nobody any more."""
+    async def drop(self, interrupt_id: str) -> None:
+        """Stop owing a run to workers."""
         self._kept.pop(interrupt_id, None)
 
     async def journal(self, interrupt_id: str) -> Journal:
-        """Read what was noted about a run."""
+        """Read the notes about a run."""
         run = self._kept.get(interrupt_id)
         return Journal(interrupt_id, dict(run.notes) if run else {}, self)
 
     async def note(self, interrupt_id: str, name: str, text: str) -> str:
-        """Note something about a run once; see `Runs.note`."""
+        """Write a note about a run once; see `Runs.note`."""
         run = self._kept.get(interrupt_id)
         return run.notes.setdefault(name, text) if run else ""
 
     async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
-        """Count a failed attempt; give how many have failed."""
+        """Count a failed attempt; return how many have failed."""
         run = self._kept.get(interrupt_id)
         if run is None:
             return 0

@@ -1,4 +1,4 @@
-"""`python -m agent_adapter.worker module:registry` runs a worker; with `--list` it tells what is owed, and ends."""
+"""`python -m agent_adapter.worker module:registry` runs a worker; `--list` lists the runs that are owed to workers."""
 
 import argparse
 import asyncio
@@ -16,9 +16,9 @@ from typing import Any
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
-from agent_adapter.resumables import Resumable
 from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.loop import ResumeWorker
+from agent_adapter.worker.resumable import Resumable
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -26,16 +26,24 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m agent_adapter.worker", description=__doc__)
-    parser.add_argument("registry", nargs="?", help="module:name of a list of agents, or of what opens one")
     parser.add_argument(
-        "--agent", default=os.environ.get("ASSENT_AGENT"), help="as on the cards [ASSENT_AGENT]"
+        "registry",
+        nargs="?",
+        help="module:name of a list of agents, or of a function that returns or opens one",
+    )
+    parser.add_argument(
+        "--agent",
+        default=os.environ.get("ASSENT_AGENT"),
+        help="the agent's name, as on the cards [ASSENT_AGENT]",
     )
     parser.add_argument("--namespace", default=os.environ.get("ASSENT_NAMESPACE", "assent"))
-    parser.add_argument("--at-once", type=int, default=8, help="runs at the same time")
+    parser.add_argument("--at-once", type=int, default=8, help="how many runs at the same time [8]")
     parser.add_argument(
         "--lease", type=float, default=30.0, help="seconds until others go on with what a dead worker held"
     )
-    parser.add_argument("--list", action="store_true", help="tell what is owed to workers, and end")
+    parser.add_argument(
+        "--list", action="store_true", help="list the runs that are owed to workers, and exit"
+    )
     parser.add_argument(
         "--again",
         metavar="ID",
@@ -63,11 +71,11 @@ def main() -> None:
 
 
 class Lines(logging.Formatter):
-    """One line for each event, with its fields behind it."""
+    """Writes each event as one line, with its fields at the end."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
         fields = ((name, getattr(record, name, None)) for name in ("interrupt_id", "next", "reason"))
-        return " ".join([super().formatMessage(record), *(f"{name}={told}" for name, told in fields if told)])
+        return " ".join([super().formatMessage(record), *(f"{name}={text}" for name, text in fields if text)])
 
 
 async def _list(url: str, namespace: str) -> None:
@@ -91,14 +99,14 @@ async def _work(given: argparse.Namespace, url: str) -> None:
 
 @asynccontextmanager
 async def _opened(name: str) -> AsyncIterator[Iterable[Resumable]]:
-    """Find a registry: a list, or a function that gives one or opens one as an asynchronous context."""
+    """Open a registry: a list, a function that returns one, or an asynchronous context manager that opens one."""
     found = _found(name)
     if callable(found):
         try:
             inspect.signature(found).bind()
         except TypeError as error:
             raise InvalidRequestError(
-                f"{name!r} is no registry: it takes arguments ({error}), and a worker calls it without any"
+                f"{name!r} is not a registry: it takes arguments ({error}), and a worker calls it without any"
             ) from error
         found = found()
     if inspect.isawaitable(found):
@@ -114,7 +122,7 @@ def _checked(name: str, found: Any) -> Iterable[Resumable]:
     registry = list(found) if isinstance(found, Iterable) else None
     if registry is None or not all(hasattr(agent, "needs") and hasattr(agent, "go_on") for agent in registry):
         raise InvalidRequestError(
-            f"{name!r} is no registry: it has to be a list of ResumableGraph and ResumableAgent, a function that gives "
+            f"{name!r} is not a registry: it must be a list of ResumableGraph and ResumableAgent, a function that returns "
             "one, or an asynchronous context manager that opens one"
         )
     return registry
@@ -126,7 +134,7 @@ def _found(name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidRequestError(f"{name!r} is no registry: write module:name ({error})") from error
+        raise InvalidRequestError(f"{name!r} is not a registry: write module:name ({error})") from error
 
 
 if __name__ == "__main__":

@@ -1,18 +1,19 @@
-"""What is owed to workers, for an operator to read."""
+"""The runs that are owed to workers, for an operator to read."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from agent_adapter.connection import Scripts, address_of, freeze_meta, open_redis
-from agent_adapter.continuation import Seal
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import ConsumedError, UnknownInterruptError
-from agent_adapter.runs import Owed, Runs
+from agent_adapter.redis.pool import address_of, freeze_meta, open_redis
+from agent_adapter.redis.runs import Owed, Runs
+from agent_adapter.redis.scripts import Scripts
+from agent_adapter.seal import Seal
 from agent_adapter.worker.loop import LEFT
 
 
 async def lines(url: str, namespace: str) -> AsyncIterator[str]:
-    """Give a line for each run that is owed: id, age, what it needs, and why it is left.
+    """Yield a line for each run that is owed: its id, age, needs, and why nobody has resumed it. Tabs separate them.
 
     Raises:
         ServerUnreachableError: when Redis does not answer.
@@ -24,21 +25,24 @@ async def lines(url: str, namespace: str) -> AsyncIterator[str]:
 
 
 async def allow_again(url: str, namespace: str, which: str) -> str:
-    """Let a run that was set aside go on, though what was approved may run twice; tell so.
+    """Release a run that was set aside, although the approved call may then run twice.
 
     Args:
-        url: Of Redis.
-        namespace: As in the client.
-        which: The id, or as `--list` has it the id and the number of the failure: `billing.5a0c…#1`.
+        url: The address of Redis.
+        namespace: The same as in the client.
+        which: The id of the question, or the id and the number of the failure as `--list` shows it: `billing.5a0c…#1`.
+
+    Returns:
+        A sentence for the operator.
 
     Raises:
-        UnknownInterruptError: when nothing is to go on under this id.
+        UnknownInterruptError: when no run waits under this id.
         ConsumedError: when the run is not set aside, or has failed again since.
         ServerUnreachableError: when Redis does not answer.
     """
     interrupt_id, _, failure = which.partition("#")
     async with _opened(url, namespace) as (keys, runs_of):
-        came_of_it = await runs_of(keys.lane_for(interrupt_id)).let_again(interrupt_id, failure)
+        came_of_it = await runs_of(keys.lane_for(interrupt_id)).release(interrupt_id, failure)
     if came_of_it == "unknown":
         raise UnknownInterruptError(f"{interrupt_id}: no such run waits in namespace {namespace!r}")
     if came_of_it != "will go on":
@@ -51,7 +55,7 @@ async def _opened(url: str, namespace: str) -> AsyncIterator[tuple[Keys, Callabl
     redis, address = open_redis(url), address_of(url)
     try:
         keys = await freeze_meta(redis, namespace, address=address)
-        scripts = Scripts(redis, keys, "agent_adapter.scripts", address=address)
+        scripts = Scripts(redis, keys, "agent_adapter.redis.lua", address=address)
         yield keys, lambda lane: Runs(redis, scripts, lane, Seal())
     finally:
         await redis.aclose()
@@ -72,12 +76,12 @@ def why(owed: Owed) -> str:
     if failures:
         return f"failed {failures} times, tried again {_in(again)}: {reason}"
     if again > 0:
-        return f"left to whoever waits for it, for {again / 1000:.0f} s more"
+        return f"left to the process that waits for it, for {again / 1000:.0f} s more"
     return "no worker takes it"
 
 
 def _lapsed(owed: Owed) -> str:
-    """Say that whoever went on with the run has not finished; empty when nobody has begun, or gave it back."""
+    """Say which process took the run and did not finish; empty when no process has, or when it gave the run back."""
     until = int(owed.req.get("claim_until", 0))
     if not until or until > owed.now:
         return ""

@@ -1,4 +1,4 @@
-"""The loop of a worker: claim a run that is due, go on with it, give back what could not be done."""
+"""The loop of a worker: claim a run that is due, resume it, and give it back if that fails."""
 
 import asyncio
 import logging
@@ -9,7 +9,6 @@ from functools import partial
 
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
-from agent_adapter.connection import end_task
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -22,30 +21,37 @@ from agent_adapter.errors import (
     UnreadableContinuationError,
 )
 from agent_adapter.loops import Loop, supervise
-from agent_adapter.records import Record, milliseconds
-from agent_adapter.resumables import Finished, GoneOn, Over, Paused, Resumable, Turn
-from agent_adapter.runs import Journal, OwedRun
+from agent_adapter.redis.pool import end_task
+from agent_adapter.redis.records import Record, milliseconds
+from agent_adapter.redis.runs import Journal, OwedRun
+from agent_adapter.worker.resumable import Finished, GoneOn, Over, Paused, Resumable, Turn
 
 logger = logging.getLogger(__name__)
 
-REASON_TOLD = 300
-"""Characters of an error that an operator is told."""
+REASON_LENGTH = 300
+"""Characters of an error that an operator can read."""
 SILENT_ROUNDS = 3
-"""Rounds within which it has to make progress."""
+"""The loop has to make progress within this many rounds."""
 LEFT = "left"
-"""Stands for the attempt where a worker did not try."""
+"""In place of the id of an attempt, when a worker did not try."""
 
 
 class ResumeWorker:
-    """Goes on with the decided runs of one agent. Any number may work side by side.
+    """Resumes the decided runs of one agent. Any number of workers may run side by side.
+
+        worker = ResumeWorker(approvals, [ResumableGraph("billing", graph, version="1")])
+        await worker.run()
 
     Args:
-        approvals: A client of that agent, connected.
-        registry: The agents, each in every version that runs may still have.
+        approvals: A connected client of that agent.
+        registry: The agents, each in every version that an open run may have.
         sweep: How often to look for runs.
-        lease: How long a run that this worker has taken is left alone by others before they ask whether it is still held.
-        at_once: How many runs it goes on with at the same time.
-        retry_at_most: The longest pause between two attempts; the first are 2, 4, 8 … seconds apart.
+        lease: How long other workers leave a run alone that this worker has taken.
+        at_once: How many runs it resumes at the same time.
+        retry_at_most: The longest pause between two attempts; the first pauses are 2, 4, 8 … seconds.
+
+    Raises:
+        InvalidRequestError: when the registry is empty.
     """
 
     def __init__(
@@ -72,16 +78,18 @@ class ResumeWorker:
         self._at_once = at_once
         self._longest = milliseconds(retry_at_most)
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._stopping = asyncio.Event()
         self.loop = Loop("worker", within=SILENT_ROUNDS * self._sweep)
-        """Whether the worker makes progress, for a supervisor that checks it."""
+        """Says whether the worker makes progress, for a supervisor."""
 
     async def run(self) -> None:
-        """Work until `stop`; what is running then comes to its end or its next pause first. Cancelled, it is left to others.
+        """Resume runs until `stop` is called. Runs that are in progress then continue to their end or their next pause.
+
+        If this call is cancelled, other workers resume the runs that are in progress.
 
         Raises:
-            LoopBrokenError: when an error that nobody expected comes again and again. What is running is left to others.
+            LoopBrokenError: when unexpected errors come again and again; other workers resume the runs.
         """
         try:
             await supervise(self.loop, self._take_until_stopped)
@@ -90,7 +98,7 @@ class ResumeWorker:
             await asyncio.gather(*map(end_task, list(self._running.values())))
 
     def stop(self) -> None:
-        """Take nothing new."""
+        """Take no new runs; `run` returns once the current ones have ended or paused."""
         self._stopping.set()
 
     async def _take_until_stopped(self, loop: Loop) -> None:
@@ -107,15 +115,15 @@ class ResumeWorker:
         free = self._at_once - len(self._running)
         if free <= 0:
             return
-        runs, missing = await self._approvals.runs.claim(list(self._by_needs), limit=free, lease=self._lease)
+        runs, missing = await self._approvals.runs.lease(list(self._by_needs), limit=free, lease=self._lease)
         for needs in missing:
             if needs.startswith(f"{self._approvals.agent}: "):
-                self._tell_once(
+                self._warn_once(
                     needs, "no agent in this worker's registry is %s: its runs are left to others", needs
                 )
         for run in runs:
             if run.interrupt_id in self._running:
-                # It takes longer than its lease. The claim on the record is what holds it.
+                # It takes longer than its lease. Its claim on the record keeps others away.
                 await self._approvals.runs.give_back(run, again_in=self._lease)
                 continue
             task = in_background(self._work(run), name=f"run of {run.interrupt_id}")
@@ -138,24 +146,24 @@ class ResumeWorker:
             if again_in is not None:
                 await self._approvals.runs.give_back(run, again_in=again_in)
         except AgentAdapterError as error:
-            # The lease brings it back.
+            # The run is due again when its lease ends.
             logger.warning("run.left", extra={"interrupt_id": run.interrupt_id, "reason": str(error)})
 
     async def _attempt(self, interrupt_id: str) -> int | None:
-        """Go on with one run; give milliseconds until somebody looks again, `None` when it is owed no more."""
+        """Try to resume one run; return the milliseconds until the next try, `None` when it is no longer owed."""
         try:
             return await self._go_on(interrupt_id)
         except (UnreadableContinuationError, CutOffError) as error:
             if error.__cause__ and isinstance(error, CutOffError):
                 logger.exception("run.set_aside", extra={"interrupt_id": interrupt_id})
-            self._tell_once(interrupt_id, "%s is left to others: %s", interrupt_id, error)
+            self._warn_once(interrupt_id, "%s is left to others: %s", interrupt_id, error)
             await self._approvals.runs.failed(interrupt_id, attempt=LEFT, reason=str(error))
             return self._lease
         except (ClaimedError, ClaimLostError):
             return self._lease
         except (ConsumedError, UnknownInterruptError) as error:
             logger.warning("%s is owed to nobody any more: %s", interrupt_id, error)
-            await self._approvals.runs.let_go(interrupt_id)
+            await self._approvals.runs.drop(interrupt_id)
             return None
         except ServerUnreachableError:
             raise
@@ -164,7 +172,7 @@ class ResumeWorker:
             failures = await self._approvals.runs.failed(
                 interrupt_id,
                 attempt=secrets.token_hex(8),
-                reason=f"{type(error).__name__}: {error}"[:REASON_TOLD],
+                reason=f"{type(error).__name__}: {error}"[:REASON_LENGTH],
             )
             return int(min(self._longest, 1000 * 2 ** min(failures, 30)))
 
@@ -176,7 +184,7 @@ class ResumeWorker:
             await self._let_go(record, resumable)
             return None
         async with self._approvals.resuming(interrupt_id) as resume:
-            # Read anew: whoever held the claim before has written down how far they came.
+            # Read the journal again under the claim: the process that held the claim before may have added notes.
             journal = await self._approvals.runs.journal(interrupt_id)
             journal.check()
             turn = Turn(record.interrupt, resume, journal.continuation, self._approvals, journal)
@@ -194,19 +202,19 @@ class ResumeWorker:
         return self._by_needs[f"{record.interrupt.agent}: {continuation.needs}"]
 
     async def _let_go(self, record: Record, resumable: Resumable) -> None:
-        """Resume nothing: the run stays paused where it is, and its owner may ask again."""
+        """Drop a run whose question ended without an answer. It stays paused, and its owner may ask again."""
         ended = record.resume()
         assert ended, "it has ended"
         if resumable.over:
             await resumable.over(Over(record.interrupt, ended.status, reason=ended.reason))
-        await self._approvals.runs.let_go(record.interrupt.id)
+        await self._approvals.runs.drop(record.interrupt.id)
         logger.warning(
             "%s was %s, so its run stays paused: nothing was resumed", record.interrupt.id, ended.status
         )
 
-    def _tell_once(self, what: str, sentence: str, *values: object) -> None:
-        if what not in self._told:
-            self._told.add(what)
+    def _warn_once(self, what: str, sentence: str, *values: object) -> None:
+        if what not in self._warned:
+            self._warned.add(what)
             logger.warning(sentence, *values)
 
 

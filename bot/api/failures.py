@@ -22,14 +22,14 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from bot.api.messages import Failure, Problem
-from bot.bodies import BodyError
+from bot.http.bodies import BodyError
 
 logger = logging.getLogger(__name__)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 MAX_BODY = MAX_ENVELOPE_BYTES
-"""Bytes of a request."""
+"""The most bytes of a request."""
 TOO_LARGE = (
     f"the body has more than {MAX_BODY:,} bytes: pass references to large content, or ask in several batches"
 )
@@ -47,18 +47,18 @@ KINDS: tuple[tuple[type[AgentAdapterError], int, str], ...] = (
     (DecisionNotAllowedError, 409, "not_allowed"),
     (AgentAdapterError, 503, "unavailable"),
 )
-"""What each error of the library is over HTTP; the first that fits."""
+"""The HTTP status of each error of the library. The first entry that fits counts."""
 
 PLAIN = {
     400: ("malformed", "the request cannot be read: send a body as its headers say"),
     404: ("not_found", "no such address: see /v1/openapi.json"),
     405: ("method_not_allowed", "this address does not take that method: see /v1/openapi.json"),
 }
-"""What aiohttp itself refuses, in our words."""
+"""The sentences for requests that aiohttp itself refuses."""
 
 
 class RefusedError(Exception):
-    """A request that is answered with an error of the API's own."""
+    """A request that the API refuses with an error of its own."""
 
     def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
         super().__init__(message)
@@ -68,8 +68,8 @@ class RefusedError(Exception):
 
 
 @web.middleware
-async def told(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer every error in the one form."""
+async def as_failure(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer every error in the same form."""
     try:
         return await handler(request)
     except RefusedError as error:
@@ -106,10 +106,10 @@ def _written(code: str, message: str) -> dict[str, Any]:
 
 
 def answer(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """Write JSON, numbers in their exact digits."""
+    """Write JSON, with the exact digits of numbers."""
     return web.Response(
         body=encode(value).encode(),
         status=status,
-        # What is answered may be an agent's arguments: no cache keeps them.
+        # An answer can contain an agent's arguments, so no cache may keep it.
         headers={"Content-Type": "application/json", "Cache-Control": "no-store", **(headers or {})},
     )

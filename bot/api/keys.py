@@ -11,24 +11,23 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import moment
 from agent_adapter.contract.wire import MAX_LIFE
-from agent_adapter.servers import looked_into
+from agent_adapter.redis.server_check import answered
 
 NOTED_EVERY = 60.0
-"""Seconds for which a use is not noted again."""
+"""Seconds until another use of a key is noted again."""
 VOUCHED_FOR = (MAX_LIFE + timedelta(days=1)) // timedelta(milliseconds=1)
-"""Milliseconds for which a key's word is kept: until nothing that was asked with it can still be admitted."""
+"""Milliseconds for which it is kept what a key says about requesters: until its interrupts are admitted or over."""
 _WRITTEN = re.compile(r"ass_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of a key; its secret is known to nobody but its holder."""
+    """What is stored about a key. Only its holder knows the secret."""
 
     id: str
     agent: str
@@ -38,15 +37,15 @@ class ApiKey:
     requester: str | None = None
     """The one person for whom this agent acts."""
     may_name_requesters: bool = False
-    """Whether its holder is believed about for whom the agent acts."""
+    """Whether its holder may name the person for whom the agent acts."""
 
     def vouches_for(self, person: str) -> bool:
-        """Whether it is believed that the agent acts for this person."""
+        """Whether this key may say that the agent acts for this person."""
         return self.may_name_requesters or person == self.requester
 
 
 class KeyRing:
-    """The keys of one namespace. A change holds at once, in every replica: they are never kept in memory.
+    """The keys of one namespace. They are never kept in memory, so a change has effect at once in every replica.
 
     Every verb raises ServerUnreachableError when Redis does not answer.
     """
@@ -63,9 +62,9 @@ class KeyRing:
         """Make a key for this agent and return it. It is not shown again.
 
         Args:
-            agent: Who asks with it.
-            requester: The one person for whom it asks.
-            may_name_requesters: Whether it is believed about for whom it asks.
+            agent: The agent that uses it.
+            requester: The only person for whom the agent acts.
+            may_name_requesters: Whether the agent may name the person for whom it acts.
         """
         key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         entry = {"agent": agent, "secret": _hashed(secret), "created": await self._now()}
@@ -84,16 +83,16 @@ class KeyRing:
         return sorted(found, key=lambda key: key.created_at)
 
     async def revoke(self, key_id: str) -> bool:
-        """Take a key back; whether there was one."""
+        """Revoke a key. False when there was no such key."""
         await self._ask(self._redis.hdel(self._keys.api_keys_used, key_id))
         return bool(await self._ask(self._redis.hdel(self._keys.api_keys, key_id)))
 
     async def exist(self) -> bool:
-        """Tell whether there is any key, which is what opens the API."""
+        """Whether there is any key. Without one, the API is off."""
         return bool(await self._ask(self._redis.exists(self._keys.api_keys)))
 
     async def find(self, written: str) -> ApiKey | None:
-        """Give the key that this is, `None` when it is none or was revoked. Notes its use."""
+        """Give the key with this secret and note its use. `None` when there is none or it was revoked."""
         match = _WRITTEN.fullmatch(written)
         text = await self._ask(self._redis.hget(self._keys.api_keys, match[1])) if match else None
         if match is None or text is None:
@@ -106,7 +105,7 @@ class KeyRing:
         return _read(match[1], entry)
 
     async def vouch(self, interrupt_id: str, person: str) -> None:
-        """Note, before it is asked, that a key says for whom the agent acts with this interrupt."""
+        """Note that a key says for whom the agent acts with this interrupt. Call it before the interrupt is published."""
         name = self._keys.lane_for(interrupt_id).vouched(interrupt_id)
         await self._ask(self._redis.sadd(name, person))
         await self._ask(self._redis.pexpire(name, VOUCHED_FOR))
@@ -122,10 +121,7 @@ class KeyRing:
         return int(seconds) * 1000 + int(microseconds) // 1000
 
     async def _ask(self, command: Any) -> Any:
-        try:
-            return await command
-        except (RedisError, OSError) as error:
-            raise await looked_into(self._redis, self._keys, self._address, error) from error
+        return await answered(command, self._redis, self._keys, self._address)
 
 
 def _hashed(secret: str) -> str:

@@ -1,4 +1,4 @@
-"""What callers send and what they are told."""
+"""What callers send and what they get back."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -38,13 +38,13 @@ class Ask(Body):
     """The pause's value, as the framework gave it; or an own request in LangChain's form, with `action_requests` and
     `review_configs`."""
     dialect: str | None = Field(None, json_schema_extra={"enum": [*DIALECTS, None]})
-    """Its form, where its keys do not tell."""
+    """Its form, if its keys do not show it."""
     run: Name | None = None
     """Identity of the run, such as a thread id. The same `run` and `pause` find the same interrupt."""
     pause: Name | None = None
-    """The framework's id of the pause. Goes with `run`; without both, every call asks anew."""
+    """The framework's id of the pause. It belongs to `run`; without both, every call asks again."""
     channel: str | None = None
-    """Slack channel id; without one the bot's settings decide."""
+    """Slack channel id. Without one, the bot's settings decide."""
     thread_ts: str | None = None
     """Ask in this thread of the channel."""
     context: AskContext = AskContext()
@@ -64,14 +64,14 @@ class Claiming(Body):
 
 
 class Resumed(Body):
-    """That the run went on."""
+    """Says that the run went on."""
 
     claim: Claim | None = None
-    """The name under which it was claimed, if it was."""
+    """The name under which it was claimed, if somebody claimed it."""
 
 
 class State(WireModel):
-    """An interrupt as it stands."""
+    """An interrupt as it is now."""
 
     id: str
     status: Literal["pending"] | Status
@@ -81,7 +81,7 @@ class State(WireModel):
     """Who decided each, and when."""
     resume: Any
     """The answer in the dialect of the pause, to be handed to the framework as it is. `null` while the interrupt is
-    pending, and for ever when it ended without an answer: then nothing may be resumed."""
+    pending. It stays `null` when the interrupt ended without an answer: then nothing may be resumed."""
     reason: str | None
     """Why it was withdrawn or refused."""
     code: str | None

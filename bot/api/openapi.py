@@ -41,7 +41,7 @@ ID: Json = {
 WAIT: Json = {
     "name": "wait",
     "in": "query",
-    "description": "Seconds to wait for the answer. Without one by then, the interrupt is told as it stands.",
+    "description": "Seconds to wait for the answer. When there is none by then, the answer says how the interrupt is now.",
     "schema": {"type": "number", "minimum": 0, "maximum": 60, "default": 0},
 }
 REASON: Json = {
@@ -121,7 +121,7 @@ def _paths() -> Json:
             for name in ("read", "follow", "claim", "resumed", "withdraw")
         },
     }
-    stands = {"200": _stands("The interrupt as it stands.")}
+    state = {"200": _answers("The interrupt as it is now.")}
     return {
         "/v1/interrupts": {
             "post": _operation(
@@ -130,8 +130,8 @@ def _paths() -> Json:
                 "The same `run` and `pause` find the interrupt that asks already, so that a request may be repeated and "
                 "an agent restarted.",
                 {
-                    "201": {**_stands("It is asked now."), **leading_on},
-                    "200": {**_stands("It was asked before."), **leading_on},
+                    "201": {**_answers("It is asked now."), **leading_on},
+                    "200": {**_answers("It was asked before."), **leading_on},
                 },
                 WRITING,
                 body=Ask,
@@ -143,7 +143,7 @@ def _paths() -> Json:
                 "read",
                 "Read or await the answer",
                 "Only reads.",
-                stands,
+                state,
                 (*READING, "409", "422"),
                 parameters=[WAIT],
             ),
@@ -151,7 +151,7 @@ def _paths() -> Json:
                 "withdraw",
                 "Withdraw",
                 "For a question that nobody needs any more. One that has ended stays as it is.",
-                {"202": _stands("The bot will end it."), "200": _stands("It has ended.")},
+                {"202": _answers("The bot will end it."), "200": _answers("It has ended.")},
                 (*READING, "409", "422"),
                 parameters=[REASON],
             ),
@@ -180,7 +180,7 @@ def _paths() -> Json:
                 "claim",
                 "Claim the right to resume",
                 "For an agent that runs in several processes: one of them gets it, and renews it by the same name.",
-                stands,
+                state,
                 WRITING,
                 body=Claiming,
             ),
@@ -191,7 +191,7 @@ def _paths() -> Json:
                 "resumed",
                 "Say that the run went on",
                 "Final, and safe to repeat. Until then the card says that it waits for the agent.",
-                stands,
+                state,
                 WRITING,
                 body=Resumed,
                 optional=True,
@@ -237,7 +237,7 @@ def _operation(
     return {**operation, "responses": dict(sorted({**answers, **refused}.items()))}
 
 
-def _stands(description: str) -> Json:
+def _answers(description: str) -> Json:
     return {"description": description, **_json(State)}
 
 

@@ -1,4 +1,4 @@
-"""How much one key may ask of one process."""
+"""How many requests one key may send to one process."""
 
 import math
 import time
@@ -11,13 +11,13 @@ from bot.api.failures import RefusedError
 MAX_WAITING = 1_000
 """Requests of one key that wait at the same time."""
 STRANGERS = ""
-"""Shares one allowance among all requests without a valid key."""
+"""The name of the bucket that all requests without a valid key share."""
 
 
 class Rates:
-    """A bucket for each key: full it holds a minute's requests, and it fills evenly.
+    """A token bucket for each key. It holds the requests of a minute and fills evenly.
 
-    Requests that wait hold a connection each, so all of them together may hold only some of the bot's.
+    Each waiting request holds a connection, so the number of waiting requests is limited as well.
     """
 
     def __init__(self, per_minute: int, waits: int) -> None:

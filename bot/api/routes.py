@@ -9,6 +9,7 @@ from typing import TypeVar
 from aiohttp import web
 from pydantic import BaseModel
 
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.interrupt import Interrupt, Source
 from agent_adapter.contract.numbers import as_floats
@@ -22,29 +23,29 @@ from agent_adapter.errors import (
     UnknownDialectError,
     UnknownInterruptError,
 )
-from agent_adapter.records import Record
-from bot.api.agents import Agent, Agents
-from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, told
+from agent_adapter.redis.records import Record
+from bot.api.agents import Agents
+from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, as_failure
+from bot.api.keys import ApiKey, KeyRing
 from bot.api.messages import Ask, Claiming, Resumed
 from bot.api.openapi import document
 from bot.api.rates import STRANGERS, Rates
-from bot.api.states import tell
+from bot.api.states import describe
 from bot.api.streams import ENDED, events, known_by
 from bot.api.waits import Waits
-from bot.aside import Received, aside
-from bot.bodies import Bodies
-from bot.keys import ApiKey, KeyRing
-from bot.room import Room
+from bot.http.bodies import Bodies
+from bot.runtime.offload import Received, offload
+from bot.use_cases.agent_limits import Quota
 
 logger = logging.getLogger(__name__)
 
 MAX_WAIT = 60.0
-"""Seconds of one long poll: proxies cut what is silent for much longer."""
-ACKNOWLEDGING = 10_000
-"""Milliseconds for which an unclaimed interrupt is held while its end is noted."""
+"""Seconds of one long poll. Proxies cut a connection that is silent for much longer."""
+ACKNOWLEDGING = timedelta(seconds=10)
+"""Seconds for which an unclaimed interrupt is claimed while its end is noted."""
 MAX_REASON = 500
 DOCUMENT = "document"
-"""Name of the one route that needs no key."""
+"""The name of the only route that needs no key."""
 
 KEY = web.RequestKey("KEY", ApiKey)
 
@@ -52,10 +53,10 @@ _ID = re.compile(r"[a-z0-9-]{1,40}\.[0-9a-f]{32}")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def build_api(ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, room: Room) -> web.Application:
-    """Make what is served below `/v1`."""
-    api = Api(ring, agents, rates, bodies, room)
-    site = web.Application(middlewares=[told, api.admit])
+def build_api(ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, quota: Quota) -> web.Application:
+    """Make the application that serves `/v1`."""
+    api = Api(ring, agents, rates, bodies, quota)
+    site = web.Application(middlewares=[as_failure, api.admit])
     site.add_routes(
         [
             web.get("/openapi.json", api.document, name=DOCUMENT, allow_head=False),
@@ -75,17 +76,17 @@ def build_api(ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, room:
 class Api:
     """Acts for the agent whose key a request carries."""
 
-    def __init__(self, ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, room: Room) -> None:
+    def __init__(self, ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, quota: Quota) -> None:
         self._ring = ring
         self._agents = agents
         self._rates = rates
         self._bodies = bodies
-        self._room = room
+        self._quota = quota
         self._waits = Waits()
 
     @web.middleware
     async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let in who has a key; without any key there is no API."""
+        """Let in requests with a key. While no key exists, there is no API."""
         scheme, _, written = request.headers.get("Authorization", "").partition(" ")
         key = await self._ring.find(written.strip()) if scheme.lower() == "bearer" else None
         if key:
@@ -114,45 +115,45 @@ class Api:
         return answer(document())
 
     async def ask(self, request: web.Request) -> web.Response:
-        """Publish an interrupt, once however often it is sent."""
+        """Publish an interrupt. Sending the same one again changes nothing."""
         agent = await self._agent(request)
         body = await self._body(request, Ask)
         key = request[KEY]
-        received = Received(agent.name, request.content_length or MAX_BODY)
-        interrupt = await aside(received, _interrupt, agent, _with_requester(body, key))
+        received = Received(agent.agent, request.content_length or MAX_BODY)
+        interrupt = await offload(received, _interrupt, agent, _with_requester(body, key))
         requester = interrupt.context.requested_by
         if requester and key.vouches_for(requester):
             await self._ring.vouch(interrupt.id, requester)
         before = await _known(agent, interrupt.id)
         if before is None:
             await self._check_room(interrupt)
-        record = await agent.records.load(await agent.client.publish(interrupt))
-        created = before is None or int(record.req["created"]) >= before.now
+        record = await agent.record(await agent.publish(interrupt))
+        created = before is None or record.created_at >= before.read_at
         logger.info(
             "api.asked",
             extra={"interrupt_id": record.interrupt.id, "key": request[KEY].id, "again": not created},
         )
         return answer(
-            tell(record).dump(),
+            describe(record).dump(),
             status=201 if created else 200,
             headers={"Location": f"/v1/interrupts/{record.interrupt.id}"},
         )
 
     async def read(self, request: web.Request) -> web.Response:
-        """Tell how it stands, as soon as it has settled or the wait is over."""
+        """Give its state as soon as it has settled or the wait is over."""
         agent, interrupt_id = await self._addressed(request)
         if seconds := _seconds(request):
             with self._rates.waiting(request[KEY].id):
-                await self._waits.within(agent.client.wait(interrupt_id), seconds)
-        return answer(tell(await agent.records.load(interrupt_id)).dump())
+                await self._waits.within(agent.wait(interrupt_id), seconds)
+        return answer(describe(await agent.record(interrupt_id)).dump())
 
     async def follow(self, request: web.Request) -> web.StreamResponse:
         """Send each decision as an event."""
         agent, interrupt_id = await self._addressed(request)
         last = request.headers.get("Last-Event-ID", "")
-        await agent.records.load(interrupt_id)
+        await agent.record(interrupt_id)
         if last == ENDED:
-            # The one answer after which a browser's EventSource does not connect again.
+            # Only after this answer a browser's EventSource does not connect again.
             return web.Response(status=204)
         response = web.StreamResponse(
             headers={
@@ -173,27 +174,27 @@ class Api:
         """Take the right to resume the run, or renew it."""
         agent, interrupt_id = await self._addressed(request)
         body = await self._body(request, Claiming)
-        record = await agent.records.load(interrupt_id)
+        record = await agent.record(interrupt_id)
         _check_answered(record)
-        await agent.records.claim(interrupt_id, _owner(body.claim), int(body.seconds * 1000))
-        return answer(tell(record).dump())
+        await agent.claim(interrupt_id, _owner(body.claim), timedelta(seconds=body.seconds))
+        return answer(describe(record).dump())
 
     async def resumed(self, request: web.Request) -> web.Response:
         """Note that the run went on. Final."""
         agent, interrupt_id = await self._addressed(request)
         body = await self._body(request, Resumed, empty=Resumed())
-        _check_answered(await agent.records.load(interrupt_id))
+        _check_answered(await agent.record(interrupt_id))
         owner = _owner(body.claim or "")
-        # A request that is repeated because its answer was lost finds its own work done: `finish` tells whose it is.
+        # A request may come again because its answer was lost, and find its work done. `finish` says who did it.
         with suppress(ConsumedError):
-            await agent.records.claim(interrupt_id, owner, ACKNOWLEDGING)
+            await agent.claim(interrupt_id, owner, ACKNOWLEDGING)
         try:
-            await agent.records.finish(interrupt_id, owner)
+            await agent.finish(interrupt_id, owner)
         except ClaimLostError as error:
             raise ConsumedError(
                 f"{interrupt_id} was already answered and its run resumed under another claim"
             ) from error
-        return answer(tell(await agent.records.load(interrupt_id)).dump())
+        return answer(describe(await agent.record(interrupt_id)).dump())
 
     async def withdraw(self, request: web.Request) -> web.Response:
         """Ask the bot to end it."""
@@ -201,21 +202,21 @@ class Api:
         reason = request.query.get("reason", "")
         if len(reason) > MAX_REASON:
             raise InvalidRequestError(f"reason: {len(reason)} characters, at most {MAX_REASON}")
-        await agent.client.withdraw(interrupt_id, reason)
-        state = tell(await agent.records.load(interrupt_id))
+        await agent.withdraw(interrupt_id, reason)
+        state = describe(await agent.record(interrupt_id))
         return answer(state.dump(), status=202 if state.status == "pending" else 200)
 
     async def end_waits(self, _: web.Application) -> None:
-        """Answer whoever waits with what there is."""
+        """Answer all waiting requests with the current state."""
         self._waits.end()
 
     async def close(self, _: web.Application) -> None:
-        """Close what the agents had."""
+        """Close the clients of the agents."""
         await self._agents.close()
 
     async def _check_room(self, interrupt: Interrupt) -> None:
-        """Refuse at once what would be refused when it is to be drawn."""
-        too_much = await self._room.take(interrupt.agent, size=len(dump_interrupt(interrupt).encode()))
+        """Refuse now what would be refused when the card is drawn."""
+        too_much = await self._quota.take(interrupt.agent, size=len(dump_interrupt(interrupt).encode()))
         if too_much:
             raise RefusedError(429, "limits", too_much.reason, Retry_After=str(too_much.retry_after))
 
@@ -230,28 +231,28 @@ class Api:
         except InvalidRequestError as error:
             raise RefusedError(400, "malformed", f"body: {error}") from error
         if isinstance(value, dict):
-            # A pause keeps the text of its numbers; fields of ours are computed with.
+            # A pause keeps the text of its numbers. Our own fields become numbers that we can compute with.
             value = {name: child if name == "payload" else as_floats(child) for name, child in value.items()}
         return to_model(model.model_validate, value, where="body")
 
-    async def _agent(self, request: web.Request) -> Agent:
+    async def _agent(self, request: web.Request) -> ApprovalClient:
         return await self._agents.find(request[KEY].agent)
 
-    async def _addressed(self, request: web.Request) -> tuple[Agent, str]:
+    async def _addressed(self, request: web.Request) -> tuple[ApprovalClient, str]:
         agent, interrupt_id = await self._agent(request), request.match_info["id"]
-        if not _ID.fullmatch(interrupt_id) or not interrupt_id.startswith(f"{agent.name}."):
+        if not _ID.fullmatch(interrupt_id) or not interrupt_id.startswith(f"{agent.agent}."):
             raise UnknownInterruptError(
-                f"agent {agent.name} has no such interrupt: its ids are as POST gave them"
+                f"agent {agent.agent} has no such interrupt: its ids are as POST gave them"
             )
         return agent, interrupt_id
 
 
-def _interrupt(agent: Agent, body: Ask) -> Interrupt:
+def _interrupt(agent: ApprovalClient, body: Ask) -> Interrupt:
     if (body.run is None) != (body.pause is None):
         raise InvalidRequestError("body: run and pause name a question together: send both, or neither")
     dialect = _dialect(body)
     asked = DIALECTS[dialect].to_request(body.payload)
-    interrupt = agent.client.interrupt(
+    interrupt = agent.interrupt(
         asked,
         run=body.run,
         pauses=[body.pause] * len(asked.action_requests) if body.pause else None,
@@ -265,7 +266,7 @@ def _interrupt(agent: Agent, body: Ask) -> Interrupt:
 
 
 def _with_requester(body: Ask, key: ApiKey) -> Ask:
-    """Put in for whom the key acts."""
+    """Fill in the person for whom the key acts."""
     if key.requester is None:
         return body
     if body.context.requested_by not in {None, key.requester}:
@@ -291,9 +292,9 @@ def _dialect(body: Ask) -> str:
     return named
 
 
-async def _known(agent: Agent, interrupt_id: str) -> Record | None:
+async def _known(agent: ApprovalClient, interrupt_id: str) -> Record | None:
     with suppress(UnknownInterruptError):
-        return await agent.records.load(interrupt_id)
+        return await agent.record(interrupt_id)
     return None
 
 

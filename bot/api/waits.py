@@ -1,4 +1,4 @@
-"""Requests that wait for people, and end at once when the process does."""
+"""Requests that wait for people. They end at once when the process ends."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 class Waits:
-    """What is waited for by somebody who can ask again."""
+    """The waits of clients, which can ask again."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -26,7 +26,7 @@ class Waits:
         return task
 
     async def within(self, work: Coroutine[Any, Any, object], seconds: float) -> None:
-        """Wait for this, at most so long. Its errors are raised; its result is read elsewhere."""
+        """Wait for this, at most this long. Its errors are raised. Its result is read elsewhere."""
         task = self.start(work)
         try:
             await asyncio.wait({task}, timeout=seconds)
@@ -36,7 +36,7 @@ class Waits:
             task.cancel()
 
     def end(self) -> None:
-        """Let everybody who waits go, and whoever comes later."""
+        """End all waits, and those that begin later."""
         self._ended = True
         for task in self._tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""The commands: `python -m bot` runs the bot; `demo`, `doctor`, `manifest` and `keys` stand after it."""
+"""The commands of `python -m bot` and `assent-bot`. Without a command, the bot runs."""
 
 import asyncio
 import contextlib
@@ -9,24 +9,23 @@ from typing import Annotated, NoReturn, TypeVar
 
 import typer
 
-from agent_adapter.connection import address_of, open_redis
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import agent_name
 from agent_adapter.errors import AgentAdapterError
-from bot.errors import BotError, SettingsError
-from bot.keys import ApiKey, KeyRing
-from bot.logs import set_up_logging
-from bot.manifest import Mode, build_manifest, to_yaml
-from bot.policy import is_person
-from bot.policy_commands import policy_cli
-from bot.settings import load_settings, unknown_variables
+from agent_adapter.redis.pool import address_of, open_redis
+from bot.api.keys import ApiKey, KeyRing
+from bot.cli.policy import policy_cli
+from bot.domain.errors import BotError, SettingsError
+from bot.domain.person import is_person
+from bot.runtime.logs import set_up_logging
+from bot.runtime.settings import load_settings, unknown_variables
+from bot.slack.manifest import Mode, build_manifest, to_yaml
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 cli = typer.Typer(
     name="bot",
-    help="Assent: a person between an AI agent's tool call and its execution, in Slack.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -35,21 +34,26 @@ cli.add_typer(policy_cli, name="policy")
 
 
 @cli.callback(invoke_without_command=True)
-def run(context: typer.Context) -> None:
+def without_a_command(context: typer.Context) -> None:
+    """Assent: a person between an AI agent's tool call and its execution, in Slack. Without a command, the bot runs."""
+    if not context.invoked_subcommand:
+        run()
+
+
+@cli.command()
+def run() -> None:
     """Run the bot with the settings of the environment and of .env."""
-    if context.invoked_subcommand:
-        return
-    with _told_plainly():
+    with _plain_errors():
         unknown = unknown_variables()
         try:
             settings = load_settings()
         except SettingsError as error:
-            # A name that was misspelt may be why another one is not set.
+            # A misspelt name can be the reason why another setting is missing.
             raise SettingsError("\n".join([str(error), *unknown])) from error
         set_up_logging(settings.log_level)
         for sentence in unknown:
             logger.warning("setting.unknown", extra={"reason": sentence})
-        # Slack's libraries are slow to import; `manifest` and a wrong setting do not wait for them.
+        # Slack's libraries are slow to import. `manifest` and a wrong setting should not wait for them.
         from bot.app import main  # noqa: PLC0415
 
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -61,23 +65,9 @@ cli.add_typer(keys, name="keys")
 
 
 @cli.command()
-def demo() -> None:
-    """Show the main job without Slack: a page to click at a terminal, a played tour without one."""
-    try:
-        from bot.playground.demo import main  # noqa: PLC0415  # a deployed bot has no packages for it
-    except ImportError as error:
-        _fail(
-            f"{error}: in a checkout of the project, `make demo` installs what the demo needs and shows it",
-            code=1,
-        )
-    with _told_plainly():
-        raise typer.Exit(main())
-
-
-@cli.command()
 def doctor() -> None:
-    """Check settings, Redis, Slack, the channel and the approvers; exit 1 when something has to be mended."""
-    from bot.doctor import main  # noqa: PLC0415  # as in `run`
+    """Check settings, Redis, Slack, the channel and the approvers; exit 1 when something has to be fixed."""
+    from bot.cli.doctor import main  # noqa: PLC0415  # as in `run`
 
     raise typer.Exit(main())
 
@@ -110,10 +100,10 @@ def release(
     *,
     everything: Annotated[bool, typer.Option("--all", help="all that were set aside")] = False,
 ) -> None:
-    """Let the bot try again what it has set aside after several failed attempts; doctor lists it."""
-    from bot.quarantine import release_all, release_one  # noqa: PLC0415  # as in `run`
+    """Have the bot try records again that it set aside after several failed attempts; doctor lists them."""
+    from bot.jobs.quarantine import release_all, release_one  # noqa: PLC0415  # as in `run`
 
-    with _told_plainly():
+    with _plain_errors():
         settings = load_settings()
         if everything:
             typer.echo(f"{asyncio.run(release_all(settings))} records will be tried again")
@@ -148,7 +138,7 @@ def create(
         raise typer.BadParameter(
             f"--requester: {requester!r} is not a user id (U…): copy it from the profile in Slack"
         )
-    with _told_plainly():
+    with _plain_errors():
         name = agent_name(agent)
         typer.echo(
             _with_ring(
@@ -160,15 +150,15 @@ def create(
 @keys.command("list")
 def list_keys() -> None:
     """Show each key: its id, its agent, when it was made and last used."""
-    with _told_plainly():
+    with _plain_errors():
         for key in _with_ring(KeyRing.list):
             typer.echo(_line(key))
 
 
 @keys.command()
 def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
-    """Take a key back. It ends at once, in every bot."""
-    with _told_plainly():
+    """Revoke a key. It ends at once, in every bot."""
+    with _plain_errors():
         if not _with_ring(lambda ring: ring.revoke(key_id)):
             _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
 
@@ -191,8 +181,8 @@ def _line(key: ApiKey) -> str:
 
 
 @contextlib.contextmanager
-def _told_plainly() -> Iterator[None]:
-    """End with one sentence for each thing to mend: exit code 2 for settings, 1 for everything else."""
+def _plain_errors() -> Iterator[None]:
+    """Exit with one sentence for each thing to fix: exit code 2 for settings, 1 for everything else."""
     try:
         yield
     except SettingsError as error:
@@ -200,7 +190,7 @@ def _told_plainly() -> Iterator[None]:
     except (BotError, AgentAdapterError) as error:
         _fail(str(error), code=1)
     except OSError as error:
-        # Redis and Slack have errors of their own, so this is about our own address.
+        # Redis and Slack raise errors of their own, so this one is about our own address.
         _fail(f"{error.strerror}: may the bot listen on ASSENT_HTTP_HOST and ASSENT_HTTP_PORT?", code=1)
 
 

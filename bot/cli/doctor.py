@@ -1,6 +1,7 @@
 """`python -m bot doctor`: is everything there that the bot needs? Each finding is one line, with its cure."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,33 +12,35 @@ import typer
 from redis.asyncio import Redis
 from slack_sdk.errors import SlackApiError
 
-from agent_adapter.connection import SCHEMA, address_of, open_redis
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
-from agent_adapter.servers import check_keys, explained, judge_server
-from bot.errors import SettingsError, SlackError, SlackUnclearError
-from bot.manifest import needed_scopes
-from bot.people import Directory, Person
-from bot.policy import Policy
-from bot.policy_file import PolicyFile
-from bot.policy_keeper import load_policy, scopes_for
-from bot.quarantine import Failing, Quarantine
-from bot.rendering.message import render_card
-from bot.settings import Settings, load_settings, unknown_variables
-from bot.slack_client import SlackClient
-from bot.state import Admission, ApprovalState, Place
-from bot.store import ApprovalStore
+from agent_adapter.redis.pool import SCHEMA, address_of, open_redis
+from agent_adapter.redis.server_check import check_keys, explained, judge_server
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.approval import Approval
+from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
+from bot.domain.person import Person
+from bot.domain.policy import Policy
+from bot.jobs.policy_watch import load_policy, scopes_for
+from bot.jobs.quarantine import Failing, Quarantine
+from bot.policy.file import PolicyFile
+from bot.rendering.card.card import render_card
+from bot.runtime.settings import Access, Settings, load_access, load_settings, unknown_variables
+from bot.slack.client import Identity, SlackClient
+from bot.slack.directory import Directory
+from bot.slack.manifest import needed_scopes
+from bot.store.records import ApprovalStore
 
 TRANSPORT_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 _TOKEN_CURE = "copy the bot token (xoxb-…) again from your Slack app, under OAuth & Permissions"  # noqa: S105  # no token
 _APP_TOKEN_CURE = "make an app-level token (xapp-…) with connections:write, under Basic Information"  # noqa: S105  # no token
 _CHANNEL_CURE = "copy the id from the channel's details; into a private channel the bot must be invited first"
 
-
+_WITHIN = 10.0
 SET_ASIDE_SHOWN = 20
-"""Records that are named one by one."""
+"""How many records are named one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Finding:
 
 
 def main() -> int:
-    """Print every finding; 0 when the bot can work, 1 when something has to be mended."""
+    """Print every finding; 0 when the bot can work, 1 when something has to be fixed."""
     failed = False
 
     async def print_all() -> None:
@@ -75,13 +78,30 @@ async def examine_environment() -> AsyncIterator[Finding]:
     except SettingsError as error:
         for sentence in str(error).splitlines():
             yield Finding("fail", "settings", sentence)
+        # A .env that cannot be read was named already.
+        with contextlib.suppress(SettingsError):
+            async for finding in examine_access(load_access()):
+                yield finding
         return
     async for finding in examine(settings):
         yield finding
 
 
+async def examine_access(access: Access) -> AsyncIterator[Finding]:
+    """Check Redis, and the tokens that are set, while other settings are missing."""
+    for finding in await _redis(access):
+        yield finding
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_WITHIN)) as session:
+        slack = SlackClient(access.slack_bot_token, access.slack_api_url, session)
+        if access.slack_app_token:
+            yield await _app_token(slack, access)
+        if access.slack_bot_token:
+            finding, _ = await _bot_token(slack, access)
+            yield finding
+
+
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
-    """Check everything that can be checked with these settings, whatever fails before it."""
+    """Check everything that can be checked with these settings, also after a check has failed."""
     mode = "Socket Mode" if settings.socket_mode else "HTTP mode"
     yield Finding("ok", "settings", f"{mode}, namespace {settings.namespace!r}")
     try:
@@ -90,6 +110,8 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         for sentence in str(error).splitlines():
             yield Finding("fail", "policy", sentence)
         named = None
+    for warning in named.warnings if named else ():
+        yield Finding("warn", "policy", f"{settings.policy}, {warning}")
     if named and settings.policy:
         yield judge_policy(named.policy, settings)
     for finding in await _redis(settings):
@@ -104,8 +126,12 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
 # --- Redis --------------------------------------------------------------------------------------------------------
 
 
-async def _redis(settings: Settings) -> list[Finding]:
-    address = address_of(settings.redis_url)
+async def _redis(settings: Settings | Access) -> list[Finding]:
+    try:
+        address = address_of(settings.redis_url)
+    except AgentAdapterError:
+        # The settings say so.
+        return []
     async with open_redis(settings.redis_url, retries=0) as redis:
         try:
             found = judge_redis(await redis.info(), address)
@@ -138,7 +164,7 @@ async def _namespace(redis: Redis, namespace: str, address: str) -> list[Finding
 
 
 def judge_quarantine(aside: Sequence[Failing]) -> list[Finding]:
-    """Name the records that nobody tries any more."""
+    """Name the records that the bot does not try any more."""
     found = [
         Finding(
             "warn",
@@ -186,7 +212,7 @@ def judge_schema(meta: Mapping[str, str], namespace: str) -> Finding:
 
 
 def judge_policy(policy: Policy, settings: Settings) -> Finding:
-    """Judge what is set beside a policy file."""
+    """Judge settings that are set together with a policy file."""
     said = f"version {policy.version}, rules: {len(policy.rules)}"
     given = (
         settings.approvers,
@@ -201,19 +227,17 @@ def judge_policy(policy: Policy, settings: Settings) -> Finding:
         "ASSENT_REQUESTER_MAY_APPROVE",
     )
     if idle := [name for name, value in zip(names, given, strict=True) if value]:
-        return Finding("warn", "policy", f"{said}; beside it {', '.join(idle)} means nothing: take it out")
+        return Finding("warn", "policy", f"{said}, so {', '.join(idle)} has no effect: remove it")
     return Finding("ok", "policy", said)
 
 
 async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | None) -> AsyncIterator[Finding]:
     if settings.socket_mode:
         yield await _app_token(slack, settings)
-    try:
-        me = await slack.who_am_i()
-    except SlackError as error:
-        yield Finding("fail", "bot token", _cured(error, settings, _TOKEN_CURE))
+    found, me = await _bot_token(slack, settings)
+    yield found
+    if me is None:
         return
-    yield Finding("ok", "bot token", f"{me.user} in {me.team} ({me.url})")
     mentions = named.mentions if named else ()
     yield judge_scopes(me.scopes, scopes_for(named) if named else needed_scopes(()))
     if not settings.policy:
@@ -226,7 +250,15 @@ async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | Non
     yield await _card(slack, settings)
 
 
-async def _app_token(slack: SlackClient, settings: Settings) -> Finding:
+async def _bot_token(slack: SlackClient, settings: Settings | Access) -> tuple[Finding, Identity | None]:
+    try:
+        me = await slack.who_am_i()
+    except SlackError as error:
+        return Finding("fail", "bot token", _cured(error, settings, _TOKEN_CURE)), None
+    return Finding("ok", "bot token", f"{me.user} in {me.team} ({me.url})"), me
+
+
+async def _app_token(slack: SlackClient, settings: Settings | Access) -> Finding:
     try:
         await slack.posting.apps_connections_open(app_token=settings.slack_app_token or "")
     except SlackApiError as error:
@@ -296,7 +328,7 @@ def judge_scopes(granted: Collection[str], needed: Iterable[str]) -> Finding:
 
 
 def judge_channel(channel: Mapping[str, Any]) -> Finding:
-    """Judge the channel in which is asked."""
+    """Judge the channel in which the bot asks."""
     name = f"#{channel['name']}" if channel.get("name") else str(channel["id"])
     if channel.get("is_archived"):
         return Finding("fail", "channel", f"{name} is archived: unarchive it, or name another channel")
@@ -348,7 +380,7 @@ def _errors(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from (error for error in answer.get("errors", ()) if isinstance(error, Mapping))
 
 
-def _cured(error: SlackError, settings: Settings, cure: str) -> str:
+def _cured(error: SlackError, settings: Settings | Access, cure: str) -> str:
     if isinstance(error, SlackUnclearError):
         return _unanswered(settings, error)
     if error.code == "missing_scope":
@@ -356,7 +388,7 @@ def _cured(error: SlackError, settings: Settings, cure: str) -> str:
     return f"Slack refuses it ({error.code}): {cure}"
 
 
-def _unanswered(settings: Settings, error: Exception) -> str:
+def _unanswered(settings: Settings | Access, error: Exception) -> str:
     reason = str(error) or type(error).__name__
     return (
         f"{settings.slack_api_url} does not answer ({reason}): is the network open, is SLACK_API_URL right?"
@@ -375,7 +407,7 @@ def sample_blocks() -> list[dict[str, Any]]:
         run="sample",
     )
     now = datetime.now(UTC)
-    state = ApprovalState(
+    state = Approval(
         interrupt=interrupt,
         status="pending",
         created_at=now,
@@ -383,7 +415,10 @@ def sample_blocks() -> list[dict[str, Any]]:
         now=now,
         recorded=(None,),
         admission=Admission(
-            policy_version="doctor", approvers=("channel",), places=(Place(channel="C000", actions=(0,)),)
+            policy_version="doctor",
+            terms=(Terms(approvers=("channel",)),),
+            pages=(0,),
+            places=(Place(channel="C000", actions=(0,)),),
         ),
     )
     return render_card(state)[0].blocks

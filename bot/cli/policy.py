@@ -1,6 +1,7 @@
-"""`python -m bot policy …`: check a policy file, and explain what it says about a call."""
+"""`python -m bot policy …`: check a policy file, explain what it says about a call, and print its schema."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,19 +15,23 @@ from rich.table import Table
 from agent_adapter.contract.arguments import decode_arguments
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.errors import InvalidRequestError
-from bot.errors import SettingsError, SlackError
-from bot.look_alikes import resembled
-from bot.policy import AGENT, SOURCES, THREAD, Policy, Rule
-from bot.policy_file import PolicyFile, read_policy
-from bot.policy_gaps import gaps
-from bot.policy_keeper import check_mentions, read_text
-from bot.rendering.arguments import key_text
-from bot.settings import SlackAccess, load_slack_access
-from bot.slack_client import SlackClient
-from bot.sticky import Sticky
+from bot.domain.errors import SettingsError, SlackError
+from bot.domain.policy import AGENT, Policy
+from bot.domain.refusal import look_alike
+from bot.domain.rules import THREAD, Rule
+from bot.domain.standing import StandingLimits
+from bot.jobs.policy_watch import check_mentions, read_text
+from bot.policy.file import PolicyFile, read_policy
+from bot.policy.gaps import gaps
+from bot.policy.keys import json_schema
+from bot.runtime.settings import Access, load_access
+from bot.sentences import in_refusal
+from bot.slack.client import SlackClient
+from bot.text.literal import key_text
+from bot.text.look_alikes import resembled
 
 policy_cli = typer.Typer(
-    help="Check a policy file, or explain what it says about a call.", no_args_is_help=True
+    help="Check a policy file, explain what it says about a call, or print its schema.", no_args_is_help=True
 )
 
 _File = Annotated[str, typer.Argument(metavar="FILE", help="by default the one that ASSENT_POLICY names")]
@@ -37,7 +42,8 @@ _WITHIN = 10.0
 def check(file: _File = "") -> None:
     """Check a policy file, and with a token ask Slack about whom and what it names; exit 1 with every problem.
 
-    Warns of rules whose args let other calls of the tool fall to a weaker rule; a warning does not change the exit code.
+    Warns of old names of keys, and of rules whose args let other calls of the tool fall to a weaker rule; a warning does not
+    change the exit code.
     """
     access = _access()
     path, found = _read(file, access)
@@ -54,8 +60,8 @@ def check(file: _File = "") -> None:
                 f"{path}: the rules are sound, but Slack did not say whether it knows whom they name: {error}"
             )
         asked = "Slack knows everybody and every channel"
-    for gap in gaps(found.policy):
-        sys.stderr.write(f"{path}, line {gap.line}: warning: {gap.sentence}\n")
+    for warning in sorted({*gaps(found.policy), *found.warnings}):
+        sys.stderr.write(f"{path}, line {warning.line}: warning: {warning.sentence}\n")
     typer.echo(f"{path}: {rules}, version {found.policy.version}; {asked}")
 
 
@@ -81,14 +87,20 @@ def explain(
     _print(console, "Terms of this rule", [*_terms(policy, rule, agent, tool)])
 
 
-def _access() -> SlackAccess:
+@policy_cli.command()
+def schema() -> None:
+    """Print the JSON Schema of policy files, with which an editor completes and explains keys."""
+    typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
+def _access() -> Access:
     try:
-        return load_slack_access()
+        return load_access()
     except SettingsError as error:
         _fail(str(error))
 
 
-def _read(file: str, access: SlackAccess) -> tuple[str, PolicyFile]:
+def _read(file: str, access: Access) -> tuple[str, PolicyFile]:
     path = file or access.policy
     if not path:
         _fail("name the file, or set ASSENT_POLICY")
@@ -98,14 +110,14 @@ def _read(file: str, access: SlackAccess) -> tuple[str, PolicyFile]:
         _fail(str(error))
 
 
-async def _ask_slack(found: PolicyFile, path: str, access: SlackAccess) -> None:
+async def _ask_slack(found: PolicyFile, path: str, access: Access) -> None:
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_WITHIN)) as session:
         slack = SlackClient(access.slack_bot_token, access.slack_api_url, session)
         await check_mentions(found, slack, path)
 
 
 def _tried(policy: Policy, decides: Rule, agent: str, tool: str, args: object) -> Iterator[tuple[str, str]]:
-    is_refused = policy.look_alike(agent, tool, decides) is not None
+    is_refused = look_alike(policy, agent, tool, decides) is not None
     does, but = ("would decide", ", but the call is refused") if is_refused else ("decides", "")
     for rule in policy.rules:
         if rule is decides:
@@ -119,7 +131,7 @@ def _tried(policy: Policy, decides: Rule, agent: str, tool: str, args: object) -
 
 
 def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[str, str]]:
-    refused = policy.look_alike(agent, tool, rule)
+    refused = look_alike(policy, agent, tool, rule)
     yield "rule", _named(rule) + (", if the call were asked" if refused else "")
     yield "asked", _where(policy, rule)
     agree = f"; {rule.quorum} of them have to agree" if rule.quorum > 1 else ""
@@ -151,7 +163,7 @@ def _refusals(policy: Policy, rule: Rule, agent: str) -> Iterator[str]:
     elif rule.requester == "required" and trusted:
         yield "if the agent names no requester (code requester)"
     elif rule.requester == "required":
-        known = f"something else than the agent says who the requester is: {SOURCES.format(agent=agent)}"
+        known = f"something else than the agent says who the requester is: {in_refusal.sources(agent)}"
         yield f"yes, with the code requester, unless {known}"
     if rule.channel == policy.default.channel == THREAD:
         yield "if the agent names no channel (code no_channel)"
@@ -176,7 +188,7 @@ def _terms(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[
     if rule.modal_only:
         yield "in a modal only", ", ".join(map(key_text, rule.modal_only))
     yield "for the whole run", _for_the_run(policy, rule, agent, tool)
-    yield "for later calls", _for_later_calls(policy.sticky_for(agent, tool, rule))
+    yield "for later calls", _for_later_calls(policy.standing_for(agent, tool, rule))
     yield "policy version", policy.version
 
 
@@ -202,13 +214,13 @@ def _for_the_run(policy: Policy, rule: Rule, agent: str, tool: str) -> str:
     return "if the agent offers it"
 
 
-def _for_later_calls(sticky: Sticky | None) -> str:
-    if sticky is None:
+def _for_later_calls(limits: StandingLimits | None) -> str:
+    if limits is None:
         return "not offered"
-    same = "of the same tool" if sticky.same == "tool" else "with the same arguments"
-    scope = "of any run of the agent" if sticky.scope == "agent" else "of the same run"
-    by = f", by {', '.join(sticky.approvers)}" if sticky.approvers else ""
-    return f"{same}, {scope}, for {_duration(sticky.lasts)} and {sticky.uses} uses at most{by}"
+    same = "of the same tool" if limits.same == "tool" else "with the same arguments"
+    scope = "of any run of the agent" if limits.scope == "agent" else "of the same run"
+    by = f", by {', '.join(limits.approvers)}" if limits.approvers else ""
+    return f"{same}, {scope}, for {_duration(limits.lasts)} and {limits.uses} uses at most{by}"
 
 
 _ON_TIMEOUT = {"extend": "as much time again after a reminder, then reject"}
@@ -226,8 +238,8 @@ def _meanwhile(rule: Rule) -> Iterator[tuple[str, str]]:
         yield "quiet hours", f"{quiet.start:%H:%M} to {quiet.end:%H:%M}, {quiet.zone}"
     if rule.extend:
         yield "more time", f"{_duration(rule.extend.by)} a press, {rule.extend.times} at most"
-    if rule.claim:
-        yield "claim", f"for {_duration(rule.claim)}"
+    if rule.assign:
+        yield "assign", f"for {_duration(rule.assign)}"
 
 
 def _where(policy: Policy, rule: Rule) -> str:

@@ -1,28 +1,30 @@
-"""How much one agent may have asked at once, so that it leaves room for the others. Pure."""
+"""How much one agent may ask at the same time, so that the others have room. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from bot.sentences import in_refusal
+
 What = Literal["pending", "per_minute", "bytes"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What holds for each of the agents that these globs name. `None` is no limit."""
+    """The limits of each agent that these globs name. `None` means no limit."""
 
     agents: tuple[str, ...] = ("*",)
     pending: int | None = None
     """Interrupts that are open at the same time."""
     per_minute: int | None = None
-    """Interrupts asked; so many at once after a quiet minute, then evenly."""
+    """Interrupts per minute. After a quiet minute all of them can come at once; then they are spread evenly."""
     bytes: int | None = None
-    """Of all open interrupts together, as they are stored."""
+    """Bytes of all open interrupts together, as they are stored."""
 
 
 def limits_for(limits: Sequence[Limits], agent: str) -> Limits | None:
-    """Give what holds for an agent: the first entry that names it."""
+    """Give the limits of an agent: the first entry that names it."""
     named = (each for each in limits if any(fnmatchcase(agent, glob) for glob in each.agents))
     return next(named, None)
 
@@ -31,14 +33,8 @@ def exceeded(limits: Limits, what: What, agent: str, used: int) -> str:
     """Say which limit an interrupt would break, and the cure."""
     match what:
         case "pending":
-            return (
-                f"agent {agent} has {used:,} open interrupts, and the policy allows {limits.pending:,}: "
-                "ask again when some of them are decided, or withdraw some"
-            )
+            return in_refusal.too_many_open(agent, used, limits.pending or 0)
         case "per_minute":
-            return f"agent {agent} asked more than {limits.per_minute:,} times in a minute, which the policy does not allow: ask again later"
+            return in_refusal.too_many_in_a_minute(agent, limits.per_minute or 0)
         case "bytes":
-            return (
-                f"the open interrupts of agent {agent} would take {used:,} bytes, and the policy allows {limits.bytes:,}: "
-                "ask again when some of them are decided, or pass references to large content"
-            )
+            return in_refusal.too_many_bytes(agent, used, limits.bytes or 0)

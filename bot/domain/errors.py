@@ -15,12 +15,16 @@ class StoreUnavailableError(BotError):
     """Redis did not take the write in time. Nothing was recorded."""
 
 
+class NotToldError(BotError):
+    """Nothing was stored, and the bot could not say that to the person who clicked."""
+
+
 class PersonUnknownError(BotError):
-    """Slack did not say who somebody is, so they may decide nothing now."""
+    """Slack did not say who somebody is, so they cannot decide now."""
 
 
 class VotersUnknownError(PersonUnknownError):
-    """Slack did not say whether the others who agreed still may decide, so nothing is final."""
+    """Slack did not say whether the others who agreed may still decide, so nothing is final."""
 
 
 class SlackError(BotError):
@@ -33,12 +37,12 @@ class SlackError(BotError):
 
 
 class SlackBusyError(SlackError):
-    """Slack asks to wait; nothing was done."""
+    """Slack asks the bot to wait. It did not carry out the call."""
 
     def __init__(self, method: str, retry_after: float) -> None:
         super().__init__(method, "ratelimited")
         self.retry_after = retry_after
-        """Seconds."""
+        """The seconds that Slack asks for."""
 
 
 class SlackUnclearError(SlackError):
@@ -47,11 +51,11 @@ class SlackUnclearError(SlackError):
     def __init__(self, method: str, code: str, *, answered: bool) -> None:
         super().__init__(method, code)
         self.answered = answered
-        """Whether Slack is done with the call; otherwise it may still be carried out later."""
+        """Whether Slack has finished the call. Otherwise Slack may still carry it out later."""
 
 
 class DoneBeforeError(SlackError):
-    """The same click was delivered before, or a later one changed this view: there is nothing left to do or to say."""
+    """The same click was delivered before, or a later click has changed this view. Nothing is left to do."""
 
 
 class InterruptFaultError(SlackError):
@@ -60,8 +64,8 @@ class InterruptFaultError(SlackError):
     def __init__(self, method: str, code: str, details: Sequence[str] = (), *, place: str = "") -> None:
         super().__init__(method, code, details)
         self.place = place
-        """The channel or person that cannot be reached; empty where the message itself is at fault."""
+        """The channel or person that cannot be reached. Empty when the message itself is the fault."""
 
 
 class WorkspaceFaultError(SlackError):
-    """No call can succeed until somebody mends the app's token or its scopes."""
+    """No call can succeed until somebody fixes the app's token or its scopes."""

@@ -3,36 +3,19 @@
 A click carries ids only; what they mean is read from the record.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
-
-BULK_VERBS = ("approve_all", "reject_all")
-"""Buttons of one place: `<verb>:<place>`; the one that approves stands on parts too: `approve_all:<place>.<part>`."""
-PLACE_VERBS = (*BULK_VERBS, "claim", "hand_over")
-STICKY = "sticky"
-"""Opens the form that approves an action and later calls like it."""
-REVOKE = "revoke"
-"""Ends what was approved for later calls."""
-EXTEND = "extend"
-"""Gives more time: `extend:<how often it was given>`, so that a second press gives none."""
-PAGE = "page"
-"""Buttons that turn the pages of a reading: `page:<number>`."""
-
-REMARK = 1_000
-"""Messages of a card's thread from this number on remark on what happened; those below are its parts."""
-LEDGER = 1_000_000
-"""From this number on they tell what became of an approval for later calls: this number and the index of its action."""
+from typing import Any, Literal, Self
 
 KEPT = "="
-"""Stands for the digest of a message that stays as it is, whatever its record says."""
+"""The digest of a message that is never drawn again, whatever its record says."""
 
 EVENT_TYPE = "assent_card"
-"""`metadata.event_type` of every card, so that a post that was not saved can be found again."""
+"""The `metadata.event_type` of every card. With it, a message that was posted and not saved can be found."""
 
 
 def action_id(verb: str, subject: int | str) -> str:
-    """Name a button: its verb, and the index or the place that it acts on."""
+    """Build the `action_id` of a button from its verb and its subject."""
     return f"{verb}:{subject}"
 
 
@@ -42,50 +25,84 @@ def parse_action_id(text: str) -> tuple[str, str]:
     return verb, subject
 
 
+def button_value(interrupt_id: str, named: Iterable[int] = ()) -> str:
+    """Write what a button carries: its record and, where it decides several actions, those that its question names."""
+    return " ".join((interrupt_id, *map(str, named)))
+
+
+def parse_button_value(text: str) -> tuple[str, frozenset[int]]:
+    """Split what a button carries into its record and the actions that its question named."""
+    interrupt_id, *named = text.split(" ")
+    return interrupt_id, frozenset(int(index) for index in named if index.isdecimal())
+
+
+Kind = Literal["card", "part", "remark", "standing"]
+"""The kinds of messages: a card, one of its numbered parts, a remark in its thread such as a reminder, or the uses of a
+standing approval."""
+
+REMARKS_FROM = 1_000
+"""Where the numbers of remarks begin. Redis and Slack keep a kind as a range of numbers: a card is 0, then its parts."""
+_STANDING_FROM = 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
-class PartId:
-    """One message of a card: its place, and its number there: 0 is the card itself, the rest stand in its thread."""
+class MessageId:
+    """One message of an interrupt in one place, for example the second remark there: `MessageId(0, "remark", 2)`."""
 
     place: int
-    number: int
+    kind: Kind = "card"
+    number: int = 0
+    """The number of a part or a remark, from 1. For a standing approval, the index of its action. For a card, 0."""
 
     @property
-    def is_numbered(self) -> bool:
-        """Whether it is a part of a card in several messages."""
-        return 0 < self.number < REMARK
+    def card(self) -> "MessageId":
+        """The card of its place."""
+        return MessageId(self.place)
+
+    def parts(self, count: int) -> "list[MessageId]":
+        """This many numbered parts of its place."""
+        return [MessageId(self.place, "part", number) for number in range(1, count + 1)]
 
     @property
-    def is_remark(self) -> bool:
-        return self.number >= REMARK
-
-    @property
-    def is_ledger(self) -> bool:
-        return self.number >= LEDGER
+    def is_beside(self) -> bool:
+        """Whether it is in the thread and asks nothing, so that people can decide without it."""
+        return self.kind in {"remark", "standing"}
 
     def __str__(self) -> str:
-        return f"{self.place}:{self.number}"
+        start = {"remark": REMARKS_FROM, "standing": _STANDING_FROM}.get(self.kind, 0)
+        return f"{self.place}:{start + self.number}"
 
     @classmethod
-    def parse(cls, text: str) -> "PartId":
+    def parse(cls, text: str) -> "MessageId":
+        """Read it as it is stored: `<place>:<number>`."""
         place, _, number = text.partition(":")
-        return cls(int(place), int(number))
+        return cls.stored(int(place), int(number))
+
+    @classmethod
+    def stored(cls, place: int, number: int) -> "MessageId":
+        """Give the message that has this number in Redis, in Slack and in our buttons."""
+        if number >= _STANDING_FROM:
+            return cls(place, "standing", number - _STANDING_FROM)
+        if number >= REMARKS_FROM:
+            return cls(place, "remark", number - REMARKS_FROM)
+        return cls(place, "part", number) if number else cls(place)
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What one of our messages says about itself, in its metadata: whose it is, and how far its record was when it was drawn."""
+    """The metadata of one of our messages: its record, and what the record knew when the message was drawn."""
 
     interrupt_id: str
-    part: PartId
+    part: MessageId
     digest: str = ""
-    """Of what it shows. Messages of version 0.1 do not say it."""
+    """The digest of what it shows. Messages of version 0.1 have none."""
     stage: str = "open"
     decided: frozenset[int] = frozenset()
     """Which actions were decided."""
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Write it as Slack keeps it. Everybody in the workspace may read it."""
+        """Write it as Slack keeps it. Everybody in the workspace can read it."""
         return {
             "event_type": EVENT_TYPE,
             "event_payload": {
@@ -107,7 +124,7 @@ class Label:
         try:
             return cls(
                 str(payload["id"]),
-                PartId.parse(str(payload["part"])),
+                MessageId.parse(str(payload["part"])),
                 str(payload.get("digest", "")),
                 str(payload.get("stage", "open")),
                 frozenset(map(int, str(payload.get("decided", "")).split())),

@@ -1,4 +1,4 @@
-"""What is not shown: arguments that a rule masks, everywhere, and those that stand in a modal only, on a card."""
+"""What is not shown: nowhere the arguments that a rule masks, and not on a card those that only a reading shows."""
 
 import hmac
 import re
@@ -10,21 +10,20 @@ from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.identity import digest
+from bot.sentences import in_text
 
 CODE_LENGTH = 4
-# No letter or digit that could be taken for another.
+# No letter or digit that looks like another.
 _ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
-_DOTS = "••••"
 _SHORTEST = 3
-"""Characters of a masked text that is also taken out of what the agent says; a shorter one would be found everywhere."""
+"""The shortest masked text that is also removed from what the agent says. A shorter one would be found everywhere."""
 MOST_SECRETS = 2_000
 MAX_SCRUBBING = 5_000_000
-"""Masked texts times characters in which they are looked for."""
-UNSAID = "(Not shown: more masked values than can be looked for in these words.)"
+"""The number of masked texts times the length of the text that is searched for them."""
 TOO_MANY = ("",)
-"""In place of masked texts, where there are more than can be looked for: an empty text is found in all words."""
+"""Replaces more masked texts than can be searched for. Every text contains the empty text, so nothing is shown."""
 RANDOM_BITS = 128
-"""Of a value that may be told from others by its fingerprint: nobody finds it by trying."""
+"""How random a value has to be to get a fingerprint, so that nobody finds the value by trying."""
 
 _NESTING = (dict, list)
 _Place = tuple[tuple[str | int, ...], str]
@@ -38,20 +37,20 @@ _SYMBOLS = (
 
 @dataclass(frozen=True, slots=True)
 class Unshown:
-    """Stands in the place of a value. It is drawn without quotes, so no text of an agent looks like it."""
+    """Replaces a value. It is drawn without quotes, so no text of an agent looks like it."""
 
     says: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mask(Collection[str]):
-    """Names of arguments whose values nobody is shown."""
+    """Names of arguments whose values nobody sees."""
 
     names: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
-    """Those of them whose values are random, as the policy says: a fingerprint tells them apart."""
+    """Those whose values are random, as the policy says. A fingerprint shows whether two values are equal."""
     key: str = ""
-    """Of the fingerprints."""
+    """The key of the fingerprints."""
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
@@ -63,22 +62,22 @@ class Mask(Collection[str]):
         return len(self.names)
 
     def in_place_of(self, name: str, value: Any) -> Unshown:
-        """Give what stands there: neither length nor content, of which either would narrow a guess."""
+        """Give what is shown instead. It says neither length nor content, since either would help to guess the value."""
         if name in self.random and self.key and isinstance(value, str) and random_bits(value) >= RANDOM_BITS:
             found = hmac.digest(self.key.encode(), value.encode(), "sha256").hex()[:8]
-            return Unshown(f"{_DOTS} (masked, fingerprint {found})")
-        return Unshown(f"{_DOTS} (masked)")
+            return Unshown(in_text.masked(found))
+        return Unshown(in_text.MASKED)
 
 
 def random_bits(text: str) -> float:
-    """Say how many bits a random text of this form has, by its longest row of letters and digits."""
+    """Say how many random bits a text can have, by its longest run of letters and digits."""
     run = max(_RUN.findall(text), key=len, default="")
     symbols = next((count for form, count in _SYMBOLS if form.fullmatch(run)), 62)
     return len(run) * log2(symbols)
 
 
 def hide(value: Any, mask: Collection[str], modal_only: Collection[str] = ()) -> Any:
-    """Put something else in the place of every value with such a name, at any depth."""
+    """Replace every value with such a name, at any depth."""
     names = {*mask, *modal_only}
     if not names or not named_in(value, names):
         return value
@@ -87,7 +86,7 @@ def hide(value: Any, mask: Collection[str], modal_only: Collection[str] = ()) ->
 
 
 def holds(value: Any, names: Collection[str]) -> bool:
-    """Tell whether a value with such a name is inside."""
+    """Say whether a value with such a name is inside."""
     return bool(named_in(value, names))
 
 
@@ -105,7 +104,7 @@ def named_in(value: Any, names: Collection[str]) -> set[str]:
 
 
 def masked_change(before: Any, after: Any, names: Collection[str]) -> str | None:
-    """Give the name of a masked value that an edit brings in, changes, moves or takes away; `None` where it does not."""
+    """Give the name of a masked value that an edit adds, changes, moves or removes; `None` where it does none of that."""
     if not (holds(before, names) or holds(after, names)):
         return None
     one, other = dict(_places(before, names)), dict(_places(after, names))
@@ -114,10 +113,10 @@ def masked_change(before: Any, after: Any, names: Collection[str]) -> str | None
 
 
 def secrets_of(arguments: Iterable[tuple[Any, Collection[str]]]) -> tuple[str, ...]:
-    """Give every text that masked values consist of, the longest first; of very many `TOO_MANY`.
+    """Give every text inside masked values, the longest first; `TOO_MANY` where there are very many.
 
     Args:
-        arguments: of each call, with the names that are masked in them.
+        arguments: Those of each call, with the names that are masked in them.
     """
     texts: set[str] = set()
     for args, names in arguments:
@@ -127,47 +126,50 @@ def secrets_of(arguments: Iterable[tuple[Any, Collection[str]]]) -> tuple[str, .
                 texts |= written | set(map(_normal, written))
                 if len(texts) > MOST_SECRETS:
                     return TOO_MANY
-    return tuple(sorted((text for text in texts if len(text) >= _SHORTEST), key=len, reverse=True))
+    # Of equal lengths by their letters: where two overlap, every process removes the same one.
+    return tuple(
+        sorted((text for text in texts if len(text) >= _SHORTEST), key=lambda text: (-len(text), text))
+    )
 
 
 def scrub(text: str, secrets: Sequence[str]) -> str:
-    """Take masked values out of what an agent says beside its call; all of it, where that would take too long."""
+    """Remove masked values from what an agent says about its call. Nothing is left where that would take too long."""
     if not text or not secrets:
         return text
     if not secrets[-1] or len(secrets) * len(text) > MAX_SCRUBBING:
-        return UNSAID
+        return in_text.TOO_MANY_MASKED
     text = _dotted(text, secrets)
     normal = _normal(text)
     if len(secrets) * len(normal) > MAX_SCRUBBING:
-        return UNSAID
+        return in_text.TOO_MANY_MASKED
     found = _dotted(normal, secrets)
     return text if found == normal else found
 
 
 def _dotted(text: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
-        text = text.replace(secret, _DOTS)
+        text = text.replace(secret, in_text.DOTS)
     return text
 
 
 def _normal(text: str) -> str:
-    """Give the one form of all spellings of a text in Unicode, such as an é of one character or of two."""
+    """Give the same form for all spellings of a text in Unicode, such as an é of one character or of two."""
     return unicodedata.normalize("NFKC", text)
 
 
 def scrub_all(value: Any, secrets: Sequence[str]) -> Any:
-    """Take masked values out of every text of a value, names included; give `UNSAID`, where that would take too long."""
+    """Remove masked values from every text in a value, names included. Nothing is left where that would take too long."""
     if not secrets:
         return value
     written = encode(value)
-    # Each text costs something, however short it is.
+    # Each text takes time, even a short one.
     if not secrets[-1] or len(secrets) * (len(written) + 20 * written.count('"')) > MAX_SCRUBBING:
-        return UNSAID
+        return in_text.TOO_MANY_MASKED
     return _scrubbed(value, secrets)
 
 
 def plain(value: Any) -> Any:
-    """Write what stands in the place of values as text."""
+    """Write the replacements of values as text."""
     if isinstance(value, Unshown):
         return value.says
     if isinstance(value, dict):
@@ -176,7 +178,7 @@ def plain(value: Any) -> Any:
 
 
 def code_of(fingerprint: str) -> str:
-    """Give the characters that name an action for a person to type."""
+    """Give the characters of an action that a person types."""
     number = int(digest("code", fingerprint), 16)
     return "".join(
         _ALPHABET[number // len(_ALPHABET) ** place % len(_ALPHABET)] for place in range(CODE_LENGTH)
@@ -203,14 +205,14 @@ def _without(value: Any, names: Collection[str], stand_in: Callable[[str, Any], 
 
 
 def _in_a_modal(_: str, value: Any) -> Unshown:
-    return value if isinstance(value, Unshown) else Unshown(f"({_size(value)}, see Read all)")
+    return value if isinstance(value, Unshown) else Unshown(in_text.in_reading(_size(value)))
 
 
 def _size(value: Any) -> str:
     if isinstance(value, str):
-        return f"{len(value):,} characters"
-    # What stands in a modal only may hold something that is masked.
-    return f"{len(encode(plain(value))):,} characters of JSON"
+        return in_text.characters(len(value))
+    # A value that only a reading shows may contain masked ones.
+    return in_text.characters_of_json(len(encode(plain(value))))
 
 
 def _values(value: Any, names: Collection[str]) -> Iterator[Any]:
@@ -226,7 +228,7 @@ def _values(value: Any, names: Collection[str]) -> Iterator[Any]:
 
 
 def _places(value: Any, names: Collection[str], path: tuple[str | int, ...] = ()) -> Iterator[_Place]:
-    """Give the outermost values with such a name, as they are written, by their place."""
+    """Give the outermost values with such a name, written as JSON, by their path."""
     if not isinstance(value, _NESTING):
         return
     for key, child in value.items() if isinstance(value, dict) else enumerate(value):

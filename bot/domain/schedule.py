@@ -76,20 +76,3 @@ class Escalation(WireModel):
     approvers: tuple[str, ...] = ()
     channel: str | None = None
     """None: where it is asked already."""
-
-
-class Remark(WireModel):
-    """A message in the thread of a card: posted once, never changed."""
-
-    kind: Literal["remind", "escalate", "extend", "hand_over", "propose"]
-    places: tuple[int, ...]
-    """Beside which cards it stands."""
-    actions: tuple[int, ...] = ()
-    mentions: tuple[str, ...] = ()
-    """Whom it calls."""
-    also_in: str | None = None
-    """The channel where it is asked as well."""
-    by: str | None = None
-    """The person whose doing it is."""
-    until: datetime | None = None
-    """The new deadline."""

@@ -1,24 +1,24 @@
-"""How much work a schema makes: it is agent text, and while the library works nothing else can. Pure."""
+"""How much work a schema makes. An agent writes it, and the bot does nothing else while the library works. Pure."""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
 MAX_EFFORT = 50_000
-"""Steps, each of which takes the library up to a microsecond: fifty milliseconds at the worst."""
+"""The most steps of a check. Each takes up to a microsecond, so a check takes fifty milliseconds at most."""
 MAX_WEIGHT = 20_000
-"""States of all patterns together: so many are compiled in a few milliseconds."""
+"""The most states of all patterns together. The library compiles them in a few milliseconds."""
 
 _TOKEN = re.compile(r"\\[pP]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,9})(,(\d{0,9}))?\}|.", re.DOTALL)
 _EACH = ("items", "contains", "additionalItems", "unevaluatedItems")
 _SAME = ("not", "if", "then", "else")
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 _MULTIPLE = 20
-"""Steps of `multipleOf`: it computes with fractions."""
+"""The steps of `multipleOf`, which computes with fractions."""
 
 
 def pattern_weight(pattern: str) -> int:
-    """Count the states of a pattern, with those that its repetitions stand for."""
+    """Count the states of a pattern, with its repetitions written out."""
     groups, last = [0], 0
     for token in _TOKEN.finditer(pattern):
         text = token[0]
@@ -38,7 +38,7 @@ def pattern_weight(pattern: str) -> int:
 
 
 def effort(schema: Any, value: Any) -> int:
-    """Count the steps of holding a value against a flattened schema; beyond `MAX_EFFORT` nobody counts on."""
+    """Count the steps of checking a value against a flattened schema. The count stops above `MAX_EFFORT`."""
     left, used = [(schema, value)], 0
     while left and used <= MAX_EFFORT:
         node, value = left.pop()
@@ -70,7 +70,7 @@ def _matching(pattern: str, length: int) -> int:
 
 
 def _inner(node: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
-    """Pair the schemas inside with the values that they may be held against: rather too many than too few."""
+    """Pair the schemas inside with the values that they may be checked against. In doubt a pair is counted."""
     yield from ((branch, value) for name in _BRANCHES for branch in _list(node.get(name)))
     yield from ((node[name], value) for name in _SAME if name in node)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Argument schemas: agent text, so made safe and free of references before anything looks at them."""
+"""Argument schemas. Agents write them, so they are checked and freed of references before anything uses them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -8,8 +8,9 @@ import jsonschema_rs
 
 from agent_adapter.contract.arguments import encode, has_numbers
 from agent_adapter.contract.numbers import as_decimals
-from bot.rendering.effort import MAX_EFFORT, MAX_WEIGHT, effort, pattern_weight
-from bot.rendering.text import clip, one_line
+from bot.domain.schema_effort import MAX_EFFORT, MAX_WEIGHT, effort, pattern_weight
+from bot.sentences import in_field
+from bot.text.literal import clip, one_line
 
 MAX_REFS = 200
 MAX_NODES = 1_000
@@ -17,9 +18,7 @@ MAX_DEPTH = 32
 MAX_PATTERN = 256
 MAX_ENUM = 200
 MAX_WORK = 50_000_000
-"""JSON characters of schema times those of the values."""
-
-TOO_MUCH = "Checking all of this against what the tool takes would take too long here. Reject it, and say what to change."
+"""The most JSON characters of a schema, times the JSON characters of the values."""
 
 Schema = dict[str, Any]
 
@@ -29,13 +28,13 @@ _ONES = (
     *("items", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"),
     *("contains", "propertyNames", "not", "if", "then", "else"),
 )
-# Names that only references use; none are left.
+# Only references use these names, and no reference is left.
 _DROPPED = ("$ref", "$defs", "definitions", "$id", "id", "$anchor", "$comment")
 _REFUSED = ("$dynamicRef", "$recursiveRef", "dependencies")
 _NOTES = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
 
 
-# pydantic takes more than these formats say, such as a time without a zone.
+# pydantic accepts more than these formats allow, such as a time without a zone.
 _LENIENT = (
     *(
         "date-time",
@@ -53,7 +52,7 @@ _LENIENT = (
 
 
 class UnsafeSchemaError(ValueError):
-    """This schema is not used; the message says why."""
+    """This schema cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class Violation:
 
 
 def compiled(schema: Schema) -> Callable[[Any], bool]:
-    """Give the test that a schema makes of arguments.
+    """Give a function that says whether arguments fit a schema.
 
     Raises:
         UnsafeSchemaError: as `flatten`.
@@ -76,7 +75,7 @@ def compiled(schema: Schema) -> Callable[[Any], bool]:
 
 
 def flatten(schema: Schema) -> Schema:
-    """Give the schema with every reference replaced by what it stands for.
+    """Give the schema with every reference replaced by its target.
 
     Raises:
         UnsafeSchemaError: for references out of the schema or in circles, for one that is too large, and for one
@@ -88,9 +87,9 @@ def flatten(schema: Schema) -> Schema:
 
 
 def violations(flat: Schema, args: Any) -> list[Violation]:
-    """List what a flattened schema does not allow about these arguments; of large ones, the first thing."""
+    """List what a flattened schema does not allow about these arguments; for large ones only the first thing."""
     if effort(flat, args) > MAX_EFFORT:
-        return [Violation((), TOO_MUCH)]
+        return [Violation((), in_field.TOO_MUCH_TO_CHECK)]
     validator, values = _validator(flat), _for_library(args)
     if validator.is_valid(values):
         return []
@@ -185,7 +184,7 @@ def _validator(flat: Schema) -> jsonschema_rs.Validator:
     try:
         return jsonschema_rs.validator_for(
             _for_library(flat),
-            # The library would fetch http:// and read file:// references; there are none, and none are followed.
+            # The library would fetch http:// and read file:// references. None are left, and none would be followed.
             retriever=_refuse,
             # This engine takes linear time for any pattern.
             pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000),
@@ -197,7 +196,7 @@ def _validator(flat: Schema) -> jsonschema_rs.Validator:
 
 
 def _for_library(value: Any) -> Any:
-    """Give JSON values as the library takes them: it computes with decimals, exactly."""
+    """Give JSON values with decimals, so that the library computes exactly."""
     return as_decimals(value) if has_numbers(value) else value
 
 
@@ -212,10 +211,10 @@ def _violations(error: jsonschema_rs.ValidationError) -> Iterator[Violation]:
         for inner in meant:
             yield from _violations(inner)
     elif kind == "required":
-        yield Violation((*path, facts["property"]), "This is needed.")
+        yield Violation((*path, facts["property"]), in_field.MISSING)
     elif kind in {"additionalProperties", "unevaluatedProperties"}:
         for name in facts["unexpected"]:
-            yield Violation((*path, name), "The tool does not take this.")
+            yield Violation((*path, name), in_field.UNKNOWN)
     else:
         yield Violation(path, _sentence(kind, facts))
 
@@ -230,38 +229,7 @@ def _is_null_branch(branch: list[jsonschema_rs.ValidationError]) -> bool:
     return len(branch) == 1 and branch[0].kind.as_dict().get("types") == ["null"]
 
 
-_TYPES = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "an object",
-    "null": "null",
-}
-_SENTENCES = {
-    "format": "Must be a valid {format}.",
-    "minLength": "Must have at least {limit} characters.",
-    "maxLength": "Must have at most {limit} characters.",
-    "minimum": "Must be {limit} or more.",
-    "maximum": "Must be {limit} or less.",
-    "exclusiveMinimum": "Must be more than {limit}.",
-    "exclusiveMaximum": "Must be less than {limit}.",
-    "multipleOf": "Must be a multiple of {multiple_of}.",
-    "minItems": "Must have at least {limit} items.",
-    "maxItems": "Must have at most {limit} items.",
-    "minProperties": "Must have at least {limit} entries.",
-    "maxProperties": "Must have at most {limit} entries.",
-    "uniqueItems": "No item may stand twice.",
-    "enum": "Must be one of the values that the tool takes.",
-    "falseSchema": "The tool does not take this.",
-    "const": "Must keep the one value that the tool takes.",
-}
-
-
 def _sentence(kind: str, facts: dict[str, Any]) -> str:
-    if kind == "type":
-        return f"Must be {' or '.join(_TYPES.get(name, name) for name in facts['types'])}."
     if kind == "pattern":
-        return f"Must match the pattern {clip(one_line(facts['pattern']), 100)}"
-    return _SENTENCES.get(kind, "Does not fit what the tool takes ({kind}).").format(kind=kind, **facts)
+        facts = facts | {"pattern": clip(one_line(facts["pattern"]), 100)}
+    return in_field.not_allowed(kind, facts)

@@ -1,4 +1,4 @@
-"""Sticky approvals: one decision that holds for later calls, as wide as the policy lets it be. Pure."""
+"""Standing approvals: one decision that also approves later calls, within the limits of the policy. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ Same = Literal["arguments", "tool"]
 Scope = Literal["run", "agent"]
 
 
-class Grant(WireModel):
-    """For which later calls an approval holds, as whoever gave it chose."""
+class StandingTerms(WireModel):
+    """Which later calls a standing approval approves, as the person who gave it chose."""
 
     same: Same = "arguments"
     """`arguments`: the very same call. `tool`: whatever its arguments are."""
@@ -26,8 +26,8 @@ class Grant(WireModel):
     lasts: timedelta = timedelta(hours=1)
     uses: int = Field(10, ge=1)
 
-    def is_within(self, other: "Grant") -> bool:
-        """Whether the other one holds for all that this one holds for."""
+    def is_within(self, other: "StandingTerms") -> bool:
+        """Whether the other terms allow every call that these terms allow."""
         return (
             (self.same == "arguments" or other.same == "tool")
             and (self.scope == "run" or other.scope == "agent")
@@ -36,63 +36,63 @@ class Grant(WireModel):
         )
 
 
-class Sticky(Grant):
-    """The widest approval that may be given for later calls, and by whom."""
+class StandingLimits(StandingTerms):
+    """The widest standing approval that a rule allows, and who may give it."""
 
     approvers: tuple[str, ...] = ()
-    """Who of those who may decide; all of them when empty."""
+    """Which of the people who may decide. When empty, all of them."""
 
 
 class Use(WireModel):
-    """A later call that ran without asking."""
+    """A later call that a standing approval approved."""
 
     interrupt_id: str
     index: int
-    """Of its action."""
+    """The index of its action."""
     requested_by: str | None = None
     call: str | None = None
-    """Its arguments in one line, where they may be others than those that were approved."""
+    """Its arguments in one line, if they may differ from the arguments that a person approved."""
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Since when an approval holds for no more calls, and why."""
+    """When and why a standing approval ended."""
 
     at: datetime
     by: str
-    """Who revoked it; `time` or `uses` when that is over."""
+    """The person who revoked it, or `time` or `uses` when one of these ran out."""
 
 
 @dataclass(frozen=True, slots=True)
-class StickyApproval:
-    """An approval that was given for later calls, and what became of it."""
+class StandingApproval:
+    """A standing approval, its uses and its end."""
 
-    grant: Grant
+    terms: StandingTerms
     until: datetime
     uses: tuple[Use, ...] = ()
     """Oldest first."""
     ended: Ended | None = None
 
     def is_live(self, now: datetime) -> bool:
-        """Whether it still holds. Only the store knows in the end: others use it at the same moment."""
+        """Whether it is still active. Only the store can be sure, because other calls may use it at the same moment."""
         return self.ended is None and now < self.until
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
-    """An action that needs no asking, if what covers it still holds when this is recorded."""
+class StandingMatch:
+    """An action that a standing approval answers, if that is still active when the answer is recorded."""
 
     index: int
     fingerprint: str
     by: str
     """The person who approved."""
     name: str
-    """Of what covers it: see `sticky_name`."""
+    """The name of the standing approval: see `standing_name`."""
     kept: Mapping[str, Any]
-    """Beside the earlier decision: the fields of a `Use`, but its time."""
+    """What the record keeps of this use: the fields of a `Use`, except its time."""
 
 
-def sticky_name(interrupt_id: str, index: int) -> str:
-    """Name the approval that was given with the decision of an action."""
+def standing_name(interrupt_id: str, index: int) -> str:
+    """Name the standing approval that was given with the decision about an action."""
     return f"{interrupt_id}:{index}"

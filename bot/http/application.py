@@ -17,15 +17,15 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
 from yarl import URL
 
-from bot.bodies import Bodies, BodyError, check_head
-from bot.connections import Connections
-from bot.health import Health
-from bot.metrics import COUNTED
+from bot.http.bodies import Bodies, BodyError, check_head
+from bot.http.connections import Connections
+from bot.runtime.health import Health
+from bot.runtime.metrics import COUNTED
 
 MAX_BODY = 1 << 20
-"""A view of 250 KB, escaped for a form, fits."""
+"""The most bytes of a request: a view of 250 KB fits, escaped for a form."""
 SIGNED_WITHIN = 300
-"""Seconds for which a signature holds, as Slack's documentation says."""
+"""Seconds for which a signature is valid, as Slack's documentation says."""
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _TIMESTAMP = re.compile(r"[0-9]{10}")
 
 
 class Malformed(logging.Filter):
-    """Notes in a line what is no HTTP request, or has too long a head: anybody can send that, and it is no error here."""
+    """Logs one line for bytes that are not an HTTP request, or with a head that is too long. Anybody can send these."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Keep every other line of aiohttp."""
@@ -99,7 +99,7 @@ class SlackRoute:
         """Answer one request of Slack."""
         try:
             check_head(request, most=MAX_BODY)
-            # What cannot be signed is not read, and nothing is parsed before the signature is checked.
+            # A body without a possible signature is not read, and nothing is parsed before the signature is checked.
             signed = _signature(request.headers)
             body = (await self._bodies.read(request, most=MAX_BODY)).decode("utf-8") if signed else ""
         except BodyError as error:
@@ -121,7 +121,7 @@ class SlackRoute:
 
 
 def _signature(headers: Mapping[str, str]) -> tuple[str, str] | None:
-    """Give timestamp and signature where they could be Slack's: the verifier raises on other forms."""
+    """Give timestamp and signature if they have Slack's form. The verifier raises on other forms."""
     timestamp = headers.get("X-Slack-Request-Timestamp", "")
     signature = headers.get("X-Slack-Signature", "")
     if not (_TIMESTAMP.fullmatch(timestamp) and _SIGNATURE.fullmatch(signature)):

@@ -1,4 +1,4 @@
-"""Bodies of requests: as they were sent, so large, in so long, and so many bytes of them at once."""
+"""Reads the bodies of requests, with limits for their size, their time and all of them together."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from aiohttp import web
 READ_WITHIN = 5.0
 """Seconds from the headers of a request to the end of its body."""
 AT_ONCE = 64 << 20
-"""Bytes of unfinished bodies in one process. Beyond it the oldest one makes room."""
+"""Bytes of all unfinished bodies in one process. Beyond it, the oldest one is dropped."""
 
 
 class BodyError(Exception):
@@ -20,7 +20,7 @@ class BodyError(Exception):
 
 
 class Bodies:
-    """Reads bodies. Who has been sending for longest without an end loses first: a click takes milliseconds."""
+    """Reads bodies. When there are too many bytes, the one that has been sent for the longest is dropped."""
 
     def __init__(self, *, within: float = READ_WITHIN, at_once: int = AT_ONCE) -> None:
         self._within = within
@@ -62,13 +62,13 @@ class Bodies:
 
 
 def check_head(request: web.BaseRequest, *, most: int) -> None:
-    """Judge a body by what its headers say of it, before any of it is read.
+    """Judge a body by its headers, before any of it is read.
 
     Raises:
         BodyError: for one that is compressed, or announces more than `most` bytes.
     """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        # Unpacking costs a thousand times what sending does.
+        # Unpacking a body costs a thousand times as much as sending it.
         raise BodyError(415, "encoded", "the body has a Content-Encoding: send it as it is")
     if (request.content_length or 0) > most:
         raise _too_large(most)

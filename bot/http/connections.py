@@ -1,4 +1,4 @@
-"""Who may hold a connection to the bot's port: nobody for long without a request, and who holds one idle makes room."""
+"""Limits the connections to the bot's port. One without a request ends soon, and an idle one makes room for a new one."""
 
 import asyncio
 import resource
@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 MOST = 4_000
-"""Connections at once, where the system allows so many open files."""
+"""The most connections at once, if the system allows as many open files."""
 HEAD_WITHIN = 5.0
 """Seconds from the beginning of a connection to the end of its first request's headers."""
 _LEAST = 64
@@ -29,7 +29,7 @@ class Connections:
         self._head_within = head_within
         self._open: set[asyncio.Transport] = set()
         self._idle: dict[asyncio.Transport, asyncio.TimerHandle | None] = {}
-        """Those without a request, the longest first; with a timer until the first request."""
+        """Connections without a request, the longest idle first, each with a timer until its first request."""
 
     def accept(self, server: Callable[[], asyncio.Protocol]) -> "Connection":
         """Make the protocol of a new connection."""
@@ -70,13 +70,13 @@ class Connections:
 
 
 class Connection(asyncio.Protocol):
-    """Stands between a connection and the server's own protocol, to see it open and close."""
+    """A protocol around the server's own one, which sees a connection open and close."""
 
     def __init__(self, inner: asyncio.Protocol, connections: Connections) -> None:
         self._inner = inner
         self._connections = connections
         self._transport: Any = None
-        # Bytes go past here.
+        # The bytes go directly to the server's protocol.
         self.data_received = inner.data_received  # type: ignore[method-assign]
         self.eof_received = inner.eof_received  # type: ignore[method-assign]
         self.pause_writing = inner.pause_writing  # type: ignore[method-assign]

@@ -1,6 +1,6 @@
-"""Everything that falls due. Scripts decide by the server's time, so any number of replicas may sweep.
+"""Everything that falls due. Scripts decide by the server's time, so any number of replicas can do this.
 
-A record stands in `due` once, never later than the earliest of its times; what is due is reckoned from the record.
+A record is in `due` once, never later than its earliest time. What is due is computed from the record.
 """
 
 import logging
@@ -9,74 +9,84 @@ from datetime import datetime
 from typing import Literal
 
 from agent_adapter.errors import InvalidRequestError
-from bot.schedule import Remark, Step
-from bot.state import ApprovalState
-from bot.store import NOT_LOOKED, ApprovalStore
+from bot.domain.approval import Approval, Published
+from bot.domain.messages import Remark
+from bot.domain.schedule import Step
+from bot.sentences import on_action
+from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
 
 UNREADABLE_AGAIN = 60_000
-"""Milliseconds until a record is looked at again that cannot be read; by then it has ended."""
+"""Milliseconds until an unreadable record is looked at again. By then it has ended."""
 TOO_EARLY = 50
-"""Milliseconds until a record is looked at again whose deadline somebody else has just moved."""
+"""Milliseconds until a record is looked at again after another process has just moved its deadline."""
 
 
-class Clock:
+class Deadlines:
     """Reminds and escalates, and ends interrupts at their deadline or when their agent withdraws them."""
 
     def __init__(
-        self, store: ApprovalStore, why_not: Callable[[ApprovalState], Awaitable[str]] | None = None
+        self, store: ApprovalStore, why_not: Callable[[Approval], Awaitable[str]] | None = None
     ) -> None:
-        """Prepare it.
+        """Prepare the deadlines.
 
         Args:
-            store: Where the records are.
-            why_not: Says why silence approves nothing of a record; without, it never approves.
+            store: The records.
+            why_not: Says why silence approves nothing of a record. Without it, silence never approves.
         """
         self._store = store
         self._why_not = why_not
 
-    async def fall_due(self, interrupt_id: str) -> int | None:
-        """Do what is due for this record, and say in how many milliseconds something else will be."""
+    async def on_due(self, interrupt_id: str) -> int | None:
+        """Do what is due for this record. Returns the milliseconds until something else is due."""
         try:
             state = await self._store.load(interrupt_id)
         except InvalidRequestError:
             # The presenter refuses it, and says so on its card.
-            await self._store.owe_drawing(interrupt_id)
+            await self._store.queue_drawing(interrupt_id)
             return UNREADABLE_AGAIN
         if state is None:
             return await self._end(interrupt_id)
-        if state.sticky:
-            await self._end_sticky(state)
+        if isinstance(state, Approval):
+            await self._end_standing(state)
         if state.stage != "open":
             await self._note_lapse(state)
             return _until_first(times_after(state), state)
-        if not state.is_open or state.withdraw_asked is not None:
-            why_not = await self._why_not(state) if state.is_past and self._why_not else NOT_LOOKED
-            ended = await self._end(state.id, state.withdraw_asked, why_not)
-            return ended or _until_first(sticky_ahead(state), state)
-        steps = due_steps(state)
-        # Also without a step: a claim may be over, or more time may be asked for from now on.
-        if await self._store.reach(interrupt_id, steps):
-            logger.info("interrupt.reached", extra={"interrupt_id": interrupt_id, "steps": list(steps)})
-        state = await self._store.load(interrupt_id)
-        return milliseconds_left(state) if state and state.is_open else TOO_EARLY
+        if isinstance(state, Approval) and state.is_open and state.withdraw_asked is None:
+            return await self._reach(state)
+        return await self._end_open(state)
 
-    async def _note_lapse(self, state: ApprovalState) -> None:
+    async def _reach(self, state: Approval) -> int | None:
+        steps = due_steps(state)
+        # Also without a step: an assignment can be over, or people may extend the deadline from now on.
+        if await self._store.run_steps(state.id, steps):
+            logger.info("interrupt.reached", extra={"interrupt_id": state.id, "steps": list(steps)})
+        newest = await self._store.admitted(state.id)
+        return milliseconds_left(newest) if newest and newest.is_open else TOO_EARLY
+
+    async def _end_open(self, state: Published) -> int | None:
+        why_not = on_action.NOT_LOOKED
+        if isinstance(state, Approval) and state.is_past and self._why_not:
+            why_not = await self._why_not(state)
+        ended = await self._end(state.id, state.withdraw_asked, why_not)
+        return ended or _until_first(standing_ahead(state), state)
+
+    async def _note_lapse(self, state: Published) -> None:
         has_lapsed = state.claimed_until is not None and state.claimed_until <= state.now
-        if has_lapsed and await self._store.note_lapse(state.id):
+        if has_lapsed and await self._store.mark_claim_lapsed(state.id):
             logger.warning("claim.lapsed", extra={"interrupt_id": state.id})
 
-    async def _end_sticky(self, state: ApprovalState) -> None:
-        for index, approval in state.sticky.items():
+    async def _end_standing(self, state: Approval) -> None:
+        for index, approval in state.standing.items():
             if approval.ended is None and approval.until <= state.now:
-                await self._store.end_sticky(state.id, index)
-                logger.info("sticky.ended", extra={"interrupt_id": state.id, "index": index})
+                await self._store.end_standing(state.id, index)
+                logger.info("standing.ended", extra={"interrupt_id": state.id, "index": index})
 
     async def _end(
-        self, interrupt_id: str, withdrawn: str | None = None, why_not: str = NOT_LOOKED
+        self, interrupt_id: str, withdrawn: str | None = None, why_not: str = on_action.NOT_LOOKED
     ) -> int | None:
-        """End a record, as withdrawn where its agent says why."""
+        """End a record: as withdrawn if its agent gave a reason, otherwise as expired."""
         status: Literal["expired", "withdrawn"] = "expired" if withdrawn is None else "withdrawn"
         outcome = await self._store.settle(interrupt_id, status, reason=withdrawn or "", why_not=why_not)
         if outcome == "early":
@@ -86,42 +96,44 @@ class Clock:
         return None
 
 
-def milliseconds_left(state: ApprovalState) -> int | None:
-    """Reckon in how many milliseconds something is due for an open record."""
+def milliseconds_left(state: Approval) -> int | None:
+    """Compute in how many milliseconds something is due for an open record."""
     return _until_first(times_ahead(state), state)
 
 
-def _until_first(times: Iterable[datetime], state: ApprovalState) -> int | None:
+def _until_first(times: Iterable[datetime], state: Published) -> int | None:
     """Give the milliseconds until the first of these times, `None` when there is none."""
     first = min(times, default=None)
     return None if first is None else max(1, int((first - state.now).total_seconds() * 1000))
 
 
-def times_ahead(state: ApprovalState) -> Iterator[datetime]:
-    """Give every time at which something happens to an open record, or to what its card shows."""
+def times_ahead(state: Approval) -> Iterator[datetime]:
+    """Give every time at which an open record, or its card, changes."""
     yield state.deadline
-    yield from sticky_ahead(state)
+    yield from standing_ahead(state)
     for step in _steps_ahead(state).values():
         yield step.due(state.created_at, state.now)
-    ahead = [state.extend_from, *(claim.until for claim in state.claims.values())]
+    ahead = [state.extend_from, *(assignment.until for assignment in state.assignments.values())]
     yield from (time for time in ahead if time and time > state.now)
 
 
-def times_after(state: ApprovalState) -> list[datetime]:
-    """Give every time at which something happens to a record that has ended."""
+def times_after(state: Published) -> list[datetime]:
+    """Give every time at which a record that has ended changes."""
     claimed = state.claimed_until
-    return [*sticky_ahead(state), *([claimed] if claimed and claimed > state.now else [])]
+    return [*standing_ahead(state), *([claimed] if claimed and claimed > state.now else [])]
 
 
-def sticky_ahead(state: ApprovalState) -> list[datetime]:
-    """Give the times at which what was approved for later calls is over."""
-    return [approval.until for approval in state.sticky.values() if approval.is_live(state.now)]
+def standing_ahead(state: Published) -> list[datetime]:
+    """Give the times at which its standing approvals end."""
+    if not isinstance(state, Approval):
+        return []
+    return [approval.until for approval in state.standing.values() if approval.is_live(state.now)]
 
 
-def due_steps(state: ApprovalState) -> dict[int, Remark | None]:
-    """Give the steps whose time has come, in order, each with what is said about it; `None` when nothing is.
+def due_steps(state: Approval) -> dict[int, Remark | None]:
+    """Give the steps whose time has come, in order, each with its remark; `None` for a step without one.
 
-    Of several reminders that were missed, the last one is for all.
+    Several reminders that were missed become one.
     """
     due = [
         (number, step)
@@ -137,34 +149,31 @@ def due_steps(state: ApprovalState) -> dict[int, Remark | None]:
     }
 
 
-def _steps_ahead(state: ApprovalState) -> dict[int, Step]:
-    steps = state.admission.steps if state.admission else ()
-    return {number: step for number, step in enumerate(steps) if number not in state.reached}
+def _steps_ahead(state: Approval) -> dict[int, Step]:
+    return {number: step for number, step in enumerate(state.admission.steps) if number not in state.reached}
 
 
-def _remark(state: ApprovalState, number: int, step: Step) -> Remark | None:
+def _remark(state: Approval, number: int, step: Step) -> Remark | None:
     still = tuple(index for index in step.actions if state.is_open_at(index))
     if not still:
         return None
     beside = tuple(number for number, place in state.places.items() if {*place.actions} & {*still})
     if step.kind == "remind":
         return Remark(kind="remind", places=beside, actions=still, mentions=who_is_left(state, still))
-    assert state.admission is not None
     opened = next((place.channel for place in state.admission.places if place.opened_by == number), None)
     if not opened and not step.approvers:
-        # Nobody can be reached there any more.
+        # Nobody can be reached there now.
         return None
-    # A card of its own calls them where it is asked as well.
+    # In the other place, a card of its own mentions them.
     called = () if opened else step.approvers
     return Remark(kind="escalate", places=beside, actions=still, mentions=called, also_in=opened)
 
 
-def who_is_left(state: ApprovalState, actions: tuple[int, ...]) -> tuple[str, ...]:
-    """Give the approvers who can still decide something of this: not who has voted, and seldom who it is done for."""
-    assert state.admission is not None
+def who_is_left(state: Approval, actions: tuple[int, ...]) -> tuple[str, ...]:
+    """Give the approvers who can still decide one of these actions. People who voted, or who may not decide, are left out."""
     found = []
     for index in actions:
-        terms = state.admission.terms(index)
+        terms = state.admission.terms[index]
         done = {"channel", *(vote.user for vote in state.votes.get(index, ()))}
         done |= state.kept_out(terms)
         proposal = state.proposals.get(index)

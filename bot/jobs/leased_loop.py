@@ -1,4 +1,4 @@
-"""The loop that both presenter and clock are: claim what is due, do it, give it back."""
+"""Leased work loop, used by the presenter and by deadlines: take what is due, do it, give it back."""
 
 import asyncio
 import logging
@@ -11,20 +11,21 @@ from agent_adapter.background import in_background
 from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import AgentAdapterError, ServerRefusesError, ServerUnreachableError
 from agent_adapter.loops import Loop
-from bot.errors import SlackBusyError, SlackUnclearError, StoreUnavailableError, WorkspaceFaultError
-from bot.quarantine import Quarantine
-from bot.store import ApprovalStore, Work, WorkSet
+from bot.domain.errors import SlackBusyError, SlackUnclearError, StoreUnavailableError, WorkspaceFaultError
+from bot.jobs.quarantine import Quarantine
+from bot.store.records import ApprovalStore
+from bot.store.work import Work, WorkSet
 
 logger = logging.getLogger(__name__)
 
-CLAIM_AT_MOST = 0.1
-"""Seconds between two claims: what changes meanwhile is drawn once. Slack takes far fewer calls than this allows."""
+LEASE_EVERY = 0.1
+"""Seconds between two leases of work. Several changes in between are drawn once. Slack allows far fewer calls anyway."""
 
 START_EVERY = 0.002
-"""Seconds between two starts: a picture holds the loop for as long, and a click waits for one of them, not for sixteen."""
+"""Seconds between two starts. Drawing a card blocks the event loop, and a click should wait for one card, not for sixteen."""
 
 LEASES = 10
-"""Leases after which an attempt that does not come to its end has failed."""
+"""An attempt that takes longer than this many leases has failed."""
 ELSEWHERE = (
     ServerUnreachableError,
     StoreUnavailableError,
@@ -32,20 +33,20 @@ ELSEWHERE = (
     SlackUnclearError,
     WorkspaceFaultError,
 )
-"""Errors that say nothing about the record: Redis or Slack cannot be used now."""
+"""Errors that are not the fault of the record: Redis or Slack cannot be used now."""
 ELSEWHERE_RETRY = 1_000
-"""Milliseconds until it is tried again after one of them."""
+"""Milliseconds until work is tried again after such an error."""
 REFUSED_LEASES = 2
-"""Leases after which a refusal is forgotten that did not come again: another replica may have done the work."""
+"""A refusal that does not come again is forgotten after this many leases: another replica may have done the work."""
 
 Handler = Callable[[str], Awaitable[int | None]]
-"""Does the work of one id; `None` when it is done, else in how many milliseconds to come again."""
+"""Does the work of one id. Returns `None` when it is done, else the milliseconds until the next attempt."""
 Wait = Callable[[str], int]
-"""Tells, without asking anybody, for how many milliseconds nothing can be done about an id."""
+"""Says, without asking Redis or Slack, for how many milliseconds nothing can be done about an id."""
 
 
 class Worker:
-    """Does owed work of one kind, several at once, each id by one process at a time."""
+    """Does owed work of one kind: several ids at once, each in one process at a time."""
 
     def __init__(
         self,
@@ -71,19 +72,19 @@ class Worker:
         self._starting = asyncio.Lock()
         self._wake = asyncio.Event()
         self._refusal = ""
-        """What Redis refused at the newest attempt."""
+        """The work that Redis refused at its newest attempt."""
         self._refused_at = 0.0
 
     def wake(self) -> None:
-        """Look now rather than at the next sweep."""
+        """Look for work now and not at the next sweep."""
         self._wake.set()
 
     async def run(self, loop: Loop) -> None:
-        """Work until cancelled. What is running then is finished by `drain`."""
+        """Work until cancelled. `drain` then finishes what is running."""
         while True:
             self._wake.clear()
             try:
-                more = await self._claim_all()
+                more = await self._lease_all()
                 if self._is_refused():
                     loop.hinder(self._refusal)
                 else:
@@ -94,33 +95,33 @@ class Worker:
                 more = False
             if not more:
                 await self._rest()
-            await asyncio.sleep(min(CLAIM_AT_MOST, self._sweep))
+            await asyncio.sleep(min(LEASE_EVERY, self._sweep))
 
     async def drain(self) -> None:
-        """Finish what is held."""
+        """Finish the work that is leased."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    async def _claim_all(self) -> bool:
+    async def _lease_all(self) -> bool:
         free = self._at_once - len(self._running)
         if free <= 0:
-            # All of them wait for Slack, each for so long only.
+            # All of them wait for Slack, each for a limited time.
             await asyncio.wait(
                 self._running.values(), timeout=self._sweep, return_when=asyncio.FIRST_COMPLETED
             )
             return True
-        claimed = 0
-        # Each lane is first in its turn, or a busy one would leave no place for the others.
+        leased = 0
+        # Lanes take turns at being first. Otherwise a busy lane would leave no room for the others.
         self._lanes.rotate(-1)
         for lane in self._lanes:
-            claimed += await self._claim(lane, free - claimed)
-        return claimed >= free
+            leased += await self._lease_lane(lane, free - leased)
+        return leased >= free
 
-    async def _claim(self, lane: Lane, free: int) -> int:
-        works = await self._store.claim_work(self._kind, lane, limit=free, lease=self._lease)
+    async def _lease_lane(self, lane: Lane, free: int) -> int:
+        works = await self._store.lease_work(self._kind, lane, limit=free, lease=self._lease)
         waits: dict[Work, int] = {}
         for work in works:
             if held := self._running.get(work.interrupt_id):
-                # It changed again, or takes longer than its lease: whoever is free first does it, here or elsewhere.
+                # It changed again, or takes longer than its lease. The first process that is free does it.
                 held.add_done_callback(lambda _: self.wake())
                 await self._store.finish_work(work, again_in=0)
                 continue
@@ -140,7 +141,7 @@ class Worker:
         del self._running[interrupt_id]
 
     async def _work(self, work: Work) -> None:
-        # Here rather than between the claims, so that whatever is claimed is running, and is finished by `drain`.
+        # Here and not between the leases: everything that is leased is then running, and `drain` finishes it.
         async with self._starting:
             await asyncio.sleep(START_EVERY)
         failed: Exception | None = None
@@ -150,28 +151,28 @@ class Worker:
         except ELSEWHERE as error:
             logger.warning("work.failed", extra={"interrupt_id": work.interrupt_id, "reason": str(error)})
             failed, again_in = error, ELSEWHERE_RETRY
-        except Exception as error:  # whatever it is, it is about this record, and the others go on
+        except Exception as error:  # any error is about this record only, and the others go on
             logger.exception("work.broken", extra={"interrupt_id": work.interrupt_id})
             self._learn(await self._noted(work, self._fail(work, error)) or error)
             return
         self._learn(await self._noted(work, self._finish(work, again_in)) or failed)
-        # What is due later than the next sweep needs no wake-up of its own.
+        # The next sweep finds what is due after it, so that needs no wake-up.
         if again_in is not None and again_in < self._sweep * 1000:
             self._wake_in(again_in)
 
     async def _finish(self, work: Work, again_in: int | None) -> None:
         if await self._store.finish_work(work, again_in=again_in):
-            await self._store.notice(work.interrupt_id, "")
+            await self._store.set_notice(work.interrupt_id, "")
 
     async def _fail(self, work: Work, error: Exception) -> None:
         first_pause = int(self._sweep * 1000)
         if sentence := await self._quarantine.failed(work, error, first_pause=first_pause):
             logger.error("work.set_aside", extra={"interrupt_id": work.interrupt_id, "reason": sentence})
-            # Whoever waits for it has to know that nothing happens by itself.
-            await self._store.notice(work.interrupt_id, sentence)
+            # The agents that wait have to know that nothing more happens by itself.
+            await self._store.set_notice(work.interrupt_id, sentence)
 
     async def _noted(self, work: Work, note: Coroutine[None, None, None]) -> AgentAdapterError | None:
-        """Note in Redis what became of work. Where that fails, the lease brings it back; gives why it failed."""
+        """Note in Redis what became of work, or return why that failed. The work then comes back when its lease ends."""
         try:
             await note
         except AgentAdapterError as error:
@@ -182,7 +183,7 @@ class Worker:
         return None
 
     def _learn(self, error: Exception | None) -> None:
-        """Keep what Redis refuses: that is no fault of the record, and the next one meets it too."""
+        """Keep what Redis refuses. It is not the fault of the record, and other records meet it too."""
         if isinstance(error, ServerRefusesError):
             self._refusal, self._refused_at = str(error), time.monotonic()
         elif error is None:

@@ -1,4 +1,4 @@
-"""The policy in force: of the settings, or of a file that is read again when it changes."""
+"""The current policy: from the settings, or from a file that is read again when it changes."""
 
 import asyncio
 import contextlib
@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from agent_adapter.loops import Loop
-from bot.errors import SettingsError, SlackError
-from bot.health import PLACE, Health
-from bot.manifest import needed_scopes
-from bot.policy import Policy
-from bot.policy_file import Mention, PolicyFile, PolicyFileError, read_policy
-from bot.policy_yaml import Problem
-from bot.settings import Settings
-from bot.slack_client import SlackClient
+from bot.domain.errors import SettingsError, SlackError
+from bot.domain.policy import Policy
+from bot.policy.file import Mention, PolicyFile, PolicyFileError, read_policy
+from bot.policy.yaml_values import Problem
+from bot.runtime.health import PLACE, Health
+from bot.runtime.settings import Settings
+from bot.slack.client import SlackClient
+from bot.slack.manifest import needed_scopes
 
 logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
-"""Seconds between looks at the file."""
+"""Seconds between two looks at the file."""
 CHECK_WITHIN = 300.0
 """Seconds that Slack may take to say whom a policy names."""
 UNKNOWN = {"user_not_found", "no_such_subteam", "channel_not_found"}
 
 
 class PolicyKeeper:
-    """Gives the policy by which new interrupts are admitted; cards that are open keep theirs."""
+    """Gives the policy by which new interrupts are admitted. Open cards keep the policy that admitted them."""
 
     def __init__(self, settings: Settings, health: Health) -> None:
         """Read the policy.
@@ -41,6 +41,7 @@ class PolicyKeeper:
         self._health = health
         self._asked = asyncio.Event()
         logger.info("policy.in_force", extra={"version": self.policy.version})
+        self._warn()
 
     @property
     def policy(self) -> Policy:
@@ -48,11 +49,11 @@ class PolicyKeeper:
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """What the bot's token must be allowed for these rules."""
+        """The scopes that the bot's token needs for these rules."""
         return scopes_for(self._in_force)
 
     async def check(self, slack: SlackClient) -> None:
-        """Ask Slack about whom and what the policy names: something unknown would be noticed only when it matters.
+        """Ask Slack about everybody and everything that the policy names. Otherwise a wrong id is noticed too late.
 
         Raises:
             SettingsError: with what Slack does not know.
@@ -61,12 +62,12 @@ class PolicyKeeper:
         await check_mentions(self._in_force, slack, self._path)
 
     def look_now(self) -> None:
-        """Read the file without waiting for the next look, also one that was refused as it is."""
+        """Read the file now, also when the same file was refused before."""
         self._refused = ""
         self._asked.set()
 
     async def watch(self, slack: SlackClient, loop: Loop) -> None:
-        """Take a changed file into force as long as this runs; one that cannot be used leaves the old one."""
+        """Read a changed file as soon as it is there, until cancelled. If it cannot be used, the old policy stays."""
         while self._path is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._asked.wait(), LOOK_EVERY)
@@ -87,15 +88,20 @@ class PolicyKeeper:
                 await check_mentions(changed, slack, path)
                 self._in_force, self._refused = changed, ""
                 self._health.warnings.pop("policy", None)
-                # Those that it still names are noticed again.
+                # Ids that the new file still names wrongly are reported again.
                 for name in [name for name in self._health.warnings if name.startswith(PLACE)]:
                     del self._health.warnings[name]
                 logger.info("policy.loaded", extra={"path": path, "version": self.policy.version})
+                self._warn()
         except SlackError as error:
             logger.warning("policy.not_checked", extra={"path": path, "reason": str(error)})
         except SettingsError as error:
             self._refused = text
             self._refuse(str(error))
+
+    def _warn(self) -> None:
+        if warnings := [str(warning) for warning in self._in_force.warnings]:
+            logger.warning("policy.deprecated", extra={"path": self._path, "warnings": warnings})
 
     def _refuse(self, problems: str) -> None:
         warning = f"version {self.policy.version} stays in force: {problems}"
@@ -117,12 +123,12 @@ def load_policy(settings: Settings) -> PolicyFile:
 
 
 def scopes_for(found: PolicyFile) -> tuple[str, ...]:
-    """Give what the bot's token must be allowed for these rules."""
+    """Give the scopes that the bot's token needs for these rules."""
     rules = (*found.policy.rules, found.policy.default)
     return needed_scopes(
         (mention.id for mention in found.mentions if not mention.is_place),
         direct=any(mention.is_place and mention.id[0] in "UW" for mention in found.mentions),
-        sticky=any(rule.sticky for rule in rules),
+        standing=any(rule.standing for rule in rules),
     )
 
 
@@ -141,7 +147,7 @@ def read_text(path: str) -> str:
     """Read a policy file.
 
     Raises:
-        SettingsError: when it is not there, or is no text.
+        SettingsError: when there is no such file, or it is not a text.
     """
     try:
         return Path(path).read_text(encoding="utf-8")
@@ -152,10 +158,10 @@ def read_text(path: str) -> str:
 
 
 def check_scopes(file: PolicyFile, slack: SlackClient, path: str) -> None:
-    """Compare what rules take with what the app was granted, as far as Slack has said it.
+    """Compare the scopes that rules need with those that the app has, as far as Slack has said.
 
     Raises:
-        PolicyFileError: naming what is missing: the bot would lose Slack with these rules.
+        PolicyFileError: with the missing scopes. The bot could not use Slack with these rules.
     """
     missing = sorted(set(scopes_for(file)) - slack.me.scopes)
     if slack.me.scopes and missing:
@@ -186,7 +192,7 @@ async def check_mentions(file: PolicyFile, slack: SlackClient, path: str | None)
 
 
 async def _fault_of(mention: Mention, slack: SlackClient) -> str:
-    """Say what is wrong with an id; empty when it will do."""
+    """Say what is wrong with an id; empty when nothing is."""
     id = mention.id
     try:
         if id[0] == "S":
@@ -210,6 +216,6 @@ def _fault_of_person(mention: Mention, user: Mapping[str, Any]) -> str:
             f"{mention.id} is {'deactivated' if gone else 'a bot'} and reads no direct message: ask elsewhere"
         )
     if gone:
-        # Others may be on the same list; `doctor` tells which entries are of no use.
+        # Other people can be on the same list. `doctor` says which entries are useless.
         logger.warning("approver.deactivated", extra={"approver": mention.id})
     return ""

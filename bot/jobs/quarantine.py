@@ -1,4 +1,4 @@
-"""Records that could not be handled: tried again ever later, then set aside until somebody has looked."""
+"""Records that could not be handled. Each is tried again after longer and longer pauses, and then set aside for an operator."""
 
 import logging
 import traceback
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from agent_adapter.connection import address_of, freeze_meta, open_redis
 from agent_adapter.contract.record import moment
-from agent_adapter.loops import told
-from bot.errors import BotError
-from bot.settings import Settings
-from bot.store import ApprovalStore, Work, WorkSet, set_of
+from agent_adapter.loops import describe
+from agent_adapter.redis.pool import address_of, freeze_meta, open_redis
+from bot.domain.errors import BotError
+from bot.runtime.settings import Settings
+from bot.store.records import ApprovalStore
+from bot.store.work import Work, WorkSet, set_of
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +22,7 @@ ATTEMPTS = 5
 """Failed attempts after which a record is set aside."""
 OURS = {"bot", "agent_adapter"}
 WHAT: dict[str, str] = {"undrawn": "its card could not be drawn", "due": "what fell due could not be done"}
-"""What failed, by the set of work."""
+"""What could not be done, by the set of work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,12 @@ class Failing:
 
 
 class Quarantine:
-    """Keeps what failed, in Redis: every replica leaves alone what one of them has given up."""
+    """Keeps what failed in Redis. A record that one replica has set aside is not tried by the others."""
 
     def __init__(self, store: ApprovalStore) -> None:
         self._store = store
         self._named: set[str] = set()
-        """Foreign entries that the log has named."""
+        """Foreign entries that were logged before."""
 
     async def failed(self, work: Work, error: Exception, *, first_pause: int) -> str:
         """Note a failed attempt.
@@ -58,10 +59,10 @@ class Quarantine:
         Args:
             work: What was attempted.
             error: Why it failed.
-            first_pause: Milliseconds to the second attempt; each pause is twice as long as the one before.
+            first_pause: Milliseconds to the second attempt. Each pause is twice as long as the last.
 
         Returns:
-            What to tell everybody about it where it is set aside now; empty while it is tried again.
+            The sentence for the waiting agents when it is set aside now; empty while it is tried again.
         """
         reason = why(error)
         failures = await self._store.fail_work(
@@ -72,12 +73,12 @@ class Quarantine:
         return f"{WHAT[work.kind]} ({reason}), and the bot has set it aside: whoever operates the bot has to look"
 
     async def set_aside(self) -> list[Failing]:
-        """Give everything that was set aside, what has been there longest at the front."""
+        """List everything that was set aside, the oldest first."""
         found, _ = await self._all()
         return sorted((failing for failing in found if failing.is_set_aside), key=lambda each: each.since)
 
     async def foreign(self) -> list[str]:
-        """Name the entries that no version of the bot writes, each as its key and its field."""
+        """Name the entries that no version of the bot writes, each by its key and its field."""
         _, foreign = await self._all()
         return foreign
 
@@ -89,10 +90,10 @@ class Quarantine:
         return counts
 
     async def release(self, interrupt_id: str) -> bool:
-        """Have a record tried again; false when nothing of it had failed."""
+        """Have a record tried again; false when nothing about it had failed."""
         released = await self._store.release_work(interrupt_id)
         if released:
-            await self._store.notice(interrupt_id, "")
+            await self._store.set_notice(interrupt_id, "")
         return released
 
     async def _all(self) -> tuple[list[Failing], list[str]]:
@@ -111,7 +112,7 @@ class Quarantine:
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Quarantine]:
-    """Open what was set aside with these settings, for a command."""
+    """Connect to what was set aside, for a command."""
     address = address_of(settings.redis_url)
     async with open_redis(settings.redis_url, retries=0) as redis:
         keys = await freeze_meta(redis, settings.namespace, address=address)
@@ -119,13 +120,13 @@ async def opened(settings: Settings) -> AsyncIterator[Quarantine]:
 
 
 async def release_one(settings: Settings, interrupt_id: str) -> bool:
-    """Have one record tried again; false when nothing of it had failed."""
+    """Have one record tried again; false when nothing about it had failed."""
     async with opened(settings) as quarantine:
         return await quarantine.release(interrupt_id)
 
 
 async def release_all(settings: Settings) -> int:
-    """Have everything tried again that was set aside; give how many records."""
+    """Have everything that was set aside tried again. Returns how many records."""
     async with opened(settings) as quarantine:
         ids = {failing.interrupt_id for failing in await quarantine.set_aside()}
         return sum([await quarantine.release(interrupt_id) for interrupt_id in ids])
@@ -140,8 +141,8 @@ def _read(name: str, text: str) -> Failing:
 
 
 def why(error: BaseException) -> str:
-    """Say what went wrong and where in our code, in words that quote nothing of an agent."""
-    words = str(error) if isinstance(error, BotError) else told(error)
+    """Say what went wrong and where in our code, without quoting anything that an agent sent."""
+    words = str(error) if isinstance(error, BotError) else describe(error)
     ours = [
         frame for frame in traceback.extract_tb(error.__traceback__) if OURS & {*Path(frame.filename).parts}
     ]

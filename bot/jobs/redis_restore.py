@@ -1,4 +1,4 @@
-"""A Redis that went back to an older state: noticed, and never drawn over what Slack shows was decided."""
+"""Notices that Redis went back to an older state. Cards in Slack that show more than Redis knows are not overwritten."""
 
 import asyncio
 import logging
@@ -8,62 +8,65 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent_adapter.contract.wire import MAX_LIFE
-from agent_adapter.errors import ServerUnreachableError, UnreadableRecordError
+from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.loops import Loop
-from bot.errors import InterruptFaultError, SlackError
-from bot.health import Health
-from bot.ids import KEPT, LEDGER, Label, PartId
-from bot.rendering.lost import BEHIND, LOST, render_noted
-from bot.slack_client import Seen, SlackClient
-from bot.state import ApprovalState, Shown
-from bot.store import ApprovalStore, Beat
+from bot.domain.approval import Approval
+from bot.domain.errors import InterruptFaultError, SlackError
+from bot.domain.ids import KEPT, Label, MessageId
+from bot.domain.messages import Shown
+from bot.rendering.card.lost_records import render_noted
+from bot.runtime.health import Health
+from bot.sentences.on_card import BEHIND, LOST
+from bot.slack.client import Seen, SlackClient
+from bot.store.bots import Beat
+from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
 
 CODE = "went_back"
-"""Of records that were refused because of it, of what ended with them, and of the warning in `/readyz`."""
+"""The code of the refused records, of the log and of the warning in `/readyz`."""
 REASON = (
     "the server went back to an older state: this was decided or over before, as its card says, and the server does not "
     "know it any more. Look at the card, then ask again if it is still needed"
 )
 WARNING = "Redis went back to an older state: see 'After Redis went back' in the guide for operators"
 CLOCKS = 60.0
-"""Seconds by which Slack's clock, Redis's and ours may differ."""
+"""Seconds by which the clocks of Slack, Redis and this process may differ."""
 AGAIN_AFTER = 30.0
-"""Seconds after which a search is begun anew that Slack or Redis did not let come to its end."""
+"""Seconds until a search starts again after Slack or Redis interrupted it."""
 ROUND_WITHIN = 3600.0
-"""Seconds that one search may take: with very many channels, Slack's limits make it long."""
+"""Seconds that one search may take. With very many channels, Slack's limits make it long."""
 RANK = {"open": 0, "ended": 1, "resumed": 2}
 
 
 @dataclass
-class Rewind:
-    """Compares records with what their messages say, where it is not known that both are of the same past."""
+class RestoreGuard:
+    """Compares records with their messages in Slack when Redis may hold an older state."""
 
     store: ApprovalStore
     slack: SlackClient
     health: Health
     process: str
     doubts: int = 0
-    """How often there was a reason to doubt."""
+    """How often there was a reason to compare again."""
     lost_since: float | None = None
-    """From when on there may be cards whose records are gone, in unix seconds; `None` when they were looked for."""
+    """Since when there can be cards without a record, in unix seconds; `None` when they were searched for."""
     _since: float = field(default_factory=time.time)
     _sure: set[tuple[str, str]] = field(default_factory=set)
     _epochs: tuple[int, ...] = ()
     _beating: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def begin(self) -> None:
-        """Note how far the stored past goes, before this process adds to it."""
+        """Note the last event that Redis knows, before this process adds one."""
         self.lost_since = await self.store.lived_until()
 
     async def beat(self, *, quiet_for: float | None = None) -> Beat:
-        """Say that this process lives, and notice when Redis has counted less of it than before.
+        """Send a heartbeat, and notice when Redis counts fewer heartbeats than before.
 
         Args:
             quiet_for: As in `ApprovalStore.heartbeat`.
         """
-        # One after the other: an answer that overtakes another would look like a step back.
+        # One at a time: an answer that overtakes another would look as if Redis went back.
         async with self._beating:
             beat = await self.store.heartbeat(self.process, quiet_for=quiet_for)
             if any(now <= then for now, then in zip(beat.epochs, self._epochs, strict=False)):
@@ -75,20 +78,20 @@ class Rewind:
         return beat
 
     def hear(self, interrupt_id: str, epoch: int) -> None:
-        """Hear what Redis has counted right before a message is edited: nobody else may have noticed yet."""
+        """Compare the heartbeats that Redis counts right before a message is edited. No heartbeat may have noticed yet."""
         lane = self.store.keys.lane_of(interrupt_id)
         if self._epochs and epoch < self._epochs[lane]:
             self.doubt()
 
     def doubt(self) -> None:
-        """Compare every message anew before it is edited: the connection to Redis was lost, or what it holds is older."""
+        """Have every message compared again before it is edited: the connection to Redis was lost, or its state is older."""
         self.doubts += 1
         self._since = time.time()
         self._sure.clear()
         self.store.forget_remembered()
 
     def is_sure(self, shown: Shown) -> bool:
-        """Whether a message is known to be of the same past as its record."""
+        """Whether a message was compared with its record since the last doubt."""
         return float(shown.ts) > self._since + CLOCKS or (shown.channel, shown.ts) in self._sure
 
     def note_sure(self, channel: str, ts: str) -> None:
@@ -96,15 +99,13 @@ class Rewind:
         if float(ts) <= self._since + CLOCKS:
             self._sure.add((channel, ts))
 
-    async def is_behind(
-        self, state: ApprovalState, part: PartId, shown: Shown, thread_ts: str | None
-    ) -> bool:
-        """Tell whether a message shows more than its record knows; then the record is ended, and the message stays.
+    async def is_behind(self, state: Approval, part: MessageId, shown: Shown, thread_ts: str | None) -> bool:
+        """Whether a message shows more than its record knows. If so, end the record and keep the message as it is.
 
         Raises:
             SlackError: when Slack does not say.
         """
-        # Nothing is worse than to say that nobody decided of what somebody approved.
+        # Always compare here: the card must never say that nobody decided when somebody approved.
         is_silent_end = state.status == "expired" and shown.stage == "open"
         if self.is_sure(shown) and not is_silent_end:
             return False
@@ -115,25 +116,25 @@ class Rewind:
             return False
         return await self.compare(state, part, shown, seen)
 
-    async def compare(self, state: ApprovalState, part: PartId, shown: Shown, seen: Seen) -> bool:
-        """Compare a record, read after Slack was, with one of its messages; end what went back, and tell whether it did."""
+    async def compare(self, state: Approval, part: MessageId, shown: Shown, seen: Seen) -> bool:
+        """Compare a message with its record, which was read later. If the record is older, end it and return true."""
         label = seen.labels.get(shown.ts)
         if label is None or (label.interrupt_id, label.part) != (state.id, part):
             return False
-        if part.is_ledger:
-            return await self._end_sticky(state, part.number - LEDGER, label)
+        if part.kind == "standing":
+            return await self._end_standing(state, part.number, label)
         if not is_ahead(label, state):
             self.note_sure(shown.channel, shown.ts)
             return False
         logger.error("record.went_back", extra={"interrupt_id": state.id, "part": str(part)})
-        # Before anybody is told, who may then start an agent.
-        await self.store.rewind(state.id, part, code=CODE, reason=REASON)
+        # Before an answer is given, because an agent could start after it.
+        await self.store.refuse_rewound(state.id, part, code=CODE, reason=REASON)
         self.health.warnings[CODE] = WARNING
         await self._note(shown.channel, seen.messages[shown.ts], label, BEHIND)
         return True
 
     async def run(self, may_read: Callable[[], Awaitable[None]], loop: Loop) -> None:
-        """Look for cards whose records are gone, whenever there is a reason, until cancelled."""
+        """Search for cards without a record, whenever there is a reason, until cancelled."""
         while True:
             loop.beat(within=ROUND_WITHIN)
             await asyncio.sleep(1)
@@ -142,7 +143,7 @@ class Rewind:
             try:
                 await self.look_for_lost(may_read)
             except InterruptFaultError as error:
-                # Slack will not say it later either, and it is no reason to do nothing else.
+                # Slack will not say it later either, and the other channels still have to be searched.
                 logger.warning("lost.not_looked_for", extra={"reason": str(error)})
                 self.lost_since = None
             except (SlackError, ServerUnreachableError) as error:
@@ -150,7 +151,7 @@ class Rewind:
                 await asyncio.sleep(AGAIN_AFTER)
 
     async def look_for_lost(self, may_read: Callable[[], Awaitable[None]]) -> None:
-        """Take the buttons off cards that were posted in a past that Redis has forgotten.
+        """Remove the buttons from cards that Redis does not know any more.
 
         Args:
             may_read: Waits for a turn to read a history.
@@ -177,7 +178,11 @@ class Rewind:
             await may_read()
             seen = await self.slack.look(channel, thread_ts, oldest, latest)
             for ts, label in seen.labels.items():
-                if label.digest == KEPT or label.stage == "resumed" or not await self._is_lost(label):
+                if (
+                    label.digest == KEPT
+                    or label.stage == "resumed"
+                    or await self.store.is_stored(label.interrupt_id)
+                ):
                     continue
                 logger.error("record.lost", extra={"interrupt_id": label.interrupt_id, "channel": channel})
                 self.health.warnings[CODE] = WARNING
@@ -188,24 +193,18 @@ class Rewind:
                 return
             latest = seen.oldest
 
-    async def _is_lost(self, label: Label) -> bool:
-        try:
-            return await self.store.load(label.interrupt_id) is None
-        except UnreadableRecordError:
-            return False
-
-    async def _end_sticky(self, state: ApprovalState, index: int, label: Label) -> bool:
-        approval = state.sticky[index]
+    async def _end_standing(self, state: Approval, index: int, label: Label) -> bool:
+        approval = state.standing[index]
         is_ahead = label.stage == "ended" or len(label.decided) > len(approval.uses)
         if approval.ended or not is_ahead:
             return False
-        logger.error("sticky.went_back", extra={"interrupt_id": state.id, "index": index})
+        logger.error("standing.went_back", extra={"interrupt_id": state.id, "index": index})
         self.health.warnings[CODE] = WARNING
-        await self.store.end_sticky(state.id, index, by=CODE)
+        await self.store.end_standing(state.id, index, by=CODE)
         return True
 
     async def _note(self, channel: str, message: Mapping[str, Any], label: Label, note: str) -> None:
-        """Say on a message what became of its record, leaving what it shows but its buttons."""
+        """Write on a message what became of its record. Keep what it shows, and remove its buttons."""
         text, blocks = render_noted(message, note)
         kept = replace(label, digest=KEPT)
         try:
@@ -214,6 +213,6 @@ class Rewind:
             logger.warning("card.not_noted", extra={"interrupt_id": label.interrupt_id, "reason": str(error)})
 
 
-def is_ahead(label: Label, state: ApprovalState) -> bool:
+def is_ahead(label: Label, state: Approval) -> bool:
     """Whether a message shows more than its record knows."""
     return RANK.get(label.stage, 0) > RANK[state.stage] or not label.decided <= state.decided

@@ -1,34 +1,33 @@
-"""Whether silence may approve: looked at when the deadline of a rule that lets it has come."""
+"""Checks whether silence may approve, when the deadline of a rule with `on_timeout: approve` has come."""
 
 import asyncio
 import logging
 from dataclasses import dataclass
 from itertools import islice
 
-from bot.decisions import VOTER_FRESH_FOR, Decisions, channel_of
-from bot.errors import PersonUnknownError, SlackError
-from bot.lookout import Lookout
-from bot.state import Action, ApprovalState
-from bot.store import NOT_LOOKED
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.domain.errors import PersonUnknownError, SlackError
+from bot.jobs.slack_watch import SlackWatch
+from bot.sentences import on_action
+from bot.use_cases.judge import VOTER_FRESH_FOR, Judge
 
 logger = logging.getLogger(__name__)
 
 LOOK_WITHIN = 8.0
-"""Seconds for all questions to Slack. After half a minute the agent goes on by itself, as rejected."""
+"""Seconds for all questions to Slack. After half a minute the agent continues by itself, as if rejected."""
 PEOPLE_AT_MOST = 20
-"""Of one entry of an approver list, who are looked at."""
-CARD_GONE = "Silence does not approve it: its card was not in Slack any more at the deadline."
-NOBODY_LEFT = "Silence does not approve it: nobody was left at the deadline who could have rejected it."
+"""The most people that are checked for one entry of an approver list."""
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
-    """Looks whether the card is there and somebody could have objected. In doubt silence approves nothing."""
+class SilenceCheck:
+    """Checks that the card is in Slack and that somebody could have objected. In doubt silence approves nothing."""
 
-    lookout: Lookout
-    decisions: Decisions
+    slack_watch: SlackWatch
+    judge: Judge
 
-    async def why_not(self, state: ApprovalState) -> str:
+    async def why_not(self, state: Approval) -> str:
         """Say why silence approves nothing of a record whose deadline has come; empty when it may."""
         silent = [
             action
@@ -37,28 +36,27 @@ class Silence:
         ]
         if not silent:
             return ""
-        if self.lookout.health.slack_fault:
-            # Other deadlines need not wait for what Slack will not answer.
-            return NOT_LOOKED
+        if self.slack_watch.health.slack_fault:
+            # Slack will not answer now, and other deadlines should not wait for it.
+            return on_action.NOT_LOOKED
         try:
             async with asyncio.timeout(LOOK_WITHIN):
-                if not await self.lookout.sees(state):
-                    return CARD_GONE
+                if not await self.slack_watch.sees(state):
+                    return on_action.CARD_GONE
                 for action in silent:
                     if not await self._has_a_decider(state, action):
-                        return NOBODY_LEFT
+                        return on_action.NOBODY_LEFT
         except (SlackError, PersonUnknownError, TimeoutError) as error:
             logger.warning("silence.not_looked", extra={"interrupt_id": state.id, "reason": str(error)})
-            return NOT_LOOKED
+            return on_action.NOT_LOOKED
         return ""
 
-    async def _has_a_decider(self, state: ApprovalState, action: Action) -> bool:
-        assert state.admission is not None
-        for entry in state.admission.terms(action.index).approvers:
-            channel = channel_of(state, action.index)
-            people = await self.decisions.directory.members(entry, channel, within=VOTER_FRESH_FOR)
+    async def _has_a_decider(self, state: Approval, action: Action) -> bool:
+        for entry in state.admission.terms[action.index].approvers:
+            channel = state.place_of(action.index).channel
+            people = await self.judge.directory.members(entry, channel, within=VOTER_FRESH_FOR)
             for user in islice(people, PEOPLE_AT_MOST):
-                verdicts = await self.decisions.judge(
+                verdicts = await self.judge.may_decide(
                     state, user, [action.index], "reject", within=VOTER_FRESH_FOR
                 )
                 if verdicts[action.index].allowed:

@@ -1,4 +1,4 @@
-"""The connection to Slack: made, watched, and mended by itself."""
+"""The connection to Slack: opened, watched, and repaired by itself."""
 
 import asyncio
 import logging
@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent_adapter.loops import Loop
-from bot.errors import SlackError
-from bot.health import Health
-from bot.policy_keeper import CHECK_WITHIN, PolicyKeeper
-from bot.slack_client import SlackClient
-from bot.sockets import STANDBY, Sockets
+from bot.domain.errors import SlackError
+from bot.jobs.policy_watch import CHECK_WITHIN, PolicyKeeper
+from bot.runtime.health import Health
+from bot.slack.client import SlackClient
+from bot.slack.socket_mode import STANDBY, Sockets
 
 logger = logging.getLogger(__name__)
 
 CLICKS = "clicks"
-"""Names the fault of a bot that draws and that no click reaches."""
+"""The name of the fault when the bot can draw and no clicks arrive."""
 LOOK_EVERY, PROBE_EVERY = 0.5, 5.0
-"""Seconds between looks at what is known here, and between questions to Slack while all is well.
+"""Seconds between two looks at the connections, and between two questions to Slack while everything works.
 
-Three questions fit into the time after which a bot counts as away: silence approves only what Slack answered all along.
+Three questions fit into the time after which a bot counts as away. Silence approves only while Slack answers.
 """
 ASK_AGAIN_AT_MOST = 30.0
 """Seconds between questions to Slack while something is wrong."""
@@ -28,38 +28,38 @@ ASK_AGAIN_AT_MOST = 30.0
 
 @dataclass
 class SlackLink:
-    """Tells `health` whether calls and clicks go through, and why not."""
+    """Notes in `health` whether calls and clicks work, and why not."""
 
     slack: SlackClient
     health: Health
     policies: PolicyKeeper
     sockets: Sockets | None
     """`None` in HTTP mode."""
-    mended: Callable[[], None]
-    """Called whenever Slack works, so that what waited for it goes on."""
+    recovered: Callable[[], None]
+    """Called whenever Slack works, so that waiting work continues."""
     _policy_checked: bool = field(default=False, init=False)
 
     async def keep(self, loop: Loop) -> None:
         """Keep the connection until cancelled.
 
         Raises:
-            SettingsError: when Slack does not know whom or what the policy names.
+            SettingsError: when Slack does not know somebody or something that the policy names.
         """
         delay = LOOK_EVERY
         while True:
             loop.beat(within=CHECK_WITHIN)
             reason = await self._what_is_wrong()
             if reason is None:
-                self.health.mend("slack")
-                self.mended()
+                self.health.recover("slack")
+                self.recovered()
             else:
                 if self.health.slack_fault != reason:
                     logger.warning("slack.unavailable", extra={"reason": reason})
                 self.health.fault("slack", reason)
             if await self._fails_soon(loop):
-                # Several that stand by do not ask at the same moment.
+                # Bots on standby should not all ask at the same moment.
                 await asyncio.sleep(delay * random.uniform(0.7, 1.0))  # noqa: S311  # no secret
-                # What passes our questions and fails in use is tried ever less often.
+                # A connection that passes the check and fails in use is tried less and less often.
                 delay = min(delay * 2, ASK_AGAIN_AT_MOST)
             else:
                 delay = LOOK_EVERY
@@ -78,7 +78,7 @@ class SlackLink:
         return await self._listen() if self.sockets else None
 
     async def _listen(self) -> str | None:
-        """Connect for clicks. Where other bots take them, this one draws all the same."""
+        """Connect to receive clicks. When other bots receive them, this one still draws."""
         assert self.sockets is not None
         reason = await self.sockets.connect()
         is_standby = reason == STANDBY
@@ -87,7 +87,7 @@ class SlackLink:
         if is_standby:
             self.health.fault(CLICKS, STANDBY)
             return None
-        self.health.mend(CLICKS)
+        self.health.recover(CLICKS)
         return reason
 
     async def _fails_soon(self, loop: Loop) -> bool:

@@ -1,4 +1,4 @@
-"""Looks at Slack while people decide: a card that somebody deleted is posted again, and one that Redis forgot is noticed."""
+"""Checks the cards in Slack while people decide. A deleted card is posted again, and a card that Redis forgot is noticed."""
 
 import asyncio
 import logging
@@ -8,47 +8,48 @@ from dataclasses import dataclass, field
 
 from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from agent_adapter.loops import Loop
-from bot.errors import InterruptFaultError, SlackBusyError, SlackError
-from bot.health import Health
-from bot.ids import KEPT, Label, PartId
-from bot.pacing import Pacing
-from bot.rewind import Rewind, is_ahead
-from bot.slack_client import Seen, SlackClient
-from bot.state import ApprovalState, Shown, Standing
-from bot.store import ApprovalStore
+from bot.domain.approval import Approval
+from bot.domain.errors import InterruptFaultError, SlackBusyError, SlackError
+from bot.domain.ids import KEPT, Label, MessageId
+from bot.domain.messages import PostedMessage, Shown
+from bot.jobs.redis_restore import RestoreGuard, is_ahead
+from bot.runtime.health import Health
+from bot.slack.client import Seen, SlackClient
+from bot.slack.pacing import Pacing
+from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 1_000
-"""Open questions that one look is about: more would take too much of the loop that clicks wait for."""
+"""How many open records one look covers. More would block the event loop too long for clicks."""
 LOOK_EVERY = 5.0
-"""Seconds between two looks at the same channel or thread, by whichever replica."""
+"""Seconds between two looks at the same channel or thread, by any replica."""
 ROUND_WITHIN = 3600.0
-"""Seconds that one round may take: with cards in very many threads, Slack's limits make it long."""
+"""Seconds that one round may take. With cards in very many threads, Slack's limits make it long."""
 DOUBTED_FOR = 600.0
-"""Seconds for which a message that Slack edits and does not list is not doubted again."""
+"""Seconds until a message that Slack can edit but does not list is checked again."""
 SEEN_FOR = 5.0
-"""Seconds for which a message that was seen counts as there. Many deadlines that come together then take no look of their own."""
+"""Seconds for which a message that was seen counts as present. Many deadlines at once then share one look."""
 
 Where = tuple[str, str | None]
 """A channel, or a thread in it."""
-Compare = Callable[[Standing, Seen], Awaitable[None]]
+Compare = Callable[[PostedMessage, Seen], Awaitable[None]]
 
 
 @dataclass
-class Lookout:
-    """Compares what Slack lists with what the open records say of their messages."""
+class SlackWatch:
+    """Compares the messages that Slack lists with those of the open records."""
 
     store: ApprovalStore
     slack: SlackClient
     pacing: Pacing
     health: Health
-    rewind: Rewind
+    restore_guard: RestoreGuard
     every: float = LOOK_EVERY
     """Seconds."""
     _doubts_seen: int = -1
-    _untaken: dict[Where, list[Standing]] = field(default_factory=dict)
-    """What may have been taken in a past that Redis has forgotten, and was not compared since the last doubt."""
+    _untaken: dict[Where, list[PostedMessage]] = field(default_factory=dict)
+    """Messages of records whose answers may have been taken before Redis went back, and that are not compared yet."""
     _next: int = 0
     _doubted: dict[tuple[str, str], float] = field(default_factory=dict)
     _seen_at: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -58,7 +59,7 @@ class Lookout:
         started = time.monotonic()
         while True:
             loop.beat(within=ROUND_WITHIN)
-            # A round that took longer is followed by the next one: many channels make it long.
+            # After a round that took longer, the next one follows at once.
             await asyncio.sleep(max(self.every / 10, started + self.every - time.monotonic()))
             started = time.monotonic()
             if self.health.slack_fault:
@@ -70,13 +71,13 @@ class Lookout:
                 loop.hinder(str(error))
 
     async def look(self) -> None:
-        """Look at every place where some of the open questions stand; the next look is at the next ones."""
+        """Look at the channels and threads of some open records. The next look is at the next records."""
         await self._look_at_untaken()
         now = time.monotonic()
         self._seen_at = {here: at for here, at in self._seen_at.items() if now - at < SEEN_FOR}
         first = self._next
-        standing, self._next = await self.store.standing(first=first, count=AT_ONCE)
-        for where, messages in _by_place(message for message in standing if message.is_open).items():
+        posted, self._next = await self.store.posted(first=first, count=AT_ONCE)
+        for where, messages in _by_place(message for message in posted if message.is_open).items():
             if await self.pacing.turn_to_look(f"{first}:{_name(where)}", int(self.every * 1000)):
                 # Another replica has just looked.
                 continue
@@ -86,10 +87,10 @@ class Lookout:
                 await self._not_seen(where, error)
 
     async def _look_at_untaken(self) -> None:
-        """After a doubt, compare what agents and workers may still take with what Slack shows of it."""
-        if self._doubts_seen != self.rewind.doubts:
-            doubts = self.rewind.doubts
-            self._untaken = _by_place(await self.store.untaken())
+        """When Redis may have gone back, compare the answers that can still be taken with what Slack shows."""
+        if self._doubts_seen != self.restore_guard.doubts:
+            doubts = self.restore_guard.doubts
+            self._untaken = _by_place(await self.store.posted_unresumed())
             self._doubts_seen = doubts
         elif not self._untaken:
             return
@@ -103,18 +104,18 @@ class Lookout:
                 await self._not_seen(where, error)
                 continue
             del self._untaken[where]
-        if not self._untaken and self._doubts_seen == self.rewind.doubts:
+        if not self._untaken and self._doubts_seen == self.restore_guard.doubts:
             logger.info("untaken.compared")
 
-    async def deleted(self, channel: str, ts: str) -> None:
-        """Hear from Slack that somebody deleted a message."""
+    async def on_deleted(self, channel: str, ts: str) -> None:
+        """Handle Slack's event that somebody deleted a message."""
         self._seen_at.pop((channel, ts), None)
-        for message in (await self.store.standing())[0]:
+        for message in (await self.store.posted())[0]:
             if message.is_open and (message.shown.channel, message.shown.ts) == (channel, ts):
-                await self.store.doubt_part(message.interrupt_id, message.part, ts)
+                await self.store.invalidate_part(message.interrupt_id, message.part, ts)
 
-    async def sees(self, state: ApprovalState) -> bool:
-        """Whether the messages that ask about a record are there, by a look of now or of the last seconds.
+    async def sees(self, state: Approval) -> bool:
+        """Whether the messages that ask about a record are in Slack, by a look of now or of the last seconds.
 
         Raises:
             SlackError: when Slack does not say.
@@ -126,8 +127,8 @@ class Lookout:
                 return False
         return True
 
-    async def _is_there(self, state: ApprovalState, part: PartId, shown: Shown) -> bool:
-        parent = state.shown.get(PartId(part.place, 0)) if part.number else None
+    async def _is_there(self, state: Approval, part: MessageId, shown: Shown) -> bool:
+        parent = state.shown.get(part.card) if part.kind != "card" else None
         thread_ts = state.places[part.place].thread_ts or (parent.ts if parent else None)
         seen = await self._seen(shown.channel, thread_ts, shown.ts, shown.ts)
         label = seen.labels.get(shown.ts)
@@ -135,7 +136,7 @@ class Lookout:
             return False
         return label.digest != KEPT and not is_ahead(label, state)
 
-    async def _look_at(self, where: Where, messages: Iterable[Standing], compare: Compare) -> None:
+    async def _look_at(self, where: Where, messages: Iterable[PostedMessage], compare: Compare) -> None:
         channel, thread_ts = where
         left = sorted(messages, key=lambda message: message.shown.ts)
         while left:
@@ -159,45 +160,45 @@ class Lookout:
                 raise
             return Seen({}, {}, oldest, latest)
 
-    async def _compare(self, message: Standing, seen: Seen) -> None:
+    async def _compare(self, message: PostedMessage, seen: Seen) -> None:
         label = seen.labels.get(message.shown.ts)
         if label is None or (label.interrupt_id, label.part) != (message.interrupt_id, message.part):
             await self._doubt(message, "card.missing")
         elif label.digest not in {"", KEPT, message.shown.digest}:
             await self._compare_anew(message, seen, label)
         else:
-            self.rewind.note_sure(message.shown.channel, message.shown.ts)
+            self.restore_guard.note_sure(message.shown.channel, message.shown.ts)
             if label.digest == message.shown.digest:
                 self._seen_at[message.shown.channel, message.shown.ts] = seen.at
 
-    async def _compare_untaken(self, message: Standing, seen: Seen) -> None:
+    async def _compare_untaken(self, message: PostedMessage, seen: Seen) -> None:
         try:
-            state = await self.store.load(message.interrupt_id)
+            state = await self.store.admitted(message.interrupt_id)
         except UnreadableRecordError:
             return
         shown = state.shown.get(message.part) if state else None
         if state and shown and shown.ts == message.shown.ts:
-            await self.rewind.compare(state, message.part, shown, seen)
+            await self.restore_guard.compare(state, message.part, shown, seen)
 
-    async def _compare_anew(self, message: Standing, seen: Seen, label: Label) -> None:
-        """Compare a message with its record as it is now: it may have been drawn since the record was read."""
-        state = await self.store.load(message.interrupt_id)
+    async def _compare_anew(self, message: PostedMessage, seen: Seen, label: Label) -> None:
+        """Compare a message with its record as it is now. It may have been drawn since the record was read."""
+        state = await self.store.admitted(message.interrupt_id)
         shown = state.shown.get(message.part) if state else None
         if state is None or shown is None or shown.ts != message.shown.ts or message.part in state.begun:
             return
-        is_behind = await self.rewind.compare(state, message.part, shown, seen)
+        is_behind = await self.restore_guard.compare(state, message.part, shown, seen)
         if not is_behind and shown.digest != label.digest:
             await self._doubt(message, "card.otherwise")
 
-    async def _doubt(self, message: Standing, event: str) -> None:
+    async def _doubt(self, message: PostedMessage, event: str) -> None:
         here, now = (message.shown.channel, message.shown.ts), time.monotonic()
         self._doubted = {key: at for key, at in self._doubted.items() if now - at < DOUBTED_FOR}
         if here in self._doubted:
             return
         self._doubted[here] = now
         logger.warning(event, extra={"interrupt_id": message.interrupt_id, "part": str(message.part)})
-        # Drawing it again tells whether it is really gone.
-        await self.store.doubt_part(message.interrupt_id, message.part, message.shown.ts)
+        # Drawing it again shows whether it is really gone.
+        await self.store.invalidate_part(message.interrupt_id, message.part, message.shown.ts)
 
     async def _not_seen(self, where: Where, error: SlackError) -> None:
         logger.info("lookout.not_seen", extra={"place": _name(where), "reason": str(error)})
@@ -205,8 +206,8 @@ class Lookout:
             await self.pacing.hold_reads(_kind(where[1]), error.retry_after)
 
 
-def _by_place(messages: Iterable[Standing]) -> dict[Where, list[Standing]]:
-    places: dict[Where, list[Standing]] = {}
+def _by_place(messages: Iterable[PostedMessage]) -> dict[Where, list[PostedMessage]]:
+    places: dict[Where, list[PostedMessage]] = {}
     for message in messages:
         places.setdefault((message.shown.channel, message.thread_ts), []).append(message)
     return places

@@ -1,4 +1,4 @@
-"""Bolt's side: every id that Slack may send back is bound here, on one screen."""
+"""The listeners for what Slack sends. The table of `table` says what each button and form does."""
 
 import logging
 import re
@@ -9,12 +9,12 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 from slack_bolt.response import BoltResponse
 
-from bot.errors import StoreUnavailableError
+from bot.domain.errors import NotToldError, StoreUnavailableError
 from bot.listeners.actions import Buttons
 from bot.listeners.commands import Commands
 from bot.listeners.views import Forms
-from bot.manifest import COMMAND
-from bot.people import Directory
+from bot.slack.directory import Directory
+from bot.slack.manifest import COMMAND
 
 logger = logging.getLogger(__name__)
 
@@ -49,13 +49,15 @@ def bind(
 
     @app.event(_ANYTHING)
     async def other_event() -> None:
-        """Slack sends what the app's settings subscribe to, also what we do not use."""
+        """Slack also sends events that the app subscribes to and that we do not use."""
 
     @app.error
     async def failed(error: Exception) -> BoltResponse:
-        if not isinstance(error, StoreUnavailableError):
+        if isinstance(error, NotToldError):
+            logger.warning("click.not_told", extra={"reason": str(error)})
+        elif not isinstance(error, StoreUnavailableError):
             logger.error("listener.failed", exc_info=error)
-        # Anything but 200 is no acknowledgement: Slack shows the person that the click failed.
+        # Only status 200 acknowledges. With any other one, Slack shows the person that the click failed.
         return BoltResponse(status=503)
 
 

@@ -1,4 +1,4 @@
-"""The one door for what Slack delivers, over HTTP and Socket Mode: what is for somebody else reaches no listener."""
+"""Bolt's app, which receives everything from Slack over HTTP and Socket Mode. Payloads for another app are refused."""
 
 import json
 import logging
@@ -9,14 +9,14 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.listeners.payloads import Origin, malformed, parse_origin
-from bot.people import Directory
-from bot.slack_client import Identity, SlackClient
+from bot.slack.client import Identity, SlackClient
+from bot.slack.directory import Directory
 
 logger = logging.getLogger(__name__)
 
 
-class Door(AsyncApp):
-    """Bolt's app, behind a check of the app and of the workspace that each payload names."""
+class BoltApp(AsyncApp):
+    """Bolt's app. It first checks the app and the workspace that each payload names."""
 
     def __init__(self, slack: SlackClient, directory: Directory, **bolt: Any) -> None:
         super().__init__(**bolt)
@@ -24,7 +24,7 @@ class Door(AsyncApp):
         self._directory = directory
 
     async def async_dispatch(self, req: AsyncBoltRequest) -> BoltResponse:
-        """Hand a payload to its listener. A click that is refused is not acknowledged: Slack shows the person that it failed."""
+        """Hand a payload to its listener. A refused click is not acknowledged, so Slack shows the person that it failed."""
         kind, origin = str(req.body.get("type", "command")), parse_origin(req.body)
         if fault := foreign(origin, self._slack.me, is_event=kind == "event_callback"):
             logger.error("delivery.refused", extra={"type": kind, "user": origin.user, "reason": fault})
@@ -42,7 +42,7 @@ def foreign(origin: Origin, me: Identity, *, is_event: bool) -> str:
         return "Slack has not said yet which app and workspace this bot serves"
     if origin.app != me.app_id:
         return f"this bot serves the app {me.app_id}, not {origin.app or 'one without an id'}"
-    # In a shared channel an event may carry the other side's workspace. Events decide nothing.
+    # An event in a shared channel can name the workspace of the other side. Events decide nothing.
     if is_event:
         return ""
     named = origin.organisation if me.enterprise_id else origin.team

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.ids import PartId, parse_action_id
-from bot.rendering.modals import ViewMeta
+from bot.domain.ids import MessageId, parse_action_id, parse_button_value
+from bot.rendering.modal.view import ViewMeta
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """For which app something was delivered, where, and on whose behalf. Empty where the payload does not say."""
+    """The app, the workspace and the person of a payload. Empty where the payload does not say."""
 
     app: str
     team: str
@@ -26,12 +26,12 @@ class Click:
     user: str
     verb: str
     subject: str
-    """Index of the action, number of the place, or number of the page; what stands after a dot tells buttons apart."""
+    """Index of the action, number of the place, or number of the page. A part after a dot makes the button unique."""
     interrupt_id: str
     trigger_id: str
     channel: str
     thread_ts: str | None
-    """Where a word to this person goes: the thread that the message stands in."""
+    """The thread of the message, where the answer to this person goes."""
     ts: str
     view: Mapping[str, Any] | None
     """The modal in which it was pressed."""
@@ -39,18 +39,20 @@ class Click:
     """The action that this modal is about."""
     vote: str = ""
     """The proposal that this modal is about, or the vote."""
+    named: frozenset[int] = frozenset()
+    """The actions that the question of this button named."""
 
     @property
     def number(self) -> int:
-        """The subject as a number, -1 when it is none."""
+        """The subject as a number; -1 when it is not a number."""
         number = self.subject.partition(".")[0]
         return int(number) if number.isdecimal() else -1
 
     @property
-    def part(self) -> PartId:
-        """The message of a place that the subject names, as `<place>.<part>`; the card itself where it names none."""
+    def part(self) -> MessageId:
+        """The message that the subject names as `<place>.<part>`. Without a part, the card of the place."""
         part = self.subject.partition(".")[2]
-        return PartId(self.number, int(part) if part.isdecimal() else 0)
+        return MessageId.stored(self.number, int(part) if part.isdecimal() else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +62,16 @@ class Submission:
     user: str
     form: str
     meta: ViewMeta
-    view: Mapping[str, Any]
+    view: dict[str, Any]
 
     @property
     def first_input(self) -> str | None:
-        """Where an error about the whole form is shown."""
+        """The input that shows an error about the whole form."""
         return next((b["block_id"] for b in self.view["blocks"] if b["type"] == "input"), None)
 
 
 def parse_origin(body: Mapping[str, Any]) -> Origin:
-    """Read from where any payload comes. A command says it in other fields than a click."""
+    """Read where a payload comes from. A command has this in other fields than a click."""
     user = body.get("user")
     return Origin(
         app=str(body.get("api_app_id") or ""),
@@ -86,7 +88,7 @@ def _id(body: Mapping[str, Any], of: str) -> str:
 
 
 def malformed(body: Mapping[str, Any]) -> str:
-    """Say why a payload is no click that could be read; empty when it is one, or something else."""
+    """Say why a click cannot be read; empty when it can, or when the payload is not a click."""
     match body:
         case {"type": "block_actions", "actions": [{"action_id": str()}, *_]}:
             return ""
@@ -101,21 +103,23 @@ def parse_click(body: Mapping[str, Any]) -> Click:
     verb, subject = parse_action_id(pressed["action_id"])
     view = body.get("view")
     meta = ViewMeta.load(view["private_metadata"]) if view and view.get("private_metadata") else None
+    interrupt_id, named = parse_button_value(pressed.get("value", ""))
     message = body.get("message") or {}
     thread = message.get("thread_ts")
     return Click(
         user=body["user"]["id"],
         verb=verb,
         subject=subject,
-        interrupt_id=meta.id if meta else pressed.get("value", ""),
+        interrupt_id=meta.id if meta else interrupt_id,
         trigger_id=body["trigger_id"],
         channel=meta.channel if meta else (body.get("channel") or {}).get("id", ""),
-        # The parent of a thread carries its own ts as thread_ts; what concerns it is said in the channel.
+        # The first message of a thread has its own ts as thread_ts. Answers about it go to the channel.
         thread_ts=thread if thread != message.get("ts") else None,
         ts=meta.ts if meta else message.get("ts", ""),
         view=view,
         index=meta.index if meta else -1,
         vote=meta.vote if meta else "",
+        named=named,
     )
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bot.policy import RISKS, THREAD, Policy, Rule
-from bot.policy_yaml import Problem
-from bot.rendering.arguments import key_text
+from bot.domain.policy import Policy
+from bot.domain.rules import RISKS, THREAD, Rule
+from bot.policy.yaml_values import Problem
+from bot.text.literal import key_text
 
 
 def gaps(policy: Policy) -> Iterator[Problem]:

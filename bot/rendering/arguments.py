@@ -1,8 +1,8 @@
 """Arguments as a person reads them, and what an edit changed in them.
 
-Strings stand in quotes, everything else does not, so `"1"` and `1` differ. Text of several lines stands behind a bar.
-A line that begins with the wrap mark goes on from the line above; no line of an agent can begin so. Lines end at spaces:
-half a number or half a word would read as another one.
+Strings are in quotes and everything else is not, so `"1"` and `1` differ. Text of several lines has a bar before each
+line. A line that begins with the wrap mark continues the line above, and no text of an agent can begin a line like that.
+Lines end at spaces, because half a number or half a word would read as another one.
 """
 
 import re
@@ -10,35 +10,34 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
-from bot.masks import Unshown, hide
-from bot.rendering.text import one_line, visible
+from bot.domain.masking import Unshown, hide
+from bot.sentences import in_text
+from bot.text.literal import key_text, visible
 
 WIDTH = 100
 WRAP = "↪ "
-SAME_WORD = "↪↪ same word: "
-"""Begins a line that goes on in the middle of a word, because no message or modal could hold that word."""
+SAME_WORD = f"↪↪ {in_text.SAME_WORD} "
+"""Begins a line that continues a word, where no message or modal could hold that word."""
 LONGEST_WORD = 9_000
-"""Characters: half of what a page of a reading holds, if all of them take two units."""
+"""In characters. Each takes two units at most, so that such a word fits into a page of a reading."""
 BAR = "│ "
 
 _ALIGNED = 24
 _INDENT = "  "
 _NARROWEST = 20
-# No dot: in a path it stands between names.
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 _SPELLED = r"\\(?:u\{[^}]*\}|\{[^}]*\}|.)"
 _ATOM = re.compile(rf"{_SPELLED}|.", re.DOTALL)
 _COUNT = re.compile(r"\\\{[0-9]+ [a-z ]+\}")
 
 Line = tuple[str, str]
-"""Our indent, and what stands there."""
+"""Our indent, and the text after it."""
 
 
 def argument_lines(args: dict[str, Any]) -> list[str]:
     """Write arguments as lines of about 100 columns."""
     lines: list[Line] = []
     _object(args, "", lines)
-    return _wrapped(lines) if args else ["(no arguments)"]
+    return _wrapped(lines) if args else [in_text.NO_ARGUMENTS]
 
 
 def value_lines(value: Any) -> list[str]:
@@ -64,13 +63,7 @@ def change_lines(
     """Write what differs, by path: `-` was asked, `+` was decided. Values with these names are not shown."""
     unshown = {*mask, *modal_only}
     lines = list(_changes(before, after, "", unshown, lambda value: hide(value, mask, modal_only)))
-    return lines or ["(only the order of the arguments changed)"]
-
-
-def key_text(key: str) -> str:
-    """Write the name of an argument: in quotes, where it is not a plain word."""
-    # A quote inside the name is spelled, so that the name ends where its quotes end.
-    return key if _PLAIN_KEY.fullmatch(key) else '"' + one_line(key).replace('"', "\\u{22}") + '"'
+    return lines or [in_text.ONLY_ORDER]
 
 
 def _wrapped(lines: Iterable[Line]) -> list[str]:
@@ -111,7 +104,7 @@ def _text(text: str, indent: str, lines: list[Line]) -> None:
         kept = line.rstrip(" ")
         # Spaces at the end of a line would not be seen.
         trailing = len(line) - len(kept)
-        lines.append((indent, f"{BAR}{kept}" + (f"\\{{{trailing} spaces}}" if trailing else "")))
+        lines.append((indent, f"{BAR}{kept}" + (f"\\{{{in_text.spaces(trailing)}}}" if trailing else "")))
 
 
 def _is_inline(value: Any) -> bool:
@@ -122,7 +115,7 @@ def _inline(value: Any) -> str:
     if isinstance(value, Unshown):
         return value.says
     if type(value) is int:
-        # As `encode` writes it, which takes ten times as long for a single number.
+        # `encode` writes the same, and takes ten times as long for a single number.
         return str(value)
     return f'"{visible(value)}"' if isinstance(value, str) else encode(value)
 
@@ -143,7 +136,7 @@ def _room(lead: str) -> int:
 
 
 def _line_end(text: str, start: int, room: int, fresh: int) -> int:
-    """Find where the next line begins: at a space, and not before a word that no line holds, which Slack wraps."""
+    """Find where the next line begins: after a space. A word that no line can hold stays on this one, and Slack wraps it."""
     if len(text) - start <= room:
         return len(text)
     before = text.rfind(" ", start, start + room + 1)
@@ -160,7 +153,7 @@ def _line_end(text: str, start: int, room: int, fresh: int) -> int:
 
 
 def _may_break(text: str, space: int) -> bool:
-    """Tell whether a line may end at a space: not within a number (1 250 000), nor within what we have written."""
+    r"""Tell whether a line may end at a space: not within a number (`1 250 000`), nor within our `\{40 spaces}`."""
     if text[space - 1].isdigit() and text[space + 1 : space + 2].isdigit():
         return False
     opened = text.rfind("\\{", max(space - 24, 0), space)
@@ -198,13 +191,13 @@ def _changes(
                 yield from _marked("- ", hidden({name: old})[name])
                 yield from _marked("+ ", hidden({name: new})[name])
         else:
-            yield f"{child_path}: " + ("added" if old is _ABSENT else "removed")
-            kept = new if old is _ABSENT else old
-            yield from _marked("+ " if old is _ABSENT else "- ", hidden({name: kept})[name])
+            is_new = old is _ABSENT
+            yield in_text.added(child_path) if is_new else in_text.removed(child_path)
+            yield from _marked("+ " if is_new else "- ", hidden({name: new if is_new else old})[name])
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values are written alike: 1, 1.0 and true are equal in Python."""
+    """Tell whether two values are written alike. In Python 1, 1.0 and true are equal, and are not written alike."""
     if type(one) is str and type(other) is str:
         return one == other
     return encode(one) == encode(other)

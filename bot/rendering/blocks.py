@@ -1,19 +1,15 @@
-"""The few Block Kit forms that we send: bot words in one kind, words of others in another."""
+"""The few Block Kit blocks that we send. Words of the bot and words of others are in different kinds of them."""
 
-import re
-from datetime import UTC, datetime
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
-from bot.rendering.text import clip, mrkdwn, one_line, pieces, units
+from bot.sentences import on_card
+from bot.text.literal import clip, pieces, units
 
 Block = dict[str, Any]
 
 PIECE = 2_800
 """Units of text in one element: below Slack's 3,000."""
-
-_PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
-_GROUP = re.compile(r"S[A-Z0-9]{2,20}")
 
 
 def header(block_id: str, text: str) -> Block:
@@ -27,7 +23,7 @@ def section(block_id: str, text: str) -> Block:
 
 
 def context(block_id: str, text: str) -> Block:
-    """Bot words in small, as mrkdwn."""
+    """Bot words in small letters, as mrkdwn."""
     return {"type": "context", "block_id": block_id, "elements": [_mrkdwn(text)]}
 
 
@@ -42,7 +38,7 @@ def literal(block_id: str, text: str) -> Block:
 
 
 def literal_within(block_id: str, text: str, room: int) -> Block:
-    """Words of others in a block of at most so much JSON (300 or more), cut with a statement where they are longer."""
+    """Words of others in a block of at most so much JSON (300 or more). A longer text is cut, and says so at its end."""
     # JSON takes no fewer characters than its text.
     block = literal(block_id, clip(text, room))
     size = room
@@ -70,7 +66,7 @@ def button(
     says: str | None = None,
     asks: Block | None = None,
 ) -> Block:
-    """A button; `says` is what a screen reader says, `asks` the question that comes before the click."""
+    """A button. `says` is what a screen reader says, `asks` is the question before the click."""
     found: Block = {"type": "button", "action_id": action_id, "text": plain(label), "value": value}
     if style:
         found["style"] = style
@@ -83,7 +79,7 @@ def button(
 
 def confirm(title: str, text: str, yes: str) -> Block:
     """A question that Slack asks before it sends a click."""
-    return {"title": plain(title), "text": plain(text), "confirm": plain(yes), "deny": plain("Not yet")}
+    return {"title": plain(title), "text": plain(text), "confirm": plain(yes), "deny": plain(on_card.NOT_YET)}
 
 
 def plain(text: str) -> Block:
@@ -92,28 +88,8 @@ def plain(text: str) -> Block:
 
 
 def json_size(blocks: Block | list[Block]) -> int:
-    """Count what blocks take of a message's budget."""
+    """Count how much of a message's budget blocks take."""
     return units(encode(blocks))
-
-
-def when(moment: datetime) -> str:
-    """A time, written by Slack in each reader's own zone (with the day: today, tomorrow, a date)."""
-    fallback = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"<!date^{int(moment.timestamp())}^{{date_short_pretty}} at {{time}}|{fallback}>"
-
-
-def who(person: str) -> str:
-    """A person or group as a mention where it is a Slack id, otherwise as text."""
-    if _PERSON.fullmatch(person):
-        return f"<@{person}>"
-    if _GROUP.fullmatch(person):
-        return f"<!subteam^{person}>"
-    return mrkdwn(clip(one_line(person), 60))
-
-
-def is_person(text: str) -> bool:
-    """Tell whether this is a person's Slack id."""
-    return _PERSON.fullmatch(text) is not None
 
 
 def _mrkdwn(text: str) -> Block:

@@ -1,34 +1,31 @@
-"""What a person is told about texts that are not what they look like, wherever they are shown."""
+"""What is said about texts that are not what they look like, wherever they are shown."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from bot.rendering.arguments import key_text
 from bot.rendering.blocks import Block, context, literal_within
-from bot.rendering.misread import Lines, misread_words, odd_domains
-from bot.rendering.misread_signs import misread_signs
-from bot.rendering.text import clip, has_decomposed, has_hidden
-
-TOOL, WORDS, ANSWER = "the tool's name", "the agent's words", "the answer"
-"""Where a text stands that is no argument."""
+from bot.sentences import in_text
+from bot.text.literal import clip, has_decomposed, has_hidden, key_text
+from bot.text.misread import Lines, misread_words, odd_domains
+from bot.text.misread_signs import misread_signs
 
 Shown = Sequence[tuple[str, Any]]
-"""JSON values that are shown, each with the place where it stands: empty for arguments, whose names tell it."""
+"""JSON values that are shown, each with its place. The place of arguments is empty, because their names say it."""
 
 _LINES = 1_000
-"""JSON characters of the words that are named."""
+"""The room for the words that are named, in JSON characters."""
 _PLACES = 3
-"""Places that are named for each of them."""
+"""The most places that are named for a word."""
 _LONGEST = 60
-"""Characters of such a place."""
+"""The most characters of a place."""
 _REMEMBERED = 16_384
-"""Characters of texts that are remembered, with what was found in them."""
+"""The most characters of texts whose result is remembered."""
 
 _Step = str | int | None
 _Path = tuple[Any, _Step, bool]
-"""The path above, one step below it, and whether the text is a name itself: most paths are never written."""
+"""The path above, one step below it, and whether the text is a name itself. Most paths are never written out."""
 
 
 def caution_blocks(at: str, shown: Shown, *, as_json: bool = False) -> list[Block]:
@@ -43,28 +40,24 @@ def caution_blocks(at: str, shown: Shown, *, as_json: bool = False) -> list[Bloc
     texts = tuple(places)
     # Long ones would fill the memory.
     found = (_found if sum(map(len, texts)) <= _REMEMBERED else _found.__wrapped__)(texts)
-    how = "in JSON as `\\u` and four digits" if as_json else "here as `\\u{…}`"
-    told = []
+    said = []
     if found.is_hidden:
-        told.append(f"⚠️ *Contains hidden characters*, written {how}.")
+        said.append(in_text.HIDDEN_IN_JSON if as_json else in_text.HIDDEN)
     if found.is_decomposed:
-        mark = (
-            f"have their marks {how}" if as_json else "have a `\\+` behind them, or are written as `\\u{…}`"
-        )
-        told.append(f"Letters that are stored in another way than usual, and look the same, {mark}.")
+        said.append(in_text.DECOMPOSED_IN_JSON if as_json else in_text.DECOMPOSED)
     if found.words:
-        told.append("⚠️ *Some words are not what they look like*: see below.")
+        said.append(in_text.MISREAD)
     if found.domains:
-        told.append("Domain names below are written as computers read them.")
-    if not told:
+        said.append(in_text.DOMAINS)
+    if not said:
         return []
     lines = "\n".join([*_placed(found.words, places), *_placed(found.domains, places)])
     named = [literal_within(f"{at}misread", lines, _LINES)] if lines else []
-    return [context(f"{at}hidden", "\n".join(told)), *named]
+    return [context(f"{at}hidden", "\n".join(said)), *named]
 
 
 def caution_lines(shown: Any, known: Any) -> list[str]:
-    """Say in lines of their own which words read as others, in arguments that were not there before."""
+    """Say in lines of their own which words read as others, in texts that were not there before."""
     before, places = _places([("", known)]), _places([("", shown)])
     new = [text for text in places if text not in before]
     return [f"⚠ {line}" for found in (_misread(new), odd_domains(new)) for line in _placed(found, places)]
@@ -90,12 +83,11 @@ def _misread(texts: Collection[str]) -> Lines:
 
 
 def _placed(lines: Lines, places: Mapping[str, Sequence[_Path]]) -> Iterator[str]:
-    """Say of each line where its texts stand."""
+    """Add to each line where its texts are."""
     for line, texts in lines.items():
         paths = [path for text in texts for path in places[text]]
-        named = ", ".join(_written(path) for path in paths[:_PLACES])
-        more = f" and {len(paths) - _PLACES} more" if len(paths) > _PLACES else ""
-        yield f"{named}{more}: {line}" if named else line
+        named = [_written(path) for path in paths[:_PLACES]]
+        yield in_text.found_in(named, len(paths) - _PLACES, line) if named else line
 
 
 def _places(shown: Shown) -> dict[str, list[_Path]]:
@@ -127,4 +119,5 @@ def _written(path: _Path) -> str:
         steps.append(f"[{step}]" if isinstance(step, int) else f".{key_text(str(step))}")
         above, step, _ = above
     text = f"{step or ''}{''.join(reversed(steps))}".removeprefix(".")
-    return f"the name {clip(text, _LONGEST)}" if is_name else clip(text, _LONGEST)
+    named = clip(text, _LONGEST)
+    return in_text.the_name(named) if is_name else named

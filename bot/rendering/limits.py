@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bot.errors import BotError
-from bot.rendering.text import units
+from bot.domain.errors import BotError
+from bot.text.literal import units
 
 MESSAGE_BLOCKS, VIEW_BLOCKS = 50, 100
 MESSAGE_TEXT = 4_000

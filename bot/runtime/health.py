@@ -1,4 +1,4 @@
-"""What works and what does not, for the probes, for the presenter and for whoever waits."""
+"""What works and what does not: for the probes, for the presenter and for agents that wait."""
 
 import logging
 import time
@@ -10,11 +10,11 @@ logger = logging.getLogger(__name__)
 
 NOT_YET = "not connected yet"
 PLACE = "place "
-"""Begins the name of a warning about a place that the policy names."""
+"""The start of the name of a warning about a place that the policy names."""
 LASTING = 20.0
-"""Seconds after which calls that all fail are told: shorter trouble passes without anybody noticing."""
+"""Seconds after which a warning says that all calls of a method fail. Nobody notices a shorter failure."""
 FORGOTTEN = 60.0
-"""Seconds after which a call that is not tried any more, although it could be, says nothing about Slack."""
+"""Seconds after which the failure of a call that was not tried again says nothing about Slack any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Health:
 
     faults: dict[str, str] = field(default_factory=lambda: {"redis": NOT_YET, "slack": NOT_YET})
     warnings: dict[str, str] = field(default_factory=dict)
-    """What somebody has to mend while the process stays ready."""
+    """What somebody has to fix while the process stays ready."""
     loops: Loops = field(default_factory=Loops)
     _failing: dict[str, Failing] = field(default_factory=dict)
 
@@ -55,9 +55,9 @@ class Health:
 
     @property
     def stuck(self) -> dict[str, str]:
-        """The loops that make no progress although Redis answers: only a restart helps.
+        """The loops that make no progress although Redis answers. Only a restart helps.
 
-        A third of their time later than in `reasons`, by when it is known whether Redis answers.
+        They appear here later than in `reasons`, by a third of their time. Until then it is known whether Redis answers.
         """
         if "redis" in self.faults:
             return {}
@@ -65,32 +65,32 @@ class Health:
 
     @property
     def slack_fault(self) -> str | None:
-        """Why no call to Slack can succeed, `None` when calls may."""
+        """Why no call to Slack can succeed; `None` when calls can."""
         return self.faults.get("slack")
 
     def fault(self, part: str, reason: str) -> None:
         """Note that a part does not work."""
         self.faults[part] = reason
 
-    def mend(self, part: str) -> None:
+    def recover(self, part: str) -> None:
         """Note that a part works again."""
         self.faults.pop(part, None)
 
     def call_failed(self, method: str, reason: str, *, again_in: float) -> None:
-        """Note that Slack did not take a call, and after how many seconds it is tried again."""
+        """Note that a call to Slack failed, and after how many seconds it is tried again."""
         now = time.monotonic()
         before = self._failing.get(method)
         since = before.since if before and not before.is_forgotten else now
         self._failing[method] = Failing(reason, since, now + again_in + FORGOTTEN)
 
     def call_worked(self, method: str) -> None:
-        """Note that Slack took a call."""
+        """Note that a call to Slack succeeded."""
         self._failing.pop(method, None)
         if self.warnings.pop(method, None):
             logger.info("slack.takes_again", extra={"method": method})
 
     def lasting(self, method: str) -> str | None:
-        """Tell why every call of a method has failed for a while, `None` when none has or one went through."""
+        """Say why every call of a method has failed for a while; `None` when they have not."""
         failing = self._failing.get(method)
         if failing is None or failing.is_forgotten or not failing.has_lasted:
             return None
@@ -99,7 +99,7 @@ class Health:
         )
 
     def look_at_calls(self) -> None:
-        """Warn of calls that go on failing, and take back what was said of those that are not tried any more."""
+        """Warn of calls that keep failing, and remove the warnings about calls that are not tried any more."""
         for method, failing in list(self._failing.items()):
             if failing.is_forgotten:
                 del self._failing[method]

@@ -13,28 +13,28 @@ from redis.exceptions import RedisError
 from structlog.typing import EventDict, ExcInfo, WrappedLogger
 
 from agent_adapter.errors import AgentAdapterError
-from bot.errors import BotError
+from bot.domain.errors import BotError
 
 OURS = ("bot", "agent_adapter")
 
 _SPEAKING = (BotError, AgentAdapterError, RedisError, OSError)
-"""Errors whose words are known to quote nothing that an agent sent."""
+"""Errors whose text never quotes anything that an agent sent."""
 
 
 def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
     """Write logs from now on.
 
     Args:
-        level: `ASSENT_LOG_LEVEL`; holds for this project's own loggers. Libraries stay at WARNING or above, since
+        level: `ASSENT_LOG_LEVEL`, for the loggers of this project. Libraries stay at WARNING or above, since
             slack_sdk logs whole messages at DEBUG.
-        pretty: Lines for people rather than JSON; by default when stderr is a terminal.
+        pretty: Lines for people and not JSON. The default when stderr is a terminal.
     """
     handler = logging.StreamHandler(sys.stderr)
     for_people = sys.stderr.isatty() if pretty is None else pretty
     handler.setFormatter(_for_people() if for_people else _Lines())
-    # What no line tells is not looked up for it.
+    # No line shows these values, so logging does not look them up.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    # Bolt gives its loggers the level of the root, so this one holds for them, too.
+    # Bolt gives its loggers the level of the root logger.
     logging.basicConfig(
         handlers=[handler], level=max(logging.WARNING, logging.getLevelName(level)), force=True
     )
@@ -42,8 +42,11 @@ def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
         logging.getLogger(name).setLevel(level)
 
 
+_ENCODER = json.JSONEncoder(default=repr)
+
+
 class _Lines(logging.Formatter):
-    """One JSON object per line, written at once: every click logs a line, and a chain of processors takes far longer."""
+    """One JSON object per line, written in one step. Every click logs a line, and a chain of processors takes far longer."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = vars(record)
@@ -56,10 +59,10 @@ class _Lines(logging.Formatter):
         }
         if record.exc_info:
             event["exception"] = _tell(record.exc_info[1])
-        return json.dumps(event, default=repr)
+        return _ENCODER.encode(event)
 
 
-# `message` and `asctime` are added by whatever else formats the record, `taskName` by Python 3.12.
+# Other formatters add `message` and `asctime` to the record, and Python 3.12 adds `taskName`.
 _OF_EVERY_RECORD = logging.makeLogRecord({}).__dict__.keys() | {"message", "asctime", "taskName"}
 
 
@@ -75,7 +78,7 @@ def _for_people() -> logging.Formatter:
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.ExceptionRenderer(_tell_exception),
             _escape,
-            # The plain traceback: the other one shows local variables, and with them arguments.
+            # The plain traceback. A rich one shows local variables, and arguments with them.
             structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
         ],
     )
@@ -86,18 +89,18 @@ def _tell_exception(exc_info: ExcInfo) -> str:
 
 
 def _tell(error: BaseException | None) -> str:
-    """Tell where an error came from, and its words only where they cannot quote an agent."""
-    return "\n".join(_told(error) for error in _chain(error))
+    """Say where an error came from. Its text is shown only when it cannot quote an agent."""
+    return "\n".join(_describe(error) for error in _chain(error))
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     frames = "".join(traceback.format_tb(error.__traceback__))
     words = f": {error}" if isinstance(error, _SPEAKING) else ""
     return f"{frames}{type(error).__qualname__}{words}"
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Give an error after what caused it."""
+    """Give an error and its causes, the first cause first."""
     if error is not None:
         yield from _chain(error.__cause__ or (None if error.__suppress_context__ else error.__context__))
         yield error

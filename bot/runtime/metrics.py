@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from bot.health import Health
+from bot.runtime.health import Health
 
 COUNTED = CollectorRegistry()
 SLACK_CALLS = Counter(

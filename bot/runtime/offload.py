@@ -1,4 +1,4 @@
-"""Beside the loop: what takes long with something that an agent sent, so that nobody else waits for it."""
+"""Slow work on what an agent sent runs in a thread, so that it does not block the event loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,50 +8,50 @@ from typing import ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 SMALL = 4_096
-"""Characters of a record, or of a request, that are dealt with on the loop: whatever they are, it takes less than what a person notices."""
+"""The most characters of a record or a request that the event loop handles itself. A person does not notice the delay."""
 SWITCH_EVERY = 0.001
-"""Seconds for which Python lets a thread run while another one wants to: the loop waits for no longer."""
+"""Seconds after which Python switches to a waiting thread. The event loop waits no longer than that."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 LARGE = 32_768
-"""Characters of what is dealt with in a thread of its own: it takes up to a second, and the others a tenth."""
+"""From this many characters on, a thread for large work is used. It takes up to a second, other work a tenth."""
 
-# One thread of each: of more, each would take the loop's turn as often.
-_THREADS = {is_large: ThreadPoolExecutor(1, "aside") for is_large in (False, True)}
+# One thread of each kind: every further thread would slow the event loop down as much as the first.
+_THREADS = {is_large: ThreadPoolExecutor(1, "offload") for is_large in (False, True)}
 _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[tuple[str, bool], asyncio.Lock]] = (
     WeakKeyDictionary()
 )
 
 
 class Sent(Protocol):
-    """Something that an agent sent."""
+    """Something that an agent sent, parsed or not."""
 
     @property
     def agent(self) -> str:
-        """Who."""
+        """The agent that sent it."""
 
     @property
     def size(self) -> int:
-        """Its characters."""
+        """How many characters it has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """Something that was not read yet."""
+    """Something that is not parsed yet."""
 
     agent: str
     size: int
 
 
-async def aside(sent: Sent, do: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Do something pure, in a thread where it may take long. Each agent has one such thing in the queue at a time.
+async def offload(sent: Sent, do: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Call a pure function, in a thread when it can take long. Each agent has one call in a thread at a time.
 
     Args:
-        sent: What it is done with.
-        do: What is done.
+        sent: What the function works on.
+        do: The function.
         *args: Its arguments.
-        **kwargs: Likewise.
+        **kwargs: Its named arguments.
     """
     if sent.size <= SMALL:
         return do(*args, **kwargs)

@@ -12,17 +12,17 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from agent_adapter.connection import address_of
 from agent_adapter.contract.names import Namespace
 from agent_adapter.errors import ServerUnreachableError
-from bot.errors import SettingsError
+from agent_adapter.redis.pool import address_of
+from bot.domain.errors import SettingsError
 
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _PREFIX = "ASSENT_"
-# Of agents, workers and examples, which may share an environment with a bot.
+# Settings of agents, workers and examples, which can share an environment with a bot.
 _OF_OTHERS = frozenset({"ASSENT_AGENT", "ASSENT_KEY", "ASSENT_STATE_KEY", "ASSENT_URL"})
 
 _NAMES = {
@@ -35,7 +35,7 @@ _NAMES = {
 
 
 class _Environment(BaseSettings):
-    """Each is an environment variable, or a file named by the variable with `_FILE` behind it."""
+    """Each setting is an environment variable. With `_FILE` after its name, the variable names a file with the value."""
 
     @classmethod
     def settings_customise_sources(
@@ -60,10 +60,10 @@ class Settings(_Environment):
     )
 
     slack_bot_token: str = Field(alias="SLACK_BOT_TOKEN", min_length=1)
-    slack_app_token: str | None = Field(None, alias="SLACK_APP_TOKEN")
-    """With it the bot connects in Socket Mode, without a public address."""
     slack_signing_secret: str | None = Field(None, alias="SLACK_SIGNING_SECRET")
-    """With it, and without an app token, Slack calls `/slack/events`."""
+    """With this secret, and without an app token, Slack calls `/slack/events`."""
+    slack_app_token: str | None = Field(None, alias="SLACK_APP_TOKEN", validate_default=True)
+    """With this token, the bot connects in Socket Mode and needs no public address."""
     slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
     redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
 
@@ -77,7 +77,7 @@ class Settings(_Environment):
     requester_may_approve: bool = False
     """Whether the person for whom the agent acts may approve."""
     agent_channel_may_decide: bool = False
-    """Whether `channel` among the approvers means also the members of a channel that the agent chose."""
+    """Whether `channel` among the approvers also means the members of a channel that the agent chose."""
     http_host: str = "0.0.0.0"  # noqa: S104  # a container's port is published on purpose
     http_port: int = Field(3000, ge=0, le=65535)
     api_requests_per_minute: int = Field(600, ge=1)
@@ -85,13 +85,20 @@ class Settings(_Environment):
     log_level: str = "INFO"
 
     lease_seconds: float = Field(30.0, gt=0, allow_inf_nan=False)
-    """How long claimed work and one call to Slack may take before another replica takes over."""
+    """How long leased work and one call to Slack may take before another replica takes over."""
     sweep_seconds: float = Field(5.0, ge=0.1, allow_inf_nan=False)
-    """How often owed work is looked for without a wake-up."""
+    """How often the bot looks for owed work without a wake-up."""
     slack_timeout_seconds: float = Field(10.0, gt=0, allow_inf_nan=False)
     """How long one call to Slack may take; below the lease."""
     pace: bool = True
-    """Keep Slack's rate limits by waiting; off only where nothing limits."""
+    """Wait to stay within Slack's rate limits. Turn it off only for a server without limits."""
+
+    @field_validator("slack_app_token")
+    @classmethod
+    def _one_mode(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if not value and not info.data.get("slack_signing_secret"):
+            raise PydanticCustomError("missing", "neither Socket Mode nor HTTP mode")
+        return value
 
     @field_validator("approvers", mode="before")
     @classmethod
@@ -145,14 +152,12 @@ class Settings(_Environment):
     @classmethod
     def _slash(cls, value: str) -> str:
         if not value.startswith(("https://", "http://")):
-            raise ValueError(f"{value!r} is no address: write https://slack.com/api/, or leave it out")
-        # slack_sdk joins the method's name to it as it stands.
+            raise ValueError(f"{value!r} is not an address: write https://slack.com/api/, or leave it out")
+        # slack_sdk appends the method's name to it without a slash.
         return value if value.endswith("/") else f"{value}/"
 
     @model_validator(mode="after")
-    def _one_mode(self) -> "Settings":
-        if not self.slack_app_token and not self.slack_signing_secret:
-            raise ValueError("set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP mode)")
+    def _timeout_below_the_lease(self) -> "Settings":
         if self.slack_timeout_seconds >= self.lease_seconds:
             raise ValueError("ASSENT_SLACK_TIMEOUT_SECONDS must be below ASSENT_LEASE_SECONDS")
         return self
@@ -162,18 +167,21 @@ class Settings(_Environment):
         return bool(self.slack_app_token)
 
 
-class SlackAccess(_Environment):
-    """What asking Slack takes, for commands that need nothing else."""
+class Access(_Environment):
+    """How Slack and Redis are reached, for commands that need nothing else, or that look while the rest is missing."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
     slack_bot_token: str = Field("", alias="SLACK_BOT_TOKEN")
+    slack_app_token: str = Field("", alias="SLACK_APP_TOKEN")
     slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
+    redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
+    namespace: str = Field("assent", alias="ASSENT_NAMESPACE")
     policy: str = Field("", alias="ASSENT_POLICY")
 
 
 class _NamedFiles(PydanticBaseSettingsSource):
-    """Reads NAME from the file that NAME_FILE names, as container secrets are mounted."""
+    """Reads NAME from the file that NAME_FILE names, as with mounted container secrets."""
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002  # its signature
         name = f"{variable_of(field_name)}_FILE"
@@ -204,7 +212,7 @@ def variable_of(field_name: str) -> str:
 
 
 def unknown_variables(env_file: str | None = ".env") -> list[str]:
-    """Say which variables look like settings of the bot and are none, each with what may have been meant."""
+    """Name the variables that look like settings of the bot and are not, each with the setting that may be meant."""
     known = {variable_of(name) for name in Settings.model_fields} | _OF_OTHERS
     found = dict.fromkeys(map(str.upper, _names_in(env_file)), known)
     found |= {name.upper(): known | {f"{name}_FILE" for name in known} for name in os.environ}
@@ -226,7 +234,7 @@ def _names_in(env_file: str | None) -> Collection[str]:
 def _unknown(name: str, known: Collection[str]) -> str:
     if name.endswith("_FILE") and name.removesuffix("_FILE") in known:
         return f"{name} is read from the environment only, so it does nothing in .env"
-    # What all of them begin with would make every name look near.
+    # The common prefix would make every name look similar.
     short = {each.removeprefix(_PREFIX): each for each in known}
     close = get_close_matches(name.removeprefix(_PREFIX).removesuffix("_FILE"), short, 1, 0.6)
     cure = f"did you mean {short[close[0]]}?" if close else "docs/reference/settings.md lists all settings"
@@ -237,18 +245,18 @@ def load_settings(env_file: str | None = ".env") -> Settings:
     """Read the settings.
 
     Raises:
-        SettingsError: one line for each thing to set or mend.
+        SettingsError: one line for each thing to set or fix.
     """
     return _load(Settings, env_file)
 
 
-def load_slack_access(env_file: str | None = ".env") -> SlackAccess:
-    """Read what asking Slack takes, of which all may be missing.
+def load_access(env_file: str | None = ".env") -> Access:
+    """Read how Slack and Redis are reached, of which all may be missing.
 
     Raises:
         SettingsError: when a file of settings cannot be read.
     """
-    return _load(SlackAccess, env_file)
+    return _load(Access, env_file)
 
 
 def _load(kind: type[_Kind], env_file: str | None) -> _Kind:
@@ -275,6 +283,8 @@ def _sentence(problem: Any) -> str:
 
 
 CURES = {
-    "SLACK_BOT_TOKEN": "copy the bot token (xoxb-…) from your Slack app, under OAuth & Permissions",
-    "ASSENT_APPROVERS": "name who may decide: user ids (U…), user group ids (S…), or the word channel; or give rules in ASSENT_POLICY",
+    "SLACK_BOT_TOKEN": "copy the bot token (xoxb-…) from your Slack app, under OAuth & Permissions, into .env",
+    "SLACK_APP_TOKEN": "make an app-level token (xapp-…) with connections:write, under Basic Information, and copy it into .env; "
+    "or set SLACK_SIGNING_SECRET for HTTP mode",
+    "ASSENT_APPROVERS": "name who may decide in .env: user ids (U…), user group ids (S…), or the word channel; or give rules in ASSENT_POLICY",
 }

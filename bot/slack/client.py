@@ -1,4 +1,4 @@
-"""The only caller of Slack's Web API: what a call may raise is said here, and nothing is posted twice by a retry."""
+"""The only caller of Slack's Web API. It says which errors a call raises, and no retry posts a message twice."""
 
 import asyncio
 import re
@@ -15,7 +15,7 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 )
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.errors import (
+from bot.domain.errors import (
     DoneBeforeError,
     InterruptFaultError,
     SlackBusyError,
@@ -23,23 +23,11 @@ from bot.errors import (
     SlackUnclearError,
     WorkspaceFaultError,
 )
-from bot.ids import Label, PartId
-from bot.manifest import SCOPES
-from bot.metrics import SLACK_CALLS
+from bot.domain.ids import Label, MessageId
+from bot.runtime.metrics import SLACK_CALLS
+from bot.sentences import in_refusal
+from bot.slack.manifest import SCOPES
 
-_CURES = {
-    "channel_not_found": "check the id; into a private channel the bot must be invited",
-    "not_in_channel": "invite the bot there",
-    "no_permission": "invite the bot there",
-    "is_archived": "unarchive it, or ask elsewhere",
-    "restricted_action": "let the bot post there, in the channel's settings",
-    "thread_not_found": "the message to answer is gone: ask in the channel",
-    "invalid_thread_ts": "the message to answer is gone: ask in the channel",
-    "cannot_reply_to_message": "the message to answer is itself a reply: name the first message of its thread",
-    "user_not_found": "check the id of the person",
-    "user_disabled": "this account is deactivated: ask somebody else",
-    "cannot_dm_bot": "bots read no direct messages: ask a person",
-}
 WORKSPACE_FAULTS = {
     "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
     "no_permission", "org_login_required", "ekm_access_denied", "not_allowed_token_type", "accesslimited",
@@ -62,7 +50,7 @@ _UNCLEAR = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose token we have. Empty until Slack has said it."""
+    """The app and bot of our token. Empty until Slack has said it."""
 
     team_id: str = ""
     team: str = ""
@@ -72,7 +60,7 @@ class Identity:
     bot_id: str = ""
     app_id: str = ""
     enterprise_id: str = ""
-    """The organisation, where the app is installed in all of it; else empty."""
+    """The organisation, if the app is installed in all of it; else empty."""
     scopes: frozenset[str] = frozenset()
 
     @property
@@ -88,16 +76,16 @@ class Seen:
     labels: Mapping[str, Label]
     """By `ts`."""
     messages: Mapping[str, Mapping[str, Any]]
-    """All of them, also those of others, by `ts`."""
+    """All messages, also those of others, by `ts`."""
     oldest: str
     latest: str
-    """What was really looked at: less than was asked for where much was written."""
+    """The range that was really read. It is smaller than requested when there are many messages."""
     at: float = 0.0
     """When Slack was asked, by the monotonic clock."""
 
 
 class SlackClient:
-    """Posts with one client that never retries, and everything that may be repeated with one that does."""
+    """Posts with a client that never retries, and makes repeatable calls with a client that does."""
 
     def __init__(
         self, token: str, base_url: str, session: aiohttp.ClientSession, *, within: float = 10.0
@@ -105,7 +93,7 @@ class SlackClient:
         self.me = Identity()
         self._answered = 0.0
         self._within = within
-        # slack_sdk's own `timeout` does nothing beside a session: the session's holds.
+        # slack_sdk ignores its own `timeout` when it gets a session. The timeout of the session counts.
         self.posting = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
         self.repeating = AsyncWebClient(
             token=token,
@@ -191,11 +179,11 @@ class SlackClient:
         )
 
     async def delete_message(self, channel: str, ts: str) -> None:
-        """Take one of our messages away."""
+        """Delete one of our messages."""
         await self._call(self.repeating, "chat.delete", channel=channel, ts=ts)
 
     async def find_message(
-        self, channel: str, *, thread_ts: str | None, since: float, interrupt_id: str, part: PartId
+        self, channel: str, *, thread_ts: str | None, since: float, interrupt_id: str, part: MessageId
     ) -> str | None:
         """Look for a part of a card that was posted since then (unix seconds) and not saved."""
         method = "conversations.replies" if thread_ts else "conversations.history"
@@ -242,13 +230,13 @@ class SlackClient:
         return Seen({ts: label for ts, label in labels.items() if label}, found, oldest, latest, at)
 
     async def thread_author(self, channel: str, thread_ts: str) -> str | None:
-        """Say who wrote the first message of a thread; `None` when no person did.
+        """Name the person who wrote the first message of a thread; `None` when no person did.
 
         Raises:
             InterruptFaultError: when there is no such message, or nobody can see any more who wrote it.
         """
         first: Mapping[str, Any] = {}
-        # The `ts` of a reply leads to the reply alone, which names the first message.
+        # The `ts` of a reply gives only the reply, which names the first message.
         for _ in range(2):
             answer = await self._call(
                 self.repeating, "conversations.replies", channel=channel, ts=thread_ts, limit=1
@@ -258,7 +246,7 @@ class SlackClient:
                 break
             thread_ts = str(first["thread_ts"])
         if not first or first.get("subtype") == "tombstone":
-            cure = f"{channel}: who began the thread cannot be seen any more: ask in the channel"
+            cure = in_refusal.at_place(channel, in_refusal.AUTHOR_UNKNOWN)
             raise InterruptFaultError("conversations.replies", "thread_not_found", [cure], place=channel)
         return str(first.get("user") or "") or None
 
@@ -275,7 +263,7 @@ class SlackClient:
         await self._call(self.repeating, "views.update", view_id=view_id, hash=view_hash, view=dict(view))
 
     async def tell_user(self, channel: str, user: str, text: str, *, thread_ts: str | None = None) -> None:
-        """Say something that only this person sees."""
+        """Show a sentence to this person only."""
         await self._call(
             self.posting, "chat.postEphemeral", channel=channel, user=user, text=text, thread_ts=thread_ts
         )
@@ -301,23 +289,20 @@ class SlackClient:
             ("not_in_channel", not (found.get("is_member") or found.get("is_im"))),
         ):
             if is_so:
-                raise InterruptFaultError(
-                    "conversations.info", code, [f"{place}: {_CURES[code]}"], place=place
-                )
+                cure = in_refusal.at_place(place, in_refusal.AT_PLACE[code])
+                raise InterruptFaultError("conversations.info", code, [cure], place=place)
         return place
 
     def check_reach(self, channel: str) -> None:
-        """Refuse a place in which a message could be posted and never be found again.
+        """Refuse a place in which the bot can post a message and not find it again.
 
         Raises:
             InterruptFaultError: naming the scope.
         """
         scope = _HISTORY_OF_DIRECT_MESSAGES
         if channel.startswith("D") and self.me.scopes and scope not in self.me.scopes:
-            cure = _place_cure("missing_scope", frozenset({scope}))
-            raise InterruptFaultError(
-                "conversations.history", "missing_scope", [f"{channel}: {cure}"], place=channel
-            )
+            cure = in_refusal.at_place(channel, in_refusal.missing_scopes([scope]))
+            raise InterruptFaultError("conversations.history", "missing_scope", [cure], place=channel)
 
     async def user(self, user_id: str) -> Mapping[str, Any]:
         """Answer of `users.info`."""
@@ -385,7 +370,7 @@ class SlackClient:
             and method != "conversations.open"
         )
         try:
-            # The limit of a call with its repetitions, so that none outlives the lease it is made under.
+            # One limit for a call and its retries, so that none takes longer than its lease.
             async with asyncio.timeout(self._within):
                 answer = await client.api_call(
                     method, **({"http_verb": "GET", "params": _query(given)} if as_query else {"json": given})
@@ -416,7 +401,7 @@ def _sorted_error(method: str, error: SlackApiError, channel: str) -> SlackError
     code = str(data.get("error", f"http_{status}"))
     if status == 429 or code in _BUSY:
         return SlackBusyError(method, float(response.headers.get("Retry-After", 1)))
-    # An answer without a word of Slack's comes from something in between, such as a proxy.
+    # An answer that is not Slack's comes from something in between, such as a proxy.
     if status >= 500 or "error" not in data or code in _UNCLEAR:
         return SlackUnclearError(method, code, answered=True)
     if code in _DONE_BEFORE:
@@ -426,7 +411,8 @@ def _sorted_error(method: str, error: SlackApiError, channel: str) -> SlackError
     if code in WORKSPACE_FAULTS and not _is_about_one_place(method, code, channel, lacking):
         return WorkspaceFaultError(method, code, [_workspace_cure(lacking)])
     if cure := _place_cure(code, lacking):
-        return InterruptFaultError(method, code, [f"{channel}: {cure}" if channel else cure], place=channel)
+        said = in_refusal.at_place(channel, cure) if channel else cure
+        return InterruptFaultError(method, code, [said], place=channel)
     return InterruptFaultError(method, code, [str(problem) for problem in data.get("errors", ())])
 
 
@@ -435,7 +421,7 @@ def _listed(scopes: object) -> frozenset[str]:
 
 
 def _is_about_one_place(method: str, code: str, channel: str, lacking: frozenset[str]) -> bool:
-    """Tell what the app may not do in one place or with one person from what it needs everywhere."""
+    """Say whether the app lacks something for one place or one person only, and not everywhere."""
     if code == "missing_scope":
         # Writing takes one scope wherever it is, and direct messages are opened only where the policy says so.
         # Reading takes one for each kind of conversation.
@@ -452,6 +438,5 @@ def _workspace_cure(lacking: frozenset[str]) -> str:
 
 def _place_cure(code: str, lacking: frozenset[str]) -> str | None:
     if code == "missing_scope":
-        scopes = ", ".join(sorted(lacking)) or "for such a place"
-        return f"ask elsewhere, or add the scope {scopes} and install the app again"
-    return _CURES.get("restricted_action" if code.startswith("restricted_action") else code)
+        return in_refusal.missing_scopes(sorted(lacking))
+    return in_refusal.AT_PLACE.get("restricted_action" if code.startswith("restricted_action") else code)

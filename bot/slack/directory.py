@@ -1,42 +1,27 @@
-"""Who somebody is, as Slack says: looked up through a short cache, never guessed."""
+"""Looks people up in Slack, with a short cache. Nothing about a person is guessed."""
 
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Any, TypeVar, cast
 
 from agent_adapter.background import in_background
-from bot.errors import SlackError
-from bot.slack_client import SlackClient
+from bot.domain.errors import SlackError
+from bot.domain.person import Person
+from bot.slack.client import SlackClient
 
 _T = TypeVar("_T")
 
 FRESH_FOR = 60.0
-"""Seconds for which an answer of Slack is believed."""
+"""Seconds for which an answer of Slack is kept."""
 REMEMBERED = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
-    """What decides whether somebody may decide."""
-
-    id: str
-    team_id: str
-    """Their workspace; their organisation where the app is installed in a whole organisation."""
-    is_deactivated: bool = False
-    is_bot: bool = False
-    is_guest: bool = False
-    is_stranger: bool = False
-    """From outside the workspace, through Slack Connect."""
-    workspaces: frozenset[str] = field(default=frozenset(), compare=False)
-    """From which they may act as one of us."""
-
-
 class Directory:
-    """Looks people and their memberships up."""
+    """Looks up people and their memberships."""
 
     def __init__(self, slack: SlackClient) -> None:
         self._slack = slack
@@ -46,27 +31,47 @@ class Directory:
 
     @property
     def team(self) -> str:
-        """Where the bot is installed, a workspace or an organisation; nobody belongs to it before it is known."""
+        """The workspace or organisation where the bot is installed. Until it is known, nobody belongs to it."""
         return self._slack.me.home
 
     def came_from(self, user_id: str, team_id: str) -> None:
         """Note from which workspace somebody has just acted, as Slack delivered it.
 
-        A foreign one makes them a stranger for a minute, whatever Slack says when it is asked.
+        Another workspace makes them a stranger for a minute, whatever Slack answers about them.
         """
         teams = self._came_from.pop(user_id, {})
         self._came_from[user_id] = {**teams, team_id: time.monotonic()}
         if len(self._came_from) > REMEMBERED:
             del self._came_from[next(iter(self._came_from))]
 
+    def recall(
+        self, user_id: str, approvers: Iterable[str], channel: str, *, within: float = inf
+    ) -> tuple[Person, frozenset[str]] | None:
+        """Give what `person` and `matching` would give, if no question to Slack is needed."""
+        person = cast("Person | None", self._recall(("user", user_id), within))
+        if person is None:
+            return None
+        found = set()
+        for entry in approvers:
+            members = self._recall_members(entry, channel, within)
+            if members is None:
+                return None
+            if user_id in members:
+                found.add(entry)
+        return self._as_acting(person), frozenset(found)
+
     async def person(self, user_id: str, *, within: float = inf) -> Person:
-        """Say who this is, by an answer that Slack gave at most so many seconds ago.
+        """Say who this is, by an answer of Slack that is at most this many seconds old.
 
         Raises:
-            SlackError: when Slack does not say; nobody may decide then.
+            SlackError: when Slack does not say. Nobody may decide then.
         """
-        person = await self._fresh(("user", user_id), lambda: self._ask_person(user_id), within)
-        teams = self._came_from.get(user_id, {}).items()
+        return self._as_acting(
+            await self._fresh(("user", user_id), lambda: self._ask_person(user_id), within)
+        )
+
+    def _as_acting(self, person: Person) -> Person:
+        teams = self._came_from.get(person.id, {}).items()
         now = time.monotonic()
         acts_from_outside = any(now - at < FRESH_FOR and team not in person.workspaces for team, at in teams)
         return replace(person, is_stranger=True) if acts_from_outside else person
@@ -74,7 +79,7 @@ class Directory:
     async def matching(
         self, user_id: str, approvers: Iterable[str], channel: str, *, within: float = inf
     ) -> frozenset[str]:
-        """Tell which entries of an approver list this person matches: their id, their groups, `channel`.
+        """Name the entries of an approver list that this person matches: their id, their groups, `channel`.
 
         Raises:
             SlackError: when Slack does not say.
@@ -86,7 +91,7 @@ class Directory:
         return frozenset(found)
 
     async def thread_author(self, channel: str, thread_ts: str) -> str | None:
-        """Say who began a thread; `None` when no person did.
+        """Name the person who began a thread; `None` when no person did.
 
         Raises:
             SlackError: when Slack does not say.
@@ -95,9 +100,9 @@ class Directory:
         return await self._fresh(("thread", f"{channel} {thread_ts}"), ask, inf)
 
     def forget(self, kind: str, name: str) -> None:
-        """Ask Slack again the next time, since it said that this changed."""
+        """Ask Slack again the next time, because Slack said that this has changed."""
         self._kept.pop((kind, name), None)
-        # An answer that is on its way may be of before the change: nobody else waits for it, and it is not kept.
+        # An answer that is on its way can be older than the change. It is not kept, and no new question waits for it.
         self._asking.pop((kind, name), None)
 
     async def members(self, entry: str, channel: str, *, within: float = inf) -> frozenset[str]:
@@ -106,13 +111,20 @@ class Directory:
         Raises:
             SlackError: when Slack does not say.
         """
-        if entry[0] in "UW":
-            return frozenset((entry,))
+        known = self._recall_members(entry, channel, within)
+        if known is not None:
+            return known
         if entry == "channel":
             return await self._fresh(
                 ("channel", channel), lambda: self._slack.channel_members(channel), within
             )
         return await self._fresh(("group", entry), lambda: self._slack.group_members(entry), within)
+
+    def _recall_members(self, entry: str, channel: str, within: float) -> frozenset[str] | None:
+        if entry[0] in "UW":
+            return frozenset((entry,))
+        name = ("channel", channel) if entry == "channel" else ("group", entry)
+        return cast("frozenset[str] | None", self._recall(name, within))
 
     async def _ask_person(self, user_id: str) -> Person:
         user, me = await self._slack.user(user_id), self._slack.me
@@ -130,6 +142,10 @@ class Directory:
             workspaces=frozenset(workspaces - {""}),
         )
 
+    def _recall(self, name: tuple[str, str], within: float) -> object | None:
+        asked_at, found = self._kept.get(name, (-inf, None))
+        return found if asked_at > time.monotonic() - min(within, FRESH_FOR) else None
+
     async def _fresh(
         self, name: tuple[str, str], ask: Callable[[], Coroutine[Any, Any, _T]], within: float
     ) -> _T:
@@ -144,7 +160,7 @@ class Directory:
                 self._ask(name, ask(), asked_at), name="asking Slack", expected=(SlackError,)
             )
             self._asking[name] = asked_at, asking
-        # A click that cannot wait any longer leaves the question running, and the next one finds the answer.
+        # When a click cannot wait any longer, the question goes on, and the next click finds the answer.
         return cast("_T", await asyncio.shield(asking))
 
     async def _ask(

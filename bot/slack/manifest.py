@@ -37,17 +37,19 @@ _PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
 
 
-def needed_scopes(approvers: Iterable[str], *, direct: bool = False, sticky: bool = False) -> tuple[str, ...]:
+def needed_scopes(
+    approvers: Iterable[str], *, direct: bool = False, standing: bool = False
+) -> tuple[str, ...]:
     """Give the scopes that a bot needs.
 
     Args:
         approvers: Whom its rules name.
         direct: Whether it asks in direct messages.
-        sticky: Whether people may approve later calls.
+        standing: Whether people may approve later calls.
     """
     groups = any(entry.startswith("S") for entry in approvers)
     optional = [*([GROUP_SCOPE] if groups else []), *(DIRECT_SCOPES if direct else ())]
-    return (*SCOPES, *optional, *([COMMAND_SCOPE] if sticky else []))
+    return (*SCOPES, *optional, *([COMMAND_SCOPE] if standing else []))
 
 
 def build_manifest(
@@ -84,7 +86,7 @@ def build_manifest(
             "slash_commands": [
                 {
                     "command": COMMAND,
-                    "description": "Sticky approvals that you may revoke",
+                    "description": "Standing approvals that you can revoke",
                     "usage_hint": "rules",
                     "should_escape": True,
                     **({"url": reached_at["request_url"]} if reached_at else {}),
@@ -92,7 +94,7 @@ def build_manifest(
             ],
         },
         "oauth_config": {
-            "scopes": {"bot": list(needed_scopes(["S"] if groups else [], direct=direct, sticky=True))}
+            "scopes": {"bot": list(needed_scopes(["S"] if groups else [], direct=direct, standing=True))}
         },
         "settings": {
             "interactivity": {"is_enabled": True, **reached_at},

@@ -1,16 +1,16 @@
-"""Slack's rate limits, kept by all replicas together: ask for a turn before a call, wait when told to."""
+"""Slack's rate limits, shared by all replicas. Ask for a turn before a call, and wait if there is none."""
 
 import secrets
 import time
 from dataclasses import dataclass
 
-from agent_adapter.connection import Scripts
 from agent_adapter.contract.keys import Keys
+from agent_adapter.redis.scripts import Scripts
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many calls in so many milliseconds."""
+    """A number of calls in a number of milliseconds."""
 
     calls: int
     window: int
@@ -30,7 +30,7 @@ LONGEST_WAIT = 60_000
 
 
 class Pacing:
-    """Gives turns. Nothing sleeps here: who must wait puts its work back and draws the newest state later."""
+    """Gives turns. Nothing sleeps here: the caller puts its work back, and draws the newest state later."""
 
     def __init__(self, scripts: Scripts, keys: Keys, *, enabled: bool = True) -> None:
         self._scripts = scripts
@@ -50,7 +50,7 @@ class Pacing:
         return wait
 
     async def turn_to_look(self, place: str, every: int) -> int:
-        """Milliseconds until it is time to look at a place again; 0 means go, and counts for all replicas."""
+        """Milliseconds until a place may be looked at again; 0 means go, and counts for all replicas."""
         return await self._turn(self._keys.pace("look", place), Limit(1, every), "", urgent=True)
 
     async def turn_to_read(self, kind: str) -> int:
@@ -58,9 +58,9 @@ class Pacing:
         return await self._turn(self._keys.pace(kind), READS, "", urgent=False)
 
     def edits_closed(self, agent: str) -> int:
-        """Milliseconds for which no edit of this agent gets a turn, not even an urgent one, as far as this process knows.
+        """Milliseconds for which no edit of this agent gets a turn, not even an urgent one. This process knows only its own.
 
-        Of each agent for itself: whoever does not ask is not known to wait.
+        Each agent has its own wait, because only agents that ask are known to wait.
         """
         left = int((self._edits_closed.get(agent, 0.0) - time.monotonic()) * 1000)
         if left <= 0:
@@ -68,15 +68,15 @@ class Pacing:
         return max(0, left)
 
     async def hold_posts(self, channel: str, seconds: float) -> None:
-        """Slack asked for this much quiet in a channel."""
+        """Note that Slack asked to pause posts in a channel."""
         await self._hold(self._keys.pace("post", channel), seconds)
 
     async def hold_reads(self, kind: str, seconds: float) -> None:
-        """Slack asked for this much quiet about reading."""
+        """Note that Slack asked to pause reading."""
         await self._hold(self._keys.pace(kind), seconds)
 
     async def hold_edits(self, seconds: float) -> None:
-        """Slack asked for this much quiet about edits."""
+        """Note that Slack asked to pause edits."""
         await self._hold(self._keys.pace("edit"), seconds)
 
     async def _turn(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
@@ -85,25 +85,34 @@ class Pacing:
         return int(
             await self._scripts(
                 "take_turn",
-                [key, *(f"{key}:{part}" for part in ("held", "urgent", "waiting", "served"))],
-                [limit.calls, limit.window, int(urgent), secrets.token_hex(6), agent],
+                _names(key),
+                calls=limit.calls,
+                window=limit.window,
+                is_urgent=int(urgent),
+                name=secrets.token_hex(6),
+                agent=agent,
             )
         )
 
     async def _hold(self, key: str, seconds: float) -> None:
-        await self._scripts("hold_turns", [f"{key}:held"], [int(seconds * 1000) + 50])
+        await self._scripts("pause_turns", _names(key), pause=int(seconds * 1000) + 50)
+
+
+def _names(key: str) -> dict[str, str]:
+    """Give the names under which scripts take the keys of one limit."""
+    return {"turns": key, **{part: f"{key}:{part}" for part in ("held", "urgent", "waiting", "served")}}
 
 
 class Queue:
-    """Which records were told to wait, and until when. A change in between alters what is drawn then, not when."""
+    """Which records have to wait, and until when. A change meanwhile changes what is drawn then, and not when."""
 
     def __init__(self) -> None:
         self._until: dict[str, dict[str, float]] = {}
-        """By agent: how many of one agent wait says nothing about another."""
+        """By agent: the queue of one agent says nothing about the queue of another."""
         self._prune_at = 64
 
     def remaining(self, interrupt_id: str) -> int:
-        """Milliseconds that this one still has to wait."""
+        """Milliseconds that this record still has to wait."""
         own = self._until.get(_agent(interrupt_id), {})
         left = own.get(interrupt_id, 0.0) - time.monotonic()
         if left <= 0:
@@ -111,7 +120,7 @@ class Queue:
         return max(0, int(left * 1000))
 
     def join(self, interrupt_id: str, wait: int) -> int:
-        """Wait at least so many milliseconds: longer in a long queue, since few of those who ask get the next turn."""
+        """Have a record wait at least this long. It waits longer in a long queue, because few get the next turn."""
         now = time.monotonic()
         self._prune(now)
         own = self._until.setdefault(_agent(interrupt_id), {})
@@ -120,7 +129,7 @@ class Queue:
         return wait
 
     def _prune(self, now: float) -> None:
-        """Forget whose time is over: another replica may have drawn what was told to wait here."""
+        """Forget records whose wait is over: another replica may have drawn them."""
         if sum(map(len, self._until.values())) < self._prune_at:
             return
         kept = {agent: {id: until for id, until in own.items() if until > now}

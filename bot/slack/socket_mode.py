@@ -1,4 +1,4 @@
-"""Socket Mode: two connections, since Slack's client closes one before it opens the next, and none where Slack has no room."""
+"""Socket Mode, with two connections: Slack's client closes one before it opens the next. A bot on standby has none."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 
 from agent_adapter.errors import AgentAdapterError
-from bot.slack_client import WORKSPACE_FAULTS
+from bot.slack.client import WORKSPACE_FAULTS
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ still counts and that are broken, which take clicks and lose them (python-slack-
 CONNECT_WITHIN = 10.0
 """Seconds for one connection to open."""
 ADDRESS_WITHIN = 60.0
-"""Seconds for Slack to give an address: it may ask to wait for most of a minute."""
+"""Seconds for Slack to give an address. It can ask the bot to wait for most of a minute."""
 ANSWER_WITHIN = 3.0
 """Seconds that Slack waits for an answer."""
 UNREADABLE = "Socket Mode: what answers apps.connections.open is not Slack: look at SLACK_API_URL, and at proxies in between"
@@ -37,7 +37,7 @@ STANDBY = (
 
 
 class Client(SocketModeClient):
-    """Slack's client, which asks again at once when Slack turns it away. Here it does not."""
+    """Slack's client, without its immediate retry when Slack refuses a connection."""
 
     def __init__(self, app_token: str, bolt: AsyncApp) -> None:
         super().__init__(
@@ -45,13 +45,13 @@ class Client(SocketModeClient):
             logger=bolt.logger,
             web_client=bolt.client,
             ping_interval=10,
-            # Only once Slack has greeted it: who is turned away comes back when `Sockets` says so.
+            # Only after Slack's greeting. A refused connection tries again when `Sockets` says so.
             auto_reconnect_enabled=False,
         )
         self.greeted = asyncio.Event()
         """Slack has said how many connections there are, or that there are too many."""
         self.connections = 0
-        """How many Slack counts, this one included."""
+        """How many connections Slack counts, with this one."""
 
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
         """Handle what Slack sends."""
@@ -71,13 +71,13 @@ class Client(SocketModeClient):
 
     @property
     def is_reconnecting(self) -> bool:
-        """Whether it is connecting anew, or gives it up within seconds."""
+        """Whether it is connecting again. If that fails, it ends within seconds."""
         return self.connect_operation_lock.locked()
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:  # noqa: FBT001, FBT002  # as Slack's
-        """Connect anew, once for all who ask meanwhile, or end: `Sockets` opens another connection then.
+        """Connect again, or end if that fails: `Sockets` then opens another connection. Calls meanwhile wait for the first one.
 
-        Slack's own client stops waiting for its turn after 5 seconds, and connects beside whoever connects. One of the two
+        Slack's own client stops waiting for its lock after 5 seconds and opens a second connection. One of the two
         connections is then read by nobody, and the clicks that it gets are lost.
         """
         session = self.current_session
@@ -91,7 +91,7 @@ class Client(SocketModeClient):
 
     async def dial(self) -> None:
         """Connect to a new address."""
-        # Asked by itself, the client repeats whatever goes wrong for ever and tells nobody.
+        # Left alone, the client repeats every failure without end and reports nothing.
         async with asyncio.timeout(ADDRESS_WITHIN):
             self.wss_uri = await self.issue_new_wss_url()
         async with asyncio.timeout(CONNECT_WITHIN):
@@ -99,7 +99,7 @@ class Client(SocketModeClient):
 
 
 class Connection(AsyncSocketModeHandler):
-    """One connection, which knows what it still has to acknowledge."""
+    """One connection. It knows which envelopes it still has to acknowledge."""
 
     client: Client
     handling = 0
@@ -112,17 +112,17 @@ class Connection(AsyncSocketModeHandler):
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is here that waits for its answer."""
+        """Whether an envelope still waits for its answer."""
         return bool(self.handling) or not self.client.message_queue.empty()
 
     async def has_ended(self) -> bool:
-        """Whether it is closed, and Slack's client does not open it again."""
+        """Whether it is closed and Slack's client does not open it again."""
         client = self.client
         will_come_back = client.auto_reconnect_enabled or client.is_reconnecting
         return not will_come_back and not await client.is_connected()
 
     async def open(self) -> None:
-        """Connect, and hear from Slack how many connections there are."""
+        """Connect, and learn from Slack how many connections there are."""
         async with asyncio.timeout(CONNECT_WITHIN):
             await self.client.dial()
             await self.client.greeted.wait()
@@ -142,12 +142,12 @@ class Sockets:
     def __init__(
         self, bolt: AsyncApp, app_token: str, *, others: Callable[[], Awaitable[int]] | None = None
     ) -> None:
-        """Prepare the connections.
+        """Prepare the connections without opening them.
 
         Args:
             bolt: The app that handles what arrives.
-            app_token: With which Slack lets it connect.
-            others: Tells how many other bots live.
+            app_token: The app-level token of the connections.
+            others: Gives how many other bots are alive.
         """
         self._bolt = bolt
         self._app_token = app_token
@@ -155,9 +155,9 @@ class Sockets:
         self._open: list[Connection] = []
 
     async def connect(self) -> str | None:
-        """Open the connections that are not open yet; say what keeps them closed, `None` when clicks can arrive.
+        """Open the connections that are not open yet. Returns what prevents that, or `None` when clicks can arrive.
 
-        The answer is `STANDBY` where other bots of the app take the clicks.
+        Returns `STANDBY` when other bots of the app receive the clicks.
         """
         await self._drop_ended()
         before = tuple(self._open)
@@ -165,7 +165,7 @@ class Sockets:
             connection = Connection(self._bolt, self._app_token)
             self._open.append(connection)
             if reason := await _failure(connection.open()) or await self._too_many(connection):
-                # A bot that comes in takes two places or none; one that is in keeps what it has.
+                # A bot that starts takes two connections or none. A running one keeps its connections.
                 ended = self._open[len(before) :] if reason == STANDBY else [connection]
                 self._open = [each for each in self._open if each not in ended]
                 await _close(ended)
@@ -177,11 +177,11 @@ class Sockets:
         return any([await connection.client.is_connected() for connection in self._open])
 
     async def close(self) -> None:
-        """Take no more clicks, once those that are here are answered."""
+        """Answer the clicks that are here, and receive no more."""
         await _close(self._open)
 
     async def _too_many(self, connection: Connection) -> str | None:
-        """Say whether enough others take clicks. What is connected and is no bot is a broken connection, and no reason to wait."""
+        """Whether enough other bots receive clicks. A connection that belongs to no running bot is broken and does not count."""
         if connection.client.connections <= CONNECTIONS * MOST_BOTS:
             return None
         if connection.client.connections <= MOST_CONNECTIONS and self._others:
@@ -190,14 +190,14 @@ class Sockets:
         return STANDBY
 
     async def _drop_ended(self) -> None:
-        """Give up connections that will not come back by themselves, such as those that Slack did not take back."""
+        """Drop connections that will not come back by themselves, such as those that Slack refused."""
         gone = [each for each in self._open if await each.has_ended()]
         await _close(gone)
         self._open = [each for each in self._open if each not in gone]
 
 
 async def _failure(attempt: Coroutine[Any, Any, None]) -> str | None:
-    """Try to connect; say what keeps it from that."""
+    """Try to connect. Returns what prevents it."""
     try:
         await attempt
     except SlackApiError as error:
@@ -205,7 +205,7 @@ async def _failure(attempt: Coroutine[Any, Any, None]) -> str | None:
         cure = ": check SLACK_APP_TOKEN" if code in WORKSPACE_FAULTS else ""
         return f"Socket Mode: {code}{cure}" if code else UNREADABLE
     except (AttributeError, TypeError):
-        # How slack_sdk 3.47 meets plain text, and broken JSON, in place of an answer.
+        # slack_sdk 3.47 raises these for plain text or broken JSON instead of an answer.
         return UNREADABLE
     except (TimeoutError, OSError, aiohttp.ClientError) as error:
         return f"Socket Mode: {str(error) or type(error).__name__}"

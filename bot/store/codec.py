@@ -1,5 +1,6 @@
-"""The two hashes of a record, read and written field by field: their names are spelt in `contract.keys`. Pure."""
+"""The two hashes of a record, read and written field by field. `contract.keys` lists the fields. Pure."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,41 +9,44 @@ from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.record import Fields, load_recorded, moment
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
-from bot.ids import PartId
-from bot.schedule import Extension, Remark, Step
-from bot.state import Admission, ApprovalState, Care, Claim, Place, Proposal, Shown, Standing, Terms, Vote
-from bot.sticky import Ended, Grant, Sticky, StickyApproval, Use
+from bot.domain.action import Action
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.approval import Approval, Assignment, Published
+from bot.domain.ids import MessageId
+from bot.domain.messages import PostedMessage, Remark, Shown
+from bot.domain.schedule import Extension, Step
+from bot.domain.standing import Ended, StandingApproval, StandingLimits, StandingTerms, Use
+from bot.domain.votes import Proposal, Vote
+from bot.rendering.pages import measure, measured_proposal
 
 _SHORT = 512
 
 
-def read_state(req: Fields, card: Fields, *, now: int, known: ApprovalState | None = None) -> ApprovalState:
-    """Read the two hashes of a record. Times are the store's milliseconds.
+def read_state(req: Fields, card: Fields, *, now: int, known: Published | None = None) -> Published:
+    """Read the two hashes of a record. The result is an `Approval` once the record was admitted.
 
     Args:
         req: The agent's side.
         card: The bot's side.
-        now: The store's clock.
-        known: The record as it was read before: its body never changes, so it is not read and checked again.
+        now: The store's clock, in milliseconds.
+        known: The record as it was read before. Its body never changes, so it is not parsed again.
 
     Raises:
-        InvalidRequestError: when what is stored is no interrupt that this version reads.
+        InvalidRequestError: when this version cannot read what is stored as an interrupt.
     """
     body = req["body"]
     if known and known.body == body:
-        interrupt, fingerprints, kept = known.interrupt, known.fingerprints, known.kept
+        interrupt, fingerprints = known.interrupt, known.fingerprints
     else:
-        kept = {}
+        known = None
         interrupt = load_interrupt(body)
         fingerprints = action_fingerprints(interrupt.request)
-    return ApprovalState(
+    published = Published(
         interrupt=interrupt,
         status=card.get("status", "new"),  # type: ignore[arg-type]  # only our scripts write it
         created_at=moment(req["created"]),
         deadline=moment(card.get("deadline", req["deadline"])),
         now=moment(now),
-        recorded=tuple(load_recorded(card, i) for i in range(len(interrupt.request.action_requests))),
-        admission=_admission(card) if "policy" in card else None,
         reason=card.get("reason") or None,
         code=card.get("code") or None,
         settled_at=moment(card["settled"]) if "settled" in card else None,
@@ -57,17 +61,29 @@ def read_state(req: Fields, card: Fields, *, now: int, known: ApprovalState | No
         fingerprints=fingerprints,
         body=body,
         size=size_of(req, card),
-        kept=kept,
-        shown={PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
-        up={PartId.parse(name): moment(at) for name, at in _prefixed(card, "up:")},
+    )
+    return _approval(published, card, known) if "policy" in card else published
+
+
+def _approval(published: Published, card: Fields, known: Published | None) -> Approval:
+    count = len(published.interrupt.request.action_requests)
+    admission = _admission(card, count)
+    if not admission.pages:
+        admission = admission.model_copy(update={"pages": _measured(published, admission, known)})
+    approval = Approval(
+        **vars(published),
+        admission=admission,
+        recorded=tuple(load_recorded(card, index) for index in range(count)),
+        kept=known.kept if isinstance(known, Approval) else {},
+        shown={MessageId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
+        up={MessageId.parse(name): moment(at) for name, at in _prefixed(card, "up:")},
         missed="missed" in card,
         gone=frozenset(_gone(line) for line in card.get("gone", "").split("\n") if line),
-        begun=frozenset(PartId.parse(name) for name, _ in _prefixed(card, "lease:")),
+        begun=frozenset(MessageId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
         votes={int(index): _votes(text) for index, text in _prefixed(card, "votes:")},
-        proposals={int(index): _proposal(text) for index, text in _prefixed(card, "proposal:")},
         reached=_reached(card),
-        # A large hash gives its fields in no order.
+        # Redis returns the fields of a large hash in any order.
         remarks=dict(
             sorted(
                 (int(number), Remark.model_validate(decode(text)))
@@ -75,36 +91,48 @@ def read_state(req: Fields, card: Fields, *, now: int, known: ApprovalState | No
             )
         ),
         extended=int(card.get("extended", 0)),
-        claims={int(place): _claim(text) for place, text in _prefixed(card, "claim:")},
-        sticky={int(index): _sticky(card, index) for index, _ in _prefixed(card, "sticky_grant:")},
+        assignments={int(place): _assignment(text) for place, text in _prefixed(card, "claim:")},
+        standing={int(index): _standing(card, index) for index, _ in _prefixed(card, "sticky_grant:")},
     )
+    proposals = {
+        int(index): _proposal(text, approval.actions[int(index)])
+        for index, text in _prefixed(card, "proposal:")
+    }
+    return replace(approval, proposals=proposals) if proposals else approval
+
+
+def _measured(published: Published, admission: Admission, known: Published | None) -> tuple[int, ...]:
+    """Count the pages of a record that an older version admitted without counting, by the page sizes of this version."""
+    if isinstance(known, Approval):
+        return known.admission.pages
+    return tuple(call.pages for call in measure(published.interrupt, admission.terms))
 
 
 def size_of(req: Fields, card: Fields) -> int:
-    """Count the characters of what an agent and people wrote in a record; what the bot writes is short."""
+    """Count the characters that an agent and people wrote in a record. What the bot writes is short and not counted."""
     return len(req["body"]) + sum(len(text) for text in card.values() if len(text) > _SHORT)
 
 
 def admission_fields(admission: Admission) -> list[str]:
     """Write an admission as fields of the card: name, value, name, value, …"""
-    # Redis keeps a hash compactly while no value is over 64 bytes.
-    fields = {"policy": admission.policy_version, **_terms_fields(admission)}
-    for index, own in admission.own.items():
-        fields |= _terms_fields(own, f":{index}")
-    if admission.requested_by:
-        fields["requested_by"] = admission.requested_by
-    if admission.requester_known:
-        fields["requester_known"] = "1"
-    if admission.thread_author:
-        fields["thread_author"] = admission.thread_author
-    if admission.on_timeout:
-        fields["on_timeout"] = admission.on_timeout
-    for number, place in enumerate(admission.places):
-        fields[f"place:{number}"] = place_field(place)
-    for number, step in enumerate(admission.steps):
-        fields[f"step:{number}"] = dumped(step)
-    if admission.extension:
-        fields["extend"] = dumped(admission.extension)
+    # Redis keeps a hash in its compact form only while every value has at most 64 bytes.
+    shared = admission.terms[0]
+    fields = {"policy": admission.policy_version, **_terms_fields(shared)}
+    for index, own in enumerate(admission.terms):
+        if own != shared:
+            fields |= _terms_fields(own, f":{index}")
+    given = {
+        "requested_by": admission.requested_by,
+        "requester_known": "1" if admission.requester_known else None,
+        "thread_author": admission.thread_author,
+        "on_timeout": admission.on_timeout,
+        "extend": dumped(admission.extension) if admission.extension else None,
+    }
+    fields |= {name: text for name, text in given.items() if text}
+    if admission.pages:
+        fields["pages"] = " ".join(f"{index}:{count}" for index, count in enumerate(admission.pages) if count)
+    fields |= {f"place:{number}": place_field(place) for number, place in enumerate(admission.places)}
+    fields |= {f"step:{number}": dumped(step) for number, step in enumerate(admission.steps)}
     return [part for field in fields.items() for part in field]
 
 
@@ -116,45 +144,47 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         fields[f"decisions{of}"] = " ".join(terms.decisions)
     if not terms.allow_always:
         fields[f"once{of}"] = "1"
-    return fields | _care_fields(terms, of)
-
-
-def _care_fields(care: Care, of: str) -> dict[str, str]:
-    numbers = {"quorum": care.quorum, "reject_quorum": care.reject_quorum}
-    # An action's own number always stands there, since the one for all holds where it does not.
-    fields = {f"{name}{of}": str(number) for name, number in numbers.items() if of or number > 1}
-    if care.risk != "normal":
-        fields[f"risk{of}"] = care.risk
-    if care.resembles:
-        fields[f"resembles{of}"] = care.resembles
-    if care.by_silence:
+    numbers = {"quorum": terms.quorum, "reject_quorum": terms.reject_quorum}
+    # An action's own number is always written, even 1. Without it, the number that all actions share would count.
+    fields |= {f"{name}{of}": str(number) for name, number in numbers.items() if of or number > 1}
+    if terms.risk != "normal":
+        fields[f"risk{of}"] = terms.risk
+    if terms.resembles:
+        fields[f"resembles{of}"] = terms.resembles
+    if terms.by_silence:
         fields[f"silence{of}"] = "1"
-    if care.sticky:
-        fields[f"sticky{of}"] = dumped(care.sticky)
-    if care.mask_key:
-        fields[f"mask_key{of}"] = care.mask_key
-    names = {"mask": care.mask, "mask_random": care.mask_random, "modal_only": care.modal_only}
+    if terms.standing:
+        fields[f"sticky{of}"] = dumped(terms.standing)
+    if terms.mask_key:
+        fields[f"mask_key{of}"] = terms.mask_key
+    names = {"mask": terms.mask, "mask_random": terms.mask_random, "modal_only": terms.modal_only}
     return fields | {f"{name}{of}": encode(found) for name, found in names.items() if found}
 
 
 def place_field(place: Place) -> str:
-    """Write a place as one field of the card keeps it."""
+    """Write a place as its field of the card keeps it."""
     return encode([place.channel, place.thread_ts, place.actions, place.parts, *_later(place)])
 
 
 def _later(place: Place) -> list[dict[str, Any]]:
-    """Write what few places have; records of before have nothing here."""
-    given = place.model_dump(mode="json", include={"opened_by", "claim", "proposed"}, exclude_defaults=True)
+    """Write the attributes that few places have. Records of older versions have none of them."""
+    given = place.model_dump(
+        mode="json", include={"opened_by", "assign", "proposed"}, exclude_defaults=True, by_alias=True
+    )
     return [given] if given else []
 
 
-def _admission(card: Fields) -> Admission:
+def _admission(card: Fields, count: int) -> Admission:
+    shared = Terms(**_terms(card))
     places = sorted((int(number), decode(text)) for number, text in _prefixed(card, "place:"))
     steps = sorted((int(number), text) for number, text in _prefixed(card, "step:"))
     admission = Admission(
-        **_terms(card),
-        own={int(index): Terms(**_terms(card, f":{index}")) for index, _ in _prefixed(card, "approvers:")},
+        terms=tuple(
+            Terms(**_terms(card, f":{index}")) if f"approvers:{index}" in card else shared
+            for index in range(count)
+        ),
         policy_version=card["policy"],
+        pages=_pages(card["pages"], count) if "pages" in card else (),
         on_timeout=card.get("on_timeout"),
         requested_by=card.get("requested_by"),
         requester_known="requester_known" in card,
@@ -178,14 +208,19 @@ def _admission(card: Fields) -> Admission:
     return admission
 
 
+def _pages(text: str, count: int) -> tuple[int, ...]:
+    found = dict(entry.split(":") for entry in text.split())
+    return tuple(int(found.get(str(index), 0)) for index in range(count))
+
+
 def _reached(card: Fields) -> dict[int, bool]:
     return dict(sorted((int(number), text != "-") for number, text in _prefixed(card, "reached:")))
 
 
-def _sticky(card: Fields, index: str) -> StickyApproval:
+def _standing(card: Fields, index: str) -> StandingApproval:
     ended = card.get(f"sticky_ended:{index}", "").split()
-    return StickyApproval(
-        Grant.model_validate(decode(card[f"sticky_grant:{index}"])),
+    return StandingApproval(
+        StandingTerms.model_validate(decode(card[f"sticky_grant:{index}"])),
         moment(card[f"sticky_until:{index}"]),
         tuple(_use(line) for line in card.get(f"sticky_uses:{index}", "").split("\n") if line),
         Ended(moment(ended[0]), ended[1]) if ended else None,
@@ -198,14 +233,14 @@ def _use(line: str) -> Use:
     return Use.model_validate({**(value if isinstance(value, dict) else {}), "at": moment(at)})
 
 
-def _claim(text: str) -> Claim:
+def _assignment(text: str) -> Assignment:
     since, until, user = text.split(" ")
-    return Claim(user, moment(since), moment(until))
+    return Assignment(user, moment(since), moment(until))
 
 
 def dumped(model: WireModel) -> str:
-    """Write a part of a record as one field keeps it."""
-    return encode(model.model_dump(mode="json", exclude_defaults=True))
+    """Write a part of a record as its field keeps it."""
+    return encode(model.model_dump(mode="json", exclude_defaults=True, by_alias=True))
 
 
 def milliseconds(duration: timedelta) -> int:
@@ -234,7 +269,9 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "mask_random": tuple(decode(card.get(f"mask_random{of}", "[]"))),
         "mask_key": card.get(f"mask_key{of}", ""),
         "modal_only": tuple(decode(card.get(f"modal_only{of}", "[]"))),
-        "sticky": Sticky.model_validate(decode(card[f"sticky{of}"])) if f"sticky{of}" in card else None,
+        "standing": StandingLimits.model_validate(decode(card[f"sticky{of}"]))
+        if f"sticky{of}" in card
+        else None,
     }
 
 
@@ -248,21 +285,24 @@ def _vote(line: str) -> Vote:
 
 
 def proposal_field(proposal: Proposal) -> str:
-    """Write a proposal as its field keeps it; the script puts name, number of people, version and time before it."""
+    """Write a proposal as its field keeps it. The script puts name, number of people, version and time before it."""
     return encode(
         {
-            **proposal.model_dump(mode="json", include={"fingerprint", "by", "rule", "channel"}),
+            **proposal.model_dump(mode="json", include={"fingerprint", "by", "rule", "channel", "pages"}),
             "decision": dump_decision(proposal.decision),
-            "terms": proposal.terms.model_dump(mode="json", exclude_defaults=True),
+            "terms": proposal.terms.model_dump(mode="json", exclude_defaults=True, by_alias=True),
         }
     )
 
 
-def _proposal(text: str) -> Proposal:
+def _proposal(text: str, action: Action) -> Proposal:
     name, _quorum, policy, _at, kept = text.split(" ", 4)
     value = decode(kept)
-    found = {**(value if isinstance(value, dict) else {}), "name": name, "policy": policy}
-    return to_model(Proposal.model_validate, found, where="proposal")
+    known = value if isinstance(value, dict) else {}
+    found = {"pages": 0, **known, "name": name, "policy": policy}
+    proposal = to_model(Proposal.model_validate, found, where="proposal")
+    # An older version kept no number of pages, so the page sizes of this version count.
+    return proposal if "pages" in known else measured_proposal(proposal, action)
 
 
 def _shown(text: str) -> Shown:
@@ -275,22 +315,22 @@ def _gone(line: str) -> tuple[str, str]:
     return channel, ts
 
 
-def read_standing(interrupt_id: str, card: Fields) -> list[Standing]:
-    """Read where the messages of a card stand, of the few fields that say so.
+def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:
+    """Read from a few fields of a card which messages it has in Slack.
 
     Raises:
-        ValueError: when they are not as this version writes them.
+        ValueError: when this version does not write fields like these.
     """
     places = {int(number): decode(text) for number, text in _prefixed(card, "place:")}
-    messages = {PartId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")}
+    messages = {MessageId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")}
     found = []
     for part, shown in messages.items():
-        # A message that could not be posted has no digits for its ts; one that is being drawn will soon be as the record.
-        if part.is_remark or not shown.ts[0].isdigit() or f"lease:{part}" in card:
+        # A message that could not be posted has no ts of digits. One that is being drawn will soon match its record.
+        if part.is_beside or not shown.ts[0].isdigit() or f"lease:{part}" in card:
             continue
-        parent = messages.get(PartId(part.place, 0)) if part.number else None
+        parent = messages.get(part.card) if part.kind != "card" else None
         thread_ts: str | None = places[part.place][1] or (parent.ts if parent else None)
-        found.append(Standing(interrupt_id, part, thread_ts, shown, card["status"] == "pending"))
+        found.append(PostedMessage(interrupt_id, part, thread_ts, shown, card["status"] == "pending"))
     return found
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import groupby
 
-from bot.rendering.emoji import KEYCAP, SEQUENCE
+from bot.sentences import in_text
+from bot.text.emoji import KEYCAP, SEQUENCE
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 # Code points outside Cf that renderers draw as nothing (Unicode's Default_Ignorable_Code_Point), and the blank Braille cell.
@@ -22,10 +23,12 @@ _COUNTED = re.compile(r"\\| {21,}|\n{5,}")
 _SPECIAL = re.compile(rf"{KEYCAP}|{_COUNTED.pattern}|[^ -~\n]+")
 _JOINERS = re.compile("[\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]")
 _SCRIPTS = [chr(code) for code in range(0x300, 0x1E950)]
+# No dot: it separates the names in a path.
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 
 
 def char_ranges(chars: Iterable[str]) -> str:
-    """Write characters for a class of a pattern: with each of them by itself it would be slow."""
+    """Write characters as ranges for a pattern. A list of single characters would be slow."""
     runs: list[list[str]] = []
     for char in chars:
         if runs and ord(char) == ord(runs[-1][-1]) + 1:
@@ -35,22 +38,22 @@ def char_ranges(chars: Iterable[str]) -> str:
     return "".join("-".join(run) for run in runs)
 
 
-# Quick looks at a text. Outside of the basic plane they are coarse.
+# Quick checks of a text. Outside of the basic plane they find too much.
 _BLANK = re.compile(f"[{char_ranges(map(chr, sorted(_IGNORABLE)))}]")
 _DRAWN_OVER = (char for char in _SCRIPTS if char <= "\uffff" and unicodedata.category(char) in {"Mn", "Me"})
 _MANY_MARKS = re.compile(f"[{char_ranges(_DRAWN_OVER)}]{{{_MAX_MARKS + 1}}}|[\U00010000-\U0001e94f]")
-# What Unicode may write as one letter with the one before: marks, and the vowels and consonants of some scripts.
+# Characters that Unicode may join with the letter before: marks, and the vowels and consonants of some scripts.
 _MARKS = char_ranges(filter(unicodedata.combining, _SCRIPTS)) + (
     "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1161-\u1175\u11a8-\u11c2\u1b35"
     "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
 )
-# Where there are letters that Unicode writes otherwise by themselves.
+# The ranges with single letters for which Unicode has another spelling.
 _SINGLE = (
     "\u0340-\u0387\u0958-\u095f\u09dc-\u09df\u0a33-\u0a5e\u0b5c\u0b5d\u0f43-\u0fb9\u1f71-\u1ffd\u2126\u212a\u212b\u2329\u232a\u2adc"
     "\uf900-\ufad9\ufb1d-\ufb4e\U0001d15e-\U0001d1c0\U0002f800-\U0002fa1d"
 )
 _LETTER = re.compile(f"[^\n{_MARKS}][{_MARKS}]+|[{_SINGLE}]")
-# Where letters with marks can be, with what may be the first of them: looking for them everywhere takes long.
+# Where letters with marks can be, each with the character before. Searching the whole text would take long.
 _BESIDE_ASCII = re.compile("[^\n]?[^\x00-\x7f]+")
 _LONGEST_LETTER = 32
 LONG_LETTER = re.compile(f"[{_MARKS}]{{{_LONGEST_LETTER}}}")
@@ -58,7 +61,7 @@ LONG_LETTER = re.compile(f"[{_MARKS}]{{{_LONGEST_LETTER}}}")
 _JOINED = re.compile(f"({SEQUENCE.pattern})")
 _NOT_ASCII = re.compile(r"[^ -~\n]+")
 _STATEMENT = 40
-# Half a number reads as another one. A space between digits is part of a number.
+# Half a number reads as another number. A space between digits is part of the number.
 _WORD_END = re.compile(r"\n|(?<!\d) | (?!\d)")
 _LONG_WORD = 200
 
@@ -74,7 +77,7 @@ def visible(text: str) -> str:
     """
     escape = _SPECIAL if _is_odd(text) else _COUNTED
     escaped = escape.sub(_escape, text)
-    return _BESIDE_ASCII.sub(_all_told_apart, escaped) if has_decomposed(text) else escaped
+    return _BESIDE_ASCII.sub(_distinguish_letters, escaped) if has_decomposed(text) else escaped
 
 
 def one_line(text: str) -> str:
@@ -83,17 +86,17 @@ def one_line(text: str) -> str:
 
 
 def has_decomposed(text: str) -> bool:
-    """Tell whether another text would look the same: Unicode has one spelling for it, and this is another."""
+    """Say whether another text would look the same, because this is not the usual spelling in Unicode."""
     return not text.isascii() and not _is_composed(text)
 
 
 def has_hidden(text: str) -> bool:
-    """Tell whether a reader of the raw text would miss characters of it. Emoji of several code points have none."""
+    """Say whether a reader of the raw text would miss characters of it. Emoji of several code points have none."""
     return has_invisible(SEQUENCE.sub(" ", text) if _JOINERS.search(text) else text)
 
 
 def has_invisible(text: str) -> bool:
-    """Tell whether there is any character that nobody sees, also inside of an emoji."""
+    """Say whether there is any character that nobody sees, also inside of an emoji."""
     return _is_odd(text) and any(
         kind == "hidden" or (kind == "mark" and len(row) > _MAX_MARKS)
         for match in _NOT_ASCII.finditer(text)
@@ -109,7 +112,7 @@ def respelled(text: str, spell: Callable[[str], str]) -> str:
 
 
 def _is_composed(text: str) -> bool:
-    """Whether Unicode has no other spelling for it; no matter which it has for a row of marks that no letter has."""
+    """Whether Unicode has no other spelling for it. A row of marks that no letter has counts as another spelling."""
     return not LONG_LETTER.search(text) and unicodedata.is_normalized("NFC", text)
 
 
@@ -126,7 +129,7 @@ def mrkdwn(text: str) -> str:
 
 
 def units(text: str) -> int:
-    """Count text as the stricter reading of Slack's limits does: in UTF-16 code units."""
+    """Count text in UTF-16 code units, the stricter reading of Slack's limits."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -134,7 +137,7 @@ def head(text: str, size: int) -> str:
     """Give the longest beginning of at most so many units that splits no character from its combining marks."""
     if len(text) <= size and units(text) <= size:
         return text
-    # No character takes less than a unit: the rest need not be looked at.
+    # Every character takes at least one unit, so the rest does not matter.
     found = text[:size]
     if not found.isascii():
         found = found.encode("utf-16-le", "surrogatepass")[: 2 * size].decode("utf-16-le", "ignore")
@@ -150,14 +153,14 @@ def clip(text: str, size: int) -> str:
     kept = len(head(text, size - _STATEMENT))
     ends = (found.start() for found in _WORD_END.finditer(text, max(kept - _LONG_WORD, 0), kept + 2))
     kept = max((end for end in ends if 0 < end <= kept), default=kept)
-    return f"{text[:kept]}… {len(text) - kept:,} more characters"
+    return text[:kept] + in_text.more_characters(len(text) - kept)
 
 
 def pieces(text: str, size: int) -> list[str]:
     """Cut text into consecutive pieces of at most so many units, none of them empty."""
     found = []
     while text:
-        # A row of marks longer than a piece is cut after all: every piece must make progress.
+        # A row of marks that is longer than a piece is cut, because every piece has to make progress.
         piece = head(text, size) or text[: size // 2]
         found.append(piece)
         text = text[len(piece) :]
@@ -165,7 +168,7 @@ def pieces(text: str, size: int) -> list[str]:
 
 
 def _is_odd(text: str) -> bool:
-    """Tell whether there may be something to spell: quickly, since most texts have nothing."""
+    """Say whether there may be something to spell out. This is quick, because most texts have nothing."""
     if not text.replace("\n", "").isprintable():
         return True
     return not text.isascii() and bool(_BLANK.search(text) or _MANY_MARKS.search(text))
@@ -177,9 +180,9 @@ def _escape(match: re.Match[str]) -> str:
         case "\\":
             return "\\\\"
         case " ":
-            return f"\\{{{len(found)} spaces}}"
+            return f"\\{{{in_text.spaces(len(found))}}}"
         case "\n":
-            return f"\n\\{{{len(found) - 1} blank lines}}\n"
+            return f"\n\\{{{in_text.blank_lines(len(found) - 1)}}}\n"
         case first if first in "0123456789#*":
             return found
         case _:
@@ -194,11 +197,11 @@ def _spelled(text: str) -> str:
     return "".join(_spell(kind, row) for kind, row in _rows(text))
 
 
-def _all_told_apart(match: re.Match[str]) -> str:
-    return _LETTER.sub(_told_apart, match[0])
+def _distinguish_letters(match: re.Match[str]) -> str:
+    return _LETTER.sub(_distinguish, match[0])
 
 
-def _told_apart(match: re.Match[str]) -> str:
+def _distinguish(match: re.Match[str]) -> str:
     letter = match[0]
     return _spelling(letter) if len(letter) <= _MAX_MARKS else _spelling.__wrapped__(letter)
 
@@ -234,3 +237,9 @@ def _kind(char: str) -> str:
     if category in _HIDDEN_CATEGORIES or ord(char) in _IGNORABLE:
         return "hidden"
     return "mark" if category in {"Mn", "Me"} else "shown"
+
+
+def key_text(key: str) -> str:
+    """Write the name of an argument: in quotes, where it is not a plain word."""
+    # A quote inside the name is spelled out, so that the name ends where its quotes end.
+    return key if _PLAIN_KEY.fullmatch(key) else '"' + one_line(key).replace('"', "\\u{22}") + '"'

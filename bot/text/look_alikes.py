@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from bot.rendering.misread import looks_like
-from bot.rendering.text import has_invisible
+from bot.text.literal import has_invisible
+from bot.text.misread import looks_like
 
 _SEPARATORS = re.compile(r"[\s_./:~\\-]+")
 # payInvoice, and PAYInvoice.
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MARKS = {"Mn", "Me"}
-# Outside of ASCII: dashes, dots and signs of any kind stand between words.
+# Outside of ASCII, dashes, dots and signs of any kind separate words.
 _SIGNS = {"Pd", "Pc", "Po", "Sm", "Sk", "So"}
 _MODIFIERS = range(0x2B0, 0x300)
-# Letters that the table of look-alikes has not, or has for something else.
+# Letters that are missing in the table of look-alikes, or are there for another letter.
 _LETTERS = str.maketrans("кмтвнзКМТВНцκχτηωεղʋǀıƖƄƦƽ", "kmtbhzKMTBHukxtnwenvlilbRs")
 _FIGURES = str.maketrans("01i|", "olll")
 
 
 def resembled(name: str, globs: Sequence[str]) -> str | None:
-    """Give the glob that this name would match if a person compared them by eye; `None` if it does match one, or none is close."""
+    """Give the glob that this name seems to match to a person; `None` if it really matches one, or none is close."""
     if any(fnmatchcase(name, glob) for glob in globs):
         return None
     return next((glob for glob in globs if _resembles(name, glob)), None)
@@ -35,7 +35,7 @@ def _resembles(name: str, glob: str) -> bool:
     patterns = {pattern.replace("[", "[[]") for pattern in _forms(glob)}
     if any(fnmatchcase(form, pattern) for form in _forms(name) for pattern in patterns):
         return True
-    # In plain small letters payroll is a word of its own, and payroll_list has its separators where it means them.
+    # In plain small letters payroll is another word than pay_roll, so separators count.
     if name.isascii() and name == name.lower():
         return False
     together = {pattern.replace("_", "") for pattern in patterns}
@@ -48,14 +48,14 @@ def _joined(name: str) -> set[str]:
 
 
 def _forms(name: str) -> set[str]:
-    """Write a name as it is, and with its humps apart: payInvoice is pay_invoice; each with and without pairs that look like one letter."""
+    """Write a name as it is, and payInvoice as pay_invoice; both also with one letter for pairs that look like it."""
     found = {_skeleton(name), _skeleton(_HUMP.sub("_", name))}
     return found | {form.replace("rn", "m").replace("vv", "w") for form in found}
 
 
 @lru_cache(maxsize=4_096)
 def _skeleton(name: str) -> str:
-    """Reduce a name to what is left when case, accents, hidden characters, separators and look-alikes do not count."""
+    """Reduce a name to what is left without case, accents, hidden characters, kinds of separators and look-alikes."""
     # Full-width letters, ligatures and the like are compatible with plain ones (NFKC and NFKD agree on that).
     apart = "".join(map(_bare, unicodedata.normalize("NFKD", name)))
     folded = _latin(_latin(apart).casefold()).casefold().translate(_FIGURES)
@@ -63,7 +63,7 @@ def _skeleton(name: str) -> str:
 
 
 def _bare(char: str) -> str:
-    """Write a separator as `_`, and what nobody sees, or only sees on another letter, as nothing."""
+    """Write a separator as `_`. What nobody sees, and a mark on another letter, becomes nothing."""
     if char.isascii() and char.isprintable():
         return char
     kind = unicodedata.category(char)

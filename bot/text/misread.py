@@ -14,14 +14,15 @@ from importlib import resources
 from itertools import islice
 from typing import Any
 
-from bot.rendering.text import LONG_LETTER, char_ranges, clip, visible
+from bot.sentences import in_text
+from bot.text.literal import LONG_LETTER, char_ranges, clip, visible
 
 SHOWN = 5
-"""Words that are named; more are counted."""
+"""The most words that are named. The others are counted."""
 
 _LATIN = "LATIN"
 _NEUTRAL = {"COMMON", "INHERITED", "Unknown"}
-# Written without spaces between words, also beside Latin ones: each run of them is left alone.
+# Written without spaces between words, also beside Latin words, so a run of them is never judged.
 SPACELESS = {
     "HAN",
     "HIRAGANA",
@@ -36,13 +37,13 @@ SPACELESS = {
     "YI",
 }
 _EVERYDAY = "\u024f"
-"""The last of the Latin letters that European languages write, such as the i without a dot: none of them is taken for another."""
+"""The last Latin letter of European languages. No letter up to here, such as the i without a dot, is a look-alike."""
 
 _AS_EMOJI = re.compile("\u2139\ufe0f|\u24c2\ufe0f")
-"""Letters that are drawn as pictures, since they stand before the sign for that."""
+"""Letters that are drawn as pictures, because the sign for that follows."""
 
 _CLICKS = frozenset("\u01c0\u01c1\u01c2\u01c3")
-"""Letters among these that look like signs."""
+"""The letters up to there that look like signs."""
 
 
 def unicode_table(name: str) -> Any:
@@ -51,7 +52,7 @@ def unicode_table(name: str) -> Any:
 
 
 def _look_alikes() -> dict[str, str]:
-    """Give for each letter the Latin letter or digit that it looks like, or those that it is drawn together of."""
+    """Give for each letter the Latin letter or digit that it looks like, or the letters that it is drawn of."""
     found = {}
     for char, alike in unicode_table("confusables.json").items():
         is_everyday = char <= _EVERYDAY and char not in _CLICKS
@@ -73,7 +74,7 @@ def _unwound(char: str) -> str | None:
 
 
 class _Scripts(dict[str, str]):
-    """Gives the script of a character, and keeps it."""
+    """Gives the script of a character, and remembers it."""
 
     def __init__(self) -> None:
         data = unicode_table("categories.json")
@@ -112,7 +113,7 @@ _MIXED, _ALIKE, _OTHER, _PLAIN = "mixed", "alike", "other", "plain"
 def looks_like(char: str) -> str:
     """Give the Latin letter or digit that a character looks like, also as a small capital, `_` for a separator, else itself.
 
-    For names that computers compare: there also the letters are taken for others that European languages write.
+    For names that computers compare, the letters of European languages are look-alikes, too.
     """
     if char.isascii():
         return char
@@ -123,33 +124,33 @@ def looks_like(char: str) -> str:
 
 
 Lines = dict[str, tuple[str, ...]]
-"""What is said, and the texts that it is about."""
+"""The sentences, each with the texts that it is about."""
 
 
 def misread_words(texts: Collection[str]) -> Lines:
-    """Say of each word that reads as another one what it is."""
+    """Say what each word is that a person reads as another one."""
     return listed(texts, _misread, _line)
 
 
 def odd_domains(texts: Collection[str]) -> Lines:
-    """Say of each domain name with letters outside of ASCII what computers read."""
+    """Say how computers read each domain name with letters outside of ASCII."""
     return listed(
         texts,
         _domains,
-        lambda host: f"{clip(visible(host), 100)} is {clip(_as_computers_read(host), 200)}",
+        lambda host: in_text.as_computers_read(clip(visible(host), 100), clip(_as_computers_read(host), 200)),
     )
 
 
 def listed(
     texts: Collection[str], find: Callable[[str], Iterator[str]], write: Callable[[str], str]
 ) -> Lines:
-    """Say of what is found in the texts what it is: of the first few, and how many more there are."""
+    """Say what the first few finds in the texts are, and how many more there are."""
     found: dict[str, dict[str, None]] = {}
     for text in texts:
         for word in () if text.isascii() else find(text):
             found.setdefault(word, {})[text] = None
     lines = {write(word): tuple(where) for word, where in islice(found.items(), SHOWN)}
-    return {**lines, f"and {len(found) - SHOWN:,} more": ()} if len(found) > SHOWN else lines
+    return {**lines, in_text.more(len(found) - SHOWN): ()} if len(found) > SHOWN else lines
 
 
 def _misread(text: str) -> Iterator[str]:
@@ -173,19 +174,20 @@ def _misread(text: str) -> Iterator[str]:
 def _line(word: str) -> str:
     kind, script = _judged(word)
     if kind == _ALIKE:
-        letters = "odd Latin" if script == _LATIN else _in_words(script)
-        return f'"{_named(word)}" is in {letters} letters, and only looks like {_reading(word)}'
-    scripts = sorted({SCRIPT[char] for char in word} - _NEUTRAL, key=lambda script: script != _LATIN)
+        letters = in_text.ODD_LATIN if script == _LATIN else _in_words(script)
+        return in_text.only_looks_like(_named(word), letters, _reading(word))
+    scripts = sorted(
+        {SCRIPT[char] for char in word} - _NEUTRAL, key=lambda script: (script != _LATIN, script)
+    )
     odd = dict.fromkeys(char for char in word if char in _LOOKS) or dict.fromkeys(
         char for char in word if SCRIPT[char] not in {_LATIN, *_NEUTRAL}
     )
-    letters = ", ".join(map(_letter, islice(odd, 3))) + (", …" if len(odd) > 3 else "")
-    mixes = f"mixes {' and '.join(map(_in_words, scripts))}" if len(scripts) > 1 else "has an odd letter"
-    return f'"{_named(word)}" {mixes}: {letters}'
+    named = [*map(_letter, islice(odd, 3)), *(["…"] if len(odd) > 3 else [])]
+    return in_text.mixes(_named(word), [*map(_in_words, scripts)], named)
 
 
 def _judged(word: str) -> tuple[str, str]:
-    """Say whether a word (without accents) mixes scripts, looks Latin all over, is of another script, or none of these."""
+    """Say whether a word (without accents) mixes scripts, looks Latin in every letter, is of another script, or none."""
     if word.isascii():
         return _PLAIN, _LATIN if not word.isdigit() else ""
     return _judged_by(frozenset(word), is_letter=len(word.rstrip("0123456789")) == 1)
@@ -196,7 +198,7 @@ def _judged_by(chars: frozenset[str], *, is_letter: bool) -> tuple[str, str]:
     scripts = {SCRIPT[char] for char in chars} - _NEUTRAL
     looks = {char for char in chars if char in _LOOKS}
     if len(scripts) > 1:
-        # Latin letters beside those of a script that has none like them are units, formulas and brands: 5 μm, ΔT.
+        # Latin letters beside letters of a script without look-alikes are units, formulas and brands: 5 μm, ΔT.
         deceives = _LATIN not in scripts or "CYRILLIC" in scripts or any(map(_is_foreign, looks))
         return (_MIXED if deceives else _PLAIN), _LATIN
     if looks and any(char.isascii() and char.isalpha() for char in chars):
@@ -205,7 +207,7 @@ def _judged_by(chars: frozenset[str], *, is_letter: bool) -> tuple[str, str]:
     if script == "GREEK" and is_letter and any(map(str.islower, chars)):
         # A symbol, as in the level alpha.
         return _PLAIN, script
-    # A letter that looks like a digit does so among digits only.
+    # A letter looks like a digit only among digits.
     digits = {char for char in chars if char.isascii()}
     if looks and all(
         _LOOKS.get(char, "1").isalpha() or (digits and char in looks) for char in chars - digits
@@ -219,8 +221,9 @@ def _is_foreign(char: str) -> bool:
 
 
 def _letter(char: str) -> str:
-    looks = f" looks like {_LOOKS[char]}" if char in _LOOKS else f" is {_in_words(SCRIPT[char])}"
-    return f"{char} (U+{ord(char):04X}){looks}"
+    if char in _LOOKS:
+        return in_text.looks_like(char, _LOOKS[char])
+    return in_text.is_of(char, _in_words(SCRIPT[char]))
 
 
 def _in_words(script: str) -> str:
@@ -242,7 +245,7 @@ _MARKS = char_ranges(
 )
 _DOT = re.compile("[.\u3002\uff0e\uff61]")
 _LABEL = f"(?:[^\\W_]|[-{_MARKS}])+"
-# All of a run in one go: looking for a label that a dot follows would take quadratic time.
+# One match for the whole run: searching for a label that a dot follows would take quadratic time.
 _RUN = re.compile(f"(?:[^\\W_]|[-{_MARKS}]|{_DOT.pattern})+")
 _ENDINGS = frozenset(
     {
@@ -293,7 +296,7 @@ def _domains(text: str) -> Iterator[str]:
 
 
 def _is_domain(before: str, labels: list[str]) -> bool:
-    """Tell a domain name from a file and from a sentence without a space after its end."""
+    """Say whether this is a domain name, and not a file or the end of a sentence without a space after it."""
     if not all(0 < len(label) <= _LONGEST_LABEL for label in labels):
         return False
     last = labels[-1]

@@ -1,4 +1,4 @@
-"""Signs and digits that a person reads as others: a slash that is none, a number in digits of two scripts.
+"""Signs and digits that a person reads as others: a sign that only looks like a slash, a number in digits of two scripts.
 
 After Unicode's table of look-alikes. What ordinary text is written with is left alone: quotes, dashes and bullets, the
 signs and digits of a script beside its letters, and wide ones in East Asian text.
@@ -9,8 +9,9 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from itertools import chain
 
-from bot.rendering.misread import SCRIPT, SPACELESS, Lines, listed, unicode_table
-from bot.rendering.text import clip, visible
+from bot.sentences import in_text
+from bot.text.literal import clip, visible
+from bot.text.misread import SCRIPT, SPACELESS, Lines, listed, unicode_table
 
 _ORDINARY = frozenset(
     "\u2018\u2019\u201b\u2039\u203a\u2013\u2043\u2032\u00b4\u00b8\u02bb\u02bc\u02be\u02c8\u276e\u276f\ufd3e\ufd3f\u2795\u2796"
@@ -28,7 +29,7 @@ def _look_alikes() -> dict[str, str]:
         sign = next((each["c"] for each in alike if _is_sign(each["c"])), None)
         if sign and len(char) == 1 and not char.isascii() and not char.isdecimal():
             found[char] = sign
-    # Those that Unicode takes for another spelling of one of ASCII are spelled out where they stand.
+    # Signs that Unicode treats as another spelling of an ASCII sign are spelled out in the text itself.
     found = {char: sign for char, sign in found.items() if unicodedata.is_normalized("NFC", char)}
     return {char: sign for char, sign in found.items() if _is_sign(sign) and char not in _ORDINARY}
 
@@ -39,7 +40,7 @@ def _is_sign(text: str) -> bool:
 
 _LOOKS = _look_alikes()
 _MINUS, _LOW_QUOTE = "\u2212", "\u201a"
-# These two stand for what they are between spaces, and before a quoted word.
+# Between spaces, or before a quoted word, these two are ordinary.
 _SIGN = re.compile(
     f"[{re.escape(''.join(_LOOKS.keys() - {_MINUS, _LOW_QUOTE}))}]+|{_MINUS}(?=\\w)|(?<=\\w){_LOW_QUOTE}"
 )
@@ -52,7 +53,7 @@ _NUMBER = re.compile(r"\d+(?:[.,'\u066b\u066c]\d+)*")
 
 
 def misread_signs(texts: Collection[str]) -> Lines:
-    """Say of each sign that reads as one of ASCII, and of each number in unusual digits, what it is."""
+    """Say what each sign is that reads as one of ASCII, and each number in unusual digits."""
     return listed(texts, lambda text: chain(_signs(text), _numbers(text)), str)
 
 
@@ -65,9 +66,9 @@ def _signs(text: str) -> Iterator[str]:
     )
     for word in dict.fromkeys(_word_around(text, place) for place in places):
         signs = [char for char in dict.fromkeys(word) if char in odd]
-        told = ", ".join(f"{char} (U+{ord(char):04X}) looks like {_LOOKS[char]}" for char in signs[:_NAMED])
-        more = ", …" if len(signs) > _NAMED else ""
-        yield f'"{clip(visible(word), 2 * _AROUND)}" has an odd sign: {told}{more}'
+        looks = [in_text.looks_like(char, _LOOKS[char]) for char in signs[:_NAMED]]
+        more = ["…"] if len(signs) > _NAMED else []
+        yield in_text.odd_sign(clip(visible(word), 2 * _AROUND), [*looks, *more])
 
 
 def _word_around(text: str, place: int) -> str:
@@ -85,9 +86,9 @@ def _numbers(text: str) -> Iterator[str]:
         zeros = {ord(char) - unicodedata.decimal(char) for char in digits}
         is_of_one_kind = len(zeros) == 1 or zeros == _EAST_ASIAN_ZEROS
         if not (is_of_one_kind and all(_is_at_home(char, scripts) for char in unusual)):
-            kinds = " and ".join(dict.fromkeys(map(_kind, unusual)))
+            kinds = list(dict.fromkeys(map(_kind, unusual)))
             plain = "".join(str(unicodedata.decimal(char, char)) for char in number)
-            yield f'"{clip(number, 60)}" has {kinds} digits, and stands for {clip(plain, 60)}'
+            yield in_text.unusual_digits(clip(number, 60), kinds, clip(plain, 60))
 
 
 def _kind(digit: str) -> str:
@@ -95,7 +96,7 @@ def _kind(digit: str) -> str:
 
 
 def _scripts(text: str) -> set[str]:
-    """Name the scripts of the letters in a text, but for those that look like signs."""
+    """Name the scripts of the letters in a text, without the letters that look like signs."""
     return {SCRIPT[char] for char in set(text) - _LOOKS.keys() if char.isalpha()} - {"LATIN", "COMMON"}
 
 

@@ -1,11 +1,12 @@
-"""How much room the policy in force leaves an agent to ask."""
+"""Keeps agents within the limits of the current policy."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from bot.limits import exceeded, limits_for
-from bot.policy_keeper import PolicyKeeper
-from bot.store import ApprovalStore
+from bot.domain.agent_limits import exceeded, limits_for
+from bot.domain.policy import Policy
+from bot.store.records import ApprovalStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +19,25 @@ class TooMuch:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """Keeps agents to their limits, over all replicas."""
+class Quota:
+    """Keeps agents within their limits, across all replicas."""
 
-    policies: PolicyKeeper
+    policy: Callable[[], Policy]
+    """Gives the current policy."""
     store: ApprovalStore
 
     async def take(self, agent: str, *, interrupt_id: str = "", size: int = 0) -> TooMuch | None:
-        """Count an interrupt, once however often it is counted; `None` when there is room for it.
+        """Count an interrupt, once even if this is repeated. `None` when it is within the limits.
 
         Args:
             agent: Who asks.
-            interrupt_id: Its record; without one, room is only looked for.
-            size: Its bytes, where there is no record yet.
+            interrupt_id: Its record. Without one, the limits are only checked.
+            size: Its bytes, when there is no record yet.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        limits = limits_for(self.policies.policy.limits, agent)
+        limits = limits_for(self.policy().limits, agent)
         if limits is None:
             return None
         broken = await self.store.reserve(agent, limits, interrupt_id=interrupt_id, size=size)

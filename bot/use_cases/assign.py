@@ -1,32 +1,33 @@
-"""The use cases of whoever may decide and does not yet: looking at a card, handing it over, more time."""
+"""Assigning a card, handing it over, and extending its deadline."""
 
 import asyncio
 import logging
 from dataclasses import dataclass
 
-from bot.decisions import Answer, Decisions
-from bot.rendering.blocks import when, who
-from bot.rendering.notices import OVER
-from bot.schedule import Remark
-from bot.state import ApprovalState
+from bot.domain.approval import Approval
+from bot.domain.mentions import mention
+from bot.domain.messages import Remark
+from bot.sentences import in_answer
+from bot.store.records import ApprovalStore
+from bot.use_cases.answers import Answer
+from bot.use_cases.judge import Judge
 
 logger = logging.getLogger(__name__)
 
-FREE = "Nobody is looking at this any more. Press “I am looking at this” first."
-
 
 @dataclass(frozen=True, slots=True)
-class Attention:
-    """Takes what people say about a record without deciding it. Nothing here keeps anybody from deciding.
+class Assignments:
+    """Assigns, hands over and extends. Other people can still decide meanwhile.
 
     Every verb raises PersonUnknownError when Slack does not say who they are, and StoreUnavailableError when Redis did
     not answer in time.
     """
 
-    decisions: Decisions
+    store: ApprovalStore
+    judge: Judge
 
-    async def extend(self, state: ApprovalState, user: str, seen: int) -> Answer:
-        """Give everybody more time, once for each time that the card offers it.
+    async def extend(self, state: Approval, user: str, seen: int) -> Answer:
+        """Extend the deadline, once for each time that the card offers it.
 
         Args:
             state: The record.
@@ -35,69 +36,69 @@ class Attention:
         """
         if objection := await self._objection(state, user, range(len(state.actions))):
             return Answer(False, objection)
-        extension = state.admission.extension if state.admission else None
+        extension = state.admission.extension
         if seen < state.extended:
-            return Answer(True, f"It is open until {when(state.deadline)} already.")
+            return Answer(True, in_answer.extended_before(state.deadline))
         if extension is None or not state.may_extend:
-            return Answer(False, "There is no more time to give now.")
+            return Answer(False, in_answer.NO_MORE_TIME)
         until = state.deadline + extension.by
         remark = Remark(kind="extend", places=tuple(state.places), by=user, until=until)
-        outcome = await self.decisions.store.extend(state, remark, by=extension.by)
+        outcome = await self.store.extend(state, remark, by=extension.by)
         logger.info("interrupt.extended", extra={"interrupt_id": state.id, "user": user, "outcome": outcome})
-        return Answer(outcome != "closed", OVER if outcome == "closed" else "")
+        return Answer(outcome != "closed", in_answer.OVER if outcome == "closed" else "")
 
-    async def claim(self, state: ApprovalState, user: str, place: int) -> Answer:
-        """Say that somebody is looking at a place."""
+    async def assign(self, state: Approval, user: str, place: int) -> Answer:
+        """Assign a place to the person who pressed."""
         if objection := await self._objection(state, user, state.places[place].actions):
             return Answer(False, objection)
-        if claim := state.claim_at(place):
-            return Answer(
-                claim.user == user, "" if claim.user == user else f"{who(claim.user)} is looking already."
-            )
-        return self._answer(await self.decisions.store.claim(state, place, user))
+        if assignment := state.assignment_at(place):
+            is_mine = assignment.user == user
+            return Answer(is_mine, "" if is_mine else in_answer.already_looking(mention(assignment.user)))
+        return self._answer(await self.store.assign(state, place, user))
 
-    def why_not_handed_over(self, state: ApprovalState, user: str, place: int) -> str:
-        """Say why somebody cannot hand a place over; empty when they can."""
+    def why_not_handed_over(self, state: Approval, user: str, place: int) -> str:
+        """Say why somebody cannot hand over a place; empty when they can."""
         if not state.is_open:
-            return OVER
-        claim = state.claim_at(place)
-        if claim is None:
-            return FREE
-        return "" if claim.user == user else f"Only {who(claim.user)}, who is looking, can hand this over."
+            return in_answer.OVER
+        assignment = state.assignment_at(place)
+        if assignment is None:
+            return in_answer.NOBODY_LOOKING
+        is_mine = assignment.user == user
+        return "" if is_mine else in_answer.hand_over_only_by(mention(assignment.user))
 
-    async def hand_over(self, state: ApprovalState, user: str, place: int, to: str) -> Answer:
-        """Have somebody else look at a place, who must be allowed to decide there."""
+    async def hand_over(self, state: Approval, user: str, place: int, to: str) -> Answer:
+        """Assign a place to somebody else, who must be allowed to decide there."""
         if objection := self.why_not_handed_over(state, user, place):
             return Answer(False, objection)
         if await self._objection(state, to, state.places[place].actions):
-            return Answer(False, f"{who(to)} may not decide this, so it stays with you.")
-        held = next(n for n in state.places if state.claims.get(n) is state.claim_at(place))
+            return Answer(False, in_answer.hand_over_refused(mention(to)))
+        held = next(n for n in state.places if state.assignments.get(n) is state.assignment_at(place))
         remark = Remark(kind="hand_over", places=(held,), mentions=(to,), by=user)
-        return self._answer(await self.decisions.store.claim(state, held, to, holder=user, remark=remark))
+        return self._answer(await self.store.assign(state, held, to, holder=user, remark=remark))
 
-    async def _objection(self, state: ApprovalState, user: str, indices: range | tuple[int, ...]) -> str:
-        """Say why this person may decide none of these actions, or why nobody may any more."""
+    async def _objection(self, state: Approval, user: str, indices: range | tuple[int, ...]) -> str:
+        """Say why this person may decide none of these actions, or why nobody can decide any more."""
         still = [index for index in indices if state.is_open_at(index)]
         if not still:
-            return OVER
-        # All at once: each takes its time, and Slack waits three seconds for all of them.
+            return in_answer.OVER
+        # All at once, because Slack waits only three seconds for all of them together.
         judged = await asyncio.gather(
-            *(self.decisions.judge(state, user, [index], _weightiest(state, index)) for index in still)
+            *(self.judge.may_decide(state, user, [index], _weightiest(state, index)) for index in still)
         )
         verdicts = [verdict for each in judged for verdict in each.values()]
         return "" if any(verdict.allowed for verdict in verdicts) else verdicts[0].sentence
 
     def _answer(self, outcome: str) -> Answer:
         match outcome:
-            case "claimed":
+            case "assigned":
                 return Answer(True)
             case "taken":
-                return Answer(False, "Somebody else was faster: look at the card again.")
+                return Answer(False, in_answer.SOMEBODY_WAS_FASTER)
             case _:
-                return Answer(False, OVER)
+                return Answer(False, in_answer.OVER)
 
 
-def _weightiest(state: ApprovalState, index: int) -> str:
-    """Give the decision that is judged in the place of any: rejecting is open to the most people, so another if there is one."""
+def _weightiest(state: Approval, index: int) -> str:
+    """Give the decision that stands for any decision. Most people may reject, so it is another one if there is one."""
     allowed = state.actions[index].config.allowed_decisions
     return next((decision for decision in allowed if decision != "reject"), allowed[0])

@@ -1,26 +1,27 @@
-"""Clicks and forms that come to nothing for a reason that is not the person's: silence after them is no silence."""
+"""Clicks and forms that failed through no fault of the person. After one, silence does not approve the record."""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bot.errors import DoneBeforeError, StoreUnavailableError
-from bot.store import ApprovalStore
-from bot.tasks import Tasks
+from bot.domain.errors import DoneBeforeError, NotToldError, StoreUnavailableError
+from bot.runtime.tasks import Tasks
+from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
 
 TRIES = 15
-"""A second apart: where Redis answers none of them, no bot could say that it lives either, which is a gap of its own."""
+"""Tries, a second apart. If Redis answers none of them, no bot has a heartbeat either, and silence approves nothing."""
 
 
 @asynccontextmanager
 async def noting_missed(store: ApprovalStore, tasks: Tasks, interrupt_id: str) -> AsyncIterator[None]:
-    """Note in the record that somebody tried to decide and could not, where the body raises."""
+    """Note in the record that somebody tried to decide and could not, when the body raises."""
     try:
         yield
-    except DoneBeforeError:
+    except (DoneBeforeError, NotToldError):
+        # This click did not fail: it was handled before, or refused.
         raise
     except Exception:
         tasks.start(_note(store, interrupt_id))
@@ -30,7 +31,7 @@ async def noting_missed(store: ApprovalStore, tasks: Tasks, interrupt_id: str) -
 async def _note(store: ApprovalStore, interrupt_id: str) -> None:
     for _ in range(TRIES):
         try:
-            await store.note_missed(interrupt_id)
+            await store.mark_missed(interrupt_id)
         except StoreUnavailableError:
             await asyncio.sleep(1)
         else:

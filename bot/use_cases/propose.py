@@ -6,19 +6,27 @@ from dataclasses import dataclass, replace
 
 from agent_adapter.contract.hitl import EditDecision
 from agent_adapter.contract.identity import action_fingerprint, digest
-from bot.aside import aside
-from bot.errors import InterruptFaultError, SlackError
-from bot.masks import masked_change
-from bot.policy import Policy, Rule, is_same, stricter
-from bot.rendering.blocks import is_person, json_size
+from bot.domain.admission import Place, Terms
+from bot.domain.approval import Approval
+from bot.domain.errors import InterruptFaultError, SlackError
+from bot.domain.masking import masked_change
+from bot.domain.messages import Remark
+from bot.domain.person import is_person
+from bot.domain.policy import Policy
+from bot.domain.refusal import Refusal, where_asked
+from bot.domain.rules import Rule
+from bot.domain.stricter import is_same, stricter
+from bot.domain.votes import Proposal
+from bot.rendering.blocks import json_size
+from bot.rendering.calls import asked
+from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import plan_parts
 from bot.rendering.limits import SlackLimitError, check_message
-from bot.rendering.message import plan_parts, render_card
-from bot.rendering.notices import CHANNEL_UNKNOWN
-from bot.rendering.rows import place_of
-from bot.rendering.text import clip, one_line
-from bot.schedule import Remark
-from bot.slack_client import SlackClient
-from bot.state import ApprovalState, Place, Proposal, Terms
+from bot.rendering.pages import measured_proposal
+from bot.runtime.offload import offload
+from bot.sentences import in_answer
+from bot.slack.client import SlackClient
+from bot.text.literal import clip, one_line
 
 MOST_JSON, MOST_BLOCKS = 11_000, 48
 """What a message may take with a proposal on it; without one it is planned to take less."""
@@ -43,7 +51,7 @@ class Proposals:
     slack: SlackClient
 
     async def meet(
-        self, state: ApprovalState, index: int, decision: EditDecision, author: str, *, until: float
+        self, state: Approval, index: int, decision: EditDecision, author: str, *, until: float
     ) -> Opening | str | None:
         """Say what an edit is by the newest rules.
 
@@ -57,19 +65,18 @@ class Proposals:
         Returns:
             `None` where the rule is the same, so nothing changes; a sentence where it cannot be; else what it opens.
         """
-        assert state.admission
-        policy, admitted = self.policies(), state.admission.terms(index)
+        policy, admitted = self.policies(), state.admission.terms[index]
         interrupt = state.interrupt
         asked = interrupt.request.action_requests[index]
         edited = asked.model_copy(update={"args": decision.edited_action.args})
-        rule = await aside(state, policy.rule_for, interrupt.agent, edited.name, edited.args)
-        before = await aside(state, policy.rule_for, interrupt.agent, asked.name, asked.args)
-        place = policy.place_for(rule, interrupt.route)
-        refusal = policy.why_not_asked(interrupt, edited, rule)
-        if refusal or place is None:
-            return _refused(rule, refusal.reason if refusal else "nobody named a channel to ask in")
+        rule = await offload(state, policy.rule_for, interrupt.agent, edited.name, edited.args)
+        before = await offload(state, policy.rule_for, interrupt.agent, asked.name, asked.args)
+        place = where_asked(policy, interrupt, edited, rule)
+        if isinstance(place, Refusal):
+            return _refused(rule, place.reason)
         if rule.requester == "required" and not state.admission.requester_known:
-            return _refused(rule, "it requires to know for whom the agent acts, which only the agent says")
+            return _refused(rule, in_answer.REQUESTER_UNVERIFIED)
+        # Silence never approves an edit, so no time is given.
         met = policy.terms_for(interrupt, edited, rule)
         is_same_rule = is_same(admitted, met, state.joined(index))
         is_in_force = policy.version == state.admission.policy_version
@@ -77,16 +84,16 @@ class Proposals:
             # It asks where it asked before, so Slack need not say.
             return None
         if met.decisions is not None and "edit" not in met.decisions:
-            return _refused(rule, "it offers no edit")
+            return _refused(rule, in_answer.NO_EDITS)
         try:
             async with asyncio.timeout_at(until):
                 channel = await self.slack.reach(place[0])
         except InterruptFaultError as error:
-            return _refused(rule, f"the bot cannot ask where it says ({error})")
+            return _refused(rule, in_answer.unreachable(str(error)))
         except (SlackError, TimeoutError):
-            return CHANNEL_UNKNOWN
-        home = place_of(state, index)
-        if is_same_rule and home and home.channel == channel:
+            return in_answer.CHANNEL_UNKNOWN
+        home = state.place_of(index)
+        if is_same_rule and home.channel == channel:
             return None
         terms = stricter(admitted, met)
         if fault := _fault(state, index, decision, terms):
@@ -94,42 +101,52 @@ class Proposals:
         config = interrupt.request.review_configs[index]
         fingerprint = action_fingerprint(edited, config)
         proposal = Proposal(
-            name=digest("proposal", fingerprint, terms.model_dump(mode="json"), channel),
+            name=proposal_name(state.proposals.get(index), fingerprint, terms, channel),
             fingerprint=fingerprint,
             decision=decision,
             by=author,
             policy=policy.version,
             rule=rule.name,
             terms=terms,
+            pages=0,
             channel=channel,
         )
-        opening = await aside(state, _opening, state, index, proposal, place[1])
-        fits = await aside(state, _fits, state, index, opening)
-        return opening if fits else _refused(rule, "the card has no room to ask it")
+        opening = await offload(state, _opening, state, index, proposal, place[1])
+        fits = await offload(state, _fits, state, index, opening)
+        return opening if fits else _refused(rule, in_answer.NO_ROOM)
+
+
+def proposal_name(known: Proposal | None, fingerprint: str, terms: Terms, channel: str) -> str:
+    """Name what is proposed. What is proposed already keeps its name, also where another version gave it."""
+    if known and (known.fingerprint, known.terms, known.channel) == (fingerprint, terms, channel):
+        return known.name
+    # Neither the order of the terms nor one that this rule does not use changes the name in a later version.
+    given = terms.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return digest("proposal", fingerprint, sorted(given.items()), channel)
 
 
 def _refused(rule: Rule, why: str) -> str:
-    name = clip(one_line(rule.name), 80)
-    return f"With these values the rule “{name}” decides, and {why}. Nothing was recorded."
+    return in_answer.edit_refused(clip(one_line(rule.name), 80), why)
 
 
-def _fault(state: ApprovalState, index: int, decision: EditDecision, terms: Terms) -> str:
+def _fault(state: Approval, index: int, decision: EditDecision, terms: Terms) -> str:
     """Say why nobody could agree with an edit; empty when people can."""
     people = {*terms.approvers} - state.kept_out(terms)
     if all(is_person(person) for person in people) and len(people) < terms.quorum:
-        return f"{terms.quorum} people have to agree, and the rules name fewer who may"
+        return in_answer.too_few_approvers(terms.quorum)
     asked = state.interrupt.request.action_requests[index].args
     if masked_change(asked, decision.edited_action.args, terms.masked) is not None:
-        return "it masks what you changed, so nobody could see what they agree with"
+        return in_answer.MASKS_THE_CHANGE
     return ""
 
 
-def _opening(state: ApprovalState, index: int, proposal: Proposal, thread_ts: str | None) -> Opening:
-    assert state.admission
+def _opening(state: Approval, index: int, proposal: Proposal, thread_ts: str | None) -> Opening:
+    proposal = measured_proposal(proposal, state.actions[index])
     beside = {number: place for number, place in state.places.items() if index in place.actions}
     place = None
     if all(known.channel != proposal.channel for known in beside.values()):
-        parts = plan_parts(state.interrupt, [index], cares=_cares(state), timed=True)
+        call = asked(state.interrupt, state.admission.terms, state.admission.pages)[index]
+        parts = plan_parts(state.interrupt, [call], timed=True)
         place = Place(
             channel=proposal.channel, thread_ts=thread_ts, actions=(index,), parts=parts, proposed=True
         )
@@ -146,15 +163,9 @@ def _opening(state: ApprovalState, index: int, proposal: Proposal, thread_ts: st
     return Opening(proposal, place, remark)
 
 
-def _cares(state: ApprovalState) -> list[Terms]:
-    assert state.admission
-    return [state.admission.terms(index) for index in range(len(state.recorded))]
-
-
-def _fits(state: ApprovalState, index: int, opening: Opening) -> bool:
+def _fits(state: Approval, index: int, opening: Opening) -> bool:
     """Whether Slack takes every message that shows it."""
     admission = state.admission
-    assert admission
     if opening.place:
         admission = admission.model_copy(update={"places": (*admission.places, opening.place)})
     after = replace(state, admission=admission, proposals={**state.proposals, index: opening.proposal})

@@ -40,7 +40,7 @@ async function decided(payload: unknown, asking: Asking & { pause: string }): Pr
 }
 
 async function send(method: string, path: string, body?: unknown): Promise<State> {
-  for (;;) {
+  for (let tries = 0; ; tries++) {
     const answer = await fetch(`${server}/v1${path}`, {
       method,
       headers: { Authorization: `Bearer ${process.env.ASSENT_KEY}` },
@@ -49,6 +49,9 @@ async function send(method: string, path: string, body?: unknown): Promise<State
     if (answer?.ok) return (await answer.json()) as State;
     if (answer && answer.status < 500 && answer.status !== 429) {
       throw new Error(((await answer.json()) as { error: { message: string } }).error.message);
+    }
+    if (!answer && tries === 0) {
+      console.error(`no bot answers at ${server}: start it, or set ASSENT_URL. I try again every second.`);
     }
     // A bot that restarts, or asks for patience: every request may be repeated.
     await new Promise((done) => setTimeout(done, 1000 * Number(answer?.headers.get("Retry-After") ?? 1)));

@@ -1,4 +1,4 @@
-"""The demo: at a terminal a page to click, without one a played tour."""
+"""The demo: at a terminal a page to click, without one a played tour. And the same parts for an agent of your own."""
 
 import asyncio
 import contextlib
@@ -9,27 +9,29 @@ from collections.abc import Coroutine
 from typing import Any
 
 from agent_adapter import AgentAdapterError
-from bot.playground.demo.stage import on_stage
-from bot.playground.demo.terminal import serve
-from bot.playground.demo.tour import EXPECTED, differences, play
-from bot.playground.errors import ControlError
-from bot.playground.redis_server import RedisServerError
+from playground.demo import own
+from playground.demo.stage import on_stage
+from playground.demo.terminal import serve
+from playground.demo.tour import EXPECTED, differences, play
+from playground.errors import ControlError
+from playground.redis_server import RedisServerError, redis_on_a_port
 
-PORT = 8765
+PORT, REDIS_PORT, HTTP_PORT = 8765, 6390, 3000
 TOUR_WITHIN = 60.0
 INTERRUPTED = 130
 """What a shell reports for Ctrl-C."""
 
 
 def main() -> int:
-    """Run the demo.
+    """Run the demo, or with the argument `own` everything but its agent.
 
     Returns:
         The exit code: 0 when the tour went as it should, or when the person at the terminal ended the demo.
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    show = _at_terminal if sys.stdin.isatty() else _tour
     try:
-        return asyncio.run(_until_signal(_at_terminal() if sys.stdin.isatty() else _tour()))
+        return asyncio.run(_until_signal(_for_your_own() if "own" in sys.argv[1:] else show()))
     except* (AgentAdapterError, ControlError, RedisServerError, OSError, ValueError) as errors:
         for error in errors.exceptions:
             sys.stderr.write(f"The demo failed: {error}\n")
@@ -40,6 +42,17 @@ async def _at_terminal() -> int:
     with contextlib.suppress(asyncio.CancelledError):
         async with on_stage(PORT) as stage:
             await serve(stage, _say)
+    return 0
+
+
+async def _for_your_own() -> int:
+    redis = redis_on_a_port(REDIS_PORT)
+    async with on_stage(PORT, redis=redis, namespace="assent", http_port=HTTP_PORT) as stage:
+        http_url = f"http://127.0.0.1:{stage.bot.port}"
+        with own.environment(stage.bot.settings, http_url) as environment:
+            said = {"url": stage.url, "redis_url": stage.redis_url, "http_url": http_url}
+            _say(own.WELCOME.format(**said, environment=environment))
+            await asyncio.Event().wait()
     return 0
 
 

@@ -66,8 +66,8 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the model was told about one of its calls."""
+class Answer:
+    """The answer that the model got about one of its calls."""
 
     tool: str
     status: str
@@ -79,7 +79,7 @@ class Desk:
     """The agent's tools, and a list of what they did."""
 
     tell: Callable[[str], Awaitable[None]]
-    """Hears of every tool as it runs."""
+    """Called with a sentence about every tool as it runs."""
     ran: list[Call] = field(default_factory=list)
 
     async def find_order(self, order: int) -> str:
@@ -140,7 +140,7 @@ class Done:
     """How a run ended."""
 
     message: str
-    told: tuple[Told, ...]
+    answers: tuple[Answer, ...]
     ran: tuple[Call, ...]
 
 
@@ -151,8 +151,8 @@ async def work(
 
     Args:
         approvals: Whom to ask.
-        tell: Hears of every tool that ran, and of the end.
-        requested_by: Slack id of whoever gave the task.
+        tell: Called with a sentence about every tool that ran, and about the end.
+        requested_by: Slack id of the person who gave the task.
     """
     desk = Desk(tell)
     agent = create_agent(
@@ -175,13 +175,13 @@ async def work(
     )
     *_, last = result["messages"]
     await tell(last.text)
-    return Done(last.text, told_in(result["messages"]), tuple(desk.ran))
+    return Done(last.text, answers_in(result["messages"]), tuple(desk.ran))
 
 
-def told_in(messages: Sequence[BaseMessage]) -> tuple[Told, ...]:
-    """Give what the model was told about its calls, in their order."""
+def answers_in(messages: Sequence[BaseMessage]) -> tuple[Answer, ...]:
+    """Give the answers that the model got about its calls, in their order."""
     return tuple(
-        Told(message.name or "", message.status, message.text)
+        Answer(message.name or "", message.status, message.text)
         for message in messages
         if isinstance(message, ToolMessage)
     )
@@ -205,15 +205,15 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,  # noqa: ARG002
     ) -> ChatResult:
         turn = sum(isinstance(message, AIMessage) for message in messages)
-        reply = _TURNS[turn](told_in(messages))
+        reply = _TURNS[turn](answers_in(messages))
         return ChatResult(generations=[ChatGeneration(message=reply)])
 
 
-def _look_up(_: Sequence[Told]) -> AIMessage:
+def _look_up(_: Sequence[Answer]) -> AIMessage:
     return _calls(1, find_order={"order": 4711})
 
 
-def _propose(_: Sequence[Told]) -> AIMessage:
+def _propose(_: Sequence[Answer]) -> AIMessage:
     return _calls(
         2,
         refund_customer={
@@ -229,8 +229,8 @@ def _propose(_: Sequence[Told]) -> AIMessage:
     )
 
 
-def _finish(told: Sequence[Told]) -> AIMessage:
-    by_tool = {each.tool: each for each in told}
+def _finish(answers: Sequence[Answer]) -> AIMessage:
+    by_tool = {each.tool: each for each in answers}
     refunded = by_tool["refund_customer"].status == "success"
     answer = by_tool["ask_person"].content
     money = "Your money is on its way." if refunded else "A colleague looks after your money."
@@ -249,8 +249,8 @@ def _finish(told: Sequence[Told]) -> AIMessage:
     )
 
 
-def _report(told: Sequence[Told]) -> AIMessage:
-    lines = [f"{'✓' if each.status == 'success' else '✗'} {each.tool}: {_end_of(each)}" for each in told]
+def _report(answers: Sequence[Answer]) -> AIMessage:
+    lines = [f"{'✓' if each.status == 'success' else '✗'} {each.tool}: {_end_of(each)}" for each in answers]
     return AIMessage("\n".join(["That is all for order 4711.", *lines]))
 
 
@@ -268,6 +268,6 @@ def _calls(first: int, **args: dict[str, Any]) -> AIMessage:
     )
 
 
-def _end_of(told: Told) -> str:
+def _end_of(answer: Answer) -> str:
     """Leave out what LangChain puts before the words that matter."""
-    return re.split(r"Tool response:\n|with reason: ", told.content)[-1].replace("\n", " ")
+    return re.split(r"Tool response:\n|with reason: ", answer.content)[-1].replace("\n", " ")

@@ -4,24 +4,32 @@ import asyncio
 import contextlib
 import errno
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+)
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from redis.exceptions import RedisError
 
 from agent_adapter import ApprovalClient
-from agent_adapter.connection import address_of, open_redis
 from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.redis.pool import address_of, open_redis
 from bot.app import Bot, running
-from bot.playground.client import Control
-from bot.playground.redis_server import RedisServerError, private_redis
-from bot.playground.server import Playground
-from bot.settings import Settings
+from bot.runtime.settings import Settings
+from playground.client import Control
+from playground.redis_server import RedisServerError, private_redis
+from playground.server import Playground
 
 CHANNEL, REQUESTER, AGENT = "C0APPROVALS", "U0NOOR", "U0AGENT"
 APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
 READY_WITHIN = 20.0
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +38,27 @@ class Stage:
 
     url: str
     """Where the page is."""
+    redis_url: str
     control: Control
     bot: Bot
     approvals: ApprovalClient
 
 
 @asynccontextmanager
-async def on_stage(port: int = 0) -> AsyncIterator[Stage]:
+async def on_stage(
+    port: int = 0,
+    *,
+    redis: AbstractContextManager[str] | None = None,
+    namespace: str = "",
+    http_port: int = 0,
+) -> AsyncIterator[Stage]:
     """Start everything, and give it once the bot is ready.
 
     Args:
         port: Of the page; another one when it is taken.
+        redis: Gives the address of a Redis: by default `REDIS_URL`, or a private one.
+        namespace: Of everything in Redis; by default one that nobody else has.
+        http_port: Where the bot serves HTTP; another one when it is taken.
 
     Raises:
         RedisServerError, AgentAdapterError: there is no Redis to work with.
@@ -48,19 +66,20 @@ async def on_stage(port: int = 0) -> AsyncIterator[Stage]:
         TimeoutError: the bot did not become ready.
     """
     # Of its own, because REDIS_URL may lead to a Redis in which a real bot works.
-    namespace = f"assent-demo-{secrets.token_hex(4)}"
+    namespace = namespace or f"assent-demo-{secrets.token_hex(4)}"
     async with AsyncExitStack() as stack:
-        redis_url = stack.enter_context(private_redis())
+        redis_url = stack.enter_context(redis or private_redis())
         _check_address(redis_url)
         stack.push_async_callback(_forget, redis_url, namespace)
-        playground = await _open_playground(stack, port)
+        playground = await _open(stack, lambda port: Playground(port=port), port)
         control = await stack.enter_async_context(Control(playground.url))
         await control.person(AGENT, name="Support agent", is_bot=True)
-        bot = await stack.enter_async_context(running(_settings(playground, redis_url, namespace)))
+        settings = partial(_settings, playground, redis_url, namespace)
+        bot = await _open(stack, lambda port: running(settings(port)), http_port)
         await _until_ready(bot)
         approvals = ApprovalClient.from_url(redis_url, agent="support", namespace=namespace)
         await stack.enter_async_context(approvals)
-        yield Stage(playground.url, control, bot, approvals)
+        yield Stage(playground.url, redis_url, control, bot, approvals)
 
 
 def _check_address(redis_url: str) -> None:
@@ -70,16 +89,17 @@ def _check_address(redis_url: str) -> None:
         raise RedisServerError(f"REDIS_URL: {error}") from error
 
 
-async def _open_playground(stack: AsyncExitStack, port: int) -> Playground:
+async def _open(stack: AsyncExitStack, on: Callable[[int], AbstractAsyncContextManager[_T]], port: int) -> _T:
+    """Open what serves on this port, on another one when it is taken."""
     try:
-        return await stack.enter_async_context(Playground(port=port))
+        return await stack.enter_async_context(on(port))
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
-        return await stack.enter_async_context(Playground())
+        return await stack.enter_async_context(on(0))
 
 
-def _settings(playground: Playground, redis_url: str, namespace: str) -> Settings:
+def _settings(playground: Playground, redis_url: str, namespace: str, http_port: int) -> Settings:
     return Settings(
         SLACK_BOT_TOKEN=playground.bot_token,
         SLACK_APP_TOKEN=playground.app_token,
@@ -90,7 +110,7 @@ def _settings(playground: Playground, redis_url: str, namespace: str) -> Setting
         approvers=APPROVERS,
         channel=CHANNEL,
         http_host="127.0.0.1",
-        http_port=0,
+        http_port=http_port,
         sweep_seconds=1.0,
     )
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable
 
 from agent_adapter import AgentAdapterError
-from bot.playground.demo.agent import TASK, work
-from bot.playground.demo.stage import AGENT, CHANNEL, REQUESTER, Stage
-from bot.playground.workspace import BOT_USER
+from playground.demo.agent import TASK, work
+from playground.demo.stage import AGENT, CHANNEL, REQUESTER, Stage
+from playground.workspace import BOT_USER
 
 WELCOME = """
   Assent runs here, on this machine only. Open

@@ -1,4 +1,4 @@
-"""The played tour: people decide through the stand-in, and what came of it is held against what should have."""
+"""The played tour: people decide through the stand-in, and the result is compared with the expected one."""
 
 import asyncio
 import json
@@ -9,10 +9,10 @@ from typing import Any
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 
-from bot.playground.demo.agent import APOLOGY, REVIEWED, TASK, Call, Done, Told, work
-from bot.playground.demo.stage import AGENT, CHANNEL, REQUESTER, Stage
-from bot.playground.demo.transcript import Json, block_lines, call_text, frame, mrkdwn_text
-from bot.playground.workspace import BOT_USER
+from playground.demo.agent import APOLOGY, REVIEWED, TASK, Answer, Call, Done, work
+from playground.demo.stage import AGENT, CHANNEL, REQUESTER, Stage
+from playground.demo.transcript import Json, block_lines, call_text, frame, mrkdwn_text
+from playground.workspace import BOT_USER
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
 
@@ -24,14 +24,14 @@ _OUTCOME = re.compile(r"\*(.+?)\* by (<@\w+>)")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of the tour."""
+    """The result of the tour."""
 
     refused: str
-    """What somebody was told who may not decide."""
+    """The answer to a person who may not decide."""
     complaint: tuple[str, ...]
-    """What the form said beside a wrong amount."""
+    """The error of the form at a wrong amount."""
     ran: tuple[Call, ...]
-    told: tuple[Told, ...]
+    answers: tuple[Answer, ...]
     outcomes: tuple[str, ...]
     """What the cards say in the end, action by action."""
     changes: str
@@ -42,7 +42,7 @@ class Report:
 
 
 def differences(expected: Report, actual: Report) -> list[str]:
-    """Say where a report is another than the expected one; nothing when it is the same."""
+    """Say where a report differs from the expected one; empty when it does not."""
     found = []
     for each in fields(Report):
         wanted, got = getattr(expected, each.name), getattr(actual, each.name)
@@ -55,7 +55,7 @@ async def play(stage: Stage, say: Callable[[str], None]) -> Report:
     """Play the tour, and say what happens.
 
     Raises:
-        TimeoutError: something that should have happened did not; the sentence says what is there instead.
+        TimeoutError: something expected did not happen. The sentence says what is there instead.
     """
     people = (await stage.control.state())["people"]
     tour = _Tour(stage, say, {person["id"]: person["name"] for person in people})
@@ -68,7 +68,7 @@ class _Tour:
     say: Callable[[str], None]
     names: dict[str, str]
     said: list[str] = field(default_factory=list)
-    """By the agent, and not yet written down."""
+    """Sentences of the agent that are not printed yet."""
 
     async def play(self) -> Report:
         self._title("The agent begins")
@@ -101,7 +101,7 @@ class _Tour:
             refused=refused,
             complaint=complaint,
             ran=done.ran,
-            told=done.told,
+            answers=done.answers,
             outcomes=tuple(outcome for card in ends for outcome in self._outcomes(card)),
             changes=_literal(ends[0], "a:0:told"),
             last_words=done.message,
@@ -177,7 +177,7 @@ class _Tour:
         self.said.append(text)
 
     def _hear(self) -> None:
-        """Write down what the agent said meanwhile: it goes on while people still let go of their buttons."""
+        """Print what the agent said meanwhile. It goes on as soon as a button is pressed."""
         for text in self.said:
             self.say("  Support agent: " + text.replace("\n", "\n                 "))
         self.said.clear()
@@ -198,8 +198,8 @@ class _Tour:
         for call in done.ran:
             self.say(f"  {call_text(call.tool, call.args)}")
         self._title("What the model was told about its calls")
-        for told in done.told:
-            self.say(f"  {told.tool} ({told.status}): " + told.content.replace("\n", "\n      "))
+        for answer in done.answers:
+            self.say(f"  {answer.tool} ({answer.status}): " + answer.content.replace("\n", "\n      "))
 
     def _title(self, text: str) -> None:
         self.say(f"\n{text}\n")
@@ -224,7 +224,7 @@ def _input(view: Json, label: str) -> str:
     raise ValueError(f"{view['title']['text']!r} has no input {label!r}, only {', '.join(inputs)}")
 
 
-# What should come of it
+# The expected result
 
 _CORRECTED: dict[str, Any] = {
     "order": 4711,
@@ -254,23 +254,23 @@ EXPECTED = Report(
             {"ticket": 88123, "resolution": "solved", "labels": ["refund", "charged twice"]},
         ),
     ),
-    told=(
-        Told("find_order", "success", "paid twice: 64.95 EUR on 17 November"),
-        Told(
+    answers=(
+        Answer("find_order", "success", "paid twice: 64.95 EUR on 17 November"),
+        Answer(
             "restart_service",
             "error",
             f"User rejected the tool call for `restart_service` with reason: {REASON}",
         ),
-        Told("ask_person", "success", ANSWER),
-        Told(
+        Answer("ask_person", "success", ANSWER),
+        Answer(
             "refund_customer",
             "success",
             f"{_NOTICE} Executed instead: refund_customer with arguments {json.dumps(_CORRECTED)}.\n\n"
             "Tool response:\npaid 64.95 EUR back to Ada Park",
         ),
-        Told("send_email", "success", "sent to ada.park@example.com"),
-        Told("send_email", "success", "sent to ada.park@example.com"),
-        Told("close_ticket", "success", "ticket 88123 closed as solved"),
+        Answer("send_email", "success", "sent to ada.park@example.com"),
+        Answer("send_email", "success", "sent to ada.park@example.com"),
+        Answer("close_ticket", "success", "ticket 88123 closed as solved"),
     ),
     outcomes=(
         "Approved with changes by @Erik",

@@ -17,7 +17,7 @@ import {
   showSockets,
   sigil,
 } from "./sidebar.js";
-import { createTimeline } from "./timeline.js";
+import { createTimeline, isOpen } from "./timeline.js";
 import { createModal } from "./views.js";
 
 const $ = (selector) => document.querySelector(selector);
@@ -135,8 +135,20 @@ function showPlace(place, shown) {
   $("#channel-meta").textContent = isHome ? `What the app shows to ${personName(me)} alone` : about(place);
   $("[data-testid=home]").hidden = !isHome;
   $("#empty").hidden = isHome || shown.length > 0;
+  showGuide(shown);
   composer.show(isHome ? "" : place.is_im ? name : `#${name}`, me);
   document.title = `${name} · Assent playground`;
+}
+
+/** The guide says how many cards wait here, and once every card is decided, what to do next. */
+function showGuide(shown) {
+  const waiting = shown.filter(isOpen).length;
+  $("#waiting-count").textContent = `${waiting} cards wait here.`;
+  $("#waiting").hidden = waiting < 2;
+  const cards = messages.filter((message) => message.user === APP && message.blocks?.length);
+  const isOver = cards.length > 0 && !cards.some(isOpen);
+  $("#guide > summary").textContent = isOver ? "What next" : "How to decide";
+  $("#next").hidden = !isOver;
 }
 
 function about(place) {
@@ -195,6 +207,7 @@ $("[data-testid=act-as]").addEventListener("change", ({ target }) => go({ as: ta
 $("#faults-clear").addEventListener("click", () =>
   api.clearFaults().catch((error) => complain(error.message)),
 );
+$("#waiting-newest").addEventListener("click", timeline.showNewestOpen);
 $("#connect-settings").textContent = [
   `SLACK_API_URL=${location.origin}/api/`,
   "SLACK_BOT_TOKEN=xoxb-playground",

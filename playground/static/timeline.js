@@ -46,7 +46,7 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
     settled = true;
     const fresh = wasHere ? messages.filter((message) => !before.has(keyOf(message))) : [];
     for (const message of fresh) announce(`New message from ${personName(message.user)}`);
-    if (!wasHere) scrollToEnd();
+    if (!wasHere) scrollToStartOf(messages.find(isOpen));
     else if (fresh.length) reveal(fresh, atEnd);
   }
 
@@ -211,8 +211,8 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
   /** Scroll towards the end, but not past the first line of this message. */
   function scrollToStartOf(message) {
     scrollToEnd();
-    const above =
-      scroller.getBoundingClientRect().top - (row(message)?.getBoundingClientRect().top ?? Infinity);
+    const top = message && row(message)?.getBoundingClientRect().top;
+    const above = scroller.getBoundingClientRect().top - (top ?? Infinity);
     if (above > 0) scroller.scrollTop -= above;
   }
 
@@ -221,7 +221,13 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
     if (distanceToEnd() < NEAR_END) [unseen, newer.hidden] = [undefined, true];
   });
 
-  return { show };
+  const showNewestOpen = () => scrollToStartOf(messages.findLast(isOpen));
+
+  return { show, showNewestOpen };
 }
+
+/** Whether a message waits for somebody: it has a button that is drawn as the one to press. */
+export const isOpen = (message) =>
+  message.blocks?.some(({ elements }) => elements?.some?.((element) => element.style === "primary")) ?? false;
 
 const keyOf = (message) => `${message.channel}/${message.ts}/${message.ephemeral_for ?? ""}`;

@@ -25,7 +25,7 @@ async def test_members_of_a_user_group_decide(start_bot, slack, client):
     reviewing = review(client)
     card = await mira.card()
     await noor.press(card, "approve:0")
-    assert "Approvers are <!subteam^S0OPS>" in await noor.told("not an approver")
+    assert "Approvers are <!subteam^S0OPS>" in await noor.notice("not an approver")
 
     await slack.group("S0OPS", users=["U0DANA", "U0NOOR"])
     await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
@@ -34,19 +34,32 @@ async def test_members_of_a_user_group_decide(start_bot, slack, client):
     assert (await reviewing).records[0].decided_by == "U0NOOR"
 
 
+async def test_a_bot_starts_though_an_approver_has_left(start_bot, slack, client, dana, caplog):
+    """The log names who has left, and the others decide."""
+    await slack.person("U0ERIK", deleted=True)
+    bot = await start_bot(approvers="U0ERIK,U0DANA")
+    reviewing = review(client)
+
+    await dana.press(await dana.card(), "approve:0")
+
+    assert bot.health.ready
+    assert (await reviewing).records[0].decided_by == "U0DANA"
+    assert "U0ERIK" in [getattr(record, "approver", "") for record in caplog.records]
+
+
 async def test_a_new_member_of_a_group_decides_within_a_minute_also_without_a_word_from_slack(
     start_bot, slack, client, monkeypatch
 ):
     """An event may be lost: what Slack said about a group is believed for 60 seconds, and then asked again."""
     shift = 0.0
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + shift)
-    monkeypatch.setattr("bot.people.time", clock)
+    monkeypatch.setattr("bot.slack.directory.time", clock)
     await start_bot(approvers="S0OPS")
     noor = Someone(slack, "U0NOOR")
     reviewing = review(client)
     card = await noor.card()
     await noor.press(card, "approve:0")
-    await noor.told("not an approver")
+    await noor.notice("not an approver")
     await slack.group("S0OPS", users=["U0DANA", "U0NOOR"])
 
     shift = 50.0
@@ -66,7 +79,7 @@ async def test_somebody_taken_out_of_a_group_decides_no_more_within_a_minute(
     """Likewise, while the card is open and their membership is still remembered."""
     shift = 0.0
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + shift)
-    monkeypatch.setattr("bot.people.time", clock)
+    monkeypatch.setattr("bot.slack.directory.time", clock)
     await start_bot(approvers="S0OPS")
     erik, dana = Someone(slack, "U0ERIK"), Someone(slack, "U0DANA")
     reviewing = review(client)
@@ -76,8 +89,8 @@ async def test_somebody_taken_out_of_a_group_decides_no_more_within_a_minute(
 
     shift = 61.0
     await erik.fill(form, reason="no")
-    [told] = await slack.views("U0ERIK")
-    assert "You are not an approver of this" in words(told["blocks"])
+    [said] = await slack.views("U0ERIK")
+    assert "You are not an approver of this" in words(said["blocks"])
     await dana.press(card, "approve:0")
 
     assert (await reviewing).records[0].decided_by == "U0DANA"
@@ -94,7 +107,7 @@ async def test_a_slack_that_takes_too_long_about_somebody_decides_nothing(start_
 
     assert (await dana.press(card, "approve:0"))["ack"]["ok"]
 
-    await dana.told("Slack did not say who you are")
+    await dana.notice("Slack did not say who you are")
     assert not reviewing.done()
     await slack.clear_faults()
     await until_known(slack, dana, card)
@@ -116,7 +129,7 @@ async def test_members_of_the_channel_decide(start_bot, slack, client):
     reviewing = review(client)
     card = await noor.card()
     await guest.press(card, "approve:0")
-    await guest.told("Guests may not decide here")
+    await guest.notice("Guests may not decide here")
     await noor.press(card, "approve:0")
 
     assert (await reviewing).records[0].decided_by == "U0NOOR"
@@ -171,7 +184,7 @@ async def test_slack_not_saying_who_somebody_is_decides_nothing(start_bot, slack
     await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
     await slack.fault("usergroups.users.list", "error", error="fatal_error", times=None)
     await dana.press(card, "approve:0")
-    await dana.told("Slack did not say who you are")
+    await dana.notice("Slack did not say who you are")
     kept = await dana.fill(form, reason="no")
     assert kept["result"] == "errors"
     await slack.clear_faults()
@@ -190,7 +203,7 @@ async def test_a_copy_of_a_button_elsewhere_decides_nothing(start_bot, slack, cl
     await slack.channel("C0SHARED", members=["U0BOT", "U0NOOR"])
     ts = (await bot.slack.posting.chat_postMessage(channel="C0SHARED", text="Lunch?", blocks=forged))["ts"]
     await slack.click("U0NOOR", "C0SHARED", ts, "approve:0")
-    await noor.told("no longer kept")
+    await noor.notice("no longer has the record of this card")
     await noor.fill(await noor.opened(card, "reject:0"))
 
     assert (await reviewing).decisions[0].type == "reject"

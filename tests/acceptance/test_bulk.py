@@ -1,19 +1,16 @@
 """Buttons that decide several calls at once: they approve what their own message shows, and nothing else."""
 
 import asyncio
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.domain.ids import MessageId
 from tests.support.builders import an_action
 from tests.support.faults import asking
-from tests.support.people import Someone, buttons, words
-
-
-@pytest.fixture
-def dana(slack):
-    return Someone(slack, "U0DANA")
+from tests.support.people import buttons, words
 
 
 @pytest.fixture
@@ -40,14 +37,14 @@ async def asked(client, bot, *actions):
     interrupt = client.interrupt(asking(*actions))
     await client.publish(interrupt)
     async with asyncio.timeout(10):
-        while not (state := await bot.store.load(interrupt.id)).is_shown:
+        while not ((state := await bot.store.admitted(interrupt.id)) and state.is_shown):
             await asyncio.sleep(0.02)
     return interrupt, state
 
 
 async def part(slack, state, number, place=0):
     """Give the message of a card's numbered part."""
-    shown = next(s for id, s in state.shown.items() if (id.place, id.number) == (place, number))
+    shown = state.shown[MessageId.stored(place, number)]
     return next(m for m in await slack.messages(shown.channel) if m["ts"] == shown.ts)
 
 
@@ -87,8 +84,28 @@ async def test_an_approve_all_that_an_older_version_put_above_the_parts_approves
 
     await dana.press(parent, "approve_all:0")
 
-    assert "this message does not show the calls" in await dana.told("Nothing was approved")
+    assert "this message does not show the calls" in await dana.notice("Nothing was approved")
     assert await decided(bot, interrupt) == []
+
+
+async def test_an_approve_all_that_does_not_say_what_it_asked_about_has_its_card_drawn_again(
+    start_bot, client, slack, dana, app
+):
+    """Version 0.1 drew such buttons. The next press is on a button that says it."""
+    bot = await start_bot(sweep_seconds=60.0)
+    interrupt, state = await asked(client, bot, *users(3))
+    card = await part(slack, state, 0)
+    await with_button(app, card, "approve_all:0", interrupt)
+    before = replace(state.shown[MessageId(0)], digest="of-version-0.1")
+    await bot.store.lease_part(interrupt.id, MessageId(0), owner="older", lease=1_000)
+    await bot.store.save_part(interrupt.id, MessageId(0), owner="older", shown=before)
+
+    await dana.press(card, "approve_all:0")
+    await dana.notice("an older version of the bot drew this button")
+    assert await decided(bot, interrupt) == []
+    await dana.press(await dana.card("Approve all 3"), "approve_all:0")
+
+    assert await decided(bot, interrupt) == [0, 1, 2]
 
 
 async def test_the_message_above_the_parts_counts_what_is_still_open(start_bot, client, slack, dana):
@@ -122,7 +139,7 @@ async def test_a_button_on_another_message_than_its_own_approves_nothing(
 
     await dana.press(first, forged)
 
-    await dana.told("nothing was recorded")
+    await dana.notice("nothing was recorded")
     assert await decided(bot, interrupt) == []
 
 
@@ -158,7 +175,9 @@ async def test_a_call_that_is_asked_in_two_places_is_approved_where_it_is_shown(
     interrupt = client.interrupt(asking(*users()))
     await client.publish(interrupt)
     async with asyncio.timeout(20):
-        while not ((state := await bot.store.load(interrupt.id)).is_shown and len(state.places) == 2):
+        while not (
+            (state := await bot.store.admitted(interrupt.id)) and state.is_shown and len(state.places) == 2
+        ):
             await asyncio.sleep(0.05)
     here, there = [await part(slack, state, 1, place) for place in (0, 1)]
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_adapter import HITLRequest
-from bot.playground.errors import ControlError
+from playground.errors import ControlError
 from tests.support.builders import an_action
 from tests.support.people import Someone, buttons, words
 
@@ -80,7 +80,7 @@ async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack,
     reviewing = review(client)
     card = await card_in(slack, "C0APPROVALS")
     await mira.press(card, "approve:0")
-    await mira.told("You are not an approver of this")
+    await mira.notice("You are not an approver of this")
 
     assert await remark(slack, "Still") == "Still to be decided: action 1. <@U0DANA>, <@U0ERIK>"
     escalated = await card_in(slack, "C0FINANCE")
@@ -110,9 +110,9 @@ async def test_more_people_may_decide_where_it_is_asked_already(start, slack, cl
     assert (await reviewing).records[0].decided_by == "U0NOOR"
 
 
-async def test_whoever_has_voted_is_called_no_more_and_looks_no_more(start, slack, client):
+async def test_a_person_who_has_voted_is_not_called_again(start, slack, client):
     """Where it takes two people, a reminder is for the one who is missing."""
-    await start("quorum: 2", "reminders: [3s]", "claim: 10m")
+    await start("quorum: 2", "reminders: [3s]", "assign: 10m")
     dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
     reviewing = review(client)
     await dana.press(await card_in(slack, "C0APPROVALS"), "claim:0")
@@ -239,10 +239,10 @@ async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack
     assert "extend:0" not in buttons(await card_in(slack, "C0APPROVALS"))
     card = await card_in(slack, "C0APPROVALS", "Extend by 20 seconds")
     await noor.press(card, "extend:0")
-    await noor.told("You are not an approver of this")
+    await noor.notice("You are not an approver of this")
     await asyncio.gather(dana.press(card, "extend:0"), dana.press(card, "extend:0"))
 
-    assert "<@U0DANA> gave everybody more time, until" in await remark(slack, "more time")
+    assert "<@U0DANA> moved the deadline to" in await remark(slack, "moved the deadline")
     # Beyond the agent's own deadline and grace.
     await asyncio.sleep(4)
     assert not reviewing.done()
@@ -267,19 +267,19 @@ async def test_it_is_extended_by_itself_once_and_then_rejected(start, slack, cli
 
 async def test_somebody_looks_and_others_may_still_decide(start, slack, client):
     """The card says who; it is over by itself."""
-    await start("claim: 4s")
+    await start("assign: 4s")
     dana, erik, noor = (Someone(slack, user) for user in ("U0DANA", "U0ERIK", "U0NOOR"))
     reviewing = review(client)
     card = await card_in(slack, "C0APPROVALS")
     await noor.press(card, "claim:0")
-    await noor.told("You are not an approver of this")
+    await noor.notice("You are not an approver of this")
 
     await dana.press(card, "claim:0")
 
     claimed = await card_in(slack, "C0APPROVALS", "<@U0DANA> is looking at this, until")
     assert "claim:0" not in buttons(claimed)
     await erik.press(claimed, "hand_over:0")
-    await erik.told("Only <@U0DANA>, who is looking, can hand this over.")
+    await erik.notice("Only <@U0DANA>, who is looking at this, can hand it over.")
     free = await card_in(slack, "C0APPROVALS", "I am looking at this")
     assert "is looking at this, until" not in words(free["blocks"])
     await dana.press(free, "claim:0")
@@ -290,9 +290,9 @@ async def test_somebody_looks_and_others_may_still_decide(start, slack, client):
     assert "is looking" not in words(done["blocks"])
 
 
-async def test_whoever_looks_hands_it_over_to_somebody_who_may_decide(start, slack, client):
+async def test_the_assigned_person_hands_it_over_to_somebody_who_may_decide(start, slack, client):
     """They are called in the thread, and the card says so."""
-    await start("claim: 10m")
+    await start("assign: 10m")
     dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
     reviewing = review(client, an_action("pay"), an_action("mail"))
     await dana.press(await card_in(slack, "C0APPROVALS"), "claim:0")
@@ -306,7 +306,7 @@ async def test_whoever_looks_hands_it_over_to_somebody_who_may_decide(start, sla
     await dana.fill(form, who="U0ERIK")
 
     said = await remark(slack, "hands this over")
-    assert said == "<@U0DANA> hands this over to <@U0ERIK>. Whoever may decide still can."
+    assert said == "<@U0DANA> hands this over to <@U0ERIK>. Everybody who may decide still can."
     card = await card_in(slack, "C0APPROVALS", "<@U0ERIK> is looking at this")
     await erik.press(card, "approve:0")
     # Whoever decides is not looking any more.

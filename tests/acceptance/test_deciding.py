@@ -58,14 +58,14 @@ async def test_a_card_offers_just_what_the_agent_allows(client, people):
     ]  # fmt: skip
 
 
-async def test_the_second_of_two_people_is_told_who_was_first(client, people):
+async def test_the_second_of_two_people_reads_who_was_first(client, people):
     """A late click changes nothing and is answered privately with who decided what and when."""
     reviewing = review(client)
     card = await people["dana"].card()
     await people["dana"].press(card, "approve:0")
     await people["erik"].press(card, "reject:0")
 
-    assert "already approved by <@U0DANA>" in await people["erik"].told("already")
+    assert "already approved by <@U0DANA>" in await people["erik"].notice("already")
     assert (await reviewing).decisions[0].type == "approve"
 
 
@@ -180,14 +180,14 @@ async def test_all_are_rejected_with_one_reason(client, people):
         ("conn", "People of other workspaces may not decide here"),
     ],
 )
-async def test_who_may_not_decide_is_told_why(client, people, slack, who, sentence):
+async def test_a_person_who_may_not_decide_reads_why(client, people, slack, who, sentence):
     """A click of somebody else is refused privately, and the action stays open."""
     await slack.channel("C0APPROVALS", members=["U0BOT", "U0DANA", "U0NOOR", "U0GUEST", "U0CONN"])
     reviewing = review(client)
     card = await people["dana"].card()
     await people[who].press(card, "approve:0")
 
-    await people[who].told(sentence)
+    await people[who].notice(sentence)
     await people["dana"].press(card, "approve:0")
     assert (await reviewing).records[0].decided_by == "U0DANA"
 
@@ -197,7 +197,7 @@ async def test_the_requester_may_not_approve_but_may_reject(client, people):
     reviewing = review(client, context=Context(requested_by="U0DANA"))
     card = await people["dana"].card()
     await people["dana"].press(card, "approve:0")
-    await people["dana"].told("The agent acts for you here")
+    await people["dana"].notice("The agent acts for you here")
     await people["dana"].fill(await people["dana"].opened(card, "reject:0"))
 
     assert (await reviewing).decisions[0].type == "reject"
@@ -263,7 +263,7 @@ async def test_a_record_that_this_bot_cannot_read_is_refused(client, bot):
             await asyncio.sleep(0.02)
     status, code, reason = await redis.hmget(lane.card(asked), "status", "code", "reason")
     assert (status, code) == ("refused", "unreadable")
-    assert "was written by a newer agent; this side reads up to" in reason
+    assert "was written by a newer agent; this version reads up to" in reason
 
 
 async def _enter(context):
@@ -354,7 +354,7 @@ async def test_a_deleted_card_of_an_open_question_is_asked_again(client, people,
 
 async def test_the_log_says_which_action_got_which_decision(client, people, caplog):
     """One line for a click on several actions: the index of each, the decision, and what became of it."""
-    caplog.set_level(logging.INFO, logger="bot.decisions")
+    caplog.set_level(logging.INFO, logger="bot.use_cases.vote")
     reviewing = review(client, an_action("a"), an_action("b"), an_action("c"))
     card = await people["dana"].card()
     await people["dana"].fill(await people["dana"].opened(card, "reject:1"))

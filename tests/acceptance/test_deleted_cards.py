@@ -5,8 +5,8 @@ import logging
 
 import pytest
 
-from bot.playground.errors import ControlError
-from bot.presenter import DELETED_AT_MOST
+from bot.jobs.slack_call import DELETED_AT_MOST
+from playground.errors import ControlError
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, settled_card, watching
@@ -169,22 +169,24 @@ async def test_two_replicas_post_one_card(start_bot, slack, client, watcher):
     assert len(watcher.cards(interrupt_id)) == 1
 
 
+@pytest.mark.parametrize("knows", [True, False], ids=["knows it", "remembers the record of before"])
 async def test_a_late_click_on_a_deleted_message_decides_nothing(
-    start_bot, slack, client, watcher, playground
+    start_bot, slack, client, watcher, playground, knows
 ):
-    """The message is gone, its card is being posted again, and a click that was on its way arrives."""
+    """The card was posted again, perhaps by another bot, and a click that was on its way to the first message arrives."""
     bot = await start_bot()
     interrupt_id, [card] = await asked(client, watcher, an_action("pay"))
+    before = await settled_card(bot.store, watcher, interrupt_id, stage="open")
     copy = playground._state.workspace.channels[CHANNEL].messages[card["ts"]]
     await slack.delete("U0DANA", CHANNEL, card["ts"])
     await replaced(watcher, interrupt_id, [card])
-    await bot.store.load(interrupt_id)
+    bot.store._remembered.put(await bot.store.load(interrupt_id) if knows else before)
     playground._state.workspace.channels[CHANNEL].messages[card["ts"]] = copy
 
     dana = Someone(slack, "U0DANA")
     await dana.press(card, "approve:0")
 
-    await dana.told("no longer kept, so nothing was recorded")
+    await dana.notice("no longer has the record of this card, so nothing was recorded")
     assert (await bot.store.load(interrupt_id)).recorded == (None,)
 
 

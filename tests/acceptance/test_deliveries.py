@@ -10,9 +10,8 @@ import pytest
 from redis.asyncio import Redis
 from slack_sdk.signature import SignatureVerifier
 
-from agent_adapter import HITLRequest
-from tests.support.builders import an_action
-from tests.support.people import Someone, words
+from tests.support.builders import an_action, review
+from tests.support.people import words
 
 TWO_EACH = """
 default:
@@ -21,12 +20,6 @@ default:
   quorum: 2
   reject_quorum: 2
 """
-
-
-def review(client, *actions, **fields):
-    requests, configs = zip(*(actions or (an_action(),)), strict=True)
-    batch = HITLRequest(action_requests=requests, review_configs=configs)
-    return asyncio.create_task(client.review(batch, **fields))
 
 
 @pytest.fixture(params=["socket", "http"])
@@ -51,16 +44,6 @@ async def two_each(start, tmp_path):
     return await start(policy=str(path), approvers="", channel=None)
 
 
-@pytest.fixture
-def dana(slack):
-    return Someone(slack, "U0DANA")
-
-
-@pytest.fixture
-def erik(slack):
-    return Someone(slack, "U0ERIK")
-
-
 # --- Once ---------------------------------------------------------------------------------------------------------
 
 
@@ -76,7 +59,7 @@ async def test_a_click_that_is_sent_again_does_not_take_a_changed_vote_back(clie
 
     again = await slack.deliver_again(first["delivery"])
     await erik.press(card, "approve:0")
-    await erik.told("Counted: action 1")
+    await erik.notice("Counted: action 1")
 
     assert again["ack"]["ok"]
     assert not reviewing.done(), "the replay would have been the second approval"
@@ -114,8 +97,8 @@ async def test_the_same_click_twice_at_once_is_one_vote(client, slack, dana):
     copies = await asyncio.gather(*(slack.deliver_again(first["delivery"]) for _ in range(5)))
 
     assert all(copy["ack"]["ok"] for copy in copies)
-    told = [m for m in await slack.messages(as_user="U0DANA") if m.get("ephemeral_for") == "U0DANA"]
-    assert [message["text"].split(":")[0] for message in told] == ["Counted"]
+    said = [m for m in await slack.messages(as_user="U0DANA") if m.get("ephemeral_for") == "U0DANA"]
+    assert [message["text"].split(":")[0] for message in said] == ["Counted"]
     reviewing.cancel()
 
 
@@ -125,7 +108,7 @@ async def test_a_click_that_failed_half_way_can_be_sent_again(start, client, sla
     reviewing = review(client)
     card = await dana.card()
     failed = await pressed_in_vain(slack, redis_url, dana, card)
-    await dana.told("may *not* be recorded")
+    await dana.notice("may *not* be recorded")
 
     again = await slack.deliver_again(failed["delivery"])
 
@@ -213,7 +196,7 @@ async def test_somebody_who_acts_from_another_workspace_decides_only_where_they_
     filled = await dana.fill(form, reason="no")
 
     assert pressed["ack"]["ok"]
-    await dana.told("People of other workspaces may not decide here")
+    await dana.notice("People of other workspaces may not decide here")
     assert "People of other workspaces" in words(filled["views"][-1]["blocks"])
     assert not reviewing.done()
     reviewing.cancel()
@@ -252,7 +235,7 @@ async def test_a_bot_of_a_whole_organisation_takes_clicks_of_that_organisation(
     assert not (await dana.press(card, "approve:0"))["ack"]["ok"]
     await slack.delivery(forge=IN_ORGANISATION)
     await erik.press(card, "approve:0")
-    await erik.told("People of other workspaces may not decide here")
+    await erik.notice("People of other workspaces may not decide here")
     await slack.delivery(forge=IN_ORGANISATION | {"user": {"team_id": "T0SALES"}})
     await dana.press(card, "approve:0")
 

@@ -1,5 +1,6 @@
-"""`python -m bot demo`: the whole way from an agent's tool calls to their ends, for somebody who has just arrived."""
+"""`make demo`: the whole way from an agent's tool calls to their ends, for somebody who has just arrived."""
 
+import asyncio
 import contextlib
 import os
 import pty
@@ -17,13 +18,14 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from bot.playground.client import Control
-from bot.playground.demo import PORT
-from bot.playground.demo.tour import EXPECTED, differences
-from bot.playground.demo.transcript import mrkdwn_text
+from playground.client import Control
+from playground.demo import PORT, own
+from playground.demo.stage import on_stage
+from playground.demo.tour import EXPECTED, differences
+from playground.demo.transcript import mrkdwn_text
 from tests.support.people import Someone
 
-DEMO = (sys.executable, "-m", "bot", "demo")
+DEMO = (sys.executable, "-m", "playground.demo")
 CHECKOUT = Path(__file__).parents[2]
 
 
@@ -63,12 +65,12 @@ def tour(folder: Path, *command: str, **variables: str) -> subprocess.CompletedP
 
 
 class AtTerminal:
-    """The demo as somebody at a terminal runs it."""
+    """The demo, or another program, as somebody at a terminal runs it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, command: tuple[str, ...] = DEMO) -> None:
         self._screen, terminal = pty.openpty()
         self._process = subprocess.Popen(
-            DEMO,
+            command,
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,
@@ -84,6 +86,10 @@ class AtTerminal:
         while not (found := re.search(pattern, self.shown)):
             self.shown += os.read(self._screen, 65_536).decode()
         return found
+
+    def type(self, text: str) -> None:
+        """Type, or paste: a terminal sends Enter for each end of a line."""
+        os.write(self._screen, text.replace("\n", "\r").encode())
 
     def press_control_c(self) -> int:
         """End it as a terminal does, which tells every process of the group, and give the exit code."""
@@ -152,7 +158,7 @@ def test_a_tour_that_goes_another_way_fails_and_says_where(folder):
         folder,
         sys.executable,
         "-c",
-        "import sys; from dataclasses import replace; from bot.playground import demo\n"
+        "import sys; from dataclasses import replace; from playground import demo\n"
         "demo.EXPECTED = replace(demo.EXPECTED, ran=demo.EXPECTED.ran[1:])\n"
         "sys.exit(demo.main())",
     )
@@ -184,7 +190,7 @@ def test_the_transcript_says_what_slack_would_show():
     assert shown == "Approved by @Dana, @ops 12:00 UTC a &lt;"
 
 
-def test_without_a_redis_it_says_what_to_mend(folder):
+def test_without_a_redis_it_says_what_to_fix(folder):
     """The sentence names the address, and asks whether it is the right one."""
     played = tour(folder, *DEMO, REDIS_URL="redis://127.0.0.1:1")
 
@@ -201,7 +207,7 @@ def test_an_address_that_is_none_is_named_by_its_setting(folder):
     assert played.returncode == 1
     assert (
         played.stderr
-        == "The demo failed: REDIS_URL: this is no address of a Redis: write redis://host:6379/0\n"
+        == "The demo failed: REDIS_URL: this is not the address of a Redis: write redis://host:6379/0\n"
     )
     assert left_over(folder) == []
 
@@ -212,7 +218,7 @@ def test_a_tour_that_takes_too_long_says_so(folder):
         folder,
         sys.executable,
         "-c",
-        "import sys; from bot.playground import demo; demo.TOUR_WITHIN = 0.5; sys.exit(demo.main())",
+        "import sys; from playground import demo; demo.TOUR_WITHIN = 0.5; sys.exit(demo.main())",
     )
 
     assert played.returncode == 1
@@ -290,3 +296,91 @@ def terminal_beside_another(folder: Path) -> Iterator[AtTerminal]:
         started = AtTerminal(folder)
         stack.callback(started.close)
         yield started
+
+
+@pytest.fixture
+def served(folder: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """The playground for an agent of one's own, started in a folder of its own."""
+    with subprocess.Popen(
+        (*DEMO, "own"),
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**environment(folder), "PYTHONPATH": str(CHECKOUT)},
+    ) as started:
+        yield started
+        started.kill()
+
+
+@pytest.fixture
+def shell(folder: Path) -> Iterator[AtTerminal]:
+    """Another terminal, in the checkout."""
+    started = AtTerminal(folder, ("bash", "--norc", "-i"))
+    yield started
+    started.close()
+
+
+async def test_make_playground_prints_lines_that_ask_when_they_are_pasted(served, shell, folder):
+    """Given the page, a bot and a Redis, when somebody pastes the lines into a shell and presses Enter, then Dana's decision comes back."""
+    shown = "".join(iter(served.stdout.readline, "  Ctrl-C ends all of it.\n"))
+    lines = re.search(r"^\.venv/bin/python.*?^END$", shown, re.MULTILINE | re.DOTALL)[0]
+    shell.read_until(r"[$#] ")
+    shell.type(lines.replace(".venv/bin/python", sys.executable) + "\n")
+    async with Control(re.search(r"http://127\.0\.0\.1:\d+", shown)[0]) as slack:
+        dana = Someone(slack, "U0DANA")
+        await dana.press(await dana.card("1 action needs approval"), "approve:0")
+    await asyncio.to_thread(shell.read_until, "type='approve'")
+
+    assert "Error" not in shell.shown
+    served.send_signal(signal.SIGINT)
+    assert served.wait(30) == 130
+    assert left_over(folder) == []
+
+
+POLICY = """
+default: {channel: C0APPROVALS, approvers: [S0OPS]}
+rules:
+  - {name: mails, match: {tool: send_email}, approvers: [U0DANA]}
+"""
+
+
+@pytest.fixture
+def in_another_terminal(folder, tmp_path):
+    """Run a command after the line that the playground prints for it, and give what it says."""
+
+    def run(command: str) -> str:
+        command = command.replace(".venv/bin/python", sys.executable)
+        done = subprocess.run(
+            ["bash", "-c", f"source {own.ENVIRONMENT} && {command}"],
+            cwd=tmp_path, env={**environment(folder), "PYTHONPATH": str(CHECKOUT)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return lambda command: asyncio.to_thread(run, command)
+
+
+async def test_the_commands_of_the_pages_run_against_the_playground(
+    in_another_terminal, tmp_path, monkeypatch
+):
+    """Doctor finds no fault, policy check asks about people, and with a new key the example over HTTP gets its answer."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.yaml").write_text(POLICY)
+
+    async with on_stage() as stage:
+        with own.environment(stage.bot.settings, f"http://127.0.0.1:{stage.bot.port}"):
+            examined = await in_another_terminal(".venv/bin/python -m bot doctor")
+            checked = await in_another_terminal(".venv/bin/python -m bot policy check policy.yaml")
+            key = await in_another_terminal(".venv/bin/python -m bot keys create billing")
+            asking = asyncio.create_task(
+                in_another_terminal(f"ASSENT_KEY={key.strip()} .venv/bin/python -m examples.http_api")
+            )
+            dana = Someone(stage.control, "U0DANA")
+            await dana.press(await dana.card("send_email"), "approve:0")
+            printed = await asking
+
+    assert "fail" not in examined
+    assert checked.endswith("Slack knows everybody and every channel\n")
+    assert "Subject: Invoice 17" in printed
+    assert not own.ENVIRONMENT.exists()

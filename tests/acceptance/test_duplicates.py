@@ -99,6 +99,6 @@ async def test_a_click_whose_trigger_is_too_old_is_answered(start_bot, slack, cl
 
     await dana.press(card, "edit:0")
 
-    await dana.told("could not be opened")
+    await dana.notice("could not be opened")
     reviewing.cancel()
     await asyncio.gather(reviewing, return_exceptions=True)

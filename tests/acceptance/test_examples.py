@@ -1,5 +1,6 @@
 """The examples, run as they stand."""
 
+import ast
 import asyncio
 import os
 import sys
@@ -18,14 +19,16 @@ SENT = "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice 
 
 @asynccontextmanager
 async def example(name: str, redis_url: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """An example as a process, beside a Redis that a bot uses."""
+    """An example as a process, run as it says at its top, beside a Redis that a bot uses."""
     environment = {name: value for name, value in os.environ.items() if name != "MODEL"}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        str(EXAMPLES / name),
+        "-m",
+        f"examples.{name.removesuffix('.py')}",
+        cwd=EXAMPLES.parent,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        env={**environment, "REDIS_URL": redis_url, "PYTHONPATH": str(EXAMPLES.parent)},
+        env={**environment, "REDIS_URL": redis_url},
     )
     try:
         yield process
@@ -33,6 +36,16 @@ async def example(name: str, redis_url: str) -> AsyncIterator[asyncio.subprocess
         if process.returncode is None:
             process.kill()
         await process.communicate()
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_each_example_says_at_its_top_how_it_is_run(path):
+    """With one command, which finds the library in a checkout. Only SpoonAI needs another Python than the checkout's."""
+    python = "python" if path.stem == "spoon_agent" else ".venv/bin/python"
+
+    assert f"\n    {python} -m examples.{path.stem}\n" in ast.get_docstring(
+        ast.parse(path.read_text()), clean=False
+    )
 
 
 @pytest.mark.parametrize(

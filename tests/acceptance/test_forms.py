@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent_adapter import HITLRequest
-from bot.rendering.boxes import BARE, EMPTY
+from bot.rendering.modal.boxes import BARE, EMPTY
 from tests.support.builders import an_action
 from tests.support.people import Someone, block_of
 
@@ -92,7 +92,7 @@ async def test_spaces_that_the_client_sends_run_as_they_are(client, dana, trims)
         assert await edited(reviewing) == {"to": "dana "}
 
 
-async def test_an_answer_of_only_spaces_is_told_beside_the_field(client, dana, trims):
+async def test_an_answer_of_only_spaces_is_an_error_at_the_field(client, dana, trims):
     """The agent never gets an empty answer in its tool's place."""
     reviewing = review(client, {"question": "when?"})
     form = await dana.opened(await dana.card(), "respond:0")
@@ -106,7 +106,7 @@ async def test_an_answer_of_only_spaces_is_told_beside_the_field(client, dana, t
     assert (await reviewing).decisions[0].message == ("at noon" if trims else " at noon")
 
 
-async def test_each_input_is_told_from_the_others(client, dana):
+async def test_each_input_is_distinguished_from_the_others(client, dana):
     """An argument inside another one, and one whose name looks like that."""
     reviewing = review(client, {"a": {"b": "inner"}, "a → b": "outer"})
     form = await dana.opened(await dana.card(), "edit:0")

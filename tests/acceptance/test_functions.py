@@ -243,6 +243,6 @@ async def test_the_page_about_functions_runs(everything_is_approved, redis_url):
     ]
 
 
-async def test_the_page_about_policies_runs(redis_url):
+async def test_the_page_about_gating_tools_runs(redis_url):
     """What it asserts is so."""
-    assert "policy" in (await run_page("docs/how-to/gate-tools.md", redis_url)).names
+    assert "gate" in (await run_page("docs/how-to/gate-tools.md", redis_url)).names

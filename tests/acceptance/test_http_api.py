@@ -14,9 +14,9 @@ from bot.app import running
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.http_api import a_key, a_pause, read_event, speaking
-from tests.support.people import Someone, buttons, words
+from tests.support.people import buttons, words
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "http_api.py"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -25,11 +25,6 @@ async def caller(start_bot, redis_url):
     bot = await start_bot()
     async with speaking(bot.port, await a_key(redis_url)) as caller:
         yield caller
-
-
-@pytest.fixture
-def dana(slack):
-    return Someone(slack, "U0DANA")
 
 
 async def read(caller, interrupt_id, wait=0):
@@ -178,8 +173,8 @@ async def test_an_ended_question_cannot_be_claimed_or_resumed(caller, dana):
     await read(caller, interrupt_id, wait=30)
 
     for path, body in (("claim", {"claim": "me"}), ("resumed", {})):
-        status, told = await caller.send("POST", f"/interrupts/{interrupt_id}/{path}", json=body)
-        assert (status, told["error"]["code"]) == (409, "ended")
+        status, said = await caller.send("POST", f"/interrupts/{interrupt_id}/{path}", json=body)
+        assert (status, said["error"]["code"]) == (409, "ended")
     status, state = await caller.send("DELETE", f"/interrupts/{interrupt_id}")
     assert (status, state["status"]) == (200, "withdrawn")
 
@@ -210,7 +205,7 @@ async def test_a_question_that_cannot_be_asked_says_why(caller):
     assert "archived" in state["reason"]
 
 
-async def test_a_wait_that_is_over_tells_what_is_decided_by_then(caller, dana):
+async def test_a_wait_that_is_over_returns_what_is_decided_by_then(caller, dana):
     """Given two calls of which one is decided, when the wait ends, then that one is told and nothing may be resumed."""
     interrupt_id = await caller.ask(payload=a_pause("send_email", "pay_invoice"))
     await dana.press(await dana.card(), "approve:1")
@@ -221,8 +216,8 @@ async def test_a_wait_that_is_over_tells_what_is_decided_by_then(caller, dana):
     assert (state["status"], state["resume"]) == ("pending", None)
     assert state["decisions"] == [None, {"type": "approve"}]
     assert state["records"][1]["decided_by"] == "U0DANA"
-    status, told = await caller.send("POST", f"/interrupts/{interrupt_id}/resumed")
-    assert (status, told["error"]["code"]) == (409, "pending")
+    status, said = await caller.send("POST", f"/interrupts/{interrupt_id}/resumed")
+    assert (status, said["error"]["code"]) == (409, "pending")
 
 
 async def test_events_tell_each_decision_and_then_the_answer(caller, dana):
@@ -258,8 +253,8 @@ async def test_one_of_two_processes_resumes(caller, dana):
     await read(caller, interrupt_id, wait=30)
 
     async def post(path, claim):
-        status, told = await caller.send("POST", f"/interrupts/{interrupt_id}/{path}", json={"claim": claim})
-        return status, told.get("error", {}).get("code")
+        status, said = await caller.send("POST", f"/interrupts/{interrupt_id}/{path}", json={"claim": claim})
+        return status, said.get("error", {}).get("code")
 
     assert await post("claim", "one") == (200, None)
     assert await post("claim", "one") == (200, None)
@@ -270,8 +265,8 @@ async def test_one_of_two_processes_resumes(caller, dana):
     assert await post("resumed", "two") == (409, "consumed")
     assert await post("claim", "two") == (409, "consumed")
     again = {"payload": a_pause(), "run": "thread-1", "pause": "pause-1"}
-    status, told = await caller.send("POST", "/interrupts", json=again)
-    assert (status, told["error"]["code"]) == (409, "consumed")
+    status, said = await caller.send("POST", "/interrupts", json=again)
+    assert (status, said["error"]["code"]) == (409, "consumed")
 
 
 async def test_a_forged_decision_is_never_handed_out(caller, dana, redis_url):
@@ -285,10 +280,10 @@ async def test_a_forged_decision_is_never_handed_out(caller, dana, redis_url):
         stored = json.loads(redis.hget(card, "d:0"))
         redis.hset(card, "d:0", json.dumps({**stored, "decision": forged}))
 
-    status, told = await caller.send("GET", f"/interrupts/{interrupt_id}")
+    status, said = await caller.send("GET", f"/interrupts/{interrupt_id}")
 
-    assert (status, told["error"]["code"]) == (409, "not_allowed")
-    assert "edit is not one of approve, reject" in told["error"]["message"]
+    assert (status, said["error"]["code"]) == (409, "not_allowed")
+    assert "edit is not one of approve, reject" in said["error"]["message"]
     assert [name for _, name, _ in await caller.events(interrupt_id)] == ["failure"]
 
 
@@ -298,7 +293,7 @@ async def test_the_person_for_whom_an_agent_acts_may_not_approve(caller, dana):
     card = await dana.card("Invoices of November")
     await dana.press(card, "approve:0")
 
-    assert "somebody else has to approve" in await dana.told("The agent acts for you")
+    assert "somebody else has to approve" in await dana.notice("The agent acts for you")
     assert (await read(caller, interrupt_id))["decisions"] == [None]
 
 
@@ -312,7 +307,7 @@ async def test_what_the_python_library_asked_is_answered_over_http(caller, clien
     assert state["resume"] == {"decisions": [{"type": "approve"}]}
 
 
-async def test_a_bot_that_stops_answers_whoever_waits(playground, redis_url):
+async def test_a_bot_that_stops_answers_open_waits(playground, redis_url):
     """Given requests that wait, when the bot is stopped, then they hear at once that it is pending, and may ask again."""
     key = await a_key(redis_url)
     async with running(settings_for(playground, redis_url)) as bot:
@@ -332,7 +327,7 @@ async def test_a_bot_that_stops_answers_whoever_waits(playground, redis_url):
     assert events == []
 
 
-async def test_whoever_waits_holds_no_connection_to_redis(caller, redis_url, dana):
+async def test_a_wait_holds_no_connection_to_redis(caller, redis_url, dana):
     """Given a hundred requests that wait, then Redis sees a few connections, and a click answers them all."""
     interrupt_id = await caller.ask()
     card = await dana.card()
@@ -360,7 +355,7 @@ async def test_the_example_does_what_was_decided(start_bot, slack, redis_url, da
     bot = await start_bot()
     given = {"ASSENT_URL": f"http://127.0.0.1:{bot.port}", "ASSENT_KEY": await a_key(redis_url)}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, str(EXAMPLE), env={"PATH": os.environ["PATH"], **given},
+        sys.executable, "-m", "examples.http_api", cwd=ROOT, env={"PATH": os.environ["PATH"], **given},
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     card = await dana.card("send_email", within=30)
@@ -386,11 +381,11 @@ async def test_numbers_are_shown_compared_and_handed_back_as_they_were_sent(call
     assert [found in text for found in ("9007199254740993.99", "1.10", "1E5", "-0")] == [True] * 4
     await dana.fill(await dana.opened(card, "edit:0"), to="b@x.com")
     async with caller.session.get(f"/v1/interrupts/{state['id']}", params={"wait": 10}) as answer:
-        told = await answer.text()
+        said = await answer.text()
 
     edited = args.replace("a@x.com", "b@x.com")
-    assert told.count(f'"args":{edited}') == 2
+    assert said.count(f'"args":{edited}') == 2
     assert (
         f'"resume":{{"decisions":[{{"type":"edit","edited_action":{{"name":"pay","args":{edited}}}}}]}}'
-        in told
+        in said
     )

@@ -45,15 +45,15 @@ async def test_edit_reject_and_respond_reach_the_agent_exactly(bot, slack, clien
 
     assert dict(office.ran)["send_email"] == {"to": "b@x.com", "subject": "Hi", "body": "new text"}
     assert office.names() == ["read_file", "send_email"]
-    told = answers_to_model(result)
-    assert told["call_1"][0] == "success"
-    assert told["call_1"][1].endswith("sent to b@x.com")
-    assert "a human reviewer replaced this tool call" in told["call_1"][1]
-    assert told["call_3"] == (
+    said = answers_to_model(result)
+    assert said["call_1"][0] == "success"
+    assert said["call_1"][1].endswith("sent to b@x.com")
+    assert "a human reviewer replaced this tool call" in said["call_1"][1]
+    assert said["call_3"] == (
         "error",
         "User rejected the tool call for `delete_file` with reason: Keep the report.",
     )
-    assert told["call_4"] == ("success", "use staging")
+    assert said["call_4"] == ("success", "use staging")
     done = await dana.card("the agent has resumed")
     assert buttons(done) == []
 
@@ -106,10 +106,10 @@ async def test_all_four_decisions_in_one_batch(bot, slack, client, mode):
     await dana.fill(await dana.opened(card, "edit:1"), to="c@x.com")
     await dana.fill(await dana.opened(card, "reject:2"), reason="Keep it.")
     await dana.fill(await dana.opened(card, "respond:3"), answer="staging")
-    told = answers_to_model(await running)
+    said = answers_to_model(await running)
 
     assert sorted(office.ran, key=str) == sorted([("send_email", MAIL), ("send_email", EDITED)], key=str)
-    assert told == {
+    assert said == {
         "call_1": ("success", "sent to a@x.com"),
         "call_2": ("success", NOTE),
         "call_3": ("error", "User rejected the tool call for `delete_file` with reason: Keep it."),

@@ -28,22 +28,22 @@ async def test_four_decorated_calls_are_one_card_and_each_is_decided(start_bot, 
     await dana.fill(await dana.opened(card, "edit:1"), to="ed", amount="7")
     await dana.fill(await dana.opened(card, "reject:2"), reason="Too much.")
     await dana.fill(await dana.opened(card, "respond:3"), answer="Paid by hand.")
-    told = answers_to_model(await running)
+    said = answers_to_model(await running)
 
     assert sorted(till.paid) == [("al", 5), ("ed", 7)]
-    assert [text for _, text in told.values()] == ["paid 5 to al", "paid 7 to ed", REJECTED, "Paid by hand."]
+    assert [text for _, text in said.values()] == ["paid 5 to al", "paid 7 to ed", REJECTED, "Paid by hand."]
     await dana.card("the agent has resumed")
 
 
 @pytest.mark.parametrize(
-    ("button", "paid", "told"),
+    ("button", "paid", "said"),
     [
         ("approve:0", [("al", 5)], "paid 5 to al"),
         ("reject:0", [], "User rejected this tool call"),
     ],
 )
 async def test_question_of_a_custom_handler_is_shown_word_for_word(
-    start_bot, slack, client, button, paid, told
+    start_bot, slack, client, button, paid, said
 ):
     """A handler that pauses with a sentence and reads accept or reject gets one of the two."""
     await start_bot()
@@ -59,5 +59,5 @@ async def test_question_of_a_custom_handler_is_shown_word_for_word(
     result = await running
 
     assert till.paid == paid
-    assert answers_to_model(result) == {"call_1": ("success", told)}
+    assert answers_to_model(result) == {"call_1": ("success", said)}
     assert "Go on?" in words((await dana.card("the agent has resumed"))["blocks"])

@@ -75,8 +75,8 @@ async def test_run_on_the_server_is_decided_in_slack(start_bot, slack, client, s
     result = await running
 
     assert ran() == ["delete_file a.txt"]
-    told = {m["tool_call_id"]: m["content"] for m in result["messages"] if m["type"] == "tool"}
-    assert told == {"call_1": "I wrote to Al myself.", "call_2": "deleted a.txt"}
+    said = {m["tool_call_id"]: m["content"] for m in result["messages"] if m["type"] == "tool"}
+    assert said == {"call_1": "I wrote to Al myself.", "call_2": "deleted a.txt"}
     await dana.card("the agent has resumed")
 
 
@@ -219,7 +219,7 @@ async def test_tools_on_the_server_are_refused_where_each_may_be_the_one_that_as
             await run(graph, given, approvals=client, config=config, dialect={"deploy": "boolean"})
 
 
-async def test_breakpoint_on_the_server_is_no_end(client, server):
+async def test_breakpoint_on_the_server_is_not_an_end(client, server):
     """The graph stops where nobody is asked: that is an error, and going on with the thread does not pass it."""
     config, graph = a_thread(), RemoteGraph("stops", client=server)
 

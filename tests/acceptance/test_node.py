@@ -10,7 +10,7 @@ from bot.app import running
 from tests.conftest import settings_for, until
 from tests.support.http_api import a_key
 from tests.support.node import build_examples, example, script
-from tests.support.people import Someone, words
+from tests.support.people import words
 
 ASKED = "asking in Slack …"
 
@@ -69,11 +69,6 @@ def built():
 @pytest.fixture
 async def bot(start_bot):
     return await start_bot()
-
-
-@pytest.fixture
-def dana(slack):
-    return Someone(slack, "U0DANA")
 
 
 @pytest.fixture
@@ -148,6 +143,19 @@ async def test_an_agent_waits_through_a_restart_of_the_bot(playground, redis_url
 
         assert "paid 99.5 for invoice 17" in await lines(agent)
         await dana.card("the agent has resumed")
+
+
+async def test_an_agent_without_a_bot_says_where_it_looks_for_one():
+    """Whoever forgot to start the bot, or has it on another port, reads it within a second or two."""
+    port = free_port()
+    async with example("langchain_agent", port=port, key="ass_1_2") as agent:
+        asked = await agent.stdout.readline()
+        said = await agent.stdout.readline()
+
+    assert asked.decode() == f"{ASKED}\n"
+    assert said.decode().startswith(
+        f"no bot answers at http://127.0.0.1:{port}: start it, or set ASSENT_URL."
+    )
 
 
 async def test_parallel_pauses_are_found_again_and_each_hears_its_own_answer(bot, dana, slack, redis_url):

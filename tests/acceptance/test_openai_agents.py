@@ -62,12 +62,12 @@ async def test_approve_edit_reject_and_respond_reach_the_agent_exactly(dana, cli
         ("look_up", {"order": 7}),
         ("send_email", {"to": "erik@x.com", "body": "text"}),
     ]
-    told = answers_to_model(result)
-    assert "A person changed the arguments of this call" in told["call_1"]
-    assert told["call_1"].endswith("sent to erik@x.com")
-    assert told["call_3"] == "A person did not approve this call. Their reason: Keep the order."
-    assert told["call_4"] == "use staging"
-    assert told["call_5"] == "cancelled 7"
+    said = answers_to_model(result)
+    assert "A person changed the arguments of this call" in said["call_1"]
+    assert said["call_1"].endswith("sent to erik@x.com")
+    assert said["call_3"] == "A person did not approve this call. Their reason: Keep the order."
+    assert said["call_4"] == "use staging"
+    assert said["call_5"] == "cancelled 7"
     assert buttons(await dana.card("the agent has resumed")) == []
 
 
@@ -88,7 +88,7 @@ async def test_a_decision_for_the_run_is_asked_once(dana, client):
     assert desk.names() == ["cancel_order", "cancel_order", "send_email"]
 
 
-async def test_an_edit_that_does_not_fit_is_told_in_the_form(dana, client):
+async def test_an_edit_that_does_not_fit_is_an_error_in_the_form(dana, client):
     """Given an edit, when a value is of another type, then the form says so and nothing is recorded."""
     desk = Desk()
     running = asyncio.create_task(run(desk.agent(says(CANCEL), DONE), "go", approvals=client))

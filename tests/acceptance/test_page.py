@@ -7,10 +7,11 @@ import pytest
 from playwright.async_api import expect
 
 from agent_adapter import ApprovalClient
-from bot.playground.demo.agent import Done, work
-from bot.playground.demo.tour import ANSWER, EXPECTED, REASON
-from bot.playground.server import Playground
+from playground.demo.agent import Done, work
+from playground.demo.tour import ANSWER, EXPECTED, REASON
+from playground.server import Playground
 from tests.support.browser import CHROMIUM, Screen, browsing
+from tests.support.builders import review
 from tests.support.lanes import require
 
 RESUMED = "All decided — the agent has resumed"
@@ -78,11 +79,54 @@ async def test_a_person_decides_a_whole_batch(screen, agent):
     await screen.confirm()
     done = await agent
     assert done.ran == EXPECTED.ran
-    assert done.told == EXPECTED.told
+    assert done.answers == EXPECTED.answers
     await expect(rest).to_contain_text(RESUMED)
 
 
-async def test_somebody_who_may_not_decide_is_told_so_on_the_page(screen):
+async def test_the_page_opens_at_the_first_card_and_says_how_to_decide_and_what_is_next(playground, agent):
+    """A newcomer sees the guide and the top of the card; when all is decided, the guide names the next steps."""
+    async with browsing(playground.url, height=500) as early:
+        await expect(early.card("refund_customer")).to_be_visible()
+    async with browsing(playground.url, height=500) as screen:
+        guide, card = screen.page.get_by_test_id("guide"), screen.card("refund_customer")
+        await expect(guide).to_contain_text("Read what will run.")
+        await expect(card.get_by_text("4 actions need approval")).to_be_in_viewport()
+
+        await screen.press(card, "approve_all:0")
+        await screen.confirm()
+        await screen.press(card, "respond:3")
+        await screen.modal.get_by_label("Answer").fill(ANSWER)
+        await screen.submit()
+        await screen.press(screen.card("close_ticket"), "approve_all:0")
+        await screen.confirm()
+
+        await expect(guide).to_contain_text("Run an agent of your own.")
+        await expect(guide).to_contain_text("Connect your workspace.")
+
+
+async def test_with_several_open_cards_the_guide_says_how_many_and_leads_to_the_newest(
+    playground, start_bot, client
+):
+    """Given cards that nobody decided before, then the one that was asked last is a click away."""
+    await start_bot()
+    asked = [review(client) for _ in range(4)]
+    async with browsing(playground.url, height=500) as screen:
+        guide = screen.page.get_by_test_id("guide")
+        await expect(guide).to_contain_text("4 cards wait here.", timeout=20_000)
+        await screen.page.reload()
+        last = screen.page.locator("[data-testid=timeline] [data-ts]").last
+        approve = last.locator('[data-action-id="approve:0"]')
+        await expect(approve).not_to_be_in_viewport()
+
+        await guide.get_by_text("Go to the newest").click()
+
+        await expect(approve).to_be_in_viewport()
+    for task in asked:
+        task.cancel()
+    await asyncio.gather(*asked, return_exceptions=True)
+
+
+async def test_somebody_who_may_not_decide_reads_so_on_the_page(screen):
     """Only the person who pressed sees the reason, and the action stays open."""
     card = screen.card("refund_customer")
     await screen.act_as("Noor")

@@ -39,7 +39,7 @@ async def called(slack) -> Counter:
     return Counter({person or group: count for (person, group), count in found.items()})
 
 
-async def test_whoever_may_decide_is_called_once_and_again_only_by_a_reminder(start, slack, client):
+async def test_people_who_may_decide_are_called_once_and_again_only_by_a_reminder(start, slack, client):
     """However many replicas draw, votes are counted, and actions a card has; whoever has voted is left alone."""
     bot, _ = await start(
         """\
@@ -59,7 +59,7 @@ async def test_whoever_may_decide_is_called_once_and_again_only_by_a_reminder(st
     await eventually(lambda: is_shown(bot.store, interrupt.id))
     assert buttons(card) == ["reject_all:0"]
     await approve_each(slack, dana, card)
-    await dana.told("Counted: action 5")
+    await dana.notice("Counted: action 5")
     assert await called(slack) == {"U0DANA": 1, "U0ERIK": 1, "S0OPS": 1, "U0NOOR": 1}
 
     await eventually(lambda: is_posted(slack, "Still to be decided"))
@@ -81,7 +81,8 @@ async def approve_each(slack, person, card):
 
 
 async def is_shown(store, interrupt_id):
-    return (await store.load(interrupt_id)).is_shown
+    state = await store.admitted(interrupt_id)
+    return state and state.is_shown
 
 
 async def is_posted(slack, saying):
@@ -166,7 +167,7 @@ async def no_buttons(slack):
     return not any(buttons(message) for message in await drawn(slack))
 
 
-async def test_whoever_decides_several_parts_of_a_card_is_called_once(start, slack, client):
+async def test_a_person_who_decides_several_parts_of_a_card_is_called_once(start, slack, client):
     """The first message names everybody, with the actions that are theirs."""
     bot, *_ = await start(
         """\

@@ -61,17 +61,17 @@ async def test_sigterm_finishes_what_is_held_and_ends_with_zero(playground, redi
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"ASSENT_APPROVERS": None}, "ASSENT_APPROVERS is not set: name who may decide"),
-        ({"ASSENT_APPROVERS": ""}, "ASSENT_APPROVERS is not set: name who may decide"),
+        ({"ASSENT_APPROVERS": None}, "ASSENT_APPROVERS is not set: name who may decide in .env"),
+        ({"ASSENT_APPROVERS": ""}, "ASSENT_APPROVERS is not set: name who may decide in .env"),
         ({"ASSENT_APPROVERS": "dana"}, "ASSENT_APPROVERS: 'dana' is neither a user id"),
         ({"SLACK_BOT_TOKEN": None}, "SLACK_BOT_TOKEN is not set"),
-        ({"SLACK_APP_TOKEN": None}, "set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP mode)"),
+        ({"SLACK_APP_TOKEN": None}, "SLACK_APP_TOKEN is not set: make an app-level token"),
         ({"ASSENT_CHANNEL": "#general"}, "ASSENT_CHANNEL: '#general' is not a channel id"),
         ({"ASSENT_APPROVERS": "U0NOBODY"}, "ASSENT_APPROVERS: Slack knows no U0NOBODY"),
         ({"ASSENT_APPROVERS": "S0NOBODY"}, "ASSENT_APPROVERS: Slack knows no S0NOBODY"),
         (
             {"REDIS_URL": "localhost:6379"},
-            "REDIS_URL: this is no address of a Redis: write redis://host:6379/0",
+            "REDIS_URL: this is not the address of a Redis: write redis://host:6379/0",
         ),
         ({"ASSENT_HTTP_PORT": "70000"}, "ASSENT_HTTP_PORT: Input should be less than or equal to 65535"),
         ({"REDIS_URL": "redis://127.0.0.1:1/0"}, "Redis at redis://127.0.0.1:1/0 does not answer"),

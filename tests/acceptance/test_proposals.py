@@ -1,14 +1,14 @@
 """Edits that another rule is about: asked on that rule's terms, beside the call as it was asked."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
 
-from agent_adapter import Context, HITLRequest
-from bot.rendering.modals import ViewMeta
+from agent_adapter import Context
+from bot.rendering.modal.view import ViewMeta
 from tests.conftest import until
-from tests.support.builders import an_action
+from tests.support.builders import an_action, review
 from tests.support.people import Someone, block_of, words
 
 PAYMENTS = Path("docs/policies/payments.yaml")
@@ -31,14 +31,6 @@ SMALL = {"to": "al", "amount": 5}
 
 
 @pytest.fixture
-def policy(tmp_path):
-    """The policy file."""
-    path = tmp_path / "policy.yaml"
-    path.write_text(RULES)
-    return path
-
-
-@pytest.fixture
 async def finance(slack):
     """A second channel, where the bot is."""
     return await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA", "U0DANA", "U0ERIK"])
@@ -48,27 +40,6 @@ async def finance(slack):
 async def bot(start_bot, finance, policy):
     """A bot by these rules."""
     return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
-@pytest.fixture
-def dana(slack):
-    return Someone(slack, "U0DANA")
-
-
-@pytest.fixture
-def erik(slack):
-    return Someone(slack, "U0ERIK")
-
-
-@pytest.fixture
-def mira(slack):
-    return Someone(slack, "U0MIRA")
-
-
-def review(client, *actions, **fields):
-    requests, configs = zip(*actions, strict=True)
-    batch = HITLRequest(action_requests=requests, review_configs=configs)
-    return asyncio.create_task(client.review(batch, **fields))
 
 
 async def in_channel(person, channel, saying):
@@ -84,7 +55,8 @@ async def edits(person, button="edit:0", **typed):
     view = await person.opened(await person.showing(button), button)
     answer = await person.fill(view, **typed)
     views = await person.slack.views(person.user)
-    said = words(views[-1]["blocks"]) if views and views[-1]["callback_id"] == "notice" else ""
+    is_told = views and views[-1]["callback_id"] == "notice"
+    said = f"{views[-1]['title']['text']}: {words(views[-1]['blocks'])}" if is_told else ""
     while await person.slack.views(person.user):
         await person.close()
     return answer, said
@@ -113,8 +85,8 @@ async def test_an_edit_into_a_rule_without_edits_is_refused_beside_the_field(sta
 
     answer = await dana.fill(view, amount="5000000", iban="GB33 BUKB 2020 1555 5555 55")
     assert answer["errors"].keys() == {block_of(view, "amount")}
-    [told] = answer["errors"].values()
-    assert "“all other payments” decides, and it offers no edit" in told
+    [said] = answer["errors"].values()
+    assert "“all other payments” decides about these values, and it does not offer edits" in said
     assert not reviewing.done()
 
     # The same form, with values that the first rule is about, too.
@@ -137,8 +109,9 @@ async def test_an_edit_that_another_rule_is_about_is_decided_by_whom_that_rule_n
     """Two places: Dana proposes and does not count, Erik and Mira agree in finance, and the agent hears of both."""
     reviewing = review(client, an_action("pay", SMALL), context=Context(requested_by="U0NOOR"))
     _, said = await edits(dana, amount="5000000")
+    assert said.startswith("Recorded: ")
     assert (
-        "“large payments” decides, so your change is a proposal: 2 people have to agree in <#C0FINANCE>"
+        "“large payments” decides about these values, so your change is a proposal: 2 people have to agree in <#C0FINANCE>"
         in said
     )
 
@@ -149,14 +122,14 @@ async def test_an_edit_that_another_rule_is_about_is_decided_by_whom_that_rule_n
         assert "0 of 2" in words(card["blocks"])
     by_finance = "as <@U0DANA> proposes, by <@U0ERIK>, <@U0MIRA>"
     assert f"as asked, to be decided by <@U0DANA>, <@U0ERIK> · {by_finance}" in words(here["blocks"])
-    elsewhere = "as asked, by those named in <#C0APPROVALS>"
+    elsewhere = "as asked, by the people named in <#C0APPROVALS>"
     assert f"{by_finance.replace(', by', ', to be decided by')} · {elsewhere}" in words(there["blocks"])
     await slack.wait_for_message(lambda m: "it is asked in <#C0FINANCE> as well" in m["text"])
-    _, told = await agrees(mira, there)
-    assert "1 of 2" in told
+    _, said = await agrees(mira, there)
+    assert "1 of 2" in said
     await in_channel(dana, "C0APPROVALS", "1 of 2")
     await dana.press(here, "agree:0")
-    await dana.told("Approvers are <@U0ERIK>, <@U0MIRA>")
+    await dana.notice("Approvers are <@U0ERIK>, <@U0MIRA>")
     await agrees(erik, there)
     resume = await reviewing
 
@@ -190,7 +163,7 @@ async def test_the_call_as_it_was_asked_stays_decidable_on_its_own_terms(client,
     assert "style" not in shown["approve:0"]
 
     await mira.press(card, "approve:0")
-    await mira.told("Approvers are <@U0DANA>, <@U0ERIK>")
+    await mira.notice("Approvers are <@U0DANA>, <@U0ERIK>")
     await agrees(mira, card)
     await erik.press(await in_channel(erik, "C0APPROVALS", "1 of 2"), "approve:0")
     resume = await reviewing
@@ -325,7 +298,7 @@ async def test_agreeing_with_an_edit_of_before_the_rules_changed_is_judged_by_th
     await reload(bot, policy, narrow.replace("quorum: 2\n", "quorum: 2\n    decisions: [approve]\n"))
 
     await slack.submit("U0ERIK", view["id"], {})
-    assert "it offers no edit" in words((await slack.views("U0ERIK"))[-1]["blocks"])
+    assert "it does not offer edits" in words((await slack.views("U0ERIK"))[-1]["blocks"])
     await erik.close()
     await reload(bot, policy, narrow)
     _, said = await agrees(erik, card)
@@ -333,6 +306,28 @@ async def test_agreeing_with_an_edit_of_before_the_rules_changed_is_judged_by_th
     assert "1 of 2" in said
     assert not reviewing.done()
     await agrees(mira, await in_channel(mira, "C0FINANCE", "amount: 5 -> 7"))
+
+    assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
+
+
+async def test_the_same_edit_is_one_proposal_also_where_another_version_named_it(
+    start_bot, finance, redis_url, client, policy, erik, mira
+):
+    """Erik's proposal as a version stored it that names proposals otherwise: who proposes the same agrees with it."""
+    policy.write_text(RULES.replace("[U0DANA, U0ERIK]", "[U0ERIK, U0MIRA]"))
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("pay", SMALL))
+    await edits(erik, amount="4000")
+    await in_channel(mira, "C0FINANCE", "1 of 2")
+    await bot.stop()
+    async with Redis.from_url(redis_url, decode_responses=True) as redis:
+        card = await anext(redis.scan_iter("assent:{00}:card:*"))
+        proposal, votes = await redis.hmget(card, "proposal:0", "votes:0")
+        name = proposal.partition(" ")[0]
+        renamed = {"proposal:0": proposal.replace(name, "other"), "votes:0": votes.replace(name, "other")}
+        await redis.hset(card, mapping=renamed)
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    await edits(mira, amount="4000")
 
     assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
 
@@ -346,7 +341,7 @@ async def test_an_edit_cannot_get_fewer_people_than_the_call_took(bot, client, m
     assert not reviewing.done()
     card = await in_channel(erik, "C0APPROVALS", "<@U0ERIK> proposes")
     await mira.press(card, "agree:0")
-    await mira.told("Approvers are <@U0DANA>, <@U0ERIK>")
+    await mira.notice("Approvers are <@U0DANA>, <@U0ERIK>")
     await agrees(Someone(mira.slack, "U0DANA"), card)
 
     assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0DANA")
@@ -415,7 +410,7 @@ async def test_a_bulk_button_leaves_out_what_somebody_proposes_to_change(client,
     await edits(dana, "edit:1", amount="4000")
     card = await in_channel(erik, "C0APPROVALS", "With a proposal, approved one by one: 2.")
     await erik.press(card, "approve_all:0")
-    await erik.told("Not approved: action 2. Somebody proposes something else there")
+    await erik.notice("Not approved: action 2. Somebody proposes something else there")
     await in_channel(erik, "C0APPROVALS", "1 of 3 actions needs approval")
     assert not reviewing.done()
     await erik.press(card, "approve:1")
@@ -457,9 +452,9 @@ async def test_an_edit_never_brings_in_what_the_same_rule_masks(
     view = await dana.opened(await dana.showing("edit:0"), "edit:0")
     answer = await dana.fill(view, **typed)
 
-    [(block, told)] = answer["errors"].items()
+    [(block, said)] = answer["errors"].items()
     assert block in {block_of(view, name) for name in typed}
-    assert "The policy masks “password”, and what is masked is never edited" in told
+    assert "The policy masks “password”, and what is masked is never edited" in said
     assert "1 of 2" not in words((await dana.showing("edit:0"))["blocks"])
     assert not reviewing.done()
 
@@ -475,7 +470,9 @@ async def test_an_edit_never_brings_in_what_the_same_rule_masks(
     assert (await reviewing).decisions[0].edited_action.args == {**args, "user": "cy"}
 
 
-async def test_whoever_agrees_is_shown_all_that_stands_in_a_modal_only(start_bot, client, policy, dana, erik):
+async def test_a_person_who_agrees_sees_everything_that_is_only_in_a_modal(
+    start_bot, client, policy, dana, erik
+):
     """An edit brings in a value that the card may not show: the form to agree in does, to its last character."""
     policy.write_text(MASKED % 2)
     await start_bot(policy=str(policy), approvers="", channel=None)
@@ -492,7 +489,44 @@ async def test_whoever_agrees_is_shown_all_that_stands_in_a_modal_only(start_bot
     assert (await reviewing).decisions[0].edited_action.args["opts"] == [{"body": long}]
 
 
-async def test_what_is_too_long_to_be_agreed_with_in_one_form_is_not_agreed_with(
+PRIVATE = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK, U0MIRA]
+rules:
+  - name: large payments
+    match: {tool: pay, args: {properties: {amount: {type: number, minimum: 1000}}, required: [amount]}}
+    channel: C0FINANCE
+    quorum: 2
+    modal_only: [note]
+"""
+
+
+@pytest.mark.usefixtures("finance")
+async def test_what_the_other_rule_keeps_off_the_card_stays_off_it_once_agreed(
+    start_bot, slack, client, policy, dana, erik, mira
+):
+    """The card of the outcome hides what the card of the proposal hid, in both channels, and no thread says it."""
+    policy.write_text(PRIVATE)
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("pay", {"amount": 5, "note": "lunch"}))
+    await edits(dana, amount="5000", note="a diagnosis")
+    for person in (erik, mira):
+        card = await in_channel(person, "C0FINANCE", "proposes")
+        view = await to_the_end(person, await person.opened(card, "agree:0"))
+        assert "a diagnosis" in words(view["blocks"])
+        await slack.submit(person.user, view["id"], {})
+
+    assert (await reviewing).decisions[0].edited_action.args == {"amount": 5000, "note": "a diagnosis"}
+    for channel in ("C0APPROVALS", "C0FINANCE"):
+        decided = await in_channel(mira, channel, "Approved with changes")
+        assert "note:\n- (5 characters, see Read all)\n+ (11 characters, see Read all)" in words(
+            decided["blocks"]
+        )
+        assert "diagnosis" not in str(await slack.messages(channel))
+
+
+async def test_nobody_can_agree_with_a_proposal_that_is_too_long_for_one_form(
     start_bot, client, policy, dana, erik
 ):
     """No part of it stays unseen: such a form has no button to agree."""
@@ -503,7 +537,7 @@ async def test_what_is_too_long_to_be_agreed_with_in_one_form_is_not_agreed_with
     view = await erik.opened(await erik.card("1 of 2"), "agree:0")
 
     assert "submit" not in view or view["submit"] is None
-    assert "too long to be agreed with" in words(view["blocks"])
+    assert "too long to approve here" in words(view["blocks"])
     assert not reviewing.done()
 
 
@@ -534,7 +568,7 @@ async def care(start_bot, policy):
 
 
 def code_of(card):
-    return words(card["blocks"]).partition("whoever agrees types *")[2][:4]
+    return words(card["blocks"]).partition("to agree, type *")[2][:4]
 
 
 async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, erik):
@@ -543,7 +577,7 @@ async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, e
     await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("run_sql", {"database": "test", "sql": "drop"}))
     card = await dana.card("High risk")
-    old = words(card["blocks"]).partition("whoever approves types *")[2][:4]
+    old = words(card["blocks"]).partition("to approve, type *")[2][:4]
     _, said = await edits(dana, database="live", code=old)
     assert "press “Look and agree…”" in said
     assert not reviewing.done()
@@ -581,8 +615,8 @@ async def test_what_the_other_rule_masks_cannot_be_changed(client, dana):
     """Nobody who agrees could see it."""
     reviewing = review(client, an_action("run_sql", {"database": "test", "password": "one"}))
     answer, _ = await edits(dana, database="live", password="two")
-    [told] = answer["errors"].values()
-    assert "masks what you changed" in told
+    [said] = answer["errors"].values()
+    assert "masks what you changed" in said
     await edits(dana, database="live")
     card = await dana.card("proposes")
     await agrees(dana, card, code=code_of(card))
@@ -659,14 +693,14 @@ async def test_an_edit_that_cannot_be_asked_is_refused_beside_the_field(bot, cli
         await slack.channel("C0FINANCE", **fields)
 
     answer = await dana.fill(view, amount="4000")
-    [told] = answer["errors"].values()
+    [said] = answer["errors"].values()
     assert answer["errors"].keys() == {block_of(view, "amount")}
     says = {
         "not_in_channel": "invite the bot there",
         "is_archived": "unarchive it",
         "silence": "submit it again",
     }
-    assert says[why] in told
+    assert says[why] in said
     assert not reviewing.done()
     assert (await bot.store.load(ViewMeta.load(view["private_metadata"]).id)).missed is (why == "silence")
     if why == "silence":
@@ -684,7 +718,7 @@ async def test_an_edit_that_too_few_could_agree_with_is_refused(bot, client, pol
     await reload(bot, policy, RULES.replace("approvers: [U0DANA, U0ERIK]", "approvers: [U0ERIK]"))
     answer, _ = await edits(erik, amount="5")
 
-    assert "the rules name fewer who may" in next(iter(answer["errors"].values()))
+    assert "fewer people may" in next(iter(answer["errors"].values()))
     assert not reviewing.done()
 
 
@@ -698,8 +732,8 @@ async def test_those_who_agreed_with_a_proposal_are_judged_again(client, slack, 
     await edits(erik, amount="4000")
     card = await in_channel(mira, "C0FINANCE", "1 of 2")
     await slack.person("U0ERIK", deleted=True)
-    _, told = await agrees(mira, card)
+    _, said = await agrees(mira, card)
 
-    assert "may not decide this now: <@U0ERIK>" in told
+    assert "may not decide this now: <@U0ERIK>" in said
     assert not reviewing.done()
     await in_channel(mira, "C0FINANCE", "1 of 2")

@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from agent_adapter import ApprovalClient, Context, HITLRequest
+from agent_adapter import ApprovalClient, Context
 from tests.conftest import until
-from tests.support.builders import an_action
+from tests.support.builders import an_action, review
 from tests.support.people import Someone, buttons, words
 
 RULES = """
@@ -35,33 +35,9 @@ LARGE = {"to": "al", "amount": 5000}
 
 
 @pytest.fixture
-def policy(tmp_path):
-    """The policy file."""
-    path = tmp_path / "policy.yaml"
-    path.write_text(RULES)
-    return path
-
-
-@pytest.fixture
 async def bot(start_bot, policy):
     """A bot by these rules."""
     return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
-@pytest.fixture
-def dana(slack):
-    return Someone(slack, "U0DANA")
-
-
-@pytest.fixture
-def erik(slack):
-    return Someone(slack, "U0ERIK")
-
-
-def review(client, *actions, **fields):
-    requests, configs = zip(*actions, strict=True)
-    batch = HITLRequest(action_requests=requests, review_configs=configs)
-    return asyncio.create_task(client.review(batch, **fields))
 
 
 @pytest.mark.usefixtures("bot")
@@ -72,14 +48,14 @@ async def test_a_payment_over_1000_takes_two_people(client, dana, erik, slack):
     mira = Someone(slack, "U0MIRA")
 
     await dana.press(card, "approve:0")
-    assert "1 of 2 approved. 1 more person has to say the same" in await dana.told("Counted: action 1")
+    assert "1 of 2 approved. 1 more person has to say the same" in await dana.notice("Counted: action 1")
     counted = await dana.card("*1 of 2 approved*: <@U0DANA>")
     assert counted["ts"] == card["ts"]
     assert "approve:0" in buttons(counted)
     await dana.press(card, "approve:0")
-    await dana.told("Counted once, as before: action 1, 1 of 2 approved")
+    await dana.notice("Already counted: action 1, 1 of 2 approved")
     await mira.press(card, "approve:0")
-    await mira.told("somebody else has to approve it")
+    await mira.notice("somebody else has to approve it")
     assert not reviewing.done()
     await erik.press(card, "approve:0")
     resume = await reviewing
@@ -113,7 +89,7 @@ async def test_a_small_payment_takes_one(client, dana):
 
 
 @pytest.mark.usefixtures("bot")
-async def test_whoever_approved_may_still_reject_and_one_rejection_ends_it(client, dana):
+async def test_a_person_who_approved_may_still_reject_and_one_rejection_ends_it(client, dana):
     """A vote can be changed while it is open."""
     reviewing = review(client, an_action("pay", LARGE))
     card = await dana.card()
@@ -131,8 +107,8 @@ async def test_changes_run_when_another_has_seen_them_and_agrees(client, dana, e
     reviewing = review(client, an_action("pay", LARGE))
     card = await dana.card()
     await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
-    [told] = await slack.views("U0DANA")
-    assert "Counted: action 1, 1 of 2 approved with the same changes" in words(told["blocks"])
+    [said] = await slack.views("U0DANA")
+    assert "Counted: action 1, 1 of 2 approved with the same changes" in words(said["blocks"])
     changed = await erik.card("*1 of 2 approved with the same changes*: <@U0DANA>")
 
     view = await erik.opened(changed, "agree:0")
@@ -189,8 +165,8 @@ async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_othe
 
     # The stand-in sends what the button of an older drawing would: its name is the same.
     await erik.press(before, "approve_all:0")
-    told = await erik.told("Not approved: action 3.")
-    assert "Somebody proposes something else there, so look at it and decide it by itself." in told
+    said = await erik.notice("Not approved: action 3.")
+    assert "Somebody proposes something else there: decide it separately." in said
     left = await erik.card("1 of 3 actions needs approval")
     assert "*1 of 2" in words(left["blocks"])
     assert "1 of 2 approved*: <@U0ERIK>" not in words(left["blocks"])
@@ -199,6 +175,26 @@ async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_othe
 
     kinds = [decision.type for decision in (await reviewing).decisions]
     assert kinds == ["approve", "approve", button.removesuffix(":2")]
+
+
+@pytest.mark.usefixtures("bot")
+async def test_approving_all_never_approves_what_its_question_left_out(client, dana, erik, mira, slack):
+    """Erik takes his proposal back while Dana is asked about the two others: his one vote stays one."""
+    reviewing = review(client, *(an_action("note", {"n": n}) for n in range(2)), an_action("pay", LARGE))
+    await erik.fill(await erik.opened(await erik.card(), "edit:2"), amount="4000")
+    card = await dana.card("Approve 2 of 3")
+
+    await slack.fault("chat.update", "error", error="internal_error", times=None)
+    await erik.press(card, "approve:2")
+    await erik.notice("Counted: action 3, 1 of 2 approved")
+    await dana.press(card, "approve_all:0")
+    await slack.clear_faults()
+    left = await mira.card("1 of 3 actions needs approval")
+    assert "*1 of 2 approved*: <@U0ERIK>" in words(left["blocks"])
+    await mira.press(left, "approve:2")
+
+    agreed = [record.agreed_by for record in (await reviewing).records]
+    assert agreed == [(), (), ("U0ERIK", "U0MIRA")]
 
 
 @pytest.mark.usefixtures("bot")
@@ -231,12 +227,12 @@ async def test_changes_that_are_proposed_no_more_are_not_agreed_with(client, dan
     await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
     view = await erik.opened(await erik.card("with the same changes"), "agree:0")
     await dana.press(card, "approve:0")
-    await dana.told("1 of 2 approved.")
+    await dana.notice("1 of 2 approved.")
 
     await slack.submit("U0ERIK", view["id"], {})
 
-    [told] = await slack.views("U0ERIK")
-    assert "was withdrawn or decided" in words(told["blocks"])
+    [said] = await slack.views("U0ERIK")
+    assert "was withdrawn or decided" in words(said["blocks"])
     await erik.press(card, "approve:0")
     assert (await reviewing).decisions[0].type == "approve"
 
@@ -247,7 +243,7 @@ async def test_all_of_a_batch_is_counted_and_then_decided(client, dana, erik):
     reviewing = review(client, *(an_action("pay", {"amount": 1000 + n}) for n in range(2)))
     card = await dana.card()
     await dana.press(card, "approve_all:0")
-    await dana.told("Counted: actions 1, 2, 1 of 2 approved")
+    await dana.notice("Counted: actions 1, 2, 1 of 2 approved")
     await erik.press(card, "approve_all:0")
     resume = await reviewing
 
@@ -261,14 +257,14 @@ async def test_a_high_risk_is_approved_by_who_types_the_code_of_the_card(client,
     card = await dana.card("High risk")
     assert "approve:0" not in buttons(card)
     assert not {"approve_all:0", "reject_all:0"} & set(buttons(card))
-    code = words(card["blocks"]).partition("types *")[2][:4]
+    code = words(card["blocks"]).partition("to approve, type *")[2][:4]
     view = await dana.opened(card, "confirm:0")
     assert code not in words(view["blocks"])
     assert 'table: "users"' in words(view["blocks"])
 
     answer = await dana.fill(view, code="2222" if code != "2222" else "3333")
     assert answer["errors"] == {
-        "code": "These are not the characters on the card of this action. Nothing was recorded."
+        "code": "This is not the code on the card of this action. Nothing was recorded."
     }
     assert not reviewing.done()
     await slack.submit("U0DANA", view["id"], {"code": f" {code.lower()} "})
@@ -399,8 +395,8 @@ async def test_silence_does_not_approve_while_the_bot_is_away(start_bot, redis_u
         resume = await reviewing
 
     assert resume.decisions[0].type == "reject"
-    assert "no bot was there all the time" in resume.decisions[0].message
-    await dana.card("no bot was there all the time")
+    assert "no bot was running" in resume.decisions[0].message
+    await dana.card("no bot was running")
 
 
 async def test_an_agent_that_waits_for_less_time_than_the_rule_says_gets_a_rejection(
@@ -432,7 +428,7 @@ async def test_an_open_card_keeps_its_quorum_when_the_file_changes(bot, client, 
     await until(lambda: bot.policies.policy.version != before)
 
     await dana.press(card, "approve:0")
-    await dana.told("1 of 2 approved")
+    await dana.notice("1 of 2 approved")
     await erik.press(card, "approve:0")
 
     assert len((await reviewing).records[0].agreed_by) == 2
@@ -454,8 +450,8 @@ async def test_a_vote_of_somebody_who_left_does_not_count_when_it_would_become_f
     await slack.person("U0DANA", deleted=True)
     await erik.press(card, "approve:0")
 
-    told = await erik.told("1 of 2 approved")
-    assert "Not counted any more, because they may not decide this now: <@U0DANA>" in told
+    said = await erik.notice("1 of 2 approved")
+    assert "No longer counted, because they may not decide this now: <@U0DANA>" in said
     await erik.card("*1 of 2 approved*: <@U0ERIK>")
     assert not reviewing.done()
     await Someone(slack, "U0MIRA").press(card, "approve:0")
@@ -512,8 +508,8 @@ async def test_a_bulk_button_makes_nothing_final_with_the_votes_of_somebody_who_
 
     await slack.person("U0DANA", deleted=True)
     await erik.press(await erik.showing("approve_all:0"), "approve_all:0")
-    told = await erik.told("Counted: actions 1, 2, 1 of 2 approved")
-    assert told.endswith("because they may not decide this now: <@U0DANA>.")
+    said = await erik.notice("Counted: actions 1, 2, 1 of 2 approved")
+    assert said.endswith("because they may not decide this now: <@U0DANA>.")
     mira = Someone(slack, "U0MIRA")
     await mira.press(await mira.showing("approve_all:0"), "approve_all:0")
 
@@ -538,7 +534,9 @@ async def test_nothing_is_final_while_slack_does_not_say_whether_the_others_stil
         # Who Erik is was asked a moment ago: only Dana is asked about again.
         await slack.fault("users.info", "error", error="fatal_error", times=None)
         await erik.press(card, "approve:0")
-        await erik.told("did not say whether everybody who agreed still may decide this, so nothing is final")
+        await erik.notice(
+            "did not say whether everybody who agreed may still decide this, so nothing is final"
+        )
         await slack.clear_faults()
         await erik.press(card, "approve:0")
     else:
@@ -546,11 +544,11 @@ async def test_nothing_is_final_while_slack_does_not_say_whether_the_others_stil
         view = await erik.opened(await erik.card("with the same changes"), "agree:0")
         await slack.fault("users.info", "error", error="fatal_error", times=None)
         await slack.submit("U0ERIK", view["id"], {})
-        [told] = await slack.views("U0ERIK")
-        assert "nothing is final" in words(told["blocks"])
+        [said] = await slack.views("U0ERIK")
+        assert "nothing is final" in words(said["blocks"])
         assert not reviewing.done()
         await slack.clear_faults()
-        await slack.close_view("U0ERIK", told["id"])
+        await slack.close_view("U0ERIK", said["id"])
         await slack.submit("U0ERIK", (await erik.opened(card, "agree:0"))["id"], {})
     resume = await reviewing
 
@@ -558,9 +556,9 @@ async def test_nothing_is_final_while_slack_does_not_say_whether_the_others_stil
 
 
 @pytest.mark.usefixtures("bot")
-async def test_whoever_makes_it_final_is_judged_by_an_answer_of_now(client, dana, erik, slack, monkeypatch):
+async def test_the_person_who_makes_it_final_is_checked_again(client, dana, erik, slack, monkeypatch):
     """Dana was looked up when she opened a form; her account is deactivated before she votes."""
-    monkeypatch.setattr("bot.decisions.VOTER_FRESH_FOR", 0.2)
+    monkeypatch.setattr("bot.use_cases.judge.VOTER_FRESH_FOR", 0.2)
     reviewing = review(client, an_action("pay", LARGE))
     card = await dana.card()
     await erik.press(card, "approve:0")
@@ -579,12 +577,12 @@ async def test_whoever_makes_it_final_is_judged_by_an_answer_of_now(client, dana
 
 
 @pytest.mark.usefixtures("bot")
-async def test_whoever_approves_a_high_risk_is_judged_by_an_answer_of_now(client, dana, slack, monkeypatch):
+async def test_the_person_who_approves_a_high_risk_is_checked_again(client, dana, slack, monkeypatch):
     """The form with the code was opened a moment before the account was deactivated."""
-    monkeypatch.setattr("bot.decisions.VOTER_FRESH_FOR", 0.2)
+    monkeypatch.setattr("bot.use_cases.judge.VOTER_FRESH_FOR", 0.2)
     reviewing = review(client, an_action("drop_table", {"table": "users"}))
     card = await dana.card("High risk")
-    code = words(card["blocks"]).partition("types *")[2][:4]
+    code = words(card["blocks"]).partition("to approve, type *")[2][:4]
     view = await dana.opened(card, "confirm:0")
 
     await slack.person("U0DANA", deleted=True)

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from agent_adapter import Context, HITLRequest, InterruptRefusedError
-from tests.support.builders import an_action
+from tests.support.builders import an_action, review
 from tests.support.http_api import a_key, speaking
-from tests.support.people import Someone, words
+from tests.support.people import words
 
 STRICT = """
 default:
@@ -32,22 +32,6 @@ async def strict(start_bot, tmp_path):
     path = tmp_path / "policy.yaml"
     path.write_text(STRICT)
     return await start_bot(policy=str(path), approvers="", channel=None)
-
-
-@pytest.fixture
-def dana(slack):
-    return Someone(slack, "U0DANA")
-
-
-@pytest.fixture
-def erik(slack):
-    return Someone(slack, "U0ERIK")
-
-
-def review(client, *actions, **fields):
-    requests, configs = zip(*(actions or (an_action(),)), strict=True)
-    batch = HITLRequest(action_requests=requests, review_configs=configs)
-    return asyncio.create_task(client.review(batch, **fields))
 
 
 @pytest.mark.usefixtures("strict")
@@ -108,7 +92,7 @@ async def test_a_key_vouches_for_whom_its_holder_names(strict, redis_url, dana, 
         interrupt_id = await caller.ask(**asked)
         card = await dana.card("for <@U0DANA>")
         await dana.press(card, "approve:0")
-        await dana.told("somebody else has to approve it")
+        await dana.notice("somebody else has to approve it")
         await erik.press(card, "approve:0")
         _, state = await caller.send("GET", f"/interrupts/{interrupt_id}", params={"wait": 10})
         assert state["records"][0]["decided_by"] == "U0ERIK"
@@ -123,7 +107,7 @@ async def test_a_key_of_one_person_acts_for_that_person(strict, redis_url, dana)
         assert (status, answer["error"]["code"]) == (403, "requester")
         await caller.ask()
         await dana.press(await dana.card("for <@U0DANA>"), "approve:0")
-        await dana.told("somebody else has to approve it")
+        await dana.notice("somebody else has to approve it")
 
 
 def pause():
@@ -142,7 +126,7 @@ async def test_an_agent_that_always_acts_for_one_person_need_not_say_it(redis_ur
         reviewing = review(assistant)
         card = await dana.card("for <@U0DANA>")
         await dana.press(card, "approve:0")
-        await dana.told("somebody else has to approve it")
+        await dana.notice("somebody else has to approve it")
         await erik.press(card, "approve:0")
         assert (await reviewing).records[0].decided_by == "U0ERIK"
 
@@ -154,8 +138,8 @@ async def test_an_edit_that_meets_a_strict_rule_needs_a_known_requester_too(clie
     card = await dana.card()
     filled = await dana.fill(await dana.opened(card, "edit:0"), amount="5000")
 
-    assert "requires to know for whom the agent acts" in words(filled["views"][-1]["blocks"]) or (
-        "requires to know" in str(filled.get("errors"))
+    assert "only the agent says for whom it acts" in words(filled["views"][-1]["blocks"]) or (
+        "only the agent says" in str(filled.get("errors"))
     )
     assert not reviewing.done()
     reviewing.cancel()
@@ -192,7 +176,7 @@ async def test_who_began_the_thread_may_reject_and_not_approve(
     assert card["channel"] == "C0APPROVALS"
 
     await dana.press(card, "approve:0")
-    await dana.told("This comes from a thread that you began")
+    await dana.notice("This comes from a thread that you started")
     assert not reviewing.done()
     await erik.press(card, "approve:0")
 
@@ -230,7 +214,7 @@ async def test_a_slack_that_does_not_say_who_began_the_thread_is_asked_again(
     card = await dana.card()
 
     await dana.press(card, "approve:0")
-    await dana.told("This comes from a thread that you began")
+    await dana.notice("This comes from a thread that you started")
     await erik.press(card, "approve:0")
     assert (await reviewing).records[0].decided_by == "U0ERIK"
 

@@ -108,12 +108,15 @@ def test_the_registries_of_the_page_are_such():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere:registry", "--agent", "billing"], "'nowhere:registry' is no registry: write module:name"),
+        (
+            ["nowhere:registry", "--agent", "billing"],
+            "'nowhere:registry' is not a registry: write module:name",
+        ),
         (
             ["os:getcwdb", "--agent", "billing"],
-            "'os:getcwdb' is no registry: it has to be a list of ResumableGraph",
+            "'os:getcwdb' is not a registry: it must be a list of ResumableGraph",
         ),
-        (["os:chdir", "--agent", "billing"], "'os:chdir' is no registry: it takes arguments"),
+        (["os:chdir", "--agent", "billing"], "'os:chdir' is not a registry: it takes arguments"),
         (["office:registry"], "say which registry (module:name) and which agent"),
         (["--again", "billing.unknown"], "billing.unknown: no such run waits in namespace 'assent'"),
     ],

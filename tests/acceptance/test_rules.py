@@ -8,10 +8,10 @@ from textwrap import dedent
 import aiohttp
 import pytest
 
-from agent_adapter import Context, HITLRequest, InterruptExpiredError, InterruptRefusedError
-from bot.manifest import SCOPES
+from agent_adapter import Context, InterruptExpiredError, InterruptRefusedError
+from bot.slack.manifest import SCOPES
 from tests.conftest import until
-from tests.support.builders import an_action
+from tests.support.builders import an_action, review
 from tests.support.people import Someone, buttons, words
 
 RULES = """
@@ -42,23 +42,9 @@ async def finance(slack):
 
 
 @pytest.fixture
-def policy(tmp_path):
-    """The policy file; `policy.write_text` changes it."""
-    path = tmp_path / "policy.yaml"
-    path.write_text(RULES)
-    return path
-
-
-@pytest.fixture
 async def bot(start_bot, finance, policy):
     """A bot by these rules."""
     return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
-def review(client, *actions, **fields):
-    requests, configs = zip(*actions, strict=True)
-    batch = HITLRequest(action_requests=requests, review_configs=configs)
-    return asyncio.create_task(client.review(batch, **fields))
 
 
 async def cards(slack, *, count=1):
@@ -85,7 +71,7 @@ async def test_one_batch_is_asked_in_two_channels_and_answered_in_order(bot, sla
     waiting = await dana.card("All decided here — waiting for the others")
     assert waiting["channel"] == "C0APPROVALS"
     await dana.press(found["C0FINANCE"], "approve:0")
-    assert "Approvers are <@U0MIRA>" in await dana.told("not an approver")
+    assert "Approvers are <@U0MIRA>" in await dana.notice("not an approver")
     form = await mira.opened(found["C0FINANCE"], "reject:0")
     await mira.fill(form, reason="too much")
     resume = await reviewing
@@ -109,7 +95,7 @@ async def test_actions_on_one_card_are_decided_by_their_own_approvers(bot, slack
     assert "To be decided by <@U0ERIK>" in text.replace("<@U0DANA>, <@U0ERIK>", "")
 
     await dana.press(card, "approve_all:0")
-    assert "Not decided by you: action 2. You are not an approver" in await dana.told("Not decided by you")
+    assert "Not decided by you: action 2. You are not an approver" in await dana.notice("Not decided by you")
     await erik.press(await erik.card("1 of 2 actions needs approval"), "approve:1")
     resume = await reviewing
 
@@ -141,7 +127,7 @@ async def test_a_requester_approves_only_where_the_rule_lets_them(bot, slack, cl
     )
     card = await dana.card()
     await dana.press(card, "approve:1")
-    await dana.told("The agent acts for you here, so somebody else has to approve it.")
+    await dana.notice("The agent acts for you here, so somebody else has to approve it.")
     await dana.press(card, "approve:0")
     await dana.card("1 of 2 actions needs approval")
     await erik.press(card, "approve:1")
@@ -308,7 +294,7 @@ async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, 
     second = review(client, an_action("mail"))
     later = (await cards(slack, count=2))["C0FINANCE"]
     await noor.press(card, "approve:0")
-    await noor.told("Approvers are <@U0DANA>, <@U0ERIK>")
+    await noor.notice("Approvers are <@U0DANA>, <@U0ERIK>")
     await noor.press(later, "approve:0")
     await dana.press(card, "approve:0")
     resumes = await asyncio.gather(first, second)
@@ -325,7 +311,7 @@ async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, 
 
 
 @pytest.mark.parametrize(
-    ("broken", "told"),
+    ("broken", "said"),
     [
         ("default: {channel: C0APPROVALS, approvers: []}", "line 1: approvers is empty"),
         ("default: {channel: C0APPROVALS, approvers: [U0NOBODY]}", "line 1: Slack knows no U0NOBODY"),
@@ -342,7 +328,7 @@ async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, 
     ids=["a mistake", "somebody unknown", "an archived channel", "somebody who left", "a bot"],
 )
 async def test_a_broken_file_leaves_the_old_one_in_force_loudly(
-    bot, slack, client, policy, caplog, broken, told
+    bot, slack, client, policy, caplog, broken, said
 ):
     """Cards go on as before; the log, the metric and `/readyz` say that somebody has to look."""
     policy.write_text(broken)
@@ -351,10 +337,10 @@ async def test_a_broken_file_leaves_the_old_one_in_force_loudly(
     async with aiohttp.ClientSession(f"http://127.0.0.1:{bot.port}") as http:
         ready, metrics = await http.get("/readyz"), await http.get("/metrics")
         assert (ready.status, (await ready.json())["ready"]) == (200, True)
-        assert told in (await ready.json())["warnings"]["policy"]
+        assert said in (await ready.json())["warnings"]["policy"]
         assert "assent_policy_outdated 1.0" in await metrics.text()
         (record,) = [record for record in caplog.records if record.getMessage() == "policy.refused"]
-        assert (record.levelname, told in record.problems[0]) == ("ERROR", True)
+        assert (record.levelname, said in record.problems[0]) == ("ERROR", True)
 
         reviewing = review(client, an_action("mail"))
         dana = Someone(slack, "U0DANA")
@@ -368,7 +354,7 @@ async def test_a_broken_file_leaves_the_old_one_in_force_loudly(
         assert "assent_policy_outdated 0.0" in await (await http.get("/metrics")).text()
 
 
-async def test_the_same_mistake_made_again_is_told_again(bot, policy, caplog):
+async def test_the_same_mistake_made_again_is_reported_again(bot, policy, caplog):
     """Somebody mended the file, and somebody else put the mistake back."""
     broken = "default: {channel: C0APPROVALS, approvers: []}"
     for text, is_fine in ((broken, False), (RULES, True), (broken, False)):

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter import ApprovalClient, HITLRequest, InterruptExpiredError
-from agent_adapter.connection import open_redis
-from bot import slack_link
+from agent_adapter.redis.pool import open_redis
+from bot.jobs import slack_link
 from tests.support.builders import ALL_DECISIONS, an_action
-from tests.support.people import Someone, words
+from tests.support.people import words
 
 CHANNEL = "C0APPROVALS"
 RULES = """\
@@ -21,11 +21,6 @@ rules:
 NOT_RECORDED = "it could not be recorded"
 NOT_LOOKED = "Slack did not say whether people could still object"
 NOBODY_LEFT = "nobody was left at the deadline"
-
-
-@pytest.fixture
-def dana(slack):
-    return Someone(slack, "U0DANA")
 
 
 @pytest.fixture
@@ -118,7 +113,7 @@ async def test_who_tried_to_reject_and_could_not_was_not_silent(ask, slack, dana
     async with ask() as (card, waiting):
         await slack.fault(method, "error", error="internal_error", times=None)
         await dana.press(card, "reject:0")
-        await dana.told("Please press again")
+        await dana.notice("Please press again")
         await slack.clear_faults()
 
         decided, why = await outcome(waiting)
@@ -138,7 +133,7 @@ async def test_a_decision_that_could_not_be_recorded_is_noted(ask, slack, dana, 
             assert "Slack did not say who you are" in str(await dana.fill(form, reason="no"))
         else:
             await dana.press(card, button)
-            await dana.told("Please press again")
+            await dana.notice("Please press again")
         await slack.clear_faults()
 
         decided, why = await outcome(waiting)

@@ -18,8 +18,8 @@ require_spoonai()
 from agent_adapter import Context
 from agent_adapter.errors import InterruptRefusedError
 from agent_adapter.integrations.spoon import HumanInTheLoopMiddleware, run
-from bot.playground.errors import ControlError
-from tests.agent_adapter.integrations.spoon_office import DONE, MAIL, Office, ScriptedBot, says, told
+from playground.errors import ControlError
+from tests.agent_adapter.integrations.spoon_office import DONE, MAIL, Office, ScriptedBot, answers, says
 from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
 
@@ -60,7 +60,7 @@ async def test_approve_edit_and_reject_in_one_batch(start_bot, slack, client, of
         ("read_file", {"path": "notes.txt"}),
         ("send_email", {"to": "c@x.com", "subject": "Second"}),
     ]
-    heard = told(agent)
+    heard = answers(agent)
     assert heard["call_1"] == "Observed output of cmd send_email execution: send_email was done"
     assert heard["call_3"].startswith(
         'A reviewer changed this call. What ran: send_email({"to":"c@x.com","subject":"Second"}).'
@@ -81,7 +81,7 @@ async def test_an_answer_stands_in_the_tools_place(start_bot, slack, client, off
 
     assert await running == "done"
     assert office.ran == []
-    assert told(agent) == {"call_1": "I have called them."}
+    assert answers(agent) == {"call_1": "I have called them."}
 
 
 async def test_a_person_who_is_slower_than_a_step_is_waited_for(start_bot, slack, client, office):
@@ -108,7 +108,9 @@ async def test_nobody_decides_and_nothing_runs(start_bot, client, office):
 
     assert result == "done"
     assert office.ran == []
-    assert told(agent)["call_1"].endswith("This call was rejected and did not run: Nobody decided in time.")
+    assert answers(agent)["call_1"].endswith(
+        "This call was rejected and did not run: Nobody decided in time."
+    )
 
 
 async def test_a_run_that_is_cancelled_takes_its_question_back(start_bot, slack, client, office):
@@ -139,7 +141,7 @@ async def test_a_question_that_cannot_be_asked_ends_the_run(start_bot, client, o
         await run(agent, "go", approvals=client, interrupt_on=GATED, channel="C0NOWHERE")
 
     assert office.ran == []
-    assert told(agent) == {}
+    assert answers(agent) == {}
 
 
 SENT = "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice is due.\n\n"
@@ -153,7 +155,8 @@ async def test_the_example_sends_only_what_was_approved(button, sent, start_bot,
     environment = {name: value for name, value in os.environ.items() if name != "MODEL"}
     agent = await asyncio.create_subprocess_exec(
         sys.executable,
-        str(ROOT / "examples" / "spoon_agent.py"),
+        "-m",
+        "examples.spoon_agent",
         cwd=tmp_path,
         stdout=asyncio.subprocess.PIPE,
         env={**environment, "REDIS_URL": redis_url, "PYTHONPATH": str(ROOT)},

@@ -19,42 +19,24 @@ RULES = """
 default:
   channel: C0APPROVALS
   approvers: [U0DANA, U0ERIK]
-  sticky: {scope: agent, lasts: 8h, uses: 20}
+  standing: {scope: agent, lasts: 8h, uses: 20}
 rules:
   - name: look something up
     match: {tool: look_up}
     risk: low
-    sticky: {same: tool, scope: agent}
+    standing: {same: tool, scope: agent}
   - name: write for oneself
     match: {tool: write_note}
   - name: only Erik gives more than one
     match: {tool: send_*}
-    sticky: {approvers: [U0ERIK]}
+    standing: {approvers: [U0ERIK]}
 """
-
-
-@pytest.fixture
-def policy(tmp_path):
-    """The policy file; `policy.write_text` changes it."""
-    path = tmp_path / "policy.yaml"
-    path.write_text(RULES)
-    return path
 
 
 @pytest.fixture
 async def bot(start_bot, policy):
     """A bot by these rules."""
     return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
-@pytest.fixture
-def dana(slack):
-    return Someone(slack, "U0DANA")
-
-
-@pytest.fixture
-def erik(slack):
-    return Someone(slack, "U0ERIK")
 
 
 @pytest.fixture
@@ -86,7 +68,45 @@ async def give(person: Someone, *, saying: str = "1 action needs approval", **ch
     await person.fill(form, **chosen)
 
 
-async def ledger(slack, saying: str = "approved later calls"):
+PROPOSED = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK, U0MIRA]
+rules:
+  - name: large payments
+    match: {tool: pay, args: {properties: {amount: {type: number, minimum: 1000}}, required: [amount]}}
+    quorum: 2
+  - match: {tool: pay}
+    standing: {scope: agent}
+"""
+
+
+async def test_later_calls_are_not_approved_while_somebody_proposes_something_else(
+    start_bot, policy, review, dana, erik
+):
+    """Dana's form was open before the proposal was made; the card has no such button then, and says why."""
+    policy.write_text(PROPOSED)
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    answer = review()
+    card = await dana.card("1 action needs approval")
+    form = await dana.opened(card, "sticky:0")
+    await erik.fill(await erik.opened(card, "edit:0"), amount="9000")
+    proposed = await dana.card("9000")
+    assert "sticky:0" not in buttons(proposed)
+
+    await dana.slack.submit("U0DANA", form["id"], {})
+
+    [said] = await dana.slack.views("U0DANA")
+    assert "Somebody proposes something else for action 1" in words(said["blocks"])
+    await dana.close()
+    await dana.press(proposed, "approve:0")
+    [record] = (await answer).records
+    assert (record.decided_by, record.sticky) == ("U0DANA", None)
+    review()
+    await dana.card("1 action needs approval")
+
+
+async def standing_message(slack, saying: str = "standing approval for later calls"):
     """Wait for the message in the thread that says what holds for later calls."""
     return await slack.wait_for_message(
         lambda m: m["user"] == "U0BOT" and m.get("thread_ts") not in {None, m["ts"]} and saying in m["text"]
@@ -117,8 +137,8 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack,
     first = review()
     await give(dana, Where="agent", How_many="2")
     given = (await first).records[0]
-    assert (await ledger(slack))["text"].startswith(
-        "<@U0DANA> approved later calls of `pay`, too: with the same"
+    assert (await standing_message(slack))["text"].startswith(
+        "<@U0DANA> gave a standing approval for later calls of `pay`: with the same"
     )
 
     second = await review(context=Context(requested_by="U0NOOR"))
@@ -128,13 +148,13 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack,
     assert given.sticky is None
     assert third.records[0].sticky == f"{(await first).interrupt_id}:0"
     assert third.records[0].decided_by == "U0DANA"
-    over = await ledger(slack, "Used 2 of 2.")
+    over = await standing_message(slack, "Used 2 of 2.")
     assert "it was used up" in over["text"]
     assert "for <@U0NOOR>" in words(over["blocks"])
     assert buttons(over) == []
     assert len(await cards(slack)) == 1
-    used = [entry for entry in caplog.records if entry.message == "sticky.used"]
-    assert {entry.sticky for entry in used} == {third.records[0].sticky}
+    used = [entry for entry in caplog.records if entry.message == "standing.used"]
+    assert {entry.standing for entry in used} == {third.records[0].sticky}
     assert len(used) == 2
     assert await is_asked(slack, review(), card=2)
 
@@ -187,7 +207,7 @@ async def test_a_tool_of_low_risk_runs_whatever_its_arguments_are(bot, slack, re
     await first
     await review(an_action("look_up", {"id": 2}))
 
-    shown = await ledger(slack, "Used 1 of 10.")
+    shown = await standing_message(slack, "Used 1 of 10.")
     assert "1. id" in words(shown["blocks"])
     assert words(shown["blocks"]).count("2") > 1
 
@@ -198,13 +218,28 @@ async def test_somebody_revokes_it_in_the_thread(bot, slack, review, dana, erik)
     await give(dana, Where="agent")
     await first
     noor = Someone(slack, "U0NOOR")
-    await noor.press(await ledger(slack), "revoke:0.0")
-    assert "Only <@U0DANA> and whoever may approve this" in await noor.told("can revoke it")
+    await noor.press(await standing_message(slack), "revoke:0.0")
+    assert "Only <@U0DANA> and people who may approve this" in await noor.notice("can revoke it")
 
-    await erik.press(await ledger(slack), "revoke:0.0")
+    await erik.press(await standing_message(slack), "revoke:0.0")
 
-    assert "revoked by <@U0ERIK>" in (await ledger(slack, "*Over* since"))["text"]
+    assert "revoked by <@U0ERIK>" in (await standing_message(slack, "*Ended*"))["text"]
     assert await is_asked(slack, review(), card=2)
+
+
+async def test_a_revocation_that_is_not_stored_is_not_shown_as_accepted(bot, slack, review, dana, erik):
+    """Where Slack neither says who Erik is nor takes a word for him, his click fails, and the next one revokes."""
+    first = review()
+    await give(dana, Where="agent")
+    await first
+    message = await standing_message(slack)
+    for method in ("users.info", "chat.postEphemeral"):
+        await slack.fault(method, "status", status=500, times=None)
+    assert not (await erik.press(message, "revoke:0.0"))["ack"]["ok"]
+    await slack.clear_faults()
+
+    assert (await erik.press(message, "revoke:0.0"))["ack"]["ok"]
+    assert "revoked by <@U0ERIK>" in (await standing_message(slack, "*Ended*"))["text"]
 
 
 async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, review, dana, erik):
@@ -214,24 +249,28 @@ async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, revie
     await first
     noor = Someone(slack, "U0NOOR")
     await slack.command("U0NOOR", "C0APPROVALS", "/approvals", "rules")
-    assert "No sticky approvals hold now" in words((await slack.wait_for_view("U0NOOR"))["blocks"])
+    assert "There are no standing approvals that you can revoke" in words(
+        (await slack.wait_for_view("U0NOOR"))["blocks"]
+    )
     await slack.command("U0ERIK", "C0APPROVALS", "/approvals", " Rules ")
     view = await slack.wait_for_view("U0ERIK")
-    assert "<@U0DANA> approved later calls of `pay`" in words(view["blocks"])
+    assert "<@U0DANA> gave a standing approval for later calls of `pay`" in words(view["blocks"])
     assert "Given in <#C0APPROVALS>" in words(view["blocks"])
 
     await slack.click_view("U0ERIK", view["id"], "revoke:0.0")
 
     async with asyncio.timeout(10):
-        while "No sticky approvals hold now" not in words((await slack.wait_for_view("U0ERIK"))["blocks"]):
+        while "There are no standing approvals that you can revoke" not in words(
+            (await slack.wait_for_view("U0ERIK"))["blocks"]
+        ):
             await asyncio.sleep(0.02)
-    assert "revoked by <@U0ERIK>" in (await ledger(slack, "*Over* since"))["text"]
+    assert "revoked by <@U0ERIK>" in (await standing_message(slack, "*Ended*"))["text"]
     assert await is_asked(slack, review(), card=2)
     await slack.command("U0NOOR", "C0APPROVALS", "/approvals", "help")
-    assert "/approvals rules" in await noor.told("lists the sticky approvals")
+    assert "/approvals rules" in await noor.notice("lists the standing approvals")
 
 
-async def test_it_holds_only_while_whoever_gave_it_could_give_it(bot, slack, review, dana, policy):
+async def test_it_holds_only_while_its_giver_may_still_give_it(bot, slack, review, dana, policy):
     """Somebody who has left, or is no approver by the newest rules, approves nothing by what they once said."""
     first = review()
     await give(dana, Where="agent")
@@ -274,7 +313,9 @@ async def test_only_whom_the_policy_names_may_give_it(bot, slack, review, dana, 
     """Everybody who may approve may still approve the one call."""
     first = review(an_action("send_report"))
     await dana.press(await dana.card(), "sticky:0")
-    assert "For later calls, only <@U0ERIK> may approve." in await dana.told("For later calls")
+    assert "Only <@U0ERIK> may give a standing approval here." in await dana.notice(
+        "give a standing approval"
+    )
     await give(erik)
     assert (await first).records[0].decided_by == "U0ERIK"
 
@@ -290,15 +331,15 @@ async def test_where_the_policy_offers_none_there_is_no_button(bot, slack, revie
 
 
 async def test_its_end_falls_due_also_when_everything_is_decided(bot, slack, review, dana, monkeypatch):
-    """The thread says that its time is over, and by whom it was given."""
-    monkeypatch.setattr("bot.rendering.sticky._LASTS", (timedelta(seconds=2),))
+    """The thread says that its time ran out, and by whom it was given."""
+    monkeypatch.setattr("bot.rendering.modal.standing._LASTS", (timedelta(seconds=2),))
     first = review()
     await give(dana, Where="agent", For_how_long="2")
     await first
 
-    assert "its time is over" in (await ledger(slack, "*Over* since"))["text"]
+    assert "its time ran out" in (await standing_message(slack, "*Ended*"))["text"]
     assert await is_asked(slack, review(), card=2)
-    assert await bot.store.sticky(bot.store.keys.lane_for("billing")) == []
+    assert await bot.store.standing(bot.store.keys.lane_for("billing")) == []
 
 
 async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, policy, slack, review, dana):
@@ -309,7 +350,7 @@ async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, po
     await give(dana, Where="agent", How_many="5")
     await first
     waiting = [review() for _ in range(12)]
-    assert "Used 5 of 5." in (await ledger(slack, "*Over* since"))["text"]
+    assert "Used 5 of 5." in (await standing_message(slack, "*Ended*"))["text"]
     async with asyncio.timeout(20):
         while len(await cards(slack)) < 1 + 7:
             await asyncio.sleep(0.05)
@@ -317,7 +358,7 @@ async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, po
     assert sum(each.done() for each in waiting) == 5
 
 
-async def test_a_covered_call_whose_agent_could_not_go_on_is_shown_after_all(
+async def test_a_matched_call_whose_agent_could_not_go_on_is_shown_after_all(
     bot, slack, review, client, dana
 ):
     """Somebody has to learn of it, though nobody was asked."""
@@ -337,11 +378,9 @@ async def test_a_covered_call_whose_agent_could_not_go_on_is_shown_after_all(
     assert len(await cards(slack)) == 2
 
 
-async def test_whoever_gave_it_is_judged_by_an_answer_of_now_at_each_use(
-    bot, slack, review, dana, monkeypatch
-):
+async def test_its_giver_is_checked_again_at_each_use(bot, slack, review, dana, monkeypatch):
     """Dana's account is deactivated after a use, so the next call is asked about."""
-    monkeypatch.setattr("bot.grants.VOTER_FRESH_FOR", 0.2)
+    monkeypatch.setattr("bot.use_cases.standing.VOTER_FRESH_FOR", 0.2)
     first = review()
     await give(dana, Where="agent", How_many="5")
     await first
@@ -361,7 +400,7 @@ async def test_a_person_gives_it_and_revokes_it_on_the_page(bot, playground, sla
     async with browsing(playground.url) as screen:
         first = review()
         await screen.press(screen.card("1 action needs approval"), "sticky:0")
-        await expect(screen.modal).to_contain_text("Later calls of this tool run without asking")
+        await expect(screen.modal).to_contain_text("Later calls of this tool then run without asking")
         await expect(screen.modal).to_contain_text("ACME")
         await screen.modal.get_by_label("Where").select_option(label="In every run of the agent billing")
         await screen.submit()
@@ -370,9 +409,9 @@ async def test_a_person_gives_it_and_revokes_it_on_the_page(bot, playground, sla
         await expect(screen.page.get_by_text("Used 1 of 10.").first).to_be_visible()
 
         await screen.write("/approvals rules")
-        await expect(screen.modal).to_contain_text("approved later calls of pay, too")
+        await expect(screen.modal).to_contain_text("gave a standing approval for later calls of pay:")
         await screen.press(screen.modal, "revoke:0.0")
-        await expect(screen.modal).to_contain_text("No sticky approvals hold now")
+        await expect(screen.modal).to_contain_text("There are no standing approvals that you can revoke")
 
         assert screen.complaints == []
     assert await is_asked(slack, review(), card=2)

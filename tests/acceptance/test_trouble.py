@@ -12,8 +12,8 @@ from agent_adapter import HITLRequest
 from agent_adapter.errors import DecisionNotAllowedError
 from bot import app
 from bot.app import running
-from bot.playground.errors import ControlError
-from bot.playground.redis_server import RedisServer
+from playground.errors import ControlError
+from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action
 from tests.support.people import Someone, words
@@ -56,13 +56,13 @@ async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport
         mortal.kill()
 
         assert not (await dana.press(card, "approve:0"))["ack"]["ok"]
-        await dana.told("may *not* be recorded")
+        await dana.notice("may *not* be recorded")
         answer = await dana.fill(form, reason="no")
         assert answer["result"] == "errors"
         assert "Not saved" in next(iter(answer["errors"].values()))
         await slack.close_view("U0DANA", form["id"])
         await dana.press(card, "edit:0")
-        await dana.told("could not be opened")
+        await dana.notice("could not be opened")
         await until(lambda: not bot.health.ready)
         status, reason = await faults_of(bot, "redis")
         assert status == 503
@@ -76,7 +76,7 @@ async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport
         assert (await reviewing).decisions[0].type == "approve"
 
 
-async def test_a_redis_that_takes_too_long_is_told_while_slack_still_listens(start_bot, slack, client):
+async def test_a_redis_that_takes_too_long_is_reported_while_slack_still_listens(start_bot, slack, client):
     """Within the three seconds; what was stored in the end all the same is not stored twice by pressing again."""
     bot = await start_bot()
     dana = Someone(slack, "U0DANA")
@@ -88,7 +88,7 @@ async def test_a_redis_that_takes_too_long_is_told_while_slack_still_listens(sta
 
     assert not pressed["ok"]
     assert pressed["error"] != "timeout"
-    await dana.told("may *not* be recorded")
+    await dana.notice("may *not* be recorded")
     # The button is gone once the card shows what was stored.
     with contextlib.suppress(ControlError):
         while not (await dana.press(card, "approve:0"))["ack"]["ok"]:
@@ -112,6 +112,48 @@ async def test_a_click_is_taken_while_slack_forgets_whose_token_it_is(
     assert (await reviewing).decisions[0].type == "approve"
 
 
+@pytest.mark.parametrize("fault", [("error", {"error": "internal_error"}), ("delay", {"seconds": 4})])
+@pytest.mark.parametrize("who", ["U0DANA", "U0NOOR"])
+async def test_a_click_that_is_not_stored_fails_visibly_where_the_reason_cannot_be_said(
+    start_bot, slack, client, caplog, who, fault
+):
+    """Neither whom Slack does not know now, nor who may not decide, sees a click accepted that was not; the next one counts."""
+    await start_bot()
+    person, dana = Someone(slack, who), Someone(slack, "U0DANA")
+    reviewing = review(client)
+    card = await dana.card()
+    kind, how = fault
+    await slack.fault("chat.postEphemeral", kind, **how, times=None)
+    if who == "U0DANA":
+        await slack.fault("users.info", "error", error="internal_error", times=None)
+
+    pressed = (await person.press(card, "approve:0"))["ack"]
+
+    assert not pressed["ok"]
+    assert pressed["error"] != "timeout"
+    assert "click.not_told" in caplog.text
+    assert not reviewing.done()
+    await slack.clear_faults()
+    assert (await dana.press(card, "approve:0"))["ack"]["ok"]
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_a_person_who_reads_why_nothing_was_stored_sees_the_click_accepted(start_bot, slack, client):
+    """The reason is there before the click is acknowledged."""
+    await start_bot()
+    noor = Someone(slack, "U0NOOR")
+    reviewing = review(client)
+    card = await Someone(slack, "U0DANA").card()
+
+    assert (await noor.press(card, "approve:0"))["ack"]["ok"]
+
+    told = [
+        m["text"] for m in await slack.messages("C0APPROVALS", as_user="U0NOOR") if m.get("ephemeral_for")
+    ]
+    assert "You are not an approver" in told[0]
+    reviewing.cancel()
+
+
 async def faults_of(bot, part="slack"):
     async with (
         aiohttp.ClientSession() as session,
@@ -127,7 +169,7 @@ async def faults_of(bot, part="slack"):
         ({"SLACK_APP_TOKEN": "xapp-wrong"}, "Socket Mode: invalid_auth: check SLACK_APP_TOKEN"),
     ],
 )
-async def test_a_wrong_token_is_told_to_operator_and_agent(
+async def test_a_wrong_token_is_reported_to_operator_and_agent(
     playground, redis_url, client, caplog, changed, reason
 ):
     """`/readyz` is red with the reason, and so is the log of whoever waits; nothing ends."""

@@ -9,7 +9,7 @@ import pytest
 
 from agent_adapter import InterruptRefusedError
 from agent_adapter.contract.interrupt import Route
-from bot.playground.state import SCOPES
+from playground.state import SCOPES
 from tests.support.builders import an_action
 from tests.support.faults import asking
 from tests.support.people import Someone, words
@@ -73,7 +73,9 @@ async def test_an_agent_that_names_no_place_to_ask_is_refused_at_once(
     assert "slack.unavailable" not in caplog.text
 
 
-async def test_a_place_that_cannot_be_searched_is_no_fault_of_the_workspace(start_bot, slack, client, caplog):
+async def test_a_place_that_cannot_be_searched_is_not_a_fault_of_the_workspace(
+    start_bot, slack, client, caplog
+):
     """The answer to a post is lost in a channel whose history the app may not read: that interrupt alone is refused."""
     bot = await start_bot()
     await slack.fault("chat.postMessage", "drop")
@@ -110,7 +112,7 @@ async def test_a_scope_that_is_needed_everywhere_refuses_nothing(start_bot, slac
     assert (await reviewing).status == "decided"
 
 
-async def test_a_place_of_the_policy_that_is_gone_is_told_to_the_operator_too(
+async def test_a_place_of_the_policy_that_is_gone_is_reported_to_the_operator_too(
     start_bot, slack, client, tmp_path
 ):
     """The agent is refused at once; `/readyz` warns until a card was posted there again."""

@@ -51,7 +51,7 @@ async def test_what_is_cancelled_is_not_worth_a_line(unnoticed, caplog):
     assert unnoticed == []
 
 
-async def test_whoever_watches_while_the_client_is_closed_leaves_no_error_behind(redis_url, unnoticed):
+async def test_a_watch_that_is_open_while_the_client_closes_leaves_no_error_behind(redis_url, unnoticed):
     """A waiter that never looks again is not complained about."""
     async with an_agent(redis_url) as client:
         watch = client._replies.watch("billing.x")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig, replies
-from agent_adapter.connection import freeze_meta, open_redis
+from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Continuation
@@ -30,12 +29,19 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     ServerUnsuitableError,
     UnknownInterruptError,
+    UnreadableRecordError,
     WrongArgumentError,
 )
-from bot.playground.redis_server import RedisServer
-from bot.state import Admission, Place
-from bot.store import ApprovalStore, Outcome
+from agent_adapter.redis import replies
+from agent_adapter.redis.pool import freeze_meta, open_redis
+from agent_adapter.redis.runs import OwedRun
+from bot.domain.admission import Place
+from bot.store.codec import unix_milliseconds
+from bot.store.records import ApprovalStore
+from bot.store.votes import Outcome
+from playground.redis_server import RedisServer
 from tests.conftest import an_agent, forgotten, until
+from tests.support.builders import an_admission
 from tests.support.workers import eventually, ids
 
 
@@ -55,8 +61,8 @@ async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
 
 async def admit(store: ApprovalStore, interrupt_id: str, *, life: int | None = None) -> None:
     state = await store.load(interrupt_id)
-    places = (Place(channel="C1", actions=tuple(range(len(state.recorded)))),)
-    await store.admit(state, Admission(policy_version="t", approvers=("U1",), places=places), life=life)
+    places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
+    await store.admit(state, an_admission(policy_version="t", approvers=("U1",), places=places), life=life)
 
 
 async def decide(
@@ -127,7 +133,7 @@ async def test_known_and_new_pauses_in_one_batch_are_a_conflict(client: Approval
     """A batch that is half known is refused rather than asked twice."""
     await client.publish(client.interrupt(batch("a"), run="thread", pauses=["p"]))
 
-    with pytest.raises(ConflictError, match="publish them apart"):
+    with pytest.raises(ConflictError, match="publish them separately"):
         await client.publish(client.interrupt(batch("a", "b"), run="thread", pauses=["p", "q"]))
 
 
@@ -139,7 +145,7 @@ async def test_other_arguments_under_a_known_pause_are_a_conflict(client: Approv
         review_configs=batch("a").review_configs,
     )
 
-    with pytest.raises(ConflictError, match="another action in place of 1"):
+    with pytest.raises(ConflictError, match="a different action at position 1"):
         await client.publish(client.interrupt(changed, run="thread", pauses=["p"]))
 
 
@@ -160,6 +166,39 @@ async def test_a_resumed_interrupt_is_consumed(client: ApprovalClient, store: Ap
     assert (await store.load(interrupt_id)).resumed_at
 
 
+@pytest.mark.parametrize("field", ["body", "deadline"])
+async def test_a_record_that_lost_a_field_is_resumed_by_nobody(
+    client: ApprovalClient, store: ApprovalStore, field
+):
+    """Whoever wants to resume hears that it cannot be read, and its card says nothing of a run that was taken."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    req = store.keys.lane_for(interrupt_id).req(interrupt_id)
+    await store._redis.hdel(req, field)
+
+    with pytest.raises(UnreadableRecordError, match="what was asked is missing"):
+        async with client.resuming(interrupt_id):
+            pass
+    assert not await store._redis.hexists(req, "claim_by")
+
+
+async def test_a_claim_from_before_the_clock_was_set_holds_for_one_more_lease(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """Nobody can tell whether its holder lives: whoever comes next waits for a renewal, and then resumes the run."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    await client._claims._records.take(interrupt_id, "dead", 300)
+    noted = (await store.load(interrupt_id)).now
+    await store._redis.set(store.keys.lane_for(interrupt_id).clock, unix_milliseconds(noted))
+    await asyncio.sleep(0.4)
+
+    async with client.resuming(interrupt_id) as resume:
+        assert resume.decisions[0].type == "approve"
+
+
 async def test_of_two_processes_one_resumes(client: ApprovalClient, store: ApprovalStore):
     """While one process holds the claim, the other is told so."""
     interrupt_id = await client.publish(client.interrupt(batch("a")))
@@ -171,6 +210,29 @@ async def test_of_two_processes_one_resumes(client: ApprovalClient, store: Appro
         with pytest.raises(ClaimedError):
             async with other.resuming(interrupt_id):
                 pass
+
+
+async def test_a_program_may_claim_and_finish_by_itself(client: ApprovalClient, store: ApprovalStore):
+    """Under a name of its own: nobody else gets the run meanwhile, and once it went on nobody does."""
+    interrupt = client.interrupt(batch("refund"), run="r")
+    await client.publish(interrupt)
+    await admit(store, interrupt.id)
+    with pytest.raises(AgentAdapterError, match="is not decided"):
+        await client.claim(interrupt.id, "me", timedelta(seconds=9))
+    await decide(store, interrupt.id, 0, ApproveDecision())
+
+    await client.claim(interrupt.id, "me", timedelta(seconds=9))
+    with pytest.raises(ClaimedError):
+        await client.claim(interrupt.id, "you", timedelta(seconds=9))
+    await client.claim(interrupt.id, "me", timedelta(0))
+    await client.claim(interrupt.id, "you", timedelta(seconds=9))
+    await client.finish(interrupt.id, "you")
+
+    with pytest.raises(ConsumedError):
+        await client.claim(interrupt.id, "me", timedelta(seconds=9))
+    record = await client.record(interrupt.id)
+    assert record.created_at <= record.resumed_at <= record.read_at < record.deadline
+    assert [each.decision.type for each in record.recorded()] == ["approve"]
 
 
 async def test_an_error_while_resuming_gives_the_claim_back(client: ApprovalClient, store: ApprovalStore):
@@ -210,7 +272,7 @@ async def test_a_wait_ends_by_itself_when_no_bot_runs(
 
     assert resume.status == "expired"
     assert resume.decisions[0].type == "reject"
-    no_bot = "No bot was there: start one with this agent's REDIS_URL and namespace."
+    no_bot = "No bot was running: start one with this agent's REDIS_URL and namespace."
     assert resume.decisions[0].message == f"Nobody decided in time. {no_bot}"
     assert resume.reason == no_bot
     assert "no bot runs in namespace 'assent'" in caplog.text
@@ -220,7 +282,7 @@ async def test_a_wait_ends_by_itself_when_no_bot_runs(
 async def test_expiry_raises_where_the_interrupt_asks_for_it(client: ApprovalClient):
     """With `on_expiry="raise"` nothing is resumed, and the sentence says why, and that no bot was there."""
     asked_to = (
-        "nobody decided action 1 \\(a\\) in time.*on_expiry.*nothing was resumed. No bot was there: start"
+        "nobody decided action 1 \\(a\\) in time.*on_expiry.*nothing was resumed. No bot was running: start"
     )
     with pytest.raises(InterruptExpiredError, match=asked_to):
         await client.review(batch("a"), expires_in=timedelta(seconds=1), on_expiry="raise")
@@ -264,17 +326,38 @@ async def test_a_withdrawal_is_asked_of_the_bot(client: ApprovalClient, store: A
             pass
 
 
+async def test_what_has_ended_is_not_withdrawn(client: ApprovalClient, store: ApprovalStore):
+    """The answer stands, nothing falls due, and neither the card nor the audit says that it was taken back."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    await decide(store, interrupt_id, 0, ApproveDecision())
+    await store.start_retention(interrupt_id)
+
+    await client.withdraw(interrupt_id, "plans changed")
+
+    assert (await store.load(interrupt_id)).withdraw_asked is None
+    assert (await store.owed())["due"] == 0
+    assert "withdraw_asked" not in await audited(store)
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
+
+
+async def audited(store: ApprovalStore) -> list[str]:
+    """Name the events in the audit, in their order."""
+    return [fields["event"] for _, fields in await store._redis.xrange(store.keys.lane(0).audit)]
+
+
+def left(version: str = "1") -> Continuation:
+    """What a worker of this version goes on with."""
+    return Continuation(framework="f", name="n", version=version, sdk="s", state="{}")
+
+
 @pytest.mark.parametrize("is_left_to_a_worker", [False, True])
 async def test_a_cancelled_review_is_withdrawn(
     client: ApprovalClient, store: ApprovalStore, is_left_to_a_worker
 ):
     """Nobody could find its answer; one that a worker goes on with stays open."""
-    left = (
-        Continuation(framework="f", name="n", version="1", sdk="s", state="{}")
-        if is_left_to_a_worker
-        else None
-    )
-    asking = asyncio.create_task(client.review(batch("a"), continuation=left))
+    continuation = left() if is_left_to_a_worker else None
+    asking = asyncio.create_task(client.review(batch("a"), continuation=continuation))
     (interrupt_id,) = await eventually(partial(ids, store))
     asking.cancel()
 
@@ -311,7 +394,7 @@ async def test_a_decision_that_leaves_others_open_makes_a_wait_read_nothing(
     """`wait` reads the record when it begins and when all is decided, however many decisions there are."""
     interrupt_id = await client.publish(client.interrupt(batch("a", "b", "c")))
     await admit(store, interrupt_id)
-    fingerprints = [action.fingerprint for action in (await store.load(interrupt_id)).actions]
+    fingerprints = (await store.load(interrupt_id)).fingerprints
     async with open_redis(url_of(client)) as redis:
         await redis.config_resetstat()
         waiting = asyncio.create_task(client.wait(interrupt_id))
@@ -341,7 +424,7 @@ async def requests_of(redis: Redis) -> int:
     return found["calls"] - found["failed_calls"]
 
 
-async def test_a_wait_is_told_the_answer_with_its_wake_up(client: ApprovalClient, store: ApprovalStore):
+async def test_a_wait_gets_the_answer_with_its_wake_up(client: ApprovalClient, store: ApprovalStore):
     """From the decision to the agent it takes no request but the decision's own; the answer is whole."""
     interrupt = client.interrupt(batch("a"))
     interrupt_id = await client.publish(interrupt)
@@ -357,13 +440,13 @@ async def test_a_wait_is_told_the_answer_with_its_wake_up(client: ApprovalClient
         await redis.config_resetstat()
         (fingerprint,) = action_fingerprints(interrupt.request)
         await record_by_hand(store, interrupt_id, RejectDecision(message="no: ö"), fingerprint)
-        told = await waiting
+        said = await waiting
 
         assert await requests_of(redis) == 1
-        assert told == (await unhurried.record(interrupt_id)).resume()
+        assert said == (await unhurried.record(interrupt_id)).resume()
 
 
-async def test_an_answer_that_is_too_long_to_be_told_is_read(client: ApprovalClient, store: ApprovalStore):
+async def test_an_answer_that_is_too_long_for_a_wake_up_is_read(client: ApprovalClient, store: ApprovalStore):
     """A wake-up that carries no answer sends the waiter to the record."""
     interrupt_id = await client.publish(client.interrupt(batch("a")))
     await admit(store, interrupt_id)
@@ -374,7 +457,9 @@ async def test_an_answer_that_is_too_long_to_be_told_is_read(client: ApprovalCli
     assert (await waiting).decisions[0].message == "long " * 2_000
 
 
-async def test_a_told_decision_about_another_call_is_refused(client: ApprovalClient, store: ApprovalStore):
+async def test_a_decision_in_a_wake_up_about_another_call_is_refused(
+    client: ApprovalClient, store: ApprovalStore
+):
     """What a wake-up tells is compared with what was asked, like what is read."""
     interrupt_id = await client.publish(client.interrupt(batch("a")))
     await admit(store, interrupt_id)
@@ -541,6 +626,38 @@ async def test_a_question_that_redis_forgot_before_it_was_claimed_is_asked_again
     assert answers == ["approve", "reject"]
 
 
+async def test_the_first_continuation_of_a_question_stands(client: ApprovalClient):
+    """A process of a newer version that asks again does not take the run from the workers who can go on with it."""
+    asked = client.interrupt(batch("a"), run="thread", pauses=["p"])
+    interrupt_id = await client.publish(asked.model_copy(update={"continuation": left("1")}))
+
+    assert await client.publish(asked.model_copy(update={"continuation": left("2")})) == interrupt_id
+
+    assert (await client.runs.journal(interrupt_id)).continuation == left("1")
+
+
+async def test_no_worker_takes_an_answer_from_a_process_that_is_about_to_wait(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """Whoever asked is known from the first moment: an answer that is there before the wait begins waits for it."""
+
+    class Late(ApprovalClient):
+        async def wait(self, interrupt_id):
+            await eventually(partial(store._redis.exists, store.keys.lane(0).replies(self._records.process)))
+            await admit(store, interrupt_id)
+            await decide(store, interrupt_id, 0, ApproveDecision())
+            needs = f"billing: {left().needs}"
+            taken.append(await client.runs.lease([needs], limit=1, lease=1_000))
+            return await super().wait(interrupt_id)
+
+    taken: list[tuple[list[OwedRun], set[str]]] = []
+    async with Late.from_url(url_of(client), agent="billing", reconcile_every=timedelta(seconds=1)) as late:
+        resume = await late.review(batch("a"), continuation=left())
+
+    assert resume.decisions[0].type == "approve"
+    assert taken == [([], set())]
+
+
 async def test_a_pause_whose_record_is_gone_is_asked_again(client: ApprovalClient, store: ApprovalStore):
     """A name that leads nowhere any more is no record that could be waited for."""
     interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
@@ -554,7 +671,7 @@ async def test_a_pause_whose_record_is_gone_is_asked_again(client: ApprovalClien
 async def first_owed(store: ApprovalStore) -> str:
     lane = store.keys.lane(0)
     async with asyncio.timeout(5):
-        while not (works := await store.claim_work("undrawn", lane, limit=1, lease=60_000)):
+        while not (works := await store.lease_work("undrawn", lane, limit=1, lease=60_000)):
             await asyncio.sleep(0.02)
     return works[0].interrupt_id
 
@@ -699,7 +816,7 @@ async def test_a_server_that_will_not_do_is_left(redis_url: str):
 
 
 @pytest.mark.parametrize("option", ["channel", "thread_ts"])
-async def test_a_place_that_is_no_text_is_named(client: ApprovalClient, option: str):
+async def test_an_option_that_is_not_unicode_is_named(client: ApprovalClient, option: str):
     """What cannot be asked is an error of our own, which says where."""
     for given, is_what in ((17, "this is an int"), ("", "this text is empty")):
         with pytest.raises(WrongArgumentError, match=rf"^{option}: {is_what}: pass the .* Slack"):
@@ -716,7 +833,7 @@ async def test_a_thread_without_its_channel_is_refused_at_publish(client: Approv
         await client.publish(interrupt)
 
 
-async def test_a_reason_that_is_no_text_is_refused(client: ApprovalClient):
+async def test_a_reason_that_is_not_unicode_is_refused(client: ApprovalClient):
     """Half a character withdraws nothing, and is named."""
     interrupt_id = await client.publish(client.interrupt(batch("a")))
 
@@ -807,7 +924,7 @@ async def test_closing_while_redis_is_away_ends_what_waits(
     assert ["the client was closed while it waited" in str(each) for each in heard] == [True, True]
 
 
-async def test_whoever_waits_hears_that_the_client_was_closed(redis_url: str):
+async def test_a_wait_ends_with_an_error_when_the_client_is_closed(redis_url: str):
     """Closing leaves nobody waiting for ever."""
     async with an_agent(redis_url) as client:
         waiting = asyncio.create_task(client.wait(await client.publish(client.interrupt(batch("a")))))
@@ -860,3 +977,23 @@ async def test_a_decision_whose_wake_up_was_lost_is_found_at_the_next_look(
     async with asyncio.timeout(10):
         assert (await first).index == 1
     await decided.aclose()
+
+
+async def test_an_end_whose_wake_up_was_lost_is_found_at_the_next_look(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """`wait` ends though nothing woke it, and another wait of the same process goes on."""
+    ended, still_open = [
+        await client.publish(client.interrupt(batch("a"), run=run, pauses=["p"])) for run in ("one", "other")
+    ]
+    await admit(store, ended)
+    await admit(store, still_open)
+    first, second = (asyncio.create_task(client.wait(each)) for each in (ended, still_open))
+    await asyncio.sleep(0.2)
+    await store._redis.hdel(store.keys.lane_for(ended).req(ended), f"w:{client._records.process}")
+    await decide(store, ended, 0, ApproveDecision())
+
+    async with asyncio.timeout(10):
+        assert (await first).decisions[0].type == "approve"
+    assert not second.done()
+    second.cancel()

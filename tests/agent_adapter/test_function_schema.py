@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import (
+    VERSION,
     AfterValidator,
     AnyUrl,
     BaseModel,
@@ -35,7 +36,7 @@ from typing_extensions import TypedDict  # pydantic wants this one before Python
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import Number
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.signatures import Inputs
+from agent_adapter.function_schema import Inputs
 
 
 class Colour(Enum):
@@ -193,7 +194,7 @@ class Slotted(Base):
     x: int
 
 
-def test_a_slot_that_is_no_field_is_refused():
+def test_a_slot_that_is_not_a_field_is_refused():
     """The card would not show it, and the function would get it."""
     value = Slotted(1)
     assert shown(one(Slotted), value=value) == {"value": {"x": 1}}
@@ -213,7 +214,7 @@ class Order(BaseModel):
         return 5 * self.count
 
 
-def test_what_a_model_computes_is_no_input():
+def test_computed_values_of_a_model_are_not_arguments():
     """Only what can be edited is shown."""
     assert shown(one(Order), value=Order(count=2)) == {"value": {"count": 2}}
 
@@ -348,7 +349,7 @@ def test_what_json_does_not_hold_is_refused(annotation, value):
         shown(one(annotation), value=value)
 
 
-def test_a_secret_is_refused_and_not_told():
+def test_a_secret_is_refused_and_not_shown_in_the_error():
     """The error goes to logs."""
     with pytest.raises(InvalidRequestError) as refused:
         shown(one(SecretStr), value=SecretStr("hunter2"))
@@ -427,7 +428,6 @@ MORE = [
     (set[str], {Word("a")}, ""),
     (dict[str, int], {Word("a"): 1}, "['a']"),
     (Any, Pair(1), ""),
-    (Sequence[int], Pair(1), ""),
     (Transfer, Transfer(cents=5, account="mine"), ".account"),
     (Transfer, Transfer(cents=5).checked(), ".__pydantic_private__['_checked']"),
     (Transfer, beside(Transfer(cents=5), to="mine"), ".to"),
@@ -461,7 +461,6 @@ def test_what_holds_more_than_its_json_is_refused_with_the_place(annotation, val
         (Pair, Pair(1), [1]),
         (Note, Note("a", draft=True), {"text": "a", "draft": True}),
         (Transfer, Transfer(cents=5), {"cents": 5}),
-        (deque[int], deque([1]), [1]),
         (OrderedDict[str, int], OrderedDict(a=1), {"a": 1}),
         (AbstractSet[int], frozenset({1}), [1]),
         (datetime, NOON.replace(tzinfo=ZoneInfo("UTC")), "2026-11-20T12:00:00Z"),
@@ -482,6 +481,21 @@ def test_what_its_json_stands_for_is_shown_and_runs_as_it_is(annotation, value, 
 
     assert inputs.show(values)["value"] == (json or str(value))
     assert values["value"] is value
+
+
+@pytest.mark.skipif(
+    tuple(map(int, VERSION.split(".")[:2])) < (2, 14),
+    reason="before 2.14, pydantic refuses this tuple in words of its own, and copies a deque",
+)
+def test_a_named_tuple_is_refused_for_a_sequence_and_a_deque_runs_as_it_is():
+    """The first has names that its JSON loses; the second says all there is."""
+    with pytest.raises(InvalidRequestError, match="take: value: JSON does not hold all of this Pair"):
+        shown(one(Sequence[int]), value=Pair(1))
+
+    given = deque([1])
+    inputs = Inputs.of(one(deque[int]))
+    assert inputs.read({"value": given})["value"] is given
+    assert inputs.show({"value": given}) == {"value": [1]}
 
 
 def test_what_was_computed_from_the_value_is_part_of_it():
@@ -635,12 +649,12 @@ def test_functions_without_annotations_take_json():
     ("arguments", "problem"),
     [
         ({"to": "dana"}, "everything: first is missing"),
-        ({"first": 1, "to": "dana", "bcc": 5}, "everything: there is no parameter bcc; there are first, to, more, cc, extra"),
+        ({"first": 1, "to": "dana", "bcc": 5}, "everything: there is no parameter bcc; the parameters are: first, to, more, cc, extra"),
         ({"first": "one", "to": "dana"}, "everything: first: Input should be a valid integer"),
         ({"first": 1, "to": "dana", "more": [1, "x"]}, r"everything: more\[1\]: Input should be a valid integer"),
     ],
 )  # fmt: skip
-def test_arguments_that_do_not_fit_are_told_by_name(arguments, problem):
+def test_the_error_names_arguments_that_do_not_fit(arguments, problem):
     """The error names the function, the parameter and what it takes."""
     with pytest.raises(InvalidRequestError, match=problem):
         Inputs.of(everything).read(arguments)
@@ -690,10 +704,16 @@ def _wrong_default(to: str = None): ...  # noqa: RUF013  # as it is found in the
         (one(Forbidding), "take: value: .*Forbidding.* cannot be shown as JSON"),
         (_unknown, "_unknown: name 'Nowhere' is not defined: annotate with types of the module"),
         (_wrong_default, "_wrong_default: the default of to: Input should be a valid string"),
-        (Office, "is no function"),
-        (5, "5 is no function"),
-        (staticmethod(_wrong_default), "is no function yet: put what gates it under @staticmethod"),
-        (classmethod(_wrong_default), "is no function yet: put what gates it under @classmethod"),
+        (Office, "is not a function: pass a function or a method"),
+        (5, "5 is not a function"),
+        (
+            staticmethod(_wrong_default),
+            "is not a function yet: put the decorator that gates it under @staticmethod",
+        ),
+        (
+            classmethod(_wrong_default),
+            "is not a function yet: put the decorator that gates it under @classmethod",
+        ),
         (getattr, "getattr has no signature to take its inputs from: wrap it in a function"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.policy import Policy, from_camel_case
+from agent_adapter.gating import Gate, from_camel_case
 
 ALL = ("approve", "edit", "reject", "respond")
 
@@ -20,18 +20,18 @@ FILE = call("read_file", path="report.txt")
 PAY = call("pay", amount=500)
 
 
-def asked(policy, *calls, **given):
+def asked(gate, *calls, **given):
     """Give the names that are asked about, in order."""
-    review = policy.review(calls, **given)
+    review = gate.review(calls, **given)
     return [action.name for action in review.request.action_requests] if review else []
 
 
-def config_of(policy, asked_call=MAIL, **given):
-    return policy.review([asked_call], **given).request.review_configs[0]
+def config_of(gate, asked_call=MAIL, **given):
+    return gate.review([asked_call], **given).request.review_configs[0]
 
 
-def description_of(policy, asked_call=MAIL, **given):
-    return policy.review([asked_call], **given).request.action_requests[0].description
+def description_of(gate, asked_call=MAIL, **given):
+    return gate.review([asked_call], **given).request.action_requests[0].description
 
 
 # --- What is gated ------------------------------------------------------------------------------------------------
@@ -39,9 +39,9 @@ def description_of(policy, asked_call=MAIL, **given):
 
 def test_true_gates_with_every_decision_and_false_or_absent_lets_pass():
     """Only what the policy names is asked, with all that can be decided."""
-    policy = Policy({"send_email": True, "read_file": False})
+    gate = Gate({"send_email": True, "read_file": False})
 
-    review = policy.review([FILE, MAIL, PAY, MAIL])
+    review = gate.review([FILE, MAIL, PAY, MAIL])
 
     assert review.indices == (1, 3)
     assert review.request.action_requests == (MAIL, MAIL)
@@ -50,14 +50,14 @@ def test_true_gates_with_every_decision_and_false_or_absent_lets_pass():
 
 def test_nothing_is_asked_when_no_call_is_gated():
     """A turn without gated calls needs no person."""
-    assert Policy({"send_email": True}).review([FILE]) is None
-    assert Policy({"send_email": True}).review([]) is None
-    assert Policy({}).review([MAIL]) is None
+    assert Gate({"send_email": True}).review([FILE]) is None
+    assert Gate({"send_email": True}).review([]) is None
+    assert Gate({}).review([MAIL]) is None
 
 
 def test_true_stands_for_what_the_framework_can_carry_out():
     """A framework without respond is never offered it."""
-    assert config_of(Policy({"send_email": True}, decisions=("approve", "reject"))).allowed_decisions == (
+    assert config_of(Gate({"send_email": True}, decisions=("approve", "reject"))).allowed_decisions == (
         "approve",
         "reject",
     )
@@ -72,7 +72,7 @@ def test_a_config_says_how_the_call_is_reviewed():
         "args_schema": schema,
     }
 
-    review = Policy({"send_email": config}).review([MAIL])
+    review = Gate({"send_email": config}).review([MAIL])
 
     assert review.request.action_requests[0] == MAIL.model_copy(
         update={"description": "Mail leaves the house."}
@@ -88,23 +88,23 @@ def test_a_config_says_how_the_call_is_reviewed():
 
 def test_a_config_without_decisions_means_all_of_them():
     """Every key of a config may be left out."""
-    assert config_of(Policy({"send_email": {}})).allowed_decisions == ALL
+    assert config_of(Gate({"send_email": {}})).allowed_decisions == ALL
 
 
 def test_a_config_goes_before_the_schema_of_the_tool():
     """What the policy says about arguments stands; where it says nothing, the tool's own schema is shown."""
     tools = {"send_email": {"title": "the tool's"}}
 
-    assert config_of(Policy({"send_email": True}), schemas=tools).args_schema == {"title": "the tool's"}
-    assert config_of(Policy({"send_email": {"args_schema": {}}}), schemas=tools).args_schema == {}
-    assert config_of(Policy({"send_email": True}), schemas={}).args_schema is None
+    assert config_of(Gate({"send_email": True}), schemas=tools).args_schema == {"title": "the tool's"}
+    assert config_of(Gate({"send_email": {"args_schema": {}}}), schemas=tools).args_schema == {}
+    assert config_of(Gate({"send_email": True}), schemas={}).args_schema is None
 
 
 def test_decisions_may_hold_for_later_calls_only_where_the_framework_can_keep_them():
     """`allow_always` reaches the card, or is refused."""
-    assert config_of(Policy({"send_email": {"allow_always": True}}, always=True)).allow_always
+    assert config_of(Gate({"send_email": {"allow_always": True}}, always=True)).allow_always
     with pytest.raises(InvalidRequestError, match=r"'send_email'\]\.allow_always: .* leave it out"):
-        Policy({"send_email": {"allow_always": True}})
+        Gate({"send_email": {"allow_always": True}})
 
 
 # --- when ---------------------------------------------------------------------------------------------------------
@@ -112,9 +112,9 @@ def test_decisions_may_hold_for_later_calls_only_where_the_framework_can_keep_th
 
 def test_when_gates_single_calls_of_a_tool():
     """The same tool is asked about for a large sum and runs for a small one."""
-    policy = Policy({"pay": {"when": lambda asked_call: asked_call.args["amount"] > 100}})
+    gate = Gate({"pay": {"when": lambda asked_call: asked_call.args["amount"] > 100}})
 
-    review = policy.review([call("pay", amount=5), call("pay", amount=500)])
+    review = gate.review([call("pay", amount=5), call("pay", amount=500)])
 
     assert review.indices == (1,)
 
@@ -122,15 +122,15 @@ def test_when_gates_single_calls_of_a_tool():
 @pytest.mark.parametrize("answer", [None, 0, "", "False", [], True])
 def test_only_false_lets_a_call_pass(answer):
     """A `when` that forgets to answer, or answers something else, gates."""
-    assert asked(Policy({"pay": {"when": lambda _: answer}}), PAY) == ["pay"]
+    assert asked(Gate({"pay": {"when": lambda _: answer}}), PAY) == ["pay"]
 
 
 def test_a_when_that_raises_gates_and_says_so_in_the_log(caplog):
     """An error never lets a call run undecided."""
-    policy = Policy({"pay": {"when": lambda asked_call: asked_call.args["sum"] > 100}})
+    gate = Gate({"pay": {"when": lambda asked_call: asked_call.args["sum"] > 100}})
 
     with caplog.at_level(logging.ERROR):
-        assert asked(policy, PAY) == ["pay"]
+        assert asked(gate, PAY) == ["pay"]
 
     assert [record.message for record in caplog.records] == ["policy.when_failed"]
     assert caplog.records[0].tool == "pay"
@@ -144,9 +144,9 @@ def test_callables_cannot_change_what_is_asked():
         asked_call.args["amount"] = 1
         return "a small payment"
 
-    policy = Policy({"pay": {"when": meddle, "description": meddle}})
+    gate = Gate({"pay": {"when": meddle, "description": meddle}})
 
-    assert policy.review([PAY]).request.action_requests[0].args == {"amount": 500}
+    assert gate.review([PAY]).request.action_requests[0].args == {"amount": 500}
     assert PAY.args == {"amount": 500}
 
 
@@ -155,18 +155,18 @@ def test_callables_cannot_change_what_is_asked():
 
 def test_a_description_may_be_made_from_the_call():
     """A callable sees the call; every call of the tool gets its own text."""
-    policy = Policy({"pay": {"description": lambda asked_call: f"Pay {asked_call.args['amount']} EUR."}})
+    gate = Gate({"pay": {"description": lambda asked_call: f"Pay {asked_call.args['amount']} EUR."}})
 
-    review = policy.review([call("pay", amount=5), FILE, call("pay", amount=6)])
+    review = gate.review([call("pay", amount=5), FILE, call("pay", amount=6)])
 
     assert [action.description for action in review.request.action_requests] == ["Pay 5 EUR.", "Pay 6 EUR."]
 
 
 def test_a_framework_may_say_what_its_descriptions_are_given():
     """Each call's own arguments reach the callable, also when calls between are not gated."""
-    policy = Policy({"pay": {"description": lambda tool_call, state: f"{tool_call} in {state}"}})
+    gate = Gate({"pay": {"description": lambda tool_call, state: f"{tool_call} in {state}"}})
 
-    review = policy.review([FILE, PAY], described_from=[("file", "s1"), ("pay", "s2")])
+    review = gate.review([FILE, PAY], described_from=[("file", "s1"), ("pay", "s2")])
 
     assert review.request.action_requests[0].description == "pay in s2"
 
@@ -175,48 +175,48 @@ def test_a_framework_may_say_what_its_descriptions_are_given():
     ("describe", "problem"),
     [
         (lambda asked_call: asked_call.args["sum"], r"raised KeyError\('sum'\)"),
-        (lambda _: 5, "gave int, not text"),
-        (lambda _: None, "gave NoneType, not text"),
+        (lambda _: 5, "returned int, not a string"),
+        (lambda _: None, "returned NoneType, not a string"),
     ],
 )
 def test_a_description_that_fails_asks_nothing(describe, problem):
     """A person is not asked to decide with less than the policy wanted them to read; the error names the tool."""
-    policy = Policy({"send_email": True, "pay": {"description": describe}})
+    gate = Gate({"send_email": True, "pay": {"description": describe}})
 
     with pytest.raises(
         InvalidRequestError,
         match=rf"interrupt_on\['pay'\]\.description: the callable {problem}; nothing was asked",
     ):
-        policy.review([MAIL, PAY])
+        gate.review([MAIL, PAY])
 
 
 def test_a_call_without_a_description_gets_the_prefix():
     """The prefix speaks where nothing else does."""
-    policy = Policy({"send_email": True, "pay": {"description": "Money."}}, description_prefix="Please look.")
+    gate = Gate({"send_email": True, "pay": {"description": "Money."}}, description_prefix="Please look.")
 
-    assert description_of(policy) == "Please look."
-    assert description_of(policy, PAY) == "Money."
-    assert description_of(Policy({"send_email": True})) is None
+    assert description_of(gate) == "Please look."
+    assert description_of(gate, PAY) == "Money."
+    assert description_of(Gate({"send_email": True})) is None
 
 
 # --- Mistakes -----------------------------------------------------------------------------------------------------
 
 MISTAKES = [
-    ({"allowed_decisions": ["aprove"]}, r"\.allowed_decisions: 'aprove' is no decision \(did you mean 'approve'\?\)"),
-    ({"allowed_decisions": ["Reject"]}, r"\.allowed_decisions: 'Reject' is no decision \(did you mean 'reject'\?\)"),
-    ({"allowed_decisions": ["accept"]}, r"\.allowed_decisions: 'accept' is no decision.*; there are approve, edit, reject, respond"),
-    ({"allowed_decisions": [["approve"]]}, r"\.allowed_decisions: \['approve'\] is no decision"),
+    ({"allowed_decisions": ["aprove"]}, r"\.allowed_decisions: 'aprove' is not a decision \(did you mean 'approve'\?\)"),
+    ({"allowed_decisions": ["Reject"]}, r"\.allowed_decisions: 'Reject' is not a decision \(did you mean 'reject'\?\)"),
+    ({"allowed_decisions": ["accept"]}, r"\.allowed_decisions: 'accept' is not a decision.*; choose from approve, edit, reject, respond"),
+    ({"allowed_decisions": [["approve"]]}, r"\.allowed_decisions: \['approve'\] is not a decision"),
     ({"allowed_decisions": []}, r"\.allowed_decisions: the list is empty, so nobody could decide; pass some of approve"),
-    ({"allowed_decisions": "approve"}, r"\.allowed_decisions: 'approve' is no list"),
-    ({"allowed_decisions": None}, r"\.allowed_decisions: None is no list"),
-    ({"allowed_decisions": ["edit", "edit"]}, r"\.allowed_decisions: a decision stands twice"),
+    ({"allowed_decisions": "approve"}, r"\.allowed_decisions: 'approve' is not a list"),
+    ({"allowed_decisions": None}, r"\.allowed_decisions: None is not a list"),
+    ({"allowed_decisions": ["edit", "edit"]}, r"\.allowed_decisions: a decision is listed twice"),
     ({"allowed_decision": ["approve"]}, r": there is no key 'allowed_decision' \(did you mean 'allowed_decisions'\?\)"),
     ({"allowedDecisions": ["approve"]}, r": there is no key 'allowedDecisions' \(did you mean 'allowed_decisions'\?\)"),
-    ({"allow_accept": True}, r": there is no key 'allow_accept'; there are allowed_decisions, description, args_schema, when"),
-    ({"when": True}, r"\.when: True is no plain callable"),
-    ({"description": 5}, r"\.description: 5 is neither text nor a plain callable"),
-    ({"description": ["Mail."]}, r"\.description: \['Mail\.'\] is neither text"),
-    ({"args_schema": dict}, r"\.args_schema: <class 'dict'> is no JSON Schema"),
+    ({"allow_accept": True}, r": there is no key 'allow_accept'; the keys are allowed_decisions, description, args_schema, when"),
+    ({"when": True}, r"\.when: True is not a plain callable"),
+    ({"description": 5}, r"\.description: 5 is neither a string nor a plain callable"),
+    ({"description": ["Mail."]}, r"\.description: \['Mail\.'\] is neither a string"),
+    ({"args_schema": dict}, r"\.args_schema: <class 'dict'> is not a JSON Schema"),
     ({"args_schema": {"default": float("nan")}}, r"\.args_schema\.default: nan is not a JSON number"),
     ({"allow_always": "yes"}, r"\.allow_always: 'yes' is neither True nor False"),
     (["approve"], r": \['approve'\] is neither True, False nor a config"),
@@ -227,10 +227,10 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("config", "problem"), MISTAKES, ids=[str(config) for config, _ in MISTAKES])
-def test_a_mistake_is_told_at_construction(config, problem):
+def test_a_mistake_is_an_error_at_construction(config, problem):
     """A policy that cannot be meant names the tool, the key and the cure, before any agent runs."""
     with pytest.raises(InvalidRequestError, match=rf"interrupt_on\['send_email'\]{problem}"):
-        Policy({"read_file": False, "send_email": config})
+        Gate({"read_file": False, "send_email": config})
 
 
 async def _awaited(_):
@@ -247,37 +247,38 @@ class _Awaited:
 def test_a_callable_that_would_have_to_be_awaited_is_refused(key, given):
     """Nobody awaits it, so it could never answer."""
     with pytest.raises(InvalidRequestError, match=rf"'pay'\]\.{key}: .* plain callable"):
-        Policy({"pay": {key: given}})
+        Gate({"pay": {key: given}})
 
 
 def test_a_decision_that_the_framework_lacks_is_refused():
     """Nothing is offered that could not be carried out."""
     with pytest.raises(
-        InvalidRequestError, match="'respond' cannot be carried out here; there are approve, reject"
+        InvalidRequestError, match="'respond' cannot be carried out here; choose from approve, reject"
     ):
-        Policy({"pay": {"allowed_decisions": ["respond"]}}, decisions=("approve", "reject"))
+        Gate({"pay": {"allowed_decisions": ["respond"]}}, decisions=("approve", "reject"))
 
 
 @pytest.mark.parametrize("interrupt_on", [["send_email"], "send_email", True, None])
-def test_a_policy_that_is_no_mapping_is_refused(interrupt_on):
+def test_a_policy_that_is_not_a_mapping_is_refused(interrupt_on):
     """A list of names is told how to be written."""
     with pytest.raises(
-        InvalidRequestError, match=r"interrupt_on: .* is no mapping; pass {tool: True, False or a config}"
+        InvalidRequestError,
+        match=r"interrupt_on must be a mapping, not .*; pass {tool: True, False or a config}",
     ):
-        Policy(interrupt_on)
+        Gate(interrupt_on)
 
 
 @pytest.mark.parametrize("tool", ["", 5, None])
 def test_a_tool_without_a_name_is_refused(tool):
     """A key that can match no call is a mistake."""
-    with pytest.raises(InvalidRequestError, match="a tool is named by a text that is not empty"):
-        Policy({tool: True})
+    with pytest.raises(InvalidRequestError, match="the name of a tool must be a string that is not empty"):
+        Gate({tool: True})
 
 
-def test_a_prefix_that_is_no_text_is_refused():
+def test_a_prefix_that_is_not_a_string_is_refused():
     """The mistake is told where it was made, not on the card."""
-    with pytest.raises(InvalidRequestError, match="description_prefix: int is no text"):
-        Policy({}, description_prefix=5)
+    with pytest.raises(InvalidRequestError, match="description_prefix must be a string, not int"):
+        Gate({}, description_prefix=5)
 
 
 # --- One run ------------------------------------------------------------------------------------------------------
@@ -285,57 +286,57 @@ def test_a_prefix_that_is_no_text_is_refused():
 
 def test_an_override_never_ungates_a_tool_that_it_does_not_name():
     """Where LangChain JS replaces the whole map, so that loosening one tool un-gates all others, the others stay gated."""
-    policy = Policy({"send_email": True, "pay": True, "read_file": False})
+    gate = Gate({"send_email": True, "pay": True, "read_file": False})
 
-    run = policy.overridden({"send_email": False})
+    run = gate.overridden({"send_email": False})
 
     assert asked(run, MAIL, PAY, FILE) == ["pay"]
-    assert asked(policy.overridden({}), MAIL, PAY, FILE) == ["send_email", "pay"]
+    assert asked(gate.overridden({}), MAIL, PAY, FILE) == ["send_email", "pay"]
 
 
 def test_an_override_gates_more_and_changes_what_it_names():
     """What it says about a tool stands in place of the tool's rule, whole."""
-    policy = Policy(
+    gate = Gate(
         {"pay": {"allowed_decisions": ["approve"], "when": lambda _: False}}, description_prefix="Look."
     )
 
-    run = policy.overridden({"read_file": True, "pay": {"allowed_decisions": ["approve", "reject"]}})
+    run = gate.overridden({"read_file": True, "pay": {"allowed_decisions": ["approve", "reject"]}})
 
     assert asked(run, FILE, PAY) == ["read_file", "pay"]
     assert config_of(run, PAY).allowed_decisions == ("approve", "reject")
     assert description_of(run, FILE) == "Look."
-    assert description_of(policy.overridden({"pay": True}, description_prefix="Today."), PAY) == "Today."
+    assert description_of(gate.overridden({"pay": True}, description_prefix="Today."), PAY) == "Today."
 
 
 def test_an_override_leaves_the_policy_of_other_runs_alone():
     """Runs side by side do not see one another's overrides."""
-    policy = Policy({"send_email": True})
+    gate = Gate({"send_email": True})
 
-    policy.overridden({"send_email": False, "pay": True})
+    gate.overridden({"send_email": False, "pay": True})
 
-    assert asked(policy, MAIL, PAY) == ["send_email"]
+    assert asked(gate, MAIL, PAY) == ["send_email"]
 
 
 def test_an_override_is_checked_like_a_policy():
     """What the framework cannot carry out is refused here too."""
-    policy = Policy({"send_email": True}, decisions=("approve", "reject"))
+    gate = Gate({"send_email": True}, decisions=("approve", "reject"))
 
     with pytest.raises(InvalidRequestError, match="did you mean 'reject'"):
-        policy.overridden({"send_email": {"allowed_decisions": ["rejct"]}})
+        gate.overridden({"send_email": {"allowed_decisions": ["rejct"]}})
     with pytest.raises(InvalidRequestError, match="'edit' cannot be carried out here"):
-        policy.overridden({"send_email": {"allowed_decisions": ["edit"]}})
-    with pytest.raises(InvalidRequestError, match="no mapping"):
-        policy.overridden(None)
+        gate.overridden({"send_email": {"allowed_decisions": ["edit"]}})
+    with pytest.raises(InvalidRequestError, match="must be a mapping, not NoneType"):
+        gate.overridden(None)
 
 
 def test_a_policy_stays_as_it_was_made():
     """Whoever changes the mapping afterwards changes nothing."""
     interrupt_on = {"send_email": True}
-    policy = Policy(interrupt_on)
+    gate = Gate(interrupt_on)
     interrupt_on["send_email"] = False
 
-    assert asked(policy, MAIL) == ["send_email"]
-    assert asked(policy.overridden({}), MAIL) == ["send_email"]
+    assert asked(gate, MAIL) == ["send_email"]
+    assert asked(gate.overridden({}), MAIL) == ["send_email"]
 
 
 # --- camelCase ----------------------------------------------------------------------------------------------------
@@ -356,9 +357,9 @@ XPERT = {
 
 def test_xperts_configuration_is_read():
     """`true` means approve, edit and reject there; keys, prefix and schema are carried over."""
-    policy = Policy(**from_camel_case(XPERT))
+    gate = Gate(**from_camel_case(XPERT))
 
-    review = policy.review([FILE, MAIL, PAY])
+    review = gate.review([FILE, MAIL, PAY])
 
     assert review.indices == (1, 2)
     mail, pay = review.request.review_configs
@@ -372,9 +373,9 @@ def test_xperts_configuration_is_read():
 
 def test_xperts_override_keeps_what_it_does_not_name():
     """The context of one run is read like the configuration, and merged."""
-    policy = Policy(**from_camel_case(XPERT))
+    gate = Gate(**from_camel_case(XPERT))
 
-    run = policy.overridden(**from_camel_case({"interruptOn": {"send_email": False, "read_file": {}}}))
+    run = gate.overridden(**from_camel_case({"interruptOn": {"send_email": False, "read_file": {}}}))
 
     assert asked(run, MAIL, FILE, PAY) == ["read_file", "pay"]
     assert config_of(run, FILE).allowed_decisions == ("approve", "edit", "reject")
@@ -388,7 +389,7 @@ def test_keys_that_are_null_are_left_out():
         "descriptionPrefix": None,
     }
 
-    assert config_of(Policy(**from_camel_case(options)), PAY).allowed_decisions == (
+    assert config_of(Gate(**from_camel_case(options)), PAY).allowed_decisions == (
         "approve",
         "edit",
         "reject",
@@ -399,10 +400,10 @@ def test_keys_that_are_null_are_left_out():
     ("options", "problem"),
     [
         ({"interupt_on": {}}, r"options: there is no key 'interupt_on' \(did you mean 'interruptOn'\?\)"),
-        ({"interruptOn": {}, "customer": 5}, "options: there is no key 'customer'; there are interruptOn, descriptionPrefix"),
+        ({"interruptOn": {}, "customer": 5}, "options: there is no key 'customer'; the keys are interruptOn, descriptionPrefix"),
         ({"interruptOn": ["pay"]}, "interruptOn must be an object; leave it out to gate nothing"),
         ({"interruptOn": None}, "interruptOn must be an object; leave it out to gate nothing"),
-        ([], "options: list"),
+        ([], "options must be .*, not list"),
         (
             {"interruptOn": {"pay": {"allowed_decisions": ["approve"]}}},
             r"interruptOn\['pay'\]: there is no key 'allowed_decisions' \(did you mean 'allowedDecisions'\?\)",
@@ -412,17 +413,17 @@ def test_keys_that_are_null_are_left_out():
         ({"interruptOn": {"pay": None}}, r"\['pay'\]: None is neither"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_camel_case_is_told_in_its_words(options, problem):
+def test_a_mistake_in_camel_case_is_named_in_camel_case(options, problem):
     """A misspelt option is no policy."""
     with pytest.raises(InvalidRequestError, match=problem):
-        Policy(**from_camel_case(options))
+        Gate(**from_camel_case(options))
 
 
 @pytest.mark.parametrize("options", [{}, {"descriptionPrefix": "Look."}])
 def test_interrupt_on_that_is_left_out_in_camel_case_gates_nothing(options):
     """As XpertAI's page says; an override without it leaves the policy as it is."""
-    assert Policy(**from_camel_case(options)).review([PAY]) is None
-    assert Policy({"pay": True}).overridden(**from_camel_case(options)).review([PAY])
+    assert Gate(**from_camel_case(options)).review([PAY]) is None
+    assert Gate({"pay": True}).overridden(**from_camel_case(options)).review([PAY])
 
 
 # --- Where the tools are known -------------------------------------------------------------------------------------------
@@ -433,26 +434,26 @@ def test_name_of_no_tool_is_an_error_where_the_tools_are_known(given):
     """With the nearest one: the tool that was meant would not be gated."""
     with pytest.raises(
         InvalidRequestError,
-        match=r"interrupt_on\['send_emial'\].*did you mean 'send_email'.*there are pay, send_email",
+        match=r"interrupt_on\['send_emial'\].*did you mean 'send_email'.*the tools are: pay, send_email",
     ):
-        Policy({"send_emial": given}, tools=["send_email", "pay"])
+        Gate({"send_emial": given}, tools=["send_email", "pay"])
 
 
 def test_override_of_one_run_is_held_against_the_same_tools():
     """Also where it is written in camelCase."""
-    policy = Policy({"send_email": True}, tools={"send_email", "pay"})
+    gate = Gate({"send_email": True}, tools={"send_email", "pay"})
 
     with pytest.raises(InvalidRequestError, match=r"interrupt_on\['pays'\].*did you mean 'pay'"):
-        policy.overridden(**from_camel_case({"interruptOn": {"pays": True}}))
+        gate.overridden(**from_camel_case({"interruptOn": {"pays": True}}))
 
 
 def test_policy_of_an_agent_whose_tools_nobody_knows_takes_any_name():
     """As before."""
-    assert Policy({"anything": True}).review([ActionRequest(name="anything", args={})])
+    assert Gate({"anything": True}).review([ActionRequest(name="anything", args={})])
 
 
 @pytest.mark.parametrize("tools", ["send_email", [7]])
 def test_tools_are_a_list_of_names(tools):
     """A single text would be taken for its letters."""
     with pytest.raises(InvalidRequestError, match=r"tools: .* are not names"):
-        Policy({}, tools=tools)
+        Gate({}, tools=tools)

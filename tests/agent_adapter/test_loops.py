@@ -6,9 +6,9 @@ import logging
 import pytest
 
 from agent_adapter import loops
-from agent_adapter.connection import end_task
 from agent_adapter.errors import LoopBrokenError
 from agent_adapter.loops import FEW, Loop, Loops, supervise
+from agent_adapter.redis.pool import end_task
 
 
 @pytest.fixture(autouse=True)

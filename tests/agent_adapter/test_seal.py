@@ -6,8 +6,8 @@ import os
 import pytest
 from cryptography.fernet import Fernet
 
-from agent_adapter.continuation import Seal
 from agent_adapter.errors import InvalidRequestError, UnreadableContinuationError
+from agent_adapter.seal import Seal
 
 OLD, NEW = (base64.b64encode(os.urandom(32)).decode() for _ in range(2))
 HERE = {"record": "billing.1", "field": "continuation"}

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from agent_adapter.client import ApprovalClient
-from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.record import dump_recorded
@@ -26,11 +25,12 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     WrongArgumentError,
 )
+from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient
-from bot.state import Admission, Place
-from bot.store import ApprovalStore
-from tests.support.builders import an_action, an_interrupt
+from bot.domain.admission import Place
+from bot.store.records import ApprovalStore
+from tests.support.builders import an_action, an_admission, an_interrupt
 
 SECOND = timedelta(seconds=1)
 
@@ -62,7 +62,7 @@ class Desk:
         """Take the id that is owed a card."""
         lane = self.store.keys.lane(0)
         while not (
-            works := self.approvals.run(self.store.claim_work("undrawn", lane, limit=1, lease=60_000))
+            works := self.approvals.run(self.store.lease_work("undrawn", lane, limit=1, lease=60_000))
         ):
             threading.Event().wait(0.01)
         return works[0].interrupt_id
@@ -72,10 +72,10 @@ class Desk:
 
     async def _decide(self, interrupt_id: str, decisions: dict[int, Decision]) -> None:
         state = await self.store.load(interrupt_id)
-        places = (Place(channel="C1", actions=tuple(range(len(state.actions)))),)
-        await self.store.admit(state, Admission(policy_version="1", approvers=("U0ERIK",), places=places))
+        places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
+        await self.store.admit(state, an_admission(approvers=("U0ERIK",), places=places))
         texts = {
-            index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by="U0ERIK")
+            index: dump_recorded(decision, fingerprint=state.fingerprints[index], decided_by="U0ERIK")
             for index, decision in decisions.items()
         }
         await self.store.record_decision(
@@ -297,7 +297,7 @@ def test_a_blocking_verb_inside_of_what_runs_is_refused(approvals: SyncApprovalC
     async def agent() -> None:
         approvals.publish(an_interrupt())
 
-    with pytest.raises(AgentAdapterError, match="would wait for itself: await the verb of `client`"):
+    with pytest.raises(AgentAdapterError, match="would wait for itself: await the method of `client`"):
         approvals.run(agent())
 
 
@@ -320,7 +320,7 @@ def test_work_that_ends_the_program_ends_only_for_its_caller(approvals, elsewher
 
 async def test_verbs_that_block_are_refused_where_a_loop_runs(approvals: SyncApprovalClient):
     """They would stop everything else in this thread; in another thread they are fine."""
-    wrong = r"SyncApprovalClient blocks, and an event loop runs .* use ApprovalClient .* notebook.* asyncio\.to_thread"
+    wrong = r"SyncApprovalClient blocks, and the event loop that runs .* use ApprovalClient .* notebook.* asyncio\.to_thread"
     for verb in (
         lambda: approvals.publish(an_interrupt()),
         lambda: approvals.review(an_interrupt().request),

@@ -201,7 +201,7 @@ async def test_known_and_new_pauses_in_one_question_are_refused():
         approvals.interrupt(request(("send_email", {"to": "a"})), run="thread", pauses=["p1"])
     )
 
-    with pytest.raises(ConflictError, match="publish them apart"):
+    with pytest.raises(ConflictError, match="publish them separately"):
         await approvals.publish(approvals.interrupt(request(), run="thread", pauses=["p1", "p2"]))
 
 
@@ -297,7 +297,7 @@ async def test_withdrawn_question_is_not_asked():
     assert approvals.reviewer.asked == []
 
 
-async def test_record_tells_what_has_become_of_it():
+async def test_record_shows_how_an_interrupt_ended():
     """As of the real one."""
     approvals = client()
     interrupt_id = await approvals.publish(approvals.interrupt(request(), run="thread"))
@@ -352,7 +352,7 @@ async def test_everything_that_was_asked_can_be_read():
 @pytest.mark.parametrize(
     ("answers", "left"),
     [
-        ({"send_email": approve(), "pay": approve()}, "pay; asked was send_email"),
+        ({"send_email": approve(), "pay": approve()}, "pay; the questions were about send_email"),
         ({"send_email": [approve(), reject()]}, r"send_email \(1 left\)"),
         ([approve(), reject()], "1 in order"),
     ],
@@ -401,7 +401,7 @@ def test_the_fixture_checks_that_everything_was_asked(pytester, monkeypatch):
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
 
     result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*answers that nobody asked for: pay; asked was nothing*"])
+    result.stdout.fnmatch_lines(["*answers that nobody asked for: pay; the questions were about nothing*"])
 
 
 # --- Workers ----------------------------------------------------------------------------------------------------------

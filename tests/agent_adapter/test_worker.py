@@ -17,15 +17,15 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from openai.types.responses.response_function_shell_tool_call import Action, ResponseFunctionShellToolCall
 
-from agent_adapter.connection import end_task, freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.errors import ConsumedError, InvalidRequestError, UnknownInterruptError
-from agent_adapter.resumables import Finished, Paused
-from agent_adapter.resumables.langgraph import ResumableGraph
-from agent_adapter.resumables.openai_agents import ResumableAgent
+from agent_adapter.redis.pool import end_task, freeze_meta, open_redis
 from agent_adapter.worker import ResumeWorker
+from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.listing import allow_again, lines
-from bot.store import ApprovalStore
+from agent_adapter.worker.openai_agents import ResumableAgent
+from agent_adapter.worker.resumable import Finished, Paused
+from bot.store.records import ApprovalStore
 from tests.support.scripted_model import ScriptedModel as ScriptedTurns
 from tests.support.scripted_model import says
 from tests.support.workers import (
@@ -80,10 +80,10 @@ async def next_question(store, *, after):
 async def is_over(notes, store):
     """Wait until the owner was told and nothing is owed any more."""
 
-    async def told():
+    async def said():
         return notes.over and await owed(store) == 0
 
-    await eventually(told)
+    await eventually(said)
     return notes.over[-1]
 
 
@@ -170,7 +170,9 @@ async def test_two_workers_resume_a_run_once(redis_url, store, notes, kind):
 
 
 @pytest.mark.parametrize("slowness", [0.0, 1.0], ids=["quick", "longer than its head start"])
-async def test_worker_leaves_the_run_to_whoever_waits_for_it(redis_url, approvals, store, notes, slowness):
+async def test_worker_leaves_the_run_to_the_process_that_waits_for_it(
+    redis_url, approvals, store, notes, slowness
+):
     """The process that asked is there, so it resumes; the worker finds nothing to do, however long that takes."""
     saver, watched = InMemorySaver(), Notes()
     notes.inside = partial(asyncio.sleep, slowness)
@@ -191,7 +193,7 @@ async def test_worker_leaves_the_run_to_whoever_waits_for_it(redis_url, approval
     assert await owed(store) == 0
 
 
-async def test_worker_takes_the_run_when_whoever_waits_does_not_take_it(redis_url, store, notes):
+async def test_worker_takes_the_run_when_the_waiting_process_does_not(redis_url, store, notes):
     """A process that still counts as alive dies while people decide: a head start later the run is the worker's."""
     saver = InMemorySaver()
     async with a_client(redis_url) as doomed, a_client(redis_url) as client:
@@ -230,11 +232,11 @@ async def test_decided_run_waits_for_a_worker_however_long(approvals, store, not
     assert all(6 < after[key] / 86_400 <= 7 for key in retired)
 
 
-async def test_list_says_that_whoever_took_a_run_died_with_it(redis_url, approvals, store, notes):
+async def test_list_says_that_a_worker_died_with_a_run(redis_url, approvals, store, notes):
     """In place of a run that nobody takes: what was approved may have run."""
     asked = await a_graph(notes, InMemorySaver()).start(GO, approvals=approvals, config=thread("t"))
     await decide(store, asked.interrupt_id)
-    await approvals._records.take(asked.interrupt_id, approvals._records.new_owner(), 200)
+    await approvals._records.take(asked.interrupt_id, approvals._records.new_owner(), 2_000)
     assert (await listed(redis_url))[0][3].endswith("is resuming it")
 
     async def lapsed():
@@ -255,7 +257,7 @@ async def test_run_waits_for_a_worker_of_its_version(redis_url, approvals, store
     asked = await a_graph(notes, saver, version="2").start(GO, approvals=approvals, config=thread("t"))
     await decide(store, asked.interrupt_id)
     async with a_client(redis_url) as other, working(other, a_graph(wrong, saver, version="3")):
-        await eventually(lambda: told(caplog, "billing: langgraph/office@2"))
+        await eventually(lambda: said(caplog, "billing: langgraph/office@2"))
         await asyncio.sleep(0.2)
         assert await listed(redis_url) == [
             [asked.interrupt_id, "0 min", "billing: langgraph/office@2", "no worker takes it"]
@@ -268,7 +270,7 @@ async def test_run_waits_for_a_worker_of_its_version(redis_url, approvals, store
     assert len([r for r in caplog.records if "no agent in this worker's registry" in r.getMessage()]) == 1
 
 
-async def told(caplog, words):
+async def said(caplog, words):
     return any(words in record.getMessage() for record in caplog.records)
 
 
@@ -279,11 +281,11 @@ async def test_runs_that_nobody_takes_hold_up_no_other(redis_url, approvals, sto
         await store._redis.hset(lane.req(f"billing.{number}"), "needs", "billing: langgraph/gone@1")
         await store._redis.zadd(lane.unresumed, {f"billing.{number}": number})
     asked = await a_graph(notes, InMemorySaver()).start(GO, approvals=approvals, config=thread("t"))
-    nothing = await approvals.runs.claim(["billing: langgraph/office@1"], limit=5, lease=50)
+    nothing = await approvals.runs.lease(["billing: langgraph/office@1"], limit=5, lease=50)
     assert nothing == ([], {"billing: langgraph/gone@1"})
     await decide(store, asked.interrupt_id)
 
-    taken, _ = await approvals.runs.claim(["billing: langgraph/office@1"], limit=5, lease=50)
+    taken, _ = await approvals.runs.lease(["billing: langgraph/office@1"], limit=5, lease=50)
 
     assert [run.interrupt_id for run in taken] == [asked.interrupt_id]
 
@@ -327,7 +329,7 @@ async def test_state_is_encrypted_where_a_key_is_given(redis_url, store, notes, 
     await decide(store, asked.interrupt_id)
     stored = await store._redis.hget(store.keys.lane(0).run(asked.interrupt_id), "continuation")
     async with a_client(redis_url, keys=[new]) as other, working(other, agent):
-        await eventually(lambda: told(caplog, "is left to others"))
+        await eventually(lambda: said(caplog, "is left to others"))
         left = await listed(redis_url)
     async with a_client(redis_url, keys=[new, old]) as both, working(both, agent):
         await next_question(store, after=[asked.interrupt_id])
@@ -427,7 +429,7 @@ async def test_run_that_expired_goes_on_with_rejections(approvals, store, notes,
     assert notes.calls == []
 
 
-async def test_failed_resume_is_tried_again_later_and_told(redis_url, approvals, store, notes, caplog):
+async def test_failed_resume_is_logged_and_tried_again_later(redis_url, approvals, store, notes, caplog):
     """The tool ran, the model's server was away: the run goes on from there once it is back, and the tool does not run again."""
     agent = a_graph(notes, InMemorySaver())
     asked = await agent.start(GO, approvals=approvals, config=thread("t"))
@@ -442,7 +444,7 @@ async def test_failed_resume_is_tried_again_later_and_told(redis_url, approvals,
 
     agent.graph.ainvoke = unreachable
     async with working(approvals, agent, retry_at_most=timedelta(milliseconds=300)):
-        await eventually(lambda: told_why(redis_url, "failed 2 times"))
+        await eventually(lambda: said_why(redis_url, "failed 2 times"))
         away.clear()
         await next_question(store, after=[asked.interrupt_id])
 
@@ -590,7 +592,7 @@ PAY, BOOK, ASK_AND_PAY = ((name, {"to": "al"}) for name in ("pay", "book", "ask_
         pytest.param([PAY], {"reviewed": ["pay"], "middleware": [Rewording()]}, "pay", id="reworded"),
     ],
 )
-async def test_worker_runs_nothing_again_that_raised_however_the_graph_tells_of_it(
+async def test_worker_does_not_run_a_call_again_that_raised_however_the_graph_shows_it(
     redis_url, approvals, store, calls, given, may_have_run
 ):
     """An operator reads of every approved call that may have had its effect, and no worker runs one a second time."""
@@ -629,7 +631,7 @@ async def test_node_that_raised_after_its_answer_does_not_run_again_by_itself(re
     assert ran == ["book"]
 
 
-async def test_error_that_the_graph_told_its_model_sets_nothing_aside(redis_url, approvals, store):
+async def test_error_that_the_graph_passed_to_its_model_sets_nothing_aside(redis_url, approvals, store):
     """The model was told that the tool failed; that its server is away afterwards is tried again."""
     ran, away = [], [True, True]
 
@@ -681,7 +683,7 @@ async def due_at(redis_url):
         return due
 
 
-async def told_why(redis_url, words):
+async def said_why(redis_url, words):
     return any(
         words in line[3] and "the model's server is away" in line[3] for line in await listed(redis_url)
     )
@@ -855,7 +857,7 @@ async def test_cut_off_shell_command_is_left_to_an_operator(redis_url, approvals
     async with a_client(redis_url) as client, working(client, doomed):
         await killed.came.wait()
     async with working(approvals, agent):
-        await eventually(lambda: told(caplog, "a worker died when shell may have run"))
+        await eventually(lambda: said(caplog, "a worker died when shell may have run"))
         assert len(ran) == 1
         assert "--again" in (await listed(redis_url))[0][3]
         assert await allow_again(redis_url, "assent", asked.interrupt_id)

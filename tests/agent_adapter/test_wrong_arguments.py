@@ -18,11 +18,11 @@ from agent_adapter import (
 from agent_adapter.dialects import DIALECTS
 from agent_adapter.errors import AgentAdapterError, WrongArgumentError
 from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents, xpert
-from agent_adapter.resumables.langgraph import ResumableGraph
-from agent_adapter.resumables.openai_agents import ResumableAgent
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient, approve
 from agent_adapter.worker import ResumeWorker
+from agent_adapter.worker.langgraph import ResumableGraph
+from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.support.builders import an_action
 
 URL = "redis://127.0.0.1:1/0"
@@ -189,12 +189,12 @@ WRONG_OPTIONS = [
     ({"thread_ts": ""}, "thread_ts: this text is empty: pass the ts of a Slack message"),
     ({"context": {"requestd_by": "U0NOOR"}}, r"context: this is a dictionary: pass a Context, as in Context\(requested_by="),
     ({"on_expiry": "aprove"}, r"on_expiry: 'aprove' is not one of reject, raise \(did you mean 'approve'\?\); approve is one only"),
-    ({"chanel": "C0123ABCD"}, r"chanel: no such option \(did you mean 'channel'\?\); there are channel, thread_ts"),
+    ({"chanel": "C0123ABCD"}, r"chanel: no such option \(did you mean 'channel'\?\); the options are channel, thread_ts"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "says"), WRONG_OPTIONS, ids=[f"{row[0]}" for row in WRONG_OPTIONS])
-async def test_an_option_that_cannot_be_meant_is_told_with_what_can(client, given, says):
+async def test_the_error_about_a_wrong_option_names_the_right_one(client, given, says):
     """A wait of another length, or a card in another channel, would be noticed too late."""
     with pytest.raises(WrongArgumentError, match=f"^{says}"):
         await client.review(a_request(), **given)
@@ -236,7 +236,7 @@ THREAD = {"configurable": {"thread_id": "1"}}
 
 @pytest.mark.parametrize("name", ASKS)
 @pytest.mark.parametrize("given", [{"expires_in": "5m"}, {"chanel": "C0123ABCD"}])
-async def test_an_integration_tells_it_before_anything_runs(name, given):
+async def test_an_integration_refuses_a_wrong_argument_before_anything_runs(name, given):
     """Not at the first pause, when half of the work is done."""
     asking = InMemoryApprovalClient(lambda *_: approve())
     with pytest.raises(WrongArgumentError, match=r"expires_in: this is a text|did you mean 'channel'"):
@@ -248,7 +248,7 @@ async def test_an_integration_tells_it_before_anything_runs(name, given):
 ACTION = {"name": "pay", "args": {}}
 CONFIG = {"action_name": "pay", "allowed_decisions": ["approve"]}
 WRONG_MESSAGES = [
-    (lambda: Context(requestd_by="U0NOOR"), r"Context: there is no 'requestd_by' \(did you mean 'requested_by'\?\); there are requested_by, title"),
+    (lambda: Context(requestd_by="U0NOOR"), r"Context: there is no 'requestd_by' \(did you mean 'requested_by'\?\); the fields are requested_by, title"),
     (lambda: Context(requested_by=5), r"Context\.requested_by: Input should be a valid string"),
     (lambda: Link(label="Ticket", link="https://example.com"), "Link: there is no 'link'"),
     (HITLRequest, r"HITLRequest\.action_requests: Field required"),
@@ -258,7 +258,7 @@ WRONG_MESSAGES = [
     (lambda: HITLRequest(action_requests=[ACTION] * 2, review_configs=[CONFIG]), "HITLRequest: 2 action_requests but 1 review_configs"),
     (lambda: HITLRequest(action_requests=[{**ACTION, "arg": 1}], review_configs=[CONFIG]), "ActionRequest: there is no 'arg' .*'args'"),
     (lambda: ActionRequest(name="pay", args="{}"), r"ActionRequest\.args: Input should be a valid dictionary"),
-    (lambda: ReviewConfig(action_name="pay", allowed_decisions=["aprove"]), r"ReviewConfig\.allowed_decisions: 'aprove' is not a decision \(did you mean 'approve'\?\); there are approve, edit"),
+    (lambda: ReviewConfig(action_name="pay", allowed_decisions=["aprove"]), r"ReviewConfig\.allowed_decisions: 'aprove' is not a decision \(did you mean 'approve'\?\); choose from approve, edit"),
     (lambda: ReviewConfig(action_name="pay", allowed_decisions=("approve", "rejct")), "'rejct' is not a decision .*'reject'"),
     (lambda: HITLRequest(action_requests=[ACTION], review_configs=[{**CONFIG, "allowed_decisions": ["approve", "rejct"]}]), "'rejct' is not a decision .*'reject'"),
     (lambda: ReviewConfig(action_name="pay", allow_decisions=["approve"]), "there is no 'allow_decisions' .*'allowed_decisions'"),
@@ -267,12 +267,12 @@ WRONG_MESSAGES = [
 
 
 @pytest.mark.parametrize(("write", "says"), WRONG_MESSAGES, ids=[row[1] for row in WRONG_MESSAGES])
-def test_what_a_program_misspells_is_told_with_the_nearest_name(write, says):
+def test_the_error_about_a_misspelt_name_suggests_the_right_one(write, says):
     """A requester that nobody reads, or a button that is not there, is no small thing to lose in silence."""
-    with pytest.raises(WrongArgumentError, match=says) as told:
+    with pytest.raises(WrongArgumentError, match=says) as said:
         write()
 
-    assert "pydantic" not in str(told.value)
+    assert "pydantic" not in str(said.value)
 
 
 def test_what_a_framework_wrote_is_read_as_ever():
@@ -312,7 +312,7 @@ def test_a_wrong_argument_is_an_error_of_ours_and_of_type():
         ({"tools": len}, "tools: this is a builtin_function_or_method: pass a list"),
     ],
 )
-async def test_what_a_graph_is_run_with_is_told_from_what_stands_there(client, run, given, says):
+async def test_the_error_about_a_wrong_argument_of_a_graph_names_the_place(client, run, given, says):
     """Before the graph runs."""
     with pytest.raises(WrongArgumentError, match=says):
         await run(
@@ -326,7 +326,7 @@ async def test_arguments_of_a_function_are_a_dictionary(client):
         await functions.run(len, '{"obj": []}', approvals=client)
 
 
-def test_a_decorator_is_told_whom_to_ask():
+def test_a_decorator_without_a_client_is_an_error():
     """Without it, the first call would be taken for a function."""
     with pytest.raises(
         WrongArgumentError, match=r"approvals: this is a function: say whom to ask, as in `@requires"

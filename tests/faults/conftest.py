@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
-from agent_adapter.connection import freeze_meta, open_redis
-from bot.playground.client import Control
-from bot.playground.server import Playground
-from bot.store import ApprovalStore
+from agent_adapter.redis.pool import freeze_meta, open_redis
+from bot.store.records import ApprovalStore
+from playground.client import Control
+from playground.server import Playground
 from tests.conftest import settings_for
 from tests.support.faults import Process, Watcher, environment_of, watching
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from agent_adapter import ApprovalClient, Interrupt, Resume
 from agent_adapter.errors import ServerUnreachableError
-from bot.playground.client import Control
-from bot.playground.errors import ControlError
-from bot.store import ApprovalStore
+from bot.store.records import ApprovalStore
+from playground.client import Control
+from playground.errors import ControlError
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, Json, Watcher, asking, settled_card, take

@@ -8,9 +8,9 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.connection import open_redis
 from agent_adapter.errors import ClaimedError
-from bot.pacing import Pacing
+from agent_adapter.redis.pool import open_redis
+from bot.slack.pacing import Pacing
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_interrupt
 from tests.support.clock import Clock, settable_clock
@@ -87,8 +87,8 @@ async def test_a_message_that_a_dead_bot_was_about_to_draw_comes_free_when_the_c
     await client.publish(interrupt)
 
     async def shown():
-        state = await store.load(interrupt.id)
-        return state.shown
+        state = await store.admitted(interrupt.id)
+        return state and state.shown
 
     [part] = await eventually(shown)
     assert (await store.lease_part(interrupt.id, part, owner="dead", lease=1_500)).outcome == "mine"

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 import uvloop
 
-from agent_adapter.connection import Scripts, open_redis
 from agent_adapter.contract.keys import Keys
+from agent_adapter.redis.pool import open_redis
+from agent_adapter.redis.scripts import Scripts
 from tests.conftest import an_agent
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, rounds, settled_card, take
@@ -32,14 +33,14 @@ async def test_a_command_after_a_reset_is_answered(link: Proxy):
             return runner.run(again_and_again())
 
     async def again_and_again() -> list[int]:
-        answers = []
+        answers, nothing = [], Keys().lane(0).of("nothing")
         async with open_redis(link.url) as redis:
-            scripts = Scripts(redis, Keys(), "agent_adapter.scripts")
+            scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
             for _ in range(3):
-                answers.append(await scripts("attach", ["nothing"], ["p", "0"]))
+                answers.append(await scripts("add_waiter", nothing, process="p", follows=0))
                 reset.set()
                 await asyncio.sleep(QUIET)
-            answers.append(await scripts("attach", ["nothing"], ["p", "0"]))
+            answers.append(await scripts("add_waiter", nothing, process="p", follows=0))
         return answers
 
     class Reset:

@@ -8,12 +8,13 @@ import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.record import dump_recorded
-from bot.clock import Clock
-from bot.playground.errors import ControlError
-from bot.schedule import Extension, Remark
-from bot.state import Admission, Place
+from bot.domain.admission import Place
+from bot.domain.messages import Remark
+from bot.domain.schedule import Extension
+from bot.jobs.deadlines import Deadlines
+from playground.errors import ControlError
 from tests.conftest import until
-from tests.support.builders import an_action
+from tests.support.builders import an_action, an_admission
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
 
 SECOND = timedelta(seconds=1)
@@ -37,7 +38,7 @@ async def race_at_deadline(client, store, *, extends):
     await client.publish(interrupt)
     places = (Place(channel=CHANNEL, actions=(0,)),)
     extension = Extension(by=SECOND / 20)
-    admission = Admission(policy_version="1", approvers=("U0DANA",), places=places, extension=extension)
+    admission = an_admission(approvers=("U0DANA",), places=places, extension=extension)
     await store.admit(await store.load(interrupt.id), admission, life=400)
     state = await store.load(interrupt.id)
     remark = Remark(kind="extend", places=(0,), by="U0ERIK")
@@ -63,7 +64,7 @@ async def race_at_deadline(client, store, *, extends):
 
     async def sweep():
         await asyncio.sleep(left - 0.01)
-        while await Clock(store).fall_due(state.id) is not None:
+        while await Deadlines(store).on_due(state.id) is not None:
             await asyncio.sleep(0.001)
 
     decided, extended, _ = await asyncio.gather(decide(), extend(), sweep())
@@ -123,7 +124,7 @@ async def press_at(moment, client, slack, store, watcher):
     return resume.status
 
 
-async def test_person_who_pressed_too_late_is_told_so(start_bot, client, slack, store, watcher):
+async def test_a_person_who_pressed_too_late_is_answered_so(start_bot, client, slack, store, watcher):
     """The card still had its buttons: nothing is recorded, and the person reads why."""
     await start_bot(sweep_seconds=0.1)
     await slack.fault("chat.update", "delay", seconds=0.8, times=None)
@@ -135,8 +136,8 @@ async def test_person_who_pressed_too_late_is_told_so(start_bot, client, slack, 
 
         assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
 
-        await until(lambda: watcher.told("U0DANA"))
-        assert "expired before your decision; nothing was recorded" in watcher.told("U0DANA")[0]
+        await until(lambda: watcher.notices("U0DANA"))
+        assert "expired before your decision; nothing was recorded" in watcher.notices("U0DANA")[0]
         assert (await settled_card(store, watcher, interrupt.id)).recorded == (None,)
 
 

@@ -7,10 +7,10 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import loops
-from agent_adapter.connection import open_redis
 from agent_adapter.errors import LoopBrokenError
+from agent_adapter.redis.pool import open_redis
 from bot.app import main
-from bot.store import ApprovalStore
+from bot.store.records import ApprovalStore
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, take
@@ -72,7 +72,7 @@ async def test_a_wait_that_nobody_would_wake_ends_with_an_error_and_may_be_repea
 @pytest.fixture
 def claiming_fails(monkeypatch: pytest.MonkeyPatch):
     """Let each claim of work fail as no part of ours does: `claiming_fails(times)`."""
-    claim, left = ApprovalStore.claim_work, 0
+    claim, left = ApprovalStore.lease_work, 0
 
     async def fail(self, kind, *args, **named):
         nonlocal left
@@ -85,7 +85,7 @@ def claiming_fails(monkeypatch: pytest.MonkeyPatch):
         nonlocal left
         left = times
 
-    monkeypatch.setattr(ApprovalStore, "claim_work", fail)
+    monkeypatch.setattr(ApprovalStore, "lease_work", fail)
     return begin
 
 
@@ -127,25 +127,25 @@ async def test_a_loop_that_hangs_turns_both_probes_red(start_bot, monkeypatch):
     async def hang(*_: object, **__: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(bot.store, "claim_work", hang)
+    monkeypatch.setattr(bot.store, "lease_work", hang)
     answers = {}
     async with aiohttp.ClientSession(f"http://127.0.0.1:{bot.port}") as http:
         async with asyncio.timeout(10):
             while answers.get("/healthz") != 503:
                 for probe in ("/healthz", "/readyz"):
                     async with http.get(probe) as answer:
-                        answers[probe], told = (
+                        answers[probe], said = (
                             answer.status,
                             await answer.json(content_type=None) if answer.status == 503 else None,
                         )
                 await asyncio.sleep(0.05)
 
     assert answers == {"/healthz": 503, "/readyz": 503}
-    assert told["faults"].keys() >= {"drawing"}
-    assert "no progress for" in told["faults"]["drawing"]
+    assert said["faults"].keys() >= {"drawing"}
+    assert "no progress for" in said["faults"]["drawing"]
 
 
-async def test_a_redis_that_does_not_answer_is_no_reason_to_restart(start_bot, redis, monkeypatch):
+async def test_a_redis_that_does_not_answer_does_not_cause_a_restart(start_bot, redis, monkeypatch):
     """`/readyz` says so; `/healthz` stays green, since no restart would help."""
     monkeypatch.setattr(loops, "SHORTEST_PATIENCE", 0.6)
     bot = await start_bot(sweep_seconds=0.1)

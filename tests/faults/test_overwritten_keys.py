@@ -8,12 +8,12 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import Resume
-from agent_adapter.connection import open_redis
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import SHARED, Keys
 from agent_adapter.errors import InterruptWithdrawnError, ServerRefusesError
+from agent_adapter.redis.pool import open_redis
 from bot.app import running
-from bot.doctor import examine
+from bot.cli.doctor import examine
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, take
@@ -71,7 +71,7 @@ async def test_a_counter_that_holds_no_number_is_named(key, content, redis, redi
 
     sentence = await sentence_of(an_agent(redis_url).__aenter__())
 
-    assert f"the key {key} was overwritten: it holds no number. Stop" in sentence
+    assert f"the key {key} was overwritten: it does not hold a number. Stop" in sentence
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -91,7 +91,7 @@ async def test_nothing_is_lost_by_an_overwritten_key_once_it_is_gone(
         assert not refused or f"the key {key} was overwritten" in refused
         is_stored = (await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
         if not is_stored:
-            await until(lambda: "may *not* be recorded" in "".join(watcher.told("U0ERIK")))
+            await until(lambda: "may *not* be recorded" in "".join(watcher.notices("U0ERIK")))
         await asyncio.sleep(0.3)
 
         await redis.delete(key)

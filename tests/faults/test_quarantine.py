@@ -6,12 +6,13 @@ import aiohttp
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter.connection import open_redis
-from bot.doctor import examine
-from bot.quarantine import ATTEMPTS, Quarantine, opened, release_all, release_one
+from agent_adapter.redis.pool import open_redis
+from bot.cli.doctor import examine
+from bot.jobs.quarantine import ATTEMPTS, Quarantine, opened, release_all, release_one
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, eventually, settled_card, take
+from tests.support.people import buttons
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ async def set_aside(settings, count: int = 1):
     return found
 
 
-async def test_a_record_that_cannot_be_drawn_is_set_aside_and_everybody_is_told(
+async def test_a_record_that_cannot_be_drawn_is_set_aside_and_reported(
     bot, settings, client, redis, watcher, caplog
 ):
     """Its agent has a notice, doctor and a metric name it, the log has the traceback; the others go on."""
@@ -70,7 +71,7 @@ async def test_a_record_that_cannot_be_drawn_is_set_aside_and_everybody_is_told(
         ATTEMPTS,
         ATTEMPTS,
     )
-    assert failing.reason.startswith("ValueError at bot/fields.py:")
+    assert failing.reason.startswith("ValueError at bot/store/codec.py:")
     assert "nonsense" not in failing.reason
 
     fine = an_interrupt(run="fine")
@@ -92,6 +93,21 @@ async def test_a_record_that_cannot_be_drawn_is_set_aside_and_everybody_is_told(
     agent.cancel()
 
 
+async def test_a_record_that_cannot_be_read_is_not_taken_for_one_that_is_gone(bot, client, redis, watcher):
+    """When a bot looks for cards whose records are gone, this card keeps its buttons, and the search comes to its end."""
+    interrupt = an_interrupt()
+    await client.publish(interrupt)
+    card = await watcher.card(interrupt.id)
+    await damaged(redis, interrupt.id)
+
+    bot.restore_guard.lost_since = 0.0
+    await until(lambda: bot.restore_guard.lost_since is None)
+
+    assert {loop.name: loop.failures for loop in bot.health.loops if loop.failures} == {}
+    [now] = watcher.cards(interrupt.id)
+    assert buttons(now) == buttons(card)
+
+
 async def test_a_record_that_was_set_aside_is_drawn_again_when_an_operator_says_so(
     bot, settings, client, redis, slack, store, watcher
 ):
@@ -106,7 +122,7 @@ async def test_a_record_that_was_set_aside_is_drawn_again_when_an_operator_says_
     await repaired(redis, interrupt.id)
     assert await release_one(settings, interrupt.id)
     await set_aside(settings, 0)
-    await eventually(lambda: nothing_told(store, interrupt.id))
+    await eventually(lambda: nothing_is_said(store, interrupt.id))
     await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
 
     resume = await asyncio.wait_for(agent, 10)
@@ -114,7 +130,7 @@ async def test_a_record_that_was_set_aside_is_drawn_again_when_an_operator_says_
     await settled_card(store, watcher, interrupt.id, stage="resumed")
 
 
-async def nothing_told(store, interrupt_id: str) -> bool:
+async def nothing_is_said(store, interrupt_id: str) -> bool:
     state = await store.load(interrupt_id)
     return state is not None and state.notice is None
 

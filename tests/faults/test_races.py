@@ -26,7 +26,7 @@ class Person:
     def __init__(self, slack, watcher, user, decision, card, interrupt_id):
         self.slack, self.watcher, self.user, self.decision = slack, watcher, user, decision
         self.card, self.id = card, interrupt_id
-        self.heard = len(watcher.told(user))
+        self.heard = len(watcher.notices(user))
 
     async def get_ready(self):
         """Open the form, where the decision has one."""
@@ -42,14 +42,14 @@ class Person:
         block = "f:0" if self.decision == "edit" else "words"
         return await self.slack.submit(self.user, form["id"], {block: f"{self.user} says"})
 
-    async def was_told(self):
+    async def notice(self):
         """Give the sentence that came instead of a recorded decision: private words, or in the form's place."""
         views = await self.slack.views(self.user)
         if views:
             await self.slack.close_view(self.user, views[-1]["id"], clear=True)
             return views[-1]["blocks"][0]["text"]["text"]
-        await until(lambda: len(self.watcher.told(self.user)) > self.heard)
-        return self.watcher.told(self.user)[-1]
+        await until(lambda: len(self.watcher.notices(self.user)) > self.heard)
+        return self.watcher.notices(self.user)[-1]
 
 
 @pytest.mark.usefixtures("bots")
@@ -81,7 +81,7 @@ async def race(client, slack, store, watcher, interrupt):
         if person.user == winner:
             assert resume.decisions[0].type == person.decision
         else:
-            assert f"by <@{winner}>" in await person.was_told()
+            assert f"by <@{winner}>" in await person.notice()
     state = await settled_card(store, watcher, interrupt.id)
     assert state.recorded[0].decided_by == winner
     assert state.recorded[0].decision == resume.decisions[0]

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bot.sockets import CONNECTIONS
+from bot.slack.socket_mode import CONNECTIONS
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.playground.redis_server import RedisServer
+from playground.redis_server import RedisServer
 from tests.faults.flow import Flow, breaking
 from tests.support.faults import nothing_owed, rounds
 

@@ -10,7 +10,7 @@ from agent_adapter import Context
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.errors import InterruptRefusedError, UnknownInterruptError
 from bot.app import running
-from bot.playground.redis_server import RedisServer
+from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, settled_card, take
@@ -219,7 +219,9 @@ async def test_an_open_question_that_did_not_change_goes_on(
     assert "record.went_back" not in str(bot.health.warnings)
 
 
-async def test_a_restart_that_loses_nothing_is_no_step_back(start_bot, redis, slack, client, watcher):
+async def test_a_restart_that_loses_nothing_is_not_taken_for_a_step_back(
+    start_bot, redis, slack, client, watcher
+):
     """The same data comes back with another process of the server: no card changes, and nobody is warned."""
     bot = await start_bot()
     interrupt = client.interrupt(asking(an_action("pay")))
@@ -228,7 +230,7 @@ async def test_a_restart_that_loses_nothing_is_no_step_back(start_bot, redis, sl
 
     await asyncio.to_thread(redis.server.kill)
     await asyncio.to_thread(redis.server.start)
-    await until(lambda: bot.rewind.doubts > 0)
+    await until(lambda: bot.restore_guard.doubts > 0)
     await asyncio.sleep(2)
 
     assert bot.health.warnings == {}
@@ -241,7 +243,7 @@ async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
     """The restored state holds it as live; its message says that it is over. The next call is asked."""
     path = tmp_path / "policy.yaml"
     path.write_text(
-        "default: {channel: C0APPROVALS, approvers: [U0DANA], sticky: {same: arguments, scope: agent, lasts: 1h, uses: 5}}\n"
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], standing: {same: arguments, scope: agent, lasts: 1h, uses: 5}}\n"
     )
     settings = settings_for(playground, redis_url, policy=str(path), approvers="", channel=None)
     dana = Someone(slack, "U0DANA")
@@ -254,11 +256,11 @@ async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
             view = await dana.opened(card, "sticky:0")
             await slack.submit("U0DANA", view["id"])
             await agent
-            ledger = await dana.card("approved later calls")
+            standing_message = await dana.card("standing approval for later calls")
             await redis.save()
             await until(lambda: bot.health.ready, within=20)
-            await dana.press(ledger, "revoke:0.0")
-            await dana.card("*Over* since")
+            await dana.press(standing_message, "revoke:0.0")
+            await dana.card("*Ended*")
         await redis.restore()
         async with running(settings) as bot:
             await until(lambda: bot.health.ready, within=20)
@@ -345,13 +347,13 @@ async def test_an_answer_that_nobody_has_taken_is_handed_out_after_a_restore(
     await settled_card(store, watcher, interrupt.id, stage="ended")
     await redis.save()
 
-    bot = await a_bot_lives()
+    await a_bot_lives()
 
     await asyncio.sleep(1.5)
     async with client.resuming(interrupt.id) as resume:
         assert resume.status == "decided"
     await settled_card(store, watcher, interrupt.id, stage="resumed")
-    assert bot.health.warnings == {}
+    assert BACK not in words(card_of(watcher, interrupt.id)["blocks"])
 
 
 @pytest.mark.parametrize("a_bot_lives", ["before a bot starts"], indirect=True)

@@ -32,15 +32,15 @@ class MortalReminder(MortalBot):
     async def start(self):
         await super().start()
         store = self.bot.store
-        die, store.card_drawn = store.card_drawn, type(store).card_drawn.__get__(store)
-        draw = store.card_drawn
+        die, store.save_part = store.save_part, type(store).save_part.__get__(store)
+        draw = store.save_part
 
         async def draw_cards_only(interrupt_id, part, **drawn):
             return await (
-                die(interrupt_id, part, **drawn) if part.is_remark else draw(interrupt_id, part, **drawn)
+                die(interrupt_id, part, **drawn) if part.is_beside else draw(interrupt_id, part, **drawn)
             )
 
-        store.card_drawn = draw_cards_only
+        store.save_part = draw_cards_only
 
 
 @pytest.mark.timeout(300)
@@ -87,7 +87,8 @@ async def test_a_fault_delays_a_reminder_and_never_doubles_it(fault, settings, c
 
 
 async def reminded(store, interrupt_id):
-    return (await store.load(interrupt_id)).remarks
+    state = await store.admitted(interrupt_id)
+    return state and state.remarks
 
 
 async def test_a_reminder_nobody_can_post_refuses_nothing(settings, client, slack, store, watcher):

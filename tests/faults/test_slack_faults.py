@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from agent_adapter.errors import InterruptRefusedError
-from bot import health
+from bot.runtime import health
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
@@ -104,7 +104,7 @@ async def test_lost_token_turns_the_bot_red_and_heals_by_itself(
     break_token, code, bot, client, slack, store, watcher, caplog
 ):
     """Records stay pending, whoever waits is told why, Slack is left alone; then the card comes as if nothing was."""
-    mend = await break_token(slack)
+    recover = await break_token(slack)
     agents = [asyncio.create_task(client.review(asking(an_action(f"tool-{n}")))) for n in range(3)]
 
     async with asyncio.timeout(50):
@@ -118,7 +118,7 @@ async def test_lost_token_turns_the_bot_red_and_heals_by_itself(
         assert await calls_within(WATCHED, slack) <= 2 * WATCHED + len(agents)
         assert not any(agent.done() for agent in agents)
 
-        await mend()
+        await recover()
 
         await until(lambda: len(watcher.all_cards()) == len(agents), within=40)
         for card in watcher.all_cards():
@@ -133,11 +133,13 @@ async def test_lost_token_turns_the_bot_red_and_heals_by_itself(
     [each for each in PASSING if each["kind"] in {"ratelimited", "status", "accept_then_drop"}],
     ids=named,
 )
-async def test_lasting_trouble_is_no_reason_to_hurry(fault, start_bot, client, slack, watcher):
+async def test_a_lasting_fault_of_slack_is_tried_less_and_less_often(
+    fault, start_bot, client, slack, watcher
+):
     """While posting fails there is a try now and then, not a loop; then every card is posted once."""
     bot = await start_bot(pace=fault["kind"] == "ratelimited", lease_seconds=2.0)
     # It has looked at its channels, as at each start.
-    await until(lambda: bot.rewind.lost_since is None)
+    await until(lambda: bot.restore_guard.lost_since is None)
     await slack.fault("chat.postMessage", times=None, **fault)
     interrupts = [client.interrupt(asking(an_action(f"tool-{n}"))) for n in range(3)]
     for interrupt in interrupts:
@@ -167,7 +169,7 @@ async def calls_within(seconds, slack):
 @pytest.mark.parametrize(
     "fault", [{"kind": "ratelimited", "seconds": 1}, {"kind": "status", "status": 500}], ids=named
 )
-async def test_a_slack_that_takes_no_messages_is_told_until_it_takes_one(
+async def test_a_slack_that_takes_no_messages_is_reported_until_it_takes_one(
     fault, start_bot, client, slack, watcher, monkeypatch, caplog
 ):
     """Everything else works. `/readyz` warns, the log says it once, the agent hears it; the next message ends it."""

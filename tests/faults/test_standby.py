@@ -5,9 +5,9 @@ import asyncio
 import aiohttp
 import pytest
 
-from bot import slack_link
 from bot.app import running
-from bot.sockets import CONNECTIONS, MOST_BOTS
+from bot.jobs import slack_link
+from bot.slack.socket_mode import CONNECTIONS, MOST_BOTS
 from tests.conftest import settings_for, until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking
@@ -32,7 +32,9 @@ def standing_by(bots):
     return [bot for bot in bots if "standby: " in bot.health.faults.get("clicks", "")]
 
 
-async def test_a_bot_over_the_limit_stands_by_and_takes_over(playground, redis_url, slack, client, watcher):
+async def test_a_bot_over_the_connection_limit_waits_and_takes_over(
+    playground, redis_url, slack, client, watcher
+):
     """Six start at once. Four take clicks; two say why not, ask seldom, and go on when one of the four ends."""
     settings = settings_for(playground, redis_url)
     async with asyncio.TaskGroup() as group:
@@ -73,7 +75,7 @@ async def test_a_bot_over_the_limit_stands_by_and_takes_over(playground, redis_u
                 end.set()
 
 
-async def test_a_bot_that_stands_by_draws(playground, redis_url, slack, client, watcher, start_bot):
+async def test_a_bot_on_standby_draws(playground, redis_url, slack, client, watcher, start_bot):
     """Slack gives all connections to others; the card comes, and all that is missing is clicks."""
     async with aiohttp.ClientSession() as session:
         sockets = [await connected(session, playground) for _ in range(10)]

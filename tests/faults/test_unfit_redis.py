@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter.connection import open_redis
 from agent_adapter.errors import (
     AgentAdapterError,
     ServerRefusesError,
     ServerUnreachableError,
     ServerUnsuitableError,
 )
+from agent_adapter.redis.pool import open_redis
 from bot.app import running
-from bot.doctor import examine
-from bot.playground.client import Control
-from bot.playground.redis_server import RedisServer, find_executable
+from bot.cli.doctor import examine
+from playground.client import Control
+from playground.redis_server import RedisServer, find_executable
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, Json, eventually, take
@@ -280,7 +280,7 @@ async def test_a_user_without_one_command_loses_no_decision(
         agents.append(asyncio.create_task(take(client, meanwhile)))
         is_stored = await approve(slack, card)
         if not is_stored:
-            await until(lambda: "may *not* be recorded" in "".join(watcher.told("U0ERIK")))
+            await until(lambda: "may *not* be recorded" in "".join(watcher.notices("U0ERIK")))
         await asyncio.sleep(0.5)
         await redis.execute_command("ACL", "SETUSER", "assent", f"+{command}")
 

@@ -6,8 +6,8 @@ import logging
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter.connection import open_redis
 from agent_adapter.errors import AgentAdapterError, InterruptRefusedError, UnreadableRecordError
+from agent_adapter.redis.pool import open_redis
 from agent_adapter.worker.listing import lines
 from tests.conftest import until
 from tests.support.builders import an_action
@@ -82,8 +82,8 @@ async def test_a_record_that_is_damaged_while_people_decide_closes_its_card(
     dana = Someone(slack, "U0DANA")
 
     assert (await dana.press(card, "reject:0"))["ack"]["ok"]
-    await dana.told("What is stored of this request cannot be read")
-    await store.owe_drawing(interrupt.id)
+    await dana.notice("The stored data of this request cannot be read")
+    await store.queue_drawing(interrupt.id)
 
     await until(lambda: not buttons(watcher.cards(interrupt.id)[0]))
     assert "This can no longer be decided" in words(watcher.cards(interrupt.id)[0]["blocks"])
@@ -104,18 +104,18 @@ async def test_a_record_that_lost_a_field_takes_no_decision(
     dana = Someone(slack, "U0DANA")
 
     await dana.press(card, "approve:0")
-    await dana.told("What is stored of this request cannot be read")
+    await dana.notice("The stored data of this request cannot be read")
 
     for verb in (client.resuming(interrupt.id).__aenter__, lambda: client.wait(interrupt.id)):
         said = await outcome(asyncio.create_task(verb()))
         assert said.startswith(f"UnreadableRecordError: {interrupt.id} cannot be read")
-    await store.owe_drawing(interrupt.id)
+    await store.queue_drawing(interrupt.id)
     await until(lambda: not buttons(watcher.cards(interrupt.id)[0]))
     assert await redis.hget(f"assent:{{00}}:card:{interrupt.id}", "d:0") is None
 
 
 @pytest.mark.parametrize("side", ["card", "req"])
-async def test_a_click_on_a_record_whose_key_is_of_another_type_is_told_so(
+async def test_a_click_on_a_record_whose_key_has_another_type_is_answered_so(
     side, start_bot, slack, client, redis, watcher
 ):
     """Nobody is told to press again, in a form neither; taking the answer is the same error as waiting for it."""
@@ -128,9 +128,9 @@ async def test_a_click_on_a_record_whose_key_is_of_another_type_is_told_so(
     await overwrite(redis, side, interrupt.id)
 
     await erik.press(card, "approve:0")
-    await erik.told("What is stored of this request cannot be read")
+    await erik.notice("The stored data of this request cannot be read")
     await dana.fill(form)
-    assert "What is stored of this request cannot be read" in words(
+    assert "The stored data of this request cannot be read" in words(
         (await slack.views("U0DANA"))[-1]["blocks"]
     )
 
@@ -223,7 +223,7 @@ async def test_the_lookout_sees_the_others_beside_a_key_of_another_type(
         await watcher.card(each.id)
     await overwrite(redis, "card", damaged.id)
 
-    messages, _ = await store.standing()
+    messages, _ = await store.posted()
     assert {message.interrupt_id for message in messages} == {fine.id}
 
 
@@ -237,7 +237,7 @@ async def test_a_run_whose_record_is_of_another_type_holds_up_no_other(redis, re
         await redis.zadd(lane.unresumed, {each.id: 1})
     await overwrite(redis, "req", damaged.id)
 
-    taken, _ = await client.runs.claim(["billing: office"], limit=8, lease=60_000)
+    taken, _ = await client.runs.lease(["billing: office"], limit=8, lease=60_000)
 
     assert [run.interrupt_id for run in taken] == [fine.id]
     listed = {line.partition("\t")[0]: line async for line in lines(redis_url, "assent")}

@@ -38,10 +38,10 @@ class Death:
         for part in (approvals._records, approvals.runs, approvals._replies):
             part._scripts = self
 
-    async def __call__(self, *given):
+    async def __call__(self, *given, **named):
         if self.came.is_set():
             raise ServerUnreachableError("the dead write nothing")
-        return await self._scripts(*given)
+        return await self._scripts(*given, **named)
 
     @property
     def address(self):

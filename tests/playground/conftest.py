@@ -9,7 +9,7 @@ from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground import Control, Playground, Timing
+from playground import Control, Playground, Timing
 
 
 @pytest.fixture

@@ -2,12 +2,13 @@
 
 import contextlib
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.playground import check_message, check_view
-from bot.playground.errors import SlackError
-from bot.playground.limits import check_metadata
+from playground import check_message, check_view
+from playground.errors import SlackError
+from playground.limits import check_metadata
+from tests.support.properties import bounded
 
 KEYS = [
     *(
@@ -85,7 +86,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@bounded(300)
 @given(text=st.none() | st.text(max_size=5), blocks=anything)
 def test_any_message_gets_a_verdict(text, blocks):
     """Accepted or refused."""
@@ -93,7 +94,7 @@ def test_any_message_gets_a_verdict(text, blocks):
         check_message(text, blocks)
 
 
-@settings(max_examples=300, deadline=None)
+@bounded(300)
 @given(view=anything)
 def test_any_view_gets_a_verdict(view):
     """Accepted or refused."""
@@ -101,7 +102,7 @@ def test_any_view_gets_a_verdict(view):
         check_view(view)
 
 
-@settings(max_examples=200, deadline=None)
+@bounded(200)
 @given(metadata=anything)
 def test_any_metadata_gets_a_verdict(metadata):
     """Accepted or refused."""

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from slack_sdk.errors import SlackApiError
 
-from bot.playground import Timing
-from bot.playground.errors import ControlError
+from playground import Timing
+from playground.errors import ControlError
 from tests.playground.builders import actions, button, modal, option, section
 
 CHANNEL = "C0APPROVALS"
@@ -244,7 +244,7 @@ async def test_command_can_open_a_modal(app, over_sockets, control):
         (("U0DANA", CHANNEL, "1.1", "approve"), "U0DANA sees no message 1.1"),
     ],
 )
-async def test_impossible_click_is_told_in_a_sentence(control, press, sentence):
+async def test_an_impossible_click_is_refused_with_a_sentence(control, press, sentence):
     """The control API names what is not there."""
     with pytest.raises(ControlError, match=sentence):
         await control.click(*press)

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 import pytest
 
-from bot.playground.errors import ControlError
+from playground.errors import ControlError
 from tests.playground.builders import section
 
 CHANNEL = "C0APPROVALS"
@@ -57,7 +57,7 @@ async def test_people_groups_and_channels_are_made_and_changed(control, slack):
         (lambda control: control.messages("C0NONE"), "There is no channel 'C0NONE'"),
     ],
 )
-async def test_impossible_wish_is_told_in_a_sentence(control, make, sentence):
+async def test_an_impossible_change_is_refused_with_a_sentence(control, make, sentence):
     """What is wrong, and with what."""
     with pytest.raises(ControlError, match=sentence):
         await make(control)

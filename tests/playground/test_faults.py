@@ -11,7 +11,7 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 )
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.errors import ControlError
+from playground.errors import ControlError
 
 CHANNEL = "C0APPROVALS"
 
@@ -178,7 +178,7 @@ async def test_response_url_can_be_late(http, control):
         ({"kind": "delay", "seconds": "long"}, "seconds cannot be 'long'"),
     ],
 )
-async def test_unknown_fault_is_told(control, asked, sentence):
+async def test_an_unknown_fault_is_refused(control, asked, sentence):
     """A misspelt fault would make a test pass for nothing."""
     with pytest.raises(ControlError, match=sentence):
         await control.fault("*", **asked)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from bot.playground import Control, Playground, Timing
+from playground import Control, Playground, Timing
 from tests.playground.builders import actions, button, input_block, modal
 
 CHANNEL = "C0APPROVALS"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bot.playground import check_message, check_view
-from bot.playground.errors import SlackError
-from bot.playground.limits import check_metadata
+from playground import check_message, check_view
+from playground.errors import SlackError
+from playground.limits import check_metadata
 from tests.playground.builders import (
     actions,
     button,
@@ -244,7 +244,7 @@ def test_a_block_id_twice_is_refused():
     assert "`block_id` b already exists [json-pointer:/blocks/1/block_id]" in said
 
 
-def test_every_problem_is_told_at_once():
+def test_every_problem_is_reported_at_once():
     """Slack lists all that is wrong."""
     assert (
         len(said_of_blocks(section(""), {"type": "nothing"}, actions(button(style="loud"))).splitlines()) == 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.playground import Control, Playground, Timing
+from playground import Control, Playground, Timing
 from tests.playground.builders import actions, section
 
 CHANNEL = "C0APPROVALS"
@@ -46,8 +46,8 @@ async def test_answer_is_seen_by_the_one_who_clicked(slack, app, over_sockets, c
     )
     await control.click("U0NOOR", CHANNEL, card["ts"], "approve")
 
-    told = await control.wait_for_message(lambda message: "not yours" in message["text"], as_user="U0NOOR")
-    assert (told["ephemeral_for"], told["thread_ts"]) == ("U0NOOR", first["ts"])
+    said = await control.wait_for_message(lambda message: "not yours" in message["text"], as_user="U0NOOR")
+    assert (said["ephemeral_for"], said["thread_ts"]) == ("U0NOOR", first["ts"])
 
 
 async def test_original_is_replaced_and_deleted(clicked, http, control):

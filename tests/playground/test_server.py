@@ -8,7 +8,7 @@ import sys
 import pytest
 from aiohttp import ClientSession
 
-from bot.playground import Control, Playground
+from playground import Control, Playground
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.4", "::"])
@@ -42,6 +42,26 @@ async def test_pages_of_other_sites_are_refused(playground, http, headers):
         assert response.status == 403
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_an_image_on_another_page_calls_no_method(playground, http, control, site):
+    """A browser sends no origin with it, and says how far away the page is."""
+    url = f"{playground.api_url}chat.postMessage"
+    said = {"channel": "C0APPROVALS", "text": "hi", "token": playground.bot_token}
+    async with http.get(url, params=said, headers={"Sec-Fetch-Site": site}) as response:
+        assert response.status == 403
+    assert await control.messages("C0APPROVALS") == []
+
+    async with http.get(url, params=said) as response:
+        assert (await response.json())["ok"]
+
+
+async def test_the_page_is_linked_from_anywhere_and_framed_nowhere(playground, http):
+    """A frame in another page would have a person press buttons that they do not see."""
+    async with http.get(playground.url, headers={"Sec-Fetch-Site": "cross-site"}) as response:
+        assert response.status == 200
+        assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
+
+
 async def test_page_of_its_own_is_answered(playground, http):
     """The same address is fine."""
     async with http.post(f"{playground.url}/control/reset", headers={"Origin": playground.url}) as response:
@@ -65,7 +85,7 @@ async def test_two_run_side_by_side():
 async def test_it_runs_as_a_process_of_its_own():
     """The first line says how to connect; a signal ends it."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot.playground", "--no-limits", stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "playground", "--no-limits", stdout=asyncio.subprocess.PIPE
     )
     try:
         connect = json.loads(await asyncio.wait_for(process.stdout.readline(), 20))
@@ -88,14 +108,14 @@ async def test_page_is_served_with_its_parts(playground, http):
 
 
 @pytest.mark.parametrize("port", ["taken", "99999"])
-async def test_port_that_will_not_do_is_told_in_a_sentence(playground, port):
+async def test_a_port_that_cannot_be_used_is_refused_with_a_sentence(playground, port):
     """No traceback."""
     port = port if port.isdecimal() else playground.url.rpartition(":")[2]
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot.playground", "--port", port), stderr=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", "playground", "--port", port), stderr=asyncio.subprocess.PIPE
     )
-    _, told = await asyncio.wait_for(process.communicate(), 20)
+    _, said = await asyncio.wait_for(process.communicate(), 20)
 
     assert process.returncode == 2
-    assert f"cannot listen on 127.0.0.1:{port}" in told.decode()
-    assert "Traceback" not in told.decode()
+    assert f"cannot listen on 127.0.0.1:{port}" in said.decode()
+    assert "Traceback" not in said.decode()

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 
-from bot.playground import Timing
+from playground import Timing
 from tests.playground.builders import actions
 from tests.playground.waiting import eventually
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from slack_sdk.errors import SlackApiError
 
-from bot.playground import Timing
-from bot.playground.errors import ControlError
+from playground import Timing
+from playground.errors import ControlError
 from tests.playground.builders import actions, button, input_block, modal, option, plain, section, text_input
 
 CHANNEL = "C0APPROVALS"
@@ -367,7 +367,7 @@ async def test_view_of_somebody_else_cannot_be_submitted(opened, control):
         await control.submit("U0ERIK", view["id"], {"words": "x"})
 
 
-async def test_value_for_an_input_that_is_not_there_is_told(opened, control):
+async def test_a_value_for_a_missing_input_is_refused(opened, control):
     """A test that misspells a block hears so."""
     view = await opened(modal(input_block()))
 

@@ -64,7 +64,7 @@ async def test_reading_method_does_not_read_a_json_body(playground, http, header
 @pytest.mark.parametrize(
     ("body", "error"), [("{", "invalid_json"), ("[]", "json_not_object"), ('"x"', "json_not_object")]
 )
-async def test_body_that_is_no_json_object_is_refused(playground, http, headers, body, error):
+async def test_a_body_that_is_not_a_json_object_is_refused(playground, http, headers, body, error):
     """In Slack's words."""
     headers |= {"content-type": "application/json"}
 

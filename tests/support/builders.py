@@ -1,14 +1,19 @@
 """Interrupts and records for tests: give what matters, the rest is ordinary."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from agent_adapter import ApprovalClient, Resume
 from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest, ReviewConfig
 from agent_adapter.contract.identity import action_fingerprints, interrupt_id
 from agent_adapter.contract.interrupt import Context, Interrupt
 from agent_adapter.contract.record import Recorded
-from bot.state import Admission, ApprovalState, Place
+from bot.domain.action import Action
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.approval import Approval
+from bot.rendering.pages import measure
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ALL_DECISIONS = ("approve", "edit", "reject", "respond")
@@ -32,6 +37,15 @@ def an_action(
             {"action_name": name, "allowed_decisions": tuple(allowed), "args_schema": schema, **config}
         ),
     )
+
+
+def review(
+    client: ApprovalClient, *actions: tuple[ActionRequest, ReviewConfig], **asking: Any
+) -> asyncio.Task[Resume]:
+    """Ask about these actions, or an ordinary one, as an agent that waits in the background."""
+    requests, configs = zip(*(actions or (an_action(),)), strict=True)
+    batch = HITLRequest(action_requests=requests, review_configs=configs)
+    return asyncio.create_task(client.review(batch, **asking))
 
 
 def an_interrupt(
@@ -65,6 +79,37 @@ def a_decision(
     )
 
 
+def an_admission(
+    *,
+    places: Sequence[Place],
+    own: Mapping[int, Terms] | None = None,
+    policy_version: str = "1",
+    **fields: Any,
+) -> Admission:
+    """Build what is fixed about a record: the same terms for every action but those that have their own."""
+    given = {name: fields.pop(name) for name in {*fields} & {*Terms.model_fields}}
+    shared = Terms(**{"approvers": ("U0ERIK",), **given})
+    count = 1 + max(index for place in places for index in place.actions)
+    terms = tuple((own or {}).get(index, shared) for index in range(count))
+    return Admission(policy_version=policy_version, terms=terms, places=tuple(places), **fields)
+
+
+def on_terms(admission: Admission, **changed: Any) -> Admission:
+    """Give the same with these terms changed, for every action."""
+    terms = tuple(own.model_copy(update=changed) for own in admission.terms)
+    return admission.model_copy(update={"terms": terms})
+
+
+def terms_of(interrupt: Interrupt, **given: Any) -> tuple[Terms, ...]:
+    """Build the same terms for every action of an interrupt."""
+    return (Terms(**{"approvers": ("U0ERIK",), **given}),) * len(interrupt.request.action_requests)
+
+
+def calls_of(interrupt: Interrupt, **given: Any) -> tuple[Action, ...]:
+    """Build the actions of an interrupt as they are asked, on the same terms for each."""
+    return measure(interrupt, terms_of(interrupt, **given))
+
+
 def a_state(
     interrupt: Interrupt | None = None,
     *,
@@ -72,7 +117,7 @@ def a_state(
     places: Sequence[Place] | None = None,
     approvers: Sequence[str] = ("U0ERIK", "U0MIRA"),
     **fields: Any,
-) -> ApprovalState:
+) -> Approval:
     """Build a record: pending, admitted in one channel, with these actions decided."""
     interrupt = interrupt or an_interrupt()
     everywhere = tuple(range(len(interrupt.request.action_requests)))
@@ -80,15 +125,18 @@ def a_state(
         given if given is None or isinstance(given, Recorded) else a_decision(interrupt, index, given)
         for index, given in ((index, (decided or {}).get(index)) for index in everywhere)
     ]
+    admission = fields.pop("admission", None) or an_admission(
+        approvers=tuple(approvers),
+        places=tuple(places or (Place(channel="C0APPROVALS", actions=everywhere),)),
+    )
+    if not admission.pages:
+        pages = tuple(call.pages for call in measure(interrupt, admission.terms))
+        admission = admission.model_copy(update={"pages": pages})
     values: dict[str, Any] = {
         "status": "pending",
         "created_at": NOW,
         "deadline": NOW + timedelta(hours=1),
         "now": NOW + timedelta(minutes=10),
-        "admission": Admission(
-            policy_version="1",
-            approvers=tuple(approvers),
-            places=tuple(places or (Place(channel="C0APPROVALS", actions=everywhere),)),
-        ),
+        "admission": admission,
     }
-    return ApprovalState(interrupt=interrupt, recorded=tuple(recorded), **{**values, **fields})
+    return Approval(interrupt=interrupt, recorded=tuple(recorded), **{**values, **fields})

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bot.playground.redis_server import RedisServer, carried_executable
+from playground.redis_server import RedisServer, carried_executable
 from tests.support.lanes import require
 
 LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agent_adapter import ApprovalClient, HITLRequest, Interrupt, Resume
-from agent_adapter.connection import end_task
 from agent_adapter.contract.hitl import ActionRequest, ReviewConfig
 from agent_adapter.errors import ServerUnreachableError
-from bot.playground.client import Control
-from bot.playground.inputs import complete
-from bot.rendering.message import render_card
-from bot.settings import Settings, variable_of
-from bot.state import ApprovalState, Stage
-from bot.store import ApprovalStore
+from agent_adapter.redis.pool import end_task
+from bot.domain.approval import Approval, Published
+from bot.domain.messages import Stage
+from bot.rendering.card.card import render_card
+from bot.runtime.settings import Settings, variable_of
+from bot.store.records import ApprovalStore
+from playground.client import Control
+from playground.inputs import complete
 from tests.conftest import until
 from tests.support.people import buttons
 
@@ -84,7 +85,7 @@ class Watcher:
         views = self._views.get(user) or [{}]
         return views[-1] if f'"{interrupt_id}"' in views[-1].get("private_metadata", "") else None
 
-    def told(self, user: str) -> list[str]:
+    def notices(self, user: str) -> list[str]:
         """Give the words that only this person sees, oldest first."""
         return [m["text"] for m in self._messages.values() if m.get("ephemeral_for") == user]
 
@@ -93,10 +94,11 @@ class Watcher:
         await until(lambda: self.cards(interrupt_id), within=within)
         return self.cards(interrupt_id)[0]
 
-    def agrees(self, state: ApprovalState) -> bool:
+    def agrees(self, state: Published) -> bool:
         """Whether Slack shows each part of a card once, exactly as the record has it now."""
         cards = self.cards(state.id)
-        wanted = {str(part.id): (part.text, complete(part.blocks)) for part in render_card(state)}
+        parts = render_card(state) if isinstance(state, Approval) else ()
+        wanted = {str(part.id): (part.text, complete(part.blocks)) for part in parts}
         seen = {_payload(card)["part"]: (card["text"], card["blocks"]) for card in cards}
         return len(cards) == len(wanted) and seen == wanted
 
@@ -141,14 +143,14 @@ async def settled_card(
     *,
     stage: Stage | None = None,
     within: float = 20.0,
-) -> ApprovalState:
+) -> Published:
     """Wait until Slack shows an interrupt exactly as its record is, and both have come so far; give the record.
 
     Raises:
         TimeoutError: when it never does.
     """
 
-    async def agreed() -> ApprovalState | None:
+    async def agreed() -> Published | None:
         with contextlib.suppress(ServerUnreachableError):
             state = await store.load(interrupt_id)
             if state and watcher.agrees(state) and stage in {None, state.stage}:

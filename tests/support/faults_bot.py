@@ -8,7 +8,7 @@ import threading
 import uvloop
 
 from bot.app import main
-from bot.settings import load_settings
+from bot.runtime.settings import load_settings
 
 
 def end_with_parent() -> None:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from agent_adapter.resumables import Over
+from agent_adapter.worker.resumable import Over
 from tests.support.faults_bot import end_with_parent
 from tests.support.workers import a_graph, an_openai_agent, threads_in
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import aiohttp
 
-from agent_adapter.connection import open_redis
 from agent_adapter.contract.keys import Keys
-from bot.keys import KeyRing
+from agent_adapter.redis.pool import open_redis
+from bot.api.keys import KeyRing
 
 Json = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bot.playground.client import Control
+from playground.client import Control
 
 Json = dict[str, Any]
 
@@ -47,7 +47,7 @@ class Someone:
         """Close the form in front."""
         await self.slack.close_view(self.user, (await self.slack.views(self.user))[-1]["id"])
 
-    async def told(self, saying: str) -> str:
+    async def notice(self, saying: str) -> str:
         """Wait for a word that only this person sees."""
         message = await self.slack.wait_for_message(
             lambda m: m.get("ephemeral_for") == self.user and saying in m["text"], as_user=self.user

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from playwright.async_api import Locator, expect
 
-from bot.playground.demo.agent import work
-from bot.playground.demo.stage import REQUESTER, on_stage
-from bot.playground.demo.tour import ANSWER
+from playground.demo.agent import work
+from playground.demo.stage import REQUESTER, on_stage
+from playground.demo.tour import ANSWER
 from tests.support.browser import Screen, browsing
 from tests.support.people import Someone
 

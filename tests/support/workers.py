@@ -16,17 +16,18 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agent_adapter import ApprovalClient, approval_key
-from agent_adapter.connection import end_task
-from agent_adapter.continuation import Seal
 from agent_adapter.contract.hitl import ApproveDecision, Decision
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.integrations.openai_agents import editable
-from agent_adapter.resumables import Over
-from agent_adapter.resumables.langgraph import ResumableGraph
-from agent_adapter.resumables.openai_agents import ResumableAgent
+from agent_adapter.redis.pool import end_task
+from agent_adapter.seal import Seal
 from agent_adapter.worker import ResumeWorker
-from bot.state import Admission, Place
-from bot.store import ApprovalStore
+from agent_adapter.worker.langgraph import ResumableGraph
+from agent_adapter.worker.openai_agents import ResumableAgent
+from agent_adapter.worker.resumable import Over
+from bot.domain.admission import Place
+from bot.store.records import ApprovalStore
+from tests.support.builders import an_admission
 from tests.support.scripted_model import ScriptedModel, says
 
 # The SDK would send what it traces to its maker.
@@ -154,14 +155,17 @@ async def decide(store: ApprovalStore, interrupt_id: str, *decisions: Decision) 
     """Decide each action in turn, those that are left with an approval, as the bot would."""
     state = await store.load(interrupt_id)
     assert state
-    places = (Place(channel="C1", actions=tuple(range(len(state.recorded)))),)
-    await store.admit(state, Admission(policy_version="t", approvers=("U1",), places=places))
-    for action in state.actions:
+    places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
+    admission = an_admission(policy_version="t", approvers=("U1",), places=places)
+    await store.admit(state, admission)
+    admitted = await store.admitted(interrupt_id)
+    assert admitted
+    for action in admitted.actions:
         decision = decisions[action.index] if action.index < len(decisions) else ApproveDecision()
         text = dump_recorded(decision, fingerprint=action.fingerprint, decided_by="U1")
         token = f"{interrupt_id}{action.index}"
         await store.record_decision(interrupt_id, {action.index: text}, token=token, person="U1", deadline=5)
-    await store.rest(interrupt_id)
+    await store.start_retention(interrupt_id)
 
 
 @asynccontextmanager

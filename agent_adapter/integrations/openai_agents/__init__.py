@@ -3,10 +3,11 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Unpack
 
-from agent_adapter.calls import finding
-from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.extras import needs
+from agent_adapter.idempotency import finding
 
 try:
     from agents import (
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 
+@spelled_out
 async def run(
     agent: Agent[Any],
     input: str | list[TResponseInputItem] | PausedRun,
@@ -52,27 +54,28 @@ async def run(
     partial: bool = False,
     **asking: Unpack[Asking],
 ) -> RunResult:
-    """Run the agent, asking for approval at every pause, until it finishes.
+    """Run the agent until it finishes, and ask for approval at every pause.
 
     Args:
-        agent: Tools that `editable` made may also be edited.
-        input: As for `Runner.run`; or a paused run, which goes on, and whose question is found, not asked anew.
-        approvals: Whom to ask.
+        agent: The agent. Reviewers can edit the calls of tools that were made with `editable`.
+        input: As for `Runner.run`. Or a `PausedRun`, which is resumed; its question is used again if it was asked before.
+        approvals: A connected client.
         session: As for `Runner.run`.
-        options: Handed to every call of `Runner.run`, besides the session: `context`, `max_turns`, `run_config`, `hooks`, …
-        allow_always: Names of tools for which a reviewer may decide once for the rest of the run. A paused run has its own.
-        partial: Ask about each call by itself, and run what is decided while other calls of the turn still wait. Each
-            question is then claimed and consumed by itself. A decision for the rest of the run holds from the moment when
-            no other call of that tool is still open: those keep their own question.
-        asking: Where, for whom and how long to ask.
+        options: Passed to every call of `Runner.run`: `context`, `max_turns`, `run_config`, `hooks`, …
+        allow_always: Names of tools for which a reviewer may decide once for the rest of the run. A `PausedRun` keeps the
+            names that it started with.
+        partial: Ask about each call on a card of its own, and run decided calls while other calls of the turn still wait.
+            Each question is then answered and used separately. A decision for the rest of the run takes effect when no
+            other call of that tool is open.
+        asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`.
 
     Returns:
-        What `Runner.run` gives.
+        The result of `Runner.run`, when the agent has finished.
 
     Raises:
-        InvalidRequestError: when a pause cannot be reviewed; and before the model is called, for what was passed in the
-            wrong place, and for a tool in `allow_always` or in `require_approval` of a local MCP server that is not there.
-        AgentAdapterError: as in `ApprovalClient.reviewing`. Nothing that was asked about has run.
+        InvalidRequestError: when a pause cannot be reviewed. Before the model is called: when an argument is wrong, or
+            when `allow_always` or the `require_approval` of a local MCP server names a tool that does not exist.
+        AgentAdapterError: as in `ApprovalClient.reviewing`. No call that was asked about has run.
     """
     asker = Asker(approvals, asking, partial=partial, is_found_again=isinstance(input, PausedRun))
     check_agent(agent, allow_always)
@@ -93,6 +96,7 @@ async def run(
     return result
 
 
+@spelled_out
 def stream(
     agent: Agent[Any],
     input: str | list[TResponseInputItem] | PausedRun,
@@ -104,10 +108,12 @@ def stream(
     partial: bool = False,
     **asking: Unpack[Asking],
 ) -> RunStream:
-    """Give the SDK's own events, through all pauses, until the run finishes. Arguments and errors are as in `run`.
+    """Run the agent until it finishes, ask at every pause, and yield the SDK's own events.
+
+    Arguments and errors are as in `run`.
 
     Returns:
-        The events, to iterate over once. Afterwards it has the `result` and its `final_output`.
+        The events; iterate over them once. Afterwards, the object has the `result` and the `final_output` of the run.
     """
     asker = Asker(approvals, asking, partial=partial, is_found_again=isinstance(input, PausedRun))
     check_agent(agent, allow_always)
@@ -124,21 +130,21 @@ async def resume_state(
     options: Mapping[str, Any] | None = None,
     **restoring: Any,
 ) -> tuple[RunResult, PausedRun | None]:
-    """Resume a stored run with what was decided, until its next pause or its end.
+    """Resume a stored run with its decisions, until its next pause or its end.
 
-    Call it within `ApprovalClient.resuming`, which lets one process in. An error of our family means that nothing has
-    run; any other comes from the run itself, whose tools may have run: do not resume the same text again.
+    Call it inside `ApprovalClient.resuming`, which admits one process only. After an `AgentAdapterError`, nothing has run.
+    Any other error comes from the run itself, and tools may have run: do not resume the same text again.
 
     Args:
-        agent: The agent that the run began with.
-        text: What `PausedRun.dump` wrote.
+        agent: The agent that the run started with.
+        text: The text that `PausedRun.dump` returned.
         resume: One decision for each call that the run waits for.
         session: The session of the run.
-        options: As for `run`.
-        restoring: As for `PausedRun.load`.
+        options: As in `run`.
+        restoring: As in `PausedRun.load`.
 
     Returns:
-        The result, and the run at its next pause when it has one.
+        The result of `Runner.run`, and the run at its next pause, or `None` when it has finished.
 
     Raises:
         InvalidRequestError: when the text cannot be resumed here.

@@ -1,4 +1,4 @@
-"""Asking about the pauses of a run: all calls of a turn on one card, or each call on a card of its own."""
+"""How the pauses of a run are asked about: all calls of a turn on one card, or each call on its own card."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -7,8 +7,9 @@ from typing import Any
 
 from agents import RunState, ToolApprovalItem
 
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.background import in_background
-from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
+from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.errors import AgentAdapterError
@@ -16,7 +17,7 @@ from agent_adapter.integrations.openai_agents.paused import PausedRun
 
 
 class Asker:
-    """Whom to ask, and how."""
+    """Asks about the pauses of one run, with the options of that run."""
 
     def __init__(
         self, approvals: ApprovalClient, asking: Asking, *, partial: bool, is_found_again: bool
@@ -28,17 +29,17 @@ class Asker:
         self._asking = asking
         self._partial = partial
         self._is_found_again = is_found_again
-        """Whether another process could go on with this run, and find its questions."""
+        """Whether another process could resume this run, and find its questions."""
         self._open: list[str] = []
-        """Records that still wait: all that were asked, or others than those that the run goes on with."""
+        """The ids of questions that still wait, and that the run is not being resumed with."""
 
     @asynccontextmanager
     async def answered(self, paused: PausedRun) -> AsyncIterator[RunState[Any]]:
-        """Ask about a pause, and give the state with what was decided.
+        """Ask about a pause, and yield the state with its decisions.
 
-        Once the body runs it, the answer is taken, whatever becomes of the run: its tools may have run, and the SDK
-        would run them again. Only a cancelled body gives the answer back, as a killed process does. What nobody would
-        read any more is withdrawn.
+        Once the body runs the state, the answer is used up, even if the run fails: its tools may have run, and the SDK would
+        run them again. Only a cancelled body gives the answer back, as a killed process does. Questions that nobody would
+        read any more are withdrawn.
         """
         failure: Exception | None = None
         self._open = []
@@ -68,7 +69,7 @@ class Asker:
                 await self._approvals.withdraw(record, reason)
 
     async def _settled(self, paused: PausedRun) -> list[tuple[Interrupt, list[ToolApprovalItem]]]:
-        """Give the calls that are asked together; where each is asked by itself, those that are decided first."""
+        """Return the calls that are asked together; with `partial`, wait and return those that are decided first."""
         items = paused.state.get_interruptions()
         if not self._partial:
             together = items[:MAX_ACTIONS]
@@ -79,7 +80,7 @@ class Asker:
         records: dict[str, list[ToolApprovalItem]] = {}
         for interrupt, item in zip(interrupts, items, strict=True):
             self._open.append(interrupt.id)
-            # A run that asked about all of them at once before finds that record here.
+            # If the run has asked about all calls together before, this finds that record.
             record = await self._approvals.publish(interrupt)
             records.setdefault(record, []).append(item)
         self._open = list(records)

@@ -1,4 +1,4 @@
-"""Paused calls as actions, and decisions as what the SDK does with a call."""
+"""Turns paused calls into actions, and decisions into what the SDK does with a call."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -33,17 +33,20 @@ Answer: TypeAlias = tuple[ToolApprovalItem, Decision]
 Answers: TypeAlias = Sequence[Answer]
 
 SHOWN = ("action", "operation", "operations", "input", "environment", "pending_safety_checks")
-"""What a call without arguments does, by the names in which the SDK compares two calls."""
+"""The fields that say what a call without arguments does; the SDK compares two calls by them."""
 
 
 def to_request(
     interruptions: Sequence[ToolApprovalItem], *, allow_always: Collection[str] = ()
 ) -> HITLRequest:
-    """Gather the paused calls into one batch, in the order the reviewer will see.
+    """Collect the paused calls into one batch, in the order that the reviewer will see.
 
     Args:
-        interruptions: Those of a result or a state. Their tools are found through their agents.
-        allow_always: Names of tools for which a decision may hold for the rest of the run.
+        interruptions: The interruptions of a result or a state. Their tools are found through their agents.
+        allow_always: Names of tools for which a decision may apply to the rest of the run.
+
+    Returns:
+        The batch, with one action for each call.
 
     Raises:
         InvalidRequestError: when a call cannot be reviewed as it is.
@@ -69,14 +72,17 @@ def to_resume(
     """Apply the decisions to the state: all of them, or none when one does not fit.
 
     Args:
-        resume: Its decisions are in the order of the interruptions.
-        state: What to resume with afterwards. Where calls were edited, do so within the same `editing()`.
-        interruptions: The calls that are answered, unless it is all that the state waits for. While other calls of a tool
-            are open, a decision for later calls of that tool decides only its own call.
+        resume: The answer; its decisions are in the order of the interruptions.
+        state: The state of the paused run. If calls were edited, run it inside the same `editing()`.
+        interruptions: The calls that are answered; by default all calls that the state waits for. A decision for later
+            calls of a tool applies only to its own call while other calls of that tool are open.
         allow_always: As in `to_request`.
 
+    Returns:
+        The same state, ready for `Runner.run`.
+
     Raises:
-        DecisionNotAllowedError: when a decision does not fit; the state is as it was.
+        DecisionNotAllowedError: when a decision does not fit; the state is unchanged.
     """
     items = state.get_interruptions() if interruptions is None else interruptions
     answers = answers_to(resume, items, allow_always)
@@ -105,7 +111,7 @@ def _name(item: ToolApprovalItem) -> str | None:
 
 
 def _args(item: ToolApprovalItem, where: str) -> dict[str, Any]:
-    """Give what will run as readable arguments."""
+    """Return the arguments that will run, in readable form."""
     raw = _raw(item)
     if "arguments" in raw:
         text = item.arguments or "{}"
@@ -113,19 +119,19 @@ def _args(item: ToolApprovalItem, where: str) -> dict[str, Any]:
     shown = {name: raw[name] for name in SHOWN if raw.get(name) not in (None, [])}
     whole = shown.pop("action", None) or shown.pop("operation", None)
     if isinstance(whole, Mapping):
-        # Raw items are objects with unset fields at first, and full dictionaries after they were stored.
+        # A raw item is first an object with unset fields, and a full dictionary after it was stored.
         return {**{name: value for name, value in whole.items() if value is not None}, **shown}
     if not shown:
         raise InvalidRequestError(
-            f"{where}: calls of type {raw.get('type')!r} say nothing that could be shown"
+            f"{where}: a call of type {raw.get('type')!r} has nothing that could be shown"
         )
     return shown
 
 
 def _is_object(text: str) -> bool:
-    """Tell whether a tool would read an object from what a model wrote. Any other text is shown as it is.
+    """Whether a tool would read an object from the model's text. Any other text is shown as it is.
 
-    Tools read it with `json`, which takes more than `decode` does: of a key that comes twice, it runs the last value.
+    Tools read it with `json`, which accepts more than `decode`: if a key appears twice, it uses the last value.
     """
     try:
         return isinstance(json.loads(text), dict)
@@ -150,7 +156,7 @@ def _about(item: ToolApprovalItem) -> str | None:
 
 
 def is_agent(origin: ToolOrigin | None) -> bool:
-    """Tell whether a call goes to an agent as a tool."""
+    """Whether a call goes to an agent that is used as a tool."""
     return origin is not None and origin.type is ToolOriginType.AGENT_AS_TOOL
 
 
@@ -167,7 +173,7 @@ def _config(item: ToolApprovalItem, action: ActionRequest, allow_always: Collect
 
 
 def _tool(item: ToolApprovalItem) -> FunctionTool | None:
-    """Find the tool of a call; those of MCP servers are known where a person may edit them."""
+    """Return the tool of a call. Tools of MCP servers are known only for an `EditableMCPAgent`."""
     if _raw(item).get("type") != "function_call":
         return None
     of_servers = item.agent.mcp_tools if isinstance(item.agent, EditableMCPAgent) else ()
@@ -176,16 +182,16 @@ def _tool(item: ToolApprovalItem) -> FunctionTool | None:
 
 
 def refuse_removed_tool(item: ToolApprovalItem) -> None:
-    """Refuse a stored call whose agent has lost its tool, before anybody is asked about it.
+    """Refuse a stored call if its agent no longer has the tool, before anybody is asked about it.
 
     Raises:
-        InvalidRequestError: naming both.
+        InvalidRequestError: naming the agent and the tool.
     """
     own = item.tool_origin is not None and item.tool_origin.type is not ToolOriginType.MCP
     if own and _tool(item) is None:
         raise InvalidRequestError(
-            f"agent {item.agent.name!r} has no tool {item.qualified_name} any more, which this stored run waits for: "
-            "resume it with the version of the agent that has it"
+            f"agent {item.agent.name!r} has no tool {item.qualified_name} any more, but this stored run waits for it: "
+            "resume it with the version of the agent that has the tool"
         )
 
 
@@ -195,7 +201,7 @@ def _editable(item: ToolApprovalItem) -> Editable | None:
 
 
 def answers_to(resume: Resume, items: Sequence[ToolApprovalItem], allow_always: Collection[str]) -> Answers:
-    """Pair each call with its decision, which fits it."""
+    """Pair each call with its decision, after checking that the decision fits."""
     if resume.status not in {"decided", "expired"}:
         raise DecisionNotAllowedError(
             f"{resume.interrupt_id} was {resume.status}: there is nothing to resume with"
@@ -217,17 +223,17 @@ def answers_to(resume: Resume, items: Sequence[ToolApprovalItem], allow_always: 
 def decide(state: RunState[Any], answers: Answers, edits: Edits, *, held: Answers = ()) -> list[Answer]:
     """Apply checked decisions.
 
-    A decision for later calls also covers other calls of the turn, whatever was decided about them before. So it comes
-    first, and what was decided about each call last; of two that contradict each other, the rejection stays.
+    In the SDK, a decision for later calls also overwrites decisions about other calls of the turn. So decisions for later
+    calls are applied first, and the decision about each call last. If two of them contradict each other, the rejection wins.
 
     Args:
-        state: What to resume with afterwards.
+        state: The state to apply them to.
         answers: The decisions.
-        edits: Filled with the arguments of edited calls.
-        held: Decisions for later calls that an earlier call of this gave back.
+        edits: Gets the arguments of edited calls.
+        held: Decisions for later calls that an earlier call of this function returned.
 
     Returns:
-        Decisions for later calls that were not applied, because other calls of that tool still wait for their own.
+        Decisions for later calls that were not applied, because other calls of that tool still wait for their own decision.
     """
     lasting = [*held, *(answer for answer in answers if getattr(answer[1], "always", False))]
     answered = [(item.agent.name, item.call_id) for item, _ in answers]
@@ -255,7 +261,7 @@ def decide(state: RunState[Any], answers: Answers, edits: Edits, *, held: Answer
 
 
 def words(decision: Decision) -> str | None:
-    """Say what the model reads in the tool's place; without words, the SDK says it."""
+    """Return what the model reads instead of the tool's output; `None` for the SDK's own sentence."""
     match decision:
         case RespondDecision():
             return decision.message

@@ -1,4 +1,4 @@
-"""What is passed to a run is checked before its model is called."""
+"""Checks of a run's arguments, before its model is called."""
 
 import inspect
 from collections.abc import Collection, Mapping
@@ -10,16 +10,16 @@ from agents.agent import AgentBase
 from agent_adapter.contract.names import did_you_mean
 from agent_adapter.errors import WrongArgumentError
 from agent_adapter.expected import expect, kind_of
+from agent_adapter.gating import check_tools
 from agent_adapter.integrations.openai_agents.servers import agents_of
-from agent_adapter.policy import check_tools
 
 
 def check_agent(agent: Any, allow_always: Collection[str]) -> None:
-    """Refuse what is no agent, and names in `allow_always` that no tool has, where all tools are known.
+    """Refuse a value that is not an agent; if all tools are known, refuse names in `allow_always` that no tool has.
 
     Raises:
         WrongArgumentError: saying what to pass instead.
-        InvalidRequestError: with the nearest name.
+        InvalidRequestError: naming the most similar tool.
     """
     expect(
         agent, AgentBase, where="agent", cure="pass the Agent itself, as in Agent(name='Billing', tools=[…])"
@@ -31,7 +31,7 @@ def check_agent(agent: Any, allow_always: Collection[str]) -> None:
 
 
 def check_names(allow_always: Any) -> None:
-    """Refuse what is no collection of names; a single text would be taken letter by letter.
+    """Refuse a value that is not a collection of names; a single string would count as a collection of letters.
 
     Raises:
         WrongArgumentError: saying what to pass instead.
@@ -44,10 +44,10 @@ def check_names(allow_always: Any) -> None:
 
 
 def settings_of(options: Any, session: Session | None) -> dict[str, Any]:
-    """Give the arguments of `Runner.run`, besides agent and input.
+    """Return the arguments of `Runner.run`, without agent and input.
 
     Raises:
-        WrongArgumentError: for an option that is not among them; and for a session, which has an argument of its own.
+        WrongArgumentError: when `Runner.run` has no such option, or when the options contain the session.
     """
     expect(
         options, Mapping | None, where="options", cure="pass a dictionary, as in options={'max_turns': 20}"
@@ -62,18 +62,18 @@ def check_options(options: Mapping[str, Any] | None) -> None:
     """Refuse an option that `Runner.run` does not have.
 
     Raises:
-        WrongArgumentError: with the nearest one.
+        WrongArgumentError: naming the most similar option.
     """
     known = list(inspect.signature(Runner.run).parameters)[2:]
     for name in options or {}:
         if name not in known:
             raise WrongArgumentError(
-                f"options[{name!r}]: Runner.run has no such argument{did_you_mean(name, known)}; there are {', '.join(known)}"
+                f"options[{name!r}]: Runner.run has no such argument{did_you_mean(name, known)}; the arguments are {', '.join(known)}"
             )
 
 
 def _tools_of(agent: AgentBase[Any]) -> set[str] | None:
-    """Name all tools that a run may call, `None` where servers or handoffs bring others."""
+    """Name all tools that a run may call; `None` if servers or handoffs add unknown ones."""
     names: set[str] = set()
     for known in agents_of(agent):
         unseen = any(

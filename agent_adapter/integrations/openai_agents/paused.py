@@ -1,4 +1,4 @@
-"""A paused run, with what its state does not hold, in this process or as text for another."""
+"""A paused run: its state and what the state lacks, in this process or as text for another process."""
 
 import secrets
 from collections import Counter
@@ -19,13 +19,14 @@ from agents import (
     __version__,
 )
 
-from agent_adapter.calls import finding
-from agent_adapter.client import ApprovalClient, Asking
+from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.expected import expect
+from agent_adapter.idempotency import finding
 from agent_adapter.integrations.openai_agents.calls import (
     answers_to,
     decide,
@@ -43,24 +44,24 @@ TEXT_VERSION = 1
 
 @dataclass(frozen=True)
 class PausedRun:
-    """A run that waits for people: its state, and what the state does not hold."""
+    """A run that waits for people: its state, and what the state lacks."""
 
     agent: Agent[Any]
-    """The agent that the run began with."""
+    """The agent that the run started with."""
     state: RunState[Any]
     id: str
-    """Identity of the run through all its pauses and processes."""
+    """The id of the run, the same in all its pauses and processes."""
     turn: int
-    """How many answers of the model the run has seen. Servers may give the same call id in a later turn again."""
+    """How many answers of the model the run has seen. A server may use the same call id again in a later turn."""
     allow_always: tuple[str, ...] = ()
     edits: Edits = field(default_factory=dict)
-    """Edited calls that go on after this pause: agents as tools with a pause inside."""
+    """Edited calls that continue after this pause: agents as tools that paused inside."""
     keys: dict[CallKey, str] = field(default_factory=dict)
-    """Of the calls that were decided, for `approval_key`."""
+    """The keys of decided calls, for `approval_key`."""
     held: list[tuple[ToolApprovalItem, Decision]] = field(default_factory=list)
-    """Decisions for later calls, until no call of their tool waits for its own."""
+    """Decisions for later calls, held back while another call of their tool waits for its own decision."""
     reused: str = ""
-    """A call id that a call waiting inside an agent as a tool shares with one outside: such a state cannot be stored."""
+    """A call id used both by a call inside an agent as a tool and by a call outside: such a state cannot be stored."""
 
     @classmethod
     def of(
@@ -71,16 +72,16 @@ class PausedRun:
         id: str | None = None,
         allow_always: Collection[str] = (),
     ) -> Self | None:
-        """Take a run at its pause, `None` when it does not wait for anybody.
+        """Make a `PausedRun` from a result or a state; `None` when the run does not wait for anybody.
 
         Args:
-            agent: The agent that the run began with.
-            paused: Its result, or its state with an `id`.
-            id: Identity of the run; a random one unless told.
+            agent: The agent that the run started with.
+            paused: The result of the run, or its state together with an `id`.
+            id: The id of the run; random by default.
             allow_always: As in `run`.
 
         Raises:
-            InvalidRequestError: for a state without an id.
+            InvalidRequestError: when a state comes without an id.
         """
         check_names(allow_always)
         if isinstance(paused, RunState):
@@ -96,12 +97,13 @@ class PausedRun:
         return cls(agent, state, id, turn, tuple(sorted(allow_always)), reused=reused)
 
     def then(self, result: Result) -> Self | None:
-        """Take the same run at its next pause, `None` when it has finished."""
+        """Return the same run at its next pause; `None` when it has finished."""
         following = self.of(self.agent, result, id=self.id, allow_always=self.allow_always)
         if following is None:
             return None
         return replace(following, edits=self.edits, keys=self.keys, held=self.held)
 
+    @spelled_out
     def interrupt(
         self,
         approvals: ApprovalClient,
@@ -109,7 +111,7 @@ class PausedRun:
         interruptions: Sequence[ToolApprovalItem] | None = None,
         **asking: Unpack[Asking],
     ) -> Interrupt:
-        """Make the interrupt that asks about this pause, or about some of its calls. The same pause gives the same one.
+        """Make the interrupt that asks about this pause, or about some of its calls. It is the same for the same pause.
 
         Raises:
             InvalidRequestError: when a call cannot be reviewed as it is.
@@ -119,7 +121,7 @@ class PausedRun:
         for pause, count in Counter(pauses).items():
             if count > 1:
                 raise InvalidRequestError(
-                    f"call id {pause.rsplit('/', 1)[1]} stands {count} times in one pause: "
+                    f"call id {pause.rsplit('/', 1)[1]} appears {count} times in one pause: "
                     "the model server must give each call an id of its own"
                 )
         names = {item.agent.name for item in items} - {self.agent.name}
@@ -130,10 +132,10 @@ class PausedRun:
         return approvals.interrupt(request, run=self.id, pauses=pauses, **asking)
 
     def decided(self, *resumes: tuple[Resume, Sequence[ToolApprovalItem]]) -> RunState[Any]:
-        """Give the state with these decisions about these calls; run it within `editing(paused.edits)`.
+        """Apply these decisions, and return the state. Run it inside `editing(paused.edits)`.
 
         Raises:
-            DecisionNotAllowedError: when one does not fit; the state is as it was.
+            DecisionNotAllowedError: when a decision does not fit; the state is unchanged.
         """
         answers = [
             answer for resume, items in resumes for answer in answers_to(resume, items, self.allow_always)
@@ -144,7 +146,7 @@ class PausedRun:
         return self.state
 
     def key(self, context: Any) -> str | None:
-        """Name the decided call that runs in this context of a tool, `None` where it is none."""
+        """Return the key of the decided call that runs in this tool context; `None` for any other call."""
         named = (getattr(context, name, None) for name in ("tool_name", "tool_call_id", "tool_arguments"))
         agent = getattr(getattr(context, "agent", None), "name", "")
         return self.keys.get(cast("CallKey", (agent, *named)))
@@ -152,18 +154,17 @@ class PausedRun:
     async def resumed(
         self, resume: Resume, *, session: Session | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[RunResult, Self | None]:
-        """Go on with one decision for each call that it waits for, until its next pause or its end.
+        """Resume the run with one decision for each call that it waits for, until its next pause or its end.
 
-        Call it where `ApprovalClient.resuming` or `reviewing` holds the claim.
+        Call it inside `ApprovalClient.resuming` or `reviewing`, which hold the claim. After an `AgentAdapterError`, nothing
+        has run. Any other error comes from the run itself, and tools may have run: do not resume the same pause again.
 
         Returns:
-            The result, and the run at its next pause when it has one.
+            The result of `Runner.run`, and the run at its next pause, or `None` when it has finished.
 
         Raises:
-            InvalidRequestError: when `require_approval` of a local MCP server names a tool that it does not have; nothing
-                has run.
-            DecisionNotAllowedError: when a decision does not fit; nothing has run. Any error from then on comes from the
-                run itself, whose tools may have run: do not resume the same pause again.
+            InvalidRequestError: when `require_approval` of a local MCP server names a tool that does not exist.
+            DecisionNotAllowedError: when a decision does not fit.
         """
         settings = settings_of(options, session)
         await check_servers(self.agent)
@@ -173,15 +174,16 @@ class PausedRun:
         return result, self.then(result)
 
     def dump(self, **storing: Any) -> str:
-        """Write it as text for another process.
+        """Return the run as text for another process.
 
-        It holds what the run has seen: the conversation, arguments and outputs of tools, and a context that is a mapping.
+        The text has everything that the run has seen: the conversation, the arguments and outputs of tools, and the context
+        if it is a mapping.
 
         Args:
-            storing: Handed to `RunState.to_json`: `context_serializer`, `strict_context`.
+            storing: Passed to `RunState.to_json`: `context_serializer`, `strict_context`.
 
         Raises:
-            InvalidRequestError: when the SDK could not go on with it elsewhere.
+            InvalidRequestError: when the SDK could not resume the run from its stored state.
         """
         if self.reused:
             raise InvalidRequestError(
@@ -205,20 +207,20 @@ class PausedRun:
 
     @classmethod
     async def load(cls, agent: Agent[Any], text: str, **restoring: Any) -> Self:
-        """Read what `dump` wrote. Only read text from a store that you trust: it holds decisions.
+        """Read a text that `dump` returned. Read it only from a store that you trust, because it contains decisions.
 
         Args:
-            agent: The agent that the run began with, by its definition of that time.
-            text: What `dump` wrote.
-            restoring: Handed to `RunState.from_json`: `context_override`, `context_deserializer`, `strict_context`.
+            agent: The agent that the run started with, in the same version of its definition.
+            text: The text that `dump` returned.
+            restoring: Passed to `RunState.from_json`: `context_override`, `context_deserializer`, `strict_context`.
 
         Raises:
-            InvalidRequestError: when it is no such text, or cannot be resumed with this agent and SDK.
+            InvalidRequestError: when this is not such a text, or cannot be resumed with this agent and SDK.
         """
         value = decode(text)
         if not isinstance(value, dict) or value.get("assent") != TEXT_VERSION:
             raise InvalidRequestError(
-                f"this is no paused run of version {TEXT_VERSION}: pass the text that PausedRun.dump wrote"
+                f"this is not a paused run of version {TEXT_VERSION}: pass the text that PausedRun.dump wrote"
             )
         try:
             state = await RunState.from_json(agent, value["state"], **restoring)
@@ -238,7 +240,7 @@ class PausedRun:
 
 
 def check_input(input: Any) -> None:
-    """Refuse what no run can begin or go on with.
+    """Refuse an input that is neither new nor a paused run.
 
     Raises:
         InvalidRequestError: saying what to pass instead.
@@ -249,10 +251,10 @@ def check_input(input: Any) -> None:
 
 
 def refuse_bare_state(input: Any) -> None:
-    """Refuse a state that comes without an identity.
+    """Refuse a state without the id of its run.
 
     Raises:
-        InvalidRequestError: with how to give it one.
+        InvalidRequestError: saying how to give it one.
     """
     if isinstance(input, RunState):
         raise InvalidRequestError(
@@ -262,7 +264,7 @@ def refuse_bare_state(input: Any) -> None:
 
 
 def _reused(result: Result) -> str:
-    """Find a call id that a call waiting inside an agent as a tool shares with one outside."""
+    """Return a call id used both by a waiting call inside an agent as a tool and by a call outside; empty if none is."""
     outside = {item.call_id: item.agent.name for item in result.new_items if isinstance(item, ToolCallItem)}
     shared = (i.call_id for i in result.interruptions if outside.get(i.call_id, i.agent.name) != i.agent.name)
     return next(shared, None) or ""

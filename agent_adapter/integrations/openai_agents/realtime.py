@@ -11,8 +11,9 @@ from agents import Agent, ToolApprovalItem
 from agents.realtime import RealtimeSession, RealtimeSessionEvent, RealtimeToolApprovalRequired
 from openai.types.responses import ResponseFunctionToolCall
 
+from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.background import in_background
-from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
+from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision, RejectDecision
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.errors import AgentAdapterError
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 NOT_APPROVED = "No person approved this call, so it did not run."
 
 
+@spelled_out
 async def events(
     session: RealtimeSession,
     *,
@@ -33,21 +35,25 @@ async def events(
     allow_always: Collection[str] = (),
     **asking: Unpack[Asking],
 ) -> AsyncGenerator[RealtimeSessionEvent]:
-    """Give the session's own events, and ask people about each call that needs approval.
+    """Yield the session's own events, and ask people about each call that needs approval.
 
-    A call that cannot be asked about, or that nobody decides on, is rejected, and the log says why: the conversation goes
-    on in either case. When the iteration ends, questions that are still open are withdrawn.
+    The conversation goes on while people decide. A call that cannot be reviewed, or that nobody decides about, is rejected,
+    and the log says why. When the iteration ends, open questions are withdrawn.
 
     Args:
-        session: Inside its own `async with`. Iterate over these events instead of the session.
-        approvals: Whom to ask.
+        session: A session inside its own `async with`. Iterate over these events instead of the session.
+        approvals: A connected client.
         allow_always: Names of tools for which a reviewer may decide once for the rest of the session.
-        asking: Where, for whom and how long to ask.
+        asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`.
+
+    Raises:
+        InvalidRequestError: before the first event, when an argument is wrong, or when `allow_always` or the
+            `require_approval` of a local MCP server names a tool that does not exist.
     """
     expect_client(approvals)
     check_asking(asking)
     approvals.check_open()
-    agent = session._current_agent  # noqa: SLF001  # said nowhere else
+    agent = session._current_agent  # noqa: SLF001  # it has no public name
     check_agent(agent, allow_always)
     await check_servers(agent)
     gate = _Gate(session, approvals, allow_always, asking)
@@ -79,7 +85,7 @@ class _Gate:
         """The record of each question, once there is one."""
 
     def ask(self, event: RealtimeToolApprovalRequired) -> None:
-        """Ask about a call, beside the conversation."""
+        """Ask about a call while the conversation goes on."""
         task = in_background(self._review(_item(event)), name=f"review of {event.call_id}")
         self._open[task] = None
         task.add_done_callback(self._open.pop)
@@ -133,7 +139,7 @@ class _Gate:
 
 
 def _item(event: RealtimeToolApprovalRequired) -> ToolApprovalItem:
-    """Give a call of a session as the other runs of the SDK have it."""
+    """Return a call of a session in the form that other runs of the SDK use."""
     call = ResponseFunctionToolCall(
         type="function_call", name=event.tool.name, arguments=event.arguments, call_id=event.call_id
     )

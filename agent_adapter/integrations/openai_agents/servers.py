@@ -1,4 +1,4 @@
-"""Local MCP servers of the agents of a run: a tool that is gated by name must be there under that name."""
+"""Local MCP servers of a run's agents: a tool that is gated by name must exist under that name."""
 
 import logging
 from collections.abc import Iterator
@@ -8,34 +8,34 @@ from agents import Handoff
 from agents.agent import AgentBase
 from agents.mcp import MCPServer
 
-from agent_adapter.policy import check_tools
+from agent_adapter.gating import check_tools
 
 logger = logging.getLogger(__name__)
 
 
 async def check_servers(agent: AgentBase[Any]) -> None:
-    """Refuse names in `require_approval` that no tool of the server has: the tool that was meant would run unasked.
+    """Refuse names in `require_approval` that no tool of the server has. Otherwise the tool that was meant would run unasked.
 
     Args:
-        agent: The agent that a run begins with. Those that it hands over to, or has as tools, are looked at as well.
+        agent: The agent that a run starts with. The agents that it hands over to, or has as tools, are checked too.
 
     Raises:
-        InvalidRequestError: with the server, the name, and the nearest name that there is.
+        InvalidRequestError: naming the server, the name, and the most similar name that exists.
     """
     servers = {id(server): server for known in agents_of(agent) for server in known.mcp_servers}
     for server in servers.values():
-        # The SDK says nowhere else what it has made of `require_approval`.
+        # The SDK has no public name for the parsed `require_approval`.
         names = getattr(server, "_needs_approval_policy", None)
         if isinstance(names, dict) and (tools := await _tools(server)) is not None:
             check_tools(names, tools, where=f"MCP server {server.name!r}: require_approval")
 
 
 async def _tools(server: MCPServer) -> set[str] | None:
-    """Name the tools of a server, `None` where it does not list them now. Those that a filter hides count as well."""
+    """Name the tools of a server, including those that a filter hides; `None` if the server does not list them now."""
     listed = None
     try:
         listed = await server.list_tools()
-    except Exception as error:  # noqa: BLE001  # the run itself meets it, where it needs this server
+    except Exception as error:  # noqa: BLE001  # the run itself raises it, if it needs this server
         # A filter that asks for the run's context fails after the server has been asked.
         if server.cached_tools is None:
             logger.warning(
@@ -48,7 +48,7 @@ async def _tools(server: MCPServer) -> set[str] | None:
 
 
 def agents_of(agent: AgentBase[Any]) -> Iterator[AgentBase[Any]]:
-    """Give the agent, and all that it can hand over to or call as a tool, each once."""
+    """Yield the agent, and all agents that it can hand over to or call as a tool, each once."""
     found, seen = [agent], set()
     while found:
         current = found.pop()
@@ -61,7 +61,7 @@ def agents_of(agent: AgentBase[Any]) -> Iterator[AgentBase[Any]]:
 
 
 def _agent_of(other: Any) -> AgentBase[Any] | None:
-    """Give the agent behind a handoff or a tool, where there is one and the SDK tells it."""
+    """Return the agent behind a handoff or a tool, if there is one and the SDK shows it."""
     if isinstance(other, AgentBase):
         return other
     if isinstance(other, Handoff):

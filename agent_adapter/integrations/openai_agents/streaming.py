@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from agents import Agent, Runner, RunResultStreaming, StreamEvent, TResponseInputItem
 
-from agent_adapter.calls import finding
 from agent_adapter.errors import AgentAdapterError
+from agent_adapter.idempotency import finding
 from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.paused import PausedRun
 from agent_adapter.integrations.openai_agents.servers import check_servers
@@ -17,7 +17,8 @@ from agent_adapter.integrations.openai_agents.tools import editing
 class RunStream:
     """The events of a run. Iterate over it once; afterwards it has the result.
 
-    Leave the iteration early through `contextlib.aclosing`, so that the run stops and the question is free again at once.
+    If you may leave the iteration early, use `contextlib.aclosing`: then the run stops, and another process can resume it at
+    once.
     """
 
     def __init__(
@@ -42,15 +43,15 @@ class RunStream:
         return await anext(self._events)
 
     async def aclose(self) -> None:
-        """Stop the run. Whatever it waits for can be asked again."""
+        """Stop the run. Its question can be asked again."""
         await self._events.aclose()
 
     @property
     def result(self) -> RunResultStreaming:
-        """What `Runner.run_streamed` gave after the last pause.
+        """The result of `Runner.run_streamed` after the last pause.
 
         Raises:
-            AgentAdapterError: before the iteration has come to its end.
+            AgentAdapterError: before the iteration has ended.
         """
         if self._result is None:
             raise AgentAdapterError("this run has not finished: iterate over its events to the end first")

@@ -1,7 +1,7 @@
 """Tools of the OpenAI Agents SDK whose arguments a person may change before they run.
 
-The SDK knows no edit, and refuses calls that were changed in its state. So the tool itself swaps the arguments, for the one
-call that was edited, while its run is resumed.
+The SDK has no edit, and refuses calls that were changed in its state. So the tool itself replaces the arguments of the one
+edited call, while its run is resumed.
 """
 
 import inspect
@@ -21,19 +21,19 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
-from agent_adapter.signatures import check_arguments_kept
+from agent_adapter.function_schema import check_arguments_kept
 
 CallKey: TypeAlias = tuple[str, str, str, str]
-"""Agent, tool, call id and the model's own arguments: a call id alone comes again in other runs."""
+"""Agent, tool, call id and the model's own arguments. A call id alone is not enough: other runs may use it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What one call runs with instead."""
+    """The arguments that one call runs with instead of its own."""
 
     args: dict[str, Any]
     lasting: bool = False
-    """An agent as a tool is called again after each pause inside it, until it has its answer."""
+    """Whether they are used at every call: an agent as a tool is called again after each pause inside it."""
 
 
 Edits: TypeAlias = dict[CallKey, Edit]
@@ -42,13 +42,13 @@ _edits: ContextVar[Edits | None] = ContextVar("assent_edits", default=None)
 
 
 def call_key(item: ToolApprovalItem) -> CallKey:
-    """Name a paused call as its tool will see it."""
+    """Return the key of a paused call, as its tool will see it."""
     return item.agent.name, item.tool_name or "", item.call_id or "", item.arguments or ""
 
 
 @contextmanager
 def editing(edits: Edits | None = None) -> Iterator[Edits]:
-    """Let edited calls run with their new arguments: both `to_resume` and the run that it resumes belong in here."""
+    """Let edited calls run with their new arguments. Put both `to_resume` and the run that it resumes into the body."""
     edits = {} if edits is None else edits
     token = _edits.set(edits)
     try:
@@ -58,18 +58,18 @@ def editing(edits: Edits | None = None) -> Iterator[Edits]:
 
 
 def open_edits() -> Edits | None:
-    """Give the edits of the `editing` that surrounds this, `None` outside of one."""
+    """Return the edits of the surrounding `editing`; `None` outside of one."""
     return _edits.get()
 
 
 def editable(tool: FunctionTool) -> FunctionTool:
-    """Make a tool whose calls a person may edit. It is the same in everything else.
+    """Return a copy of a tool whose calls a person may edit.
 
-    Use it on function tools (`@editable` above `@function_tool`) and on agents as tools. The model is told in the output
-    that a person changed the arguments, and what ran.
+    Use it on function tools (`@editable` above `@function_tool`) and on agents as tools. After an edit, the output tells the
+    model that a person changed the arguments, and which arguments were used.
 
     Raises:
-        InvalidRequestError: for what cannot be edited this way.
+        InvalidRequestError: when the tool cannot be edited this way.
     """
     if not isinstance(tool, FunctionTool):
         raise InvalidRequestError(
@@ -77,7 +77,7 @@ def editable(tool: FunctionTool) -> FunctionTool:
         )
     if tool.output_json_schema is not None:
         raise InvalidRequestError(
-            f"{tool.name}: its output has a schema, so the model could not be told of an edit"
+            f"{tool.name}: its output has a schema, so the result could not tell the model about an edit"
         )
     if isinstance(tool.on_invoke_tool, Editable):
         return tool
@@ -88,13 +88,13 @@ def editable(tool: FunctionTool) -> FunctionTool:
 
 
 class EditableMCPAgent(Agent[TContext]):
-    """An agent whose calls to local MCP servers a person may edit, too. It is `Agent` in everything else.
+    """An `Agent` whose calls to local MCP servers a person may edit too.
 
-    The SDK makes the tools of MCP servers anew for each turn, so there is nothing for `editable` to take.
+    The SDK makes new tools of MCP servers for each turn, so `editable` cannot be used on them.
     """
 
     mcp_tools: Sequence[Tool] = ()
-    """The tools of its servers, as they were last listed."""
+    """The tools of its servers, from the last listing."""
 
     async def get_mcp_tools(self, run_context: RunContextWrapper[TContext]) -> list[Tool]:
         """List the tools of the servers."""
@@ -108,7 +108,7 @@ def _may_be_edited(tool: Tool) -> TypeGuard[FunctionTool]:
 
 
 class Editable:
-    """Invokes a tool, with a person's arguments where its call was edited."""
+    """Invokes a tool, with a person's arguments if its call was edited."""
 
     def __init__(self, tool: FunctionTool) -> None:
         self._tool = tool
@@ -132,10 +132,10 @@ class Editable:
         return _with_note(edit.args, await self._tool.on_invoke_tool(context, encode(edit.args)))
 
     def check(self, args: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-        """Refuse arguments that the tool would not take, or that it would turn into other ones than were typed.
+        """Refuse edited arguments that the tool would not accept, or would change into other values.
 
         Raises:
-            InvalidRequestError: with the first thing that is wrong.
+            InvalidRequestError: naming the first problem.
         """
         schema = self._tool.params_json_schema
         known = schema.get("properties", {})
@@ -144,13 +144,15 @@ class Editable:
         if schema.get("additionalProperties") is False and (
             extra := [name for name in args if name not in known]
         ):
-            raise InvalidRequestError(f"args.{extra[0]}: no such argument; there are {', '.join(known)}")
+            raise InvalidRequestError(
+                f"args.{extra[0]}: no such argument; the arguments are {', '.join(known)}"
+            )
         if self._model:
             check_arguments_kept(self._model, args, asked)
 
 
 def _refuse_another_call(key: CallKey, edits: Edits) -> None:
-    """Never run the model's arguments where an edit of this call cannot be told from one of another."""
+    """Refuse to run the model's arguments if it is unclear whether an edit belongs to this call or to another one."""
     _, tool, call_id, _ = key
     if any(edited[1:3] == (tool, call_id) for edited in edits):
         raise DecisionNotAllowedError(
@@ -160,7 +162,7 @@ def _refuse_another_call(key: CallKey, edits: Edits) -> None:
 
 
 def _model(tool: FunctionTool) -> type[BaseModel] | None:
-    """Give the model of the arguments; tools that were not made from a function have none."""
+    """Return the pydantic model of the arguments; `None` for a tool that was not made from a function."""
     function = getattr(tool, "__wrapped__", None)
     if function is None:
         return None
@@ -185,10 +187,10 @@ Policy: TypeAlias = Callable[[RunContextWrapper[Any], dict[str, Any], str], Any]
 
 
 def _policy(tool: FunctionTool) -> Any:
-    """Keep the SDK's rule about `needs_approval` callables, which it applies only to invokers of its own.
+    """Keep the SDK's rule about `needs_approval` callables, which the SDK applies only to its own invokers.
 
-    A policy may wave through only what it has seen as it will run: a call that leaves out a parameter, or sends another
-    type, is asked about without consulting it.
+    A callable may let a call run unasked only if it sees the arguments exactly as they will run. A call without one of the
+    parameters, or with another type, is always asked about.
     """
     policy = tool.needs_approval
     function = getattr(tool, "__wrapped__", None)
@@ -219,7 +221,7 @@ def _keeps(check: TypeAdapter[Any] | None, value: Any) -> bool:
 
 
 def _is_plain(hint: Any) -> bool:
-    """Tell whether this type changes nothing and runs nobody's code when it is checked."""
+    """Whether a check against this type changes no value and runs no foreign code."""
     if any(hint is plain for plain in (str, int, float, bool, list, dict, NoneType, Any)):
         return True
     origin, parts = get_origin(hint), get_args(hint)

@@ -1,20 +1,21 @@
 # ruff: noqa: SLF001  # SpoonAI has no public name for the pipeline that an agent was made with
-"""SpoonAI agents: a `HumanInTheLoopMiddleware` that holds the calls of the stock `ToolCallAgent` until they are decided.
+"""SpoonAI agents: a `HumanInTheLoopMiddleware` that holds back the calls of SpoonAI's `ToolCallAgent` until they are decided.
 
-SpoonAI keeps no checkpoint of a paused run, so a run waits in its process and ends with it.
+SpoonAI has no checkpoint of a paused run, so a run waits in its process and ends with it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Unpack
 
-from agent_adapter.client import ApprovalClient, Asking, expect_client
+from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.dialects import spoon as dialect
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.extras import needs
-from agent_adapter.policy import InterruptOn
+from agent_adapter.gating import InterruptOn
 
 try:
     from spoon_ai.agents import Command, ToolCallAgent
@@ -43,14 +44,17 @@ __all__ = [
 
 
 def to_request(pause: Pause, *, tools: Iterable[BaseTool] = ()) -> HITLRequest:
-    """Gather the paused calls into one batch, in the order the reviewer will see.
+    """Collect the paused calls into one batch, in the order that the reviewer will see.
 
     Args:
-        pause: `HITLInterrupt.interrupt_info`, or that as a dict.
-        tools: Where the argument schemas are found, which a pause does not carry.
+        pause: `HITLInterrupt.interrupt_info`, also as a dict.
+        tools: Tools whose argument schemas are used, because a pause has none.
+
+    Returns:
+        The batch, with one action for each call.
 
     Raises:
-        InvalidRequestError: naming the place.
+        InvalidRequestError: when the pause cannot be reviewed; the message names the place.
     """
     request, schemas = dialect.to_request(value_of(pause)), {tool.name: tool.parameters for tool in tools}
     configs = (
@@ -61,15 +65,15 @@ def to_request(pause: Pause, *, tools: Iterable[BaseTool] = ()) -> HITLRequest:
 
 
 def to_resume(resume: Resume, pause: Pause, *, tools: Iterable[BaseTool] = ()) -> Command:
-    """Hand each decision back in SpoonAI's words.
+    """Turn the decisions into SpoonAI's form.
 
     Args:
-        resume: Its decisions are in the order of the pause's actions.
-        pause: The same that `to_request` was given.
-        tools: Edited arguments are checked against the schemas of these.
+        resume: The answer; its decisions are in the order of the pause's actions.
+        pause: The same as for `to_request`.
+        tools: Tools whose schemas edited arguments are checked against.
 
     Returns:
-        What `HumanInTheLoopMiddleware.set_resume_data` takes; its `resume` is `{"decisions": […]}`.
+        A `Command` for `HumanInTheLoopMiddleware.set_resume_data`; its `resume` is `{"decisions": […]}`.
 
     Raises:
         DecisionNotAllowedError: when a decision does not fit its action.
@@ -78,6 +82,7 @@ def to_resume(resume: Resume, pause: Pause, *, tools: Iterable[BaseTool] = ()) -
     return Command(resume=dialect.to_resume(decisions, value_of(pause)))
 
 
+@spelled_out
 async def run(
     agent: ToolCallAgent,
     message: str | None = None,
@@ -87,22 +92,23 @@ async def run(
     options: Mapping[str, Any] | None = None,
     **asking: Unpack[Asking],
 ) -> str:
-    """Run the agent, asking for approval of each turn's gated calls, until it finishes.
+    """Run the agent until it finishes, and ask for approval of the gated calls of each turn.
 
     Args:
-        agent: Made with a `HumanInTheLoopMiddleware` or without: for this run, ours takes its place.
+        agent: The agent. If it has a `HumanInTheLoopMiddleware`, ours replaces it during this run.
         message: As for the agent's own `run`.
-        approvals: Whom to ask.
-        interrupt_on: Which tools wait for a person; that of the agent's own `HumanInTheLoopMiddleware` unless told.
-        options: Handed to the agent's `run`: `thinking`, `reasoning_effort`.
-        asking: Where, for whom and how long to ask.
+        approvals: A connected client.
+        interrupt_on: Which tools wait for a person; by default the `interrupt_on` of the agent's own
+            `HumanInTheLoopMiddleware`.
+        options: Passed to the agent's `run`: `thinking`, `reasoning_effort`.
+        asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`.
 
     Returns:
-        What the agent's `run` gives.
+        The result of the agent's `run`.
 
     Raises:
-        InvalidRequestError: before the agent runs when it could not be gated; later when a call cannot be shown.
-        AgentAdapterError: as in `ApprovalClient.reviewing`. Nothing of that turn has run.
+        InvalidRequestError: before the agent runs, when its tools could not be gated; later, when a call cannot be shown.
+        AgentAdapterError: as in `ApprovalClient.reviewing`. No call of that turn has run.
     """
     expect_client(approvals)
     with _gated(agent, interrupt_on, approvals, asking):
@@ -110,24 +116,24 @@ async def run(
 
 
 class _GatedPipeline(MiddlewarePipeline):  # type: ignore[misc]  # SpoonAI ships no types
-    """What `run` puts in the place of the agent's pipeline."""
+    """The pipeline that `run` gives the agent instead of its own."""
 
 
 @contextmanager
 def _gated(
     agent: ToolCallAgent, interrupt_on: InterruptOn | None, approvals: ApprovalClient, asking: Asking
 ) -> Iterator[None]:
-    """Let our middleware stand last in the agent's pipeline, in the place of any other of its kind."""
+    """Put our middleware last in the agent's pipeline, instead of any other `HumanInTheLoopMiddleware`."""
     if not isinstance(agent, ToolCallAgent):
         raise InvalidRequestError(
-            f"agent: {type(agent).__name__} is no ToolCallAgent, so its tools could not be held"
+            f"agent: {type(agent).__name__} is not a ToolCallAgent, so its tool calls could not be held back"
         )
     pipeline = agent._middleware_pipeline
     if agent.state != AgentState.IDLE or isinstance(pipeline, _GatedPipeline):
         raise InvalidRequestError(f"agent {agent.name!r} is running; make an agent for each run")
     own = pipeline.middleware if pipeline else []
     given = _policy_of(own) if interrupt_on is None else interrupt_on
-    # What SpoonAI has taken already is read as SpoonAI reads it.
+    # A policy that SpoonAI has already accepted is read as SpoonAI reads it.
     gate = HumanInTheLoopMiddleware(given, strict=interrupt_on is not None, approvals=approvals, **asking)
     others = [one for one in own if not isinstance(one, hitl.HumanInTheLoopMiddleware)]
     agent._middleware_pipeline = _GatedPipeline([*others, gate])

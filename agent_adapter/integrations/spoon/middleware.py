@@ -1,5 +1,5 @@
 # ruff: noqa: SLF001  # SpoonAI has no public names for an agent's step limit and pipeline
-"""The middleware: every gated call of a turn is asked about at once, and runs as it was decided."""
+"""The middleware: it asks about all gated calls of a turn together, and runs each as it was decided."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,8 @@ from spoon_ai.middleware.base import (
 from spoon_ai.tools import hitl
 from spoon_ai.tools.base import BaseTool
 
-from agent_adapter.client import ApprovalClient, Asking, check_asking, expect_client
+from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -32,6 +33,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
+from agent_adapter.gating import Gate, InterruptOn, check_tools
 from agent_adapter.integrations.spoon.reviewers import ApprovalCallback, Callback, People, Reviewer
 from agent_adapter.integrations.spoon.turn import Call, Refused, Turn
 from agent_adapter.integrations.spoon.words import (
@@ -41,14 +43,14 @@ from agent_adapter.integrations.spoon.words import (
     read_decisions,
     write_pause,
 )
-from agent_adapter.policy import InterruptOn, Policy, check_tools
 
 MARGIN = timedelta(minutes=5)
-"""What a step may take beside its usual limit and `expires_in`: an answer is late when Redis or the bot restarts."""
+"""Extra time for a step, on top of its usual limit and `expires_in`: an answer is late when Redis or the bot restarts."""
 
 Handler: TypeAlias = Callable[[Any], Any]
 
 
+@spelled_out
 def create_hitl_middleware(
     *tool_names: str,
     allowed_decisions: Sequence[str] | None = None,
@@ -57,7 +59,7 @@ def create_hitl_middleware(
     approvals: ApprovalClient | None = None,
     **asking: Unpack[Asking],
 ) -> "HumanInTheLoopMiddleware":
-    """Make the middleware that reviews these tools alike. See `HumanInTheLoopMiddleware`."""
+    """Make a `HumanInTheLoopMiddleware` that reviews all these tools in the same way."""
     how: Any = True if allowed_decisions is None else {"allowed_decisions": allowed_decisions}
     return HumanInTheLoopMiddleware(
         dict.fromkeys(tool_names, how), approval_callback, strict, approvals=approvals, **asking
@@ -65,37 +67,38 @@ def create_hitl_middleware(
 
 
 class InvalidInterruptOnError(InvalidRequestError, ValueError):
-    """What `interrupt_on` says cannot be meant. SpoonAI raises a ValueError there, so this is one, too."""
+    """`interrupt_on` is not valid. It is also a ValueError, because SpoonAI raises one here."""
 
 
 class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[misc]  # SpoonAI ships no types
-    """SpoonAI's middleware of this name, made to hold: no gated call runs without a decision about just that call.
+    """A `HumanInTheLoopMiddleware` for SpoonAI that lets no gated call run without a decision about exactly that call.
 
-    All gated calls of a turn are asked about at once. Who decides:
+    It asks about all gated calls of a turn together. Who decides:
 
-    - people in Slack, when `approvals` is given;
+    - people in Slack, if `approvals` is given;
     - `approval_callback`, plain or asynchronous, one call after the other;
-    - with neither, whoever drives the agent: its `run` raises `HITLInterrupt`, and once the decisions are given to
-      `set_resume_data`, `run()` goes on with the very calls that were shown.
+    - without both, the caller of the agent: `run` raises `HITLInterrupt`. Pass the decisions to `set_resume_data`, and call
+      `run()` again: it continues with exactly the calls that were shown.
 
-    Put it last in `middleware=[…]`: what stands behind it could change a call after its approval. Agents that have the
-    same tools may share one.
+    Put it last in `middleware=[…]`: a middleware after it could change a call after its approval. Agents with the same tools
+    may share one.
 
     Args:
-        interrupt_on: By tool: `True`, `False` or a config with `allowed_decisions`, `description`, `args_schema`, `when`.
-        approval_callback: Decides in the place of people in Slack.
-        strict: Whether an unknown decision in `allowed_decisions` is an error. Otherwise it is left out with a warning, and
-            where none is left, all that there are stand in its place, as in SpoonAI.
-        approvals: Whom to ask.
-        asking: Where, for whom and how long to ask; a callback has `expires_in` for all calls of a turn.
+        interrupt_on: By tool name: `True`, `False` or a config with `allowed_decisions`, `description`, `args_schema`, `when`.
+        approval_callback: Decides instead of people in Slack.
+        strict: Whether an unknown decision in `allowed_decisions` is an error. Otherwise it is ignored with a warning; if no
+            decision is left, all decisions are allowed, as in SpoonAI.
+        approvals: A connected client.
+        asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`; a callback has `expires_in` for all calls of a turn.
 
     Raises:
-        InvalidRequestError: for a policy or an option that cannot be meant. A policy's is a ValueError, too. For the name of
-            a tool that the agent does not have, when the agent first asks its model.
+        InvalidRequestError: when `interrupt_on` or an option is not valid; for `interrupt_on` it is also a ValueError. When
+            `interrupt_on` names a tool that the agent does not have, it is raised at the first call of the model.
     """
 
-    system_prompt = None  # SpoonAI's tells the model of commands that it never sees
+    system_prompt = None  # SpoonAI's prompt describes commands that the model never sees
 
+    @spelled_out
     def __init__(
         self,
         interrupt_on: InterruptOn,
@@ -109,7 +112,7 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         possible = KNOWN_DECISIONS if approvals else DECISIONS
         try:
             own = in_our_words(interrupt_on, possible, strict=strict)
-            self._policy = Policy(own, decisions=possible)
+            self._gate = Gate(own, decisions=possible)
         except InvalidRequestError as error:
             raise InvalidInterruptOnError(str(error)) from error
         super().__init__(in_spoons_words(own, possible), approval_callback)
@@ -121,21 +124,21 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         elif approval_callback:
             self._reviewer = Callback(approval_callback, wait)
         self._longer = (wait + MARGIN).total_seconds() if self._reviewer else 0.0
-        # By agent. A turn holds its agent, so that no other gets its id.
+        # By the id of the agent. A turn keeps its agent alive, so that no other agent gets its id.
         self._usual_limits: dict[int, float] = {}
         self._turns: dict[int, Turn] = {}
         self._paused: dict[int, Turn] = {}
 
     def get_interrupt_config(self, tool_name: str) -> dict[str, Any] | None:
-        """Give what may be decided about a tool, as `{"allowed_decisions": […]}`; `None` for one that is not gated."""
-        allowed = self._policy.allowed_decisions(tool_name)
+        """Return `{"allowed_decisions": […]}` for a gated tool; `None` for one that is not gated."""
+        allowed = self._gate.allowed_decisions(tool_name)
         return None if allowed is None else {"allowed_decisions": list(allowed)}
 
     def set_resume_data(self, resume: Command | Mapping[str, Any]) -> None:
-        """Take the decisions about the calls that `HITLInterrupt` has shown; then `run()` goes on with them.
+        """Take the decisions about the calls that `HITLInterrupt` showed. Then call `run()`, which continues with them.
 
         Args:
-            resume: `{"decisions": […]}` with one decision for each action that was shown, or a `Command` with that.
+            resume: `{"decisions": […]}` with one decision for each action that was shown, or a `Command` with that value.
 
         Raises:
             InvalidRequestError: when it is not clear which run this answers.
@@ -151,23 +154,23 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         given = resume.resume if isinstance(resume, Command) else resume
         values = given.get("decisions") if isinstance(given, Mapping) else None
         if not isinstance(values, list | tuple) or turn.asked is None:
-            raise InvalidRequestError('resume: there are no decisions in it; pass {"decisions": […]}')
+            raise InvalidRequestError('resume: it has no decisions; pass {"decisions": […]}')
         turn.decide(read_decisions(values, turn.asked))
 
     def before_agent(self, state: dict[str, Any], runtime: AgentRuntime) -> None:  # noqa: ARG002  # SpoonAI's hook
-        """Let each step of this run take as long as people may: SpoonAI cancels a step after 30 seconds."""
+        """Raise the time limit of each step to the time that people have. SpoonAI's own limit is 30 seconds."""
         agent = _agent_of(runtime)
         self._usual_limits[id(agent)] = agent._default_timeout
         agent._default_timeout += self._longer
 
     def after_agent(self, state: dict[str, Any], runtime: AgentRuntime) -> None:  # noqa: ARG002  # SpoonAI's hook
-        """Give the steps their usual limit again."""
+        """Restore the usual time limit of the steps."""
         agent = _agent_of(runtime)
         agent._default_timeout = self._usual_limits.pop(id(agent))
         self._turns.pop(id(agent), None)
 
     async def awrap_model_call(self, request: ModelRequest, handler: Handler) -> Any:
-        """Ask about the gated calls of the model's reply, and hand it on once they are decided."""
+        """Ask about the gated calls of the model's reply, and return the reply once they are decided."""
         agent = _agent_of(request.runtime)
         _check_subagents(agent)
         check_tools(self.interrupt_on, _tool_names(agent, request))
@@ -205,7 +208,7 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
                 return ToolCallResult.from_error(f"This call did not run: {verdict}")
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Handler) -> Any:
-        """Run what is not gated. Nobody can be waited for here, so nothing else runs."""
+        """Run a call that is not gated. This synchronous hook cannot wait for people, so a gated call does not run."""
         tool = _tool_of(_agent_of(request.runtime), request.tool_name)
         if self._gates(tool):
             return ToolCallResult.from_error(
@@ -217,7 +220,7 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         return self.interrupt_on.get(tool, False) is not False
 
     def _read(self, reply: Any, request: ModelRequest) -> Turn:
-        """Find the calls of gated tools in a reply, and what is asked about them."""
+        """Find the calls of gated tools in a reply, and the question about them."""
         agent = _agent_of(request.runtime)
         named = [(_tool_of(agent, call.function.name), call) for call in reply.tool_calls or ()]
         gated = [(tool, call) for tool, call in named if self._gates(tool)]
@@ -226,7 +229,7 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
             agent, reply, {call.id: Call.of(tool, call, times=times[call.id]) for tool, call in gated}
         )
         shown = [call.action for call in turn.calls.values() if call.action]
-        review = self._policy.review(
+        review = self._gate.review(
             shown,
             schemas=_schemas(request.tools),
             described_from=[_for_description(action, request.runtime) for action in shown],
@@ -246,13 +249,15 @@ def _check_options(
         )
     known = Asking.__annotations__ if approvals else ("expires_in",) if callback else ()
     if unknown := ", ".join(name for name in asking if name not in known):
-        meant = f"there are {', '.join(known)}" if known else "nobody is asked; pass approvals=… with it"
+        meant = (
+            f"the options are {', '.join(known)}" if known else "nobody is asked; pass approvals=… with it"
+        )
         raise InvalidRequestError(f"{unknown}: no such option here; {meant}")
     check_asking(asking)
 
 
 def _check_subagents(agent: Any) -> None:
-    """Refuse an `interrupt_on` of a subagent: SpoonAI makes its own middleware of it, which holds nothing."""
+    """Refuse an `interrupt_on` of a subagent: SpoonAI's own middleware would handle it, and that holds back no call."""
     pipeline = getattr(agent, "_middleware_pipeline", None)
     for one in (*(pipeline.middleware if pipeline else ()), getattr(agent, "_subagent_manager", None)):
         specs = getattr(one, "subagent_specs", ())
@@ -263,7 +268,7 @@ def _check_subagents(agent: Any) -> None:
         ]
         if any(policies):
             raise InvalidRequestError(
-                "interrupt_on of a subagent: SpoonAI would not hold those calls; in its place, give the subagent "
+                "interrupt_on of a subagent: SpoonAI would not hold back those calls; instead, give the subagent "
                 "middleware=[HumanInTheLoopMiddleware(…)] from agent_adapter.integrations.spoon"
             )
 
@@ -273,14 +278,14 @@ def _agent_of(runtime: AgentRuntime | None) -> Any:
 
 
 def _tool_of(agent: Any, name: str) -> str:
-    """Give the name of the tool that runs: some agents run a call of `proxy_<tool>` as `<tool>`."""
+    """Return the name of the tool that runs: some agents run a call of `proxy_<tool>` as `<tool>`."""
     known = getattr(getattr(agent, "available_tools", None), "tool_map", {})
     mapped = getattr(agent, "_map_mcp_tool_name", None)
     return name if name in known or mapped is None else str(mapped(name) or name)
 
 
 def _tool_names(agent: Any, request: ModelRequest) -> set[str]:
-    """Name all tools that the agent has: its own, and those that the model is offered."""
+    """Name all tools of the agent: its own, and those that the model can choose from."""
     offered = {
         tool.name if isinstance(tool, BaseTool) else tool["function"]["name"] for tool in request.tools or ()
     }
@@ -289,7 +294,7 @@ def _tool_names(agent: Any, request: ModelRequest) -> set[str]:
 
 
 def _duration(expires_in: Any) -> timedelta:
-    """Read `expires_in`: a duration, or a number of seconds as elsewhere."""
+    """Read `expires_in`: a duration or a number of seconds."""
     if expires_in is None:
         return cast("timedelta", Interrupt.model_fields["expires_in"].default)
     return to_model(TypeAdapter(timedelta).validate_python, expires_in, where="expires_in")
@@ -301,7 +306,7 @@ def _schemas(tools: Sequence[BaseTool | dict[str, Any]]) -> dict[str, Mapping[st
 
 
 def _for_description(action: ActionRequest, runtime: AgentRuntime | None) -> tuple[Any, ...]:
-    """Give what a `description` callable of SpoonAI takes: the call, the agent's state, the runtime."""
+    """Return the arguments of a `description` callable in SpoonAI: the call, the agent's state, the runtime."""
     call = {"name": action.name, "args": deepcopy(action.args), "id": action.id}
     return call, runtime.state if runtime else {}, runtime
 

@@ -1,4 +1,4 @@
-"""Who decides about the gated calls of a turn: people in Slack, or a callback of the user's."""
+"""Who decides about the gated calls of a turn: people in Slack, or a callback of the user."""
 
 import asyncio
 import inspect
@@ -11,7 +11,8 @@ from typing import Any, Protocol, TypeAlias
 
 from spoon_ai.tools import hitl
 
-from agent_adapter.client import ApprovalClient, Asking, withdrawn_on_cancel
+from agent_adapter.asking import Asking
+from agent_adapter.client import ApprovalClient, withdrawn_on_cancel
 from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Context
 from agent_adapter.contract.record import EXPIRED_MESSAGE
@@ -21,14 +22,14 @@ from agent_adapter.integrations.spoon.words import fitting, read_decisions
 logger = logging.getLogger(__name__)
 
 ApprovalCallback: TypeAlias = Callable[[hitl.ApprovalRequest], Any]
-"""Answers with SpoonAI's `ApprovalDecision`, its name or an `ApprovalResponse`; or is a coroutine function that does."""
+"""Returns SpoonAI's `ApprovalDecision`, its name or an `ApprovalResponse`; plain or asynchronous."""
 
 
 class Reviewer(Protocol):
-    """Decides all that is asked about a turn."""
+    """Decides about all gated calls of a turn."""
 
     async def decide(self, asked: HITLRequest, agent: Any) -> Sequence[Decision | Refused]:
-        """Give one decision for each action, in action order."""
+        """Return one decision for each action, in action order."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class People:
         """Ask about all calls on one card, and wait."""
         asking: Asking = {**self.asking, "context": self._context(agent)}
         interrupt = self.approvals.interrupt(asked, **asking)
-        # No other process could go on with this run.
+        # No other process could resume this run.
         async with (
             withdrawn_on_cancel(self.approvals, interrupt, "the agent's run has ended"),
             self.approvals.reviewing(interrupt) as resume,
@@ -58,13 +59,13 @@ class People:
 
 @dataclass(frozen=True)
 class Callback:
-    """Decides by a function of the user's, one call after the other."""
+    """Decides with a function of the user, one call after the other."""
 
     function: ApprovalCallback
     wait: timedelta
 
     async def decide(self, asked: HITLRequest, agent: Any) -> Sequence[Decision | Refused]:  # noqa: ARG002  # as the protocol
-        """Call the function for each action. What it has not decided in time is refused, as are its errors."""
+        """Call the function for each action. A call that it does not decide in time is refused; so is one where it fails."""
         until = asyncio.get_running_loop().time() + self.wait.total_seconds()
         pairs = zip(asked.action_requests, asked.review_configs, strict=True)
         return [await self._decide(action, config, until) for action, config in pairs]
@@ -82,7 +83,7 @@ class Callback:
         except TimeoutError:
             return Refused(EXPIRED_MESSAGE)
         except Exception as error:
-            # Whatever fails is the user's code or its answer: the model hears it, and the call does not run.
+            # The user's code failed, or its answer is wrong: the model reads the error, and the call does not run.
             logger.exception("spoon.callback_failed", extra={"tool": action.name})
             return Refused(f"approval_callback: {error}")
         return checked

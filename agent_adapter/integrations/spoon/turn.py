@@ -1,4 +1,4 @@
-"""One turn of the model: its gated calls, and what was decided about each."""
+"""One turn of the model: its gated calls, and the decision about each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from agent_adapter.contract.arguments import decode_arguments, encode
 from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest
 from agent_adapter.contract.numbers import as_floats
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.policy import Review
+from agent_adapter.gating import Review
 
 
 @dataclass(frozen=True)
 class Refused:
-    """Stands for a decision where nobody decided. The call does not run."""
+    """In place of a decision, when there is none. The call does not run."""
 
     why: str
 
@@ -24,7 +24,7 @@ class Refused:
 
 
 Verdict: TypeAlias = Decision | Refused | None
-"""`None` for a call that needs no decision, as the policy's `when` says."""
+"""`None` for a call that needs no decision, because the policy's `when` let it run."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Call:
     """One call of a gated tool."""
 
     action: ActionRequest | None
-    """What is shown; `None` where the call cannot be shown."""
+    """What the card shows; `None` if the call cannot be shown."""
     verdict: Verdict = Refused("it was not decided")
 
     @classmethod
@@ -40,7 +40,7 @@ class Call:
         """Read a call of the model's reply.
 
         Args:
-            tool: What the call would run.
+            tool: The name of the tool that would run.
             call: SpoonAI's `ToolCall`.
             times: How many calls of this turn have its id.
         """
@@ -49,14 +49,14 @@ class Call:
                 None, Refused(f"{times} calls of this turn have the id {call.id!r}; each needs its own")
             )
         try:
-            # SpoonAI runs a tool without arguments when it cannot read them. It runs what it has read itself: floats.
+            # If SpoonAI cannot read the arguments, it runs the tool without any. It reads numbers as floats.
             args = as_floats(decode_arguments(call.function.arguments.strip() or "{}"))
         except InvalidRequestError as error:
             return cls(None, Refused(str(error)))
         return cls(ActionRequest(name=tool, args=args, id=call.id))
 
     def is_about(self, tool: str, arguments: Any) -> bool:
-        """Tell whether this is what was shown, to the byte."""
+        """Whether this call is the one that was shown, byte for byte."""
         if self.action is None:
             return True
         try:
@@ -76,20 +76,20 @@ class Turn:
     is_decided: bool = False
 
     def ask(self, shown: Sequence[ActionRequest], review: Review | None) -> None:
-        """Keep what is asked about these calls. Those about which nothing is asked may run."""
+        """Store the question about these calls. A call without a question may run."""
         self.asked = review.request if review else None
         for index, action in enumerate(shown):
             if review is None or index not in review.indices:
                 self.calls[str(action.id)].verdict = None
 
     def decide(self, decisions: Sequence[Decision | Refused]) -> None:
-        """Keep the decisions, in the order of what was asked."""
+        """Store the decisions, in the order of the actions."""
         for action, decision in zip(self.asked.action_requests if self.asked else (), decisions, strict=True):
             self.calls[str(action.id)].verdict = decision
         self.is_decided = True
 
     def take(self, tool: str, request: ToolCallRequest) -> Verdict:
-        """Give what was decided about this call, once."""
+        """Return the decision about this call; it can be taken once."""
         call = self.calls.pop(request.tool_call_id, None)
         if call is None:
             return Refused("nobody was asked about it, or it has run before")

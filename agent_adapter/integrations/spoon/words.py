@@ -1,4 +1,4 @@
-"""Pauses and decisions in SpoonAI's words, and whether a decision fits what was asked."""
+"""Pauses and decisions in SpoonAI's form, and the check that a decision fits its action."""
 
 import logging
 import re
@@ -28,14 +28,14 @@ from agent_adapter.errors import DecisionNotAllowedError
 logger = logging.getLogger(__name__)
 
 Pause: TypeAlias = hitl.InterruptInfo | Mapping[str, Any]
-"""What SpoonAI pauses with: `HITLInterrupt.interrupt_info`, or that as a dict."""
+"""A pause of SpoonAI: `HITLInterrupt.interrupt_info`, also as a dict."""
 
 DECISIONS = ("approve", "edit", "reject")
-"""Those that SpoonAI has words for."""
+"""The decisions that SpoonAI knows."""
 
 
 def in_our_words(interrupt_on: Any, possible: Sequence[str], *, strict: bool) -> Any:
-    """Read decisions as SpoonAI does: in any case, as `ApprovalDecision` too, and leave out unknown ones unless strict."""
+    """Read decisions as SpoonAI does: upper or lower case, or `ApprovalDecision`. Ignore unknown ones unless strict."""
     if not isinstance(interrupt_on, Mapping):
         return interrupt_on
     return {tool: _in_our_words(tool, given, possible, strict=strict) for tool, given in interrupt_on.items()}
@@ -62,7 +62,7 @@ def _in_our_words(tool: Any, given: Any, possible: Sequence[str], *, strict: boo
 
 
 def in_spoons_words(interrupt_on: Mapping[str, Any], possible: Sequence[str]) -> dict[str, Any]:
-    """Write a policy as SpoonAI's own middleware reads it, which knows no respond."""
+    """Write a policy as SpoonAI's own middleware reads it; it does not know `respond`."""
     return {tool: _in_spoons_words(given, possible) for tool, given in interrupt_on.items()}
 
 
@@ -77,13 +77,13 @@ def _in_spoons_words(given: Any, possible: Sequence[str]) -> Any:
 
 
 def value_of(pause: Pause) -> Any:
-    """Give what SpoonAI's dialect reads, whichever form a pause comes in."""
+    """Return the value that SpoonAI's dialect reads, from any form of a pause."""
     given = pause.to_dict() if isinstance(pause, hitl.InterruptInfo) else pause
     return given.get("value", given) if isinstance(given, Mapping) else given
 
 
 def write_pause(asked: HITLRequest) -> hitl.InterruptInfo:
-    """Write what is asked as SpoonAI pauses with it."""
+    """Write a request as a pause of SpoonAI."""
     actions, configs = asked.action_requests, asked.review_configs
     value = hitl.InterruptValue(
         [hitl.ActionRequest(action.name, action.args, action.id) for action in actions],
@@ -98,10 +98,10 @@ def write_pause(asked: HITLRequest) -> hitl.InterruptInfo:
 def read_decisions(given: Sequence[Any], asked: HITLRequest) -> list[Decision]:
     """Read one decision for each action, as `{"type", "args", "reason"}` or `DecisionInput`.
 
-    SpoonAI takes a decision that is missing, or that it cannot read, for an approval; this refuses all of them.
+    SpoonAI counts a missing or unreadable decision as an approval. This function refuses both.
 
     Raises:
-        DecisionNotAllowedError: with the first that is missing or does not fit.
+        DecisionNotAllowedError: naming the first decision that is missing or does not fit.
     """
     actions = asked.action_requests
     if len(given) != len(actions):
@@ -122,16 +122,16 @@ def _read(given: Any, action: ActionRequest) -> Decision:
         case {"type": "reject"}:
             return RejectDecision()
     raise DecisionNotAllowedError(
-        f'{action.name}: {given!r} is no decision; pass {{"type": "approve"}}, {{"type": "edit", "args": {{…}}}} or '
+        f'{action.name}: {given!r} is not a decision; pass {{"type": "approve"}}, {{"type": "edit", "args": {{…}}}} or '
         '{"type": "reject", "reason": "…"}'
     )
 
 
 def fitting(decisions: Sequence[Decision | None], asked: HITLRequest) -> list[Decision]:
-    """Give the decisions, each of which fits the action at its index.
+    """Return the decisions, after checking that each fits the action at its index.
 
     Raises:
-        DecisionNotAllowedError: with the first that does not.
+        DecisionNotAllowedError: naming the first decision that does not fit.
     """
     checked = check_answers(decisions, asked)
     for decision, config in zip(checked, asked.review_configs, strict=True):
@@ -144,7 +144,7 @@ def _check_edit(edited: EditedAction, schema: dict[str, Any]) -> None:
     try:
         validator = validator_for(schema, default=Draft202012Validator)
         validator.check_schema(schema)
-        # An empty registry: what the schema refers to elsewhere is not fetched.
+        # With an empty registry, references to other places are not fetched.
         first = best_match(validator(schema, registry=Registry()).iter_errors(edited.args))
     except (SchemaError, Unresolvable, RecursionError, re.error) as error:
         raise DecisionNotAllowedError(

@@ -1,21 +1,25 @@
--- Take what is due from a set of owed work, by moving it a lease ahead. Where more is due than is taken, the agents take
--- turns, so that one agent's flood keeps nobody else's work waiting.
+-- Take due work from a set of owed work, by making it due again after the lease. If more is due than is taken, the agents
+-- take turns, so that much work of one agent does not delay the work of others.
 --
--- KEYS  1 undrawn, due or unresumed
--- ARGV  1 how many  2 lease in milliseconds
+-- KEYS  owed   undrawn, due or unresumed
+-- ARGV  limit  how many to take
+--       lease  milliseconds
 -- Returns {id, lease, id, lease, …}: the lease names this claim when the work is finished
 
+local owed = unpack(KEYS)
+local limit, lease = unpack(ARGV)
+-- How many ids are looked at, and how many of one agent stay due if there are more. The others are due later.
 local LOOK_AT = 1000
 local STAY = 100
 local LATER = 1000
 
 local at = now()
-local many, lease = tonumber(ARGV[1]), text(at + ARGV[2])
+local till = text(at + lease)
 local due = {}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(at), 'LIMIT', 0, LOOK_AT)) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', owed, '-inf', text(at), 'LIMIT', 0, LOOK_AT)) do
   if string.find(id, '[^ -~]') then
-    -- Not an id of ours: whoever is handed it could read nothing else of this set.
-    redis.call('ZREM', KEYS[1], id)
+    -- This is not one of our ids, and its reader could not read the other ids of the answer.
+    redis.call('ZREM', owed, id)
   else
     due[#due + 1] = id
   end
@@ -32,23 +36,24 @@ for _, id in ipairs(due) do
 end
 
 local taken, row = {}, 1
-while #taken < 2 * math.min(many, #due) do
+local wanted = 2 * math.min(tonumber(limit), #due)
+while #taken < wanted do
   for _, agent in ipairs(agents) do
     local id = by_agent[agent][row]
-    if id and #taken < 2 * many then
-      redis.call('ZADD', KEYS[1], lease, id)
+    if id and #taken < wanted then
+      redis.call('ZADD', owed, till, id)
       taken[#taken + 1] = id
-      taken[#taken + 1] = lease
+      taken[#taken + 1] = till
     end
   end
   row = row + 1
 end
 
--- Whose work is not among the first that are due is seen next time: most of a flood comes due again a second later.
+-- An agent whose work is not among the first ids is seen next time, because most of a flood is due again a second later.
 if #due == LOOK_AT then
   for _, agent in ipairs(agents) do
     for i = math.max(row, STAY), #by_agent[agent] do
-      redis.call('ZADD', KEYS[1], text(at + LATER), by_agent[agent][i])
+      redis.call('ZADD', owed, text(at + LATER), by_agent[agent][i])
     end
   end
 end

@@ -1,7 +1,7 @@
 """Arguments as a form, and a submitted form as arguments.
 
-One typed input per argument: after its schema where there is one that can be used, otherwise after its value. What no
-input can hold exactly is entered as JSON; what is too long for an input is shown and kept.
+Each argument has one input. Its kind follows the schema, or the value where no schema can be used. A value that this
+kind cannot hold exactly is entered as JSON. A value that is too long for an input is shown and stays as it is.
 """
 
 import copy
@@ -12,19 +12,20 @@ from typing import Any
 
 from agent_adapter.contract.arguments import check_arguments, encode
 from agent_adapter.errors import InvalidRequestError
-from bot.masks import Unshown, hide, holds
+from bot.domain.masking import Unshown, hide, holds
+from bot.domain.schemas import Schema, UnsafeSchemaError, flatten, violations
 from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, context, literal, plain
-from bot.rendering.boxes import BOXES, Box, is_blank, is_text
-from bot.rendering.inputs import answer, element, fits, raw_of
-from bot.rendering.kinds import ABSENT, InputError, Question
-from bot.rendering.labels import LONGEST, label_of
-from bot.rendering.schemas import Schema, UnsafeSchemaError, flatten, violations
-from bot.rendering.specs import ANYTHING, UNKNOWN, Spec, inferred_kind
-from bot.rendering.text import clip, one_line, visible
+from bot.rendering.modal.boxes import BOXES, Box, is_blank, is_text
+from bot.rendering.modal.field_types import ABSENT, InputError, Question
+from bot.rendering.modal.inputs import answer, element, fits, raw_of
+from bot.rendering.modal.labels import LONGEST, label_of
+from bot.rendering.modal.specs import ANYTHING, UNKNOWN, Spec, inferred_kind
+from bot.sentences import in_field
+from bot.text.literal import clip, one_line, visible
 
 MAX_BLOCKS = 92
-"""Of a view's 100, the rest is for what stands above the form."""
+"""Of a view's 100. The rest is for the blocks above the form."""
 MAX_FORM_BYTES = 200_000
 """Of a view's 250 KB."""
 
@@ -43,7 +44,7 @@ class Field:
     path: Path
     """Names from the outermost object; empty for all arguments at once."""
     kind: str
-    """One of `kinds.KINDS`, or `kept` for what cannot be edited here."""
+    """One of `field_types.KINDS`, or `kept` for what cannot be edited here."""
     question: Question
     hint: str = ""
     number: int = 0
@@ -84,7 +85,7 @@ class Errors:
 def form_of(args: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()) -> tuple[Field, ...]:
     """Choose the inputs for these arguments: always the same ones for the same arguments and schema.
 
-    What is masked has none, and what holds something masked is shown without it and kept.
+    A masked argument has no input. An argument that holds something masked is shown without it and stays as it is.
     """
     flat = _usable(schema)
     whole = [] if holds(args, mask) else [_whole(args)]
@@ -100,7 +101,7 @@ def form_of(args: dict[str, Any], schema: Schema | None, mask: Collection[str] =
 
 
 def schema_problem(schema: Schema | None) -> str | None:
-    """Say why a schema is not used, `None` when it is or when there is none."""
+    """Say why a schema is not used: `None` when it is, or when there is none."""
     try:
         if schema is not None:
             flatten(schema)
@@ -127,8 +128,8 @@ def parse_form(
 ) -> Edited | Unchanged | Errors:
     """Read the arguments out of a submitted view.
 
-    An input that nobody touched gives exactly the value that was asked, whatever Slack did to its text, and keys keep
-    their order. The whole is then held against the schema.
+    An input that nobody touched gives exactly the value that was asked, whatever Slack did to its text. Keys keep their
+    order. All arguments together are then checked against the schema.
     """
     fields = [field for field in form_of(args, schema, mask) if field.is_input]
     found, errors = copy.deepcopy(args), {}
@@ -155,7 +156,7 @@ def parse_form(
 def changed_input(
     args: dict[str, Any], edited: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()
 ) -> str | None:
-    """Name the first input whose value an edit changed, `None` when there is none."""
+    """Name the first input whose value an edit changed: `None` when there is none."""
     for field in form_of(args, schema, mask):
         if field.is_input and _at(args, field.path) != _at(edited, field.path):
             return field.block_id
@@ -163,7 +164,7 @@ def changed_input(
 
 
 def _at(args: Any, path: Path) -> str | None:
-    """Write what is at a place; nothing when nothing is."""
+    """Write the value at a path as JSON: `None` when there is none."""
     for name in path:
         if not isinstance(args, dict) or name not in args:
             return None
@@ -235,7 +236,7 @@ def _numbered(fields: Iterable[Field]) -> tuple[Field, ...]:
 
 
 def _boxes(fields: Iterable[Field]) -> Iterator[tuple[Box, list[Field]]]:
-    """Give each box with the inputs that it suits, where there are any."""
+    """Give each box with the inputs that it suits. Boxes that suit none are left out."""
     fields = list(fields)
     for box in BOXES:
         if suited := [field for field in fields if box.suits(field.kind, field.question)]:
@@ -252,7 +253,7 @@ def _is_drawable(fields: tuple[Field, ...]) -> bool:
 
 
 def _fewer(fields: Iterable[Field]) -> list[Field]:
-    """Keep as many inputs as a view holds; the arguments after them stay as they are."""
+    """Keep as many inputs as a view can hold. The arguments after them stay as they are."""
     found = list(fields)[: MAX_BLOCKS - len(BOXES)]
     while len(found) > 1 and not _is_drawable(_numbered(found)):
         found = found[: len(found) * 9 // 10]
@@ -276,10 +277,10 @@ def _input(field: Field) -> Block:
 
 def _may_be_empty(field: Field) -> bool:
     if field.kind == "choice":
-        # Leaving out and null are choices of their own.
+        # Null and leaving out are options of it.
         return False
     question = field.question
-    # No choice made is an empty list. A text of nothing, or of spaces only, is an empty input from the beginning.
+    # An empty list has no choice made. An empty text, or one of only spaces, is shown as an empty input.
     is_empty = field.kind == "choices" or (is_text(field.kind) and is_blank(question.value))
     return is_empty or not question.required or question.nullable
 
@@ -289,14 +290,9 @@ def _kept_blocks(field: Field) -> list[Block]:
     text = visible(value) if isinstance(value, str) else "\n".join(value_lines(value))
     return [
         literal(f"{field.block_id}:name", field.label()),
-        context(f"{field.block_id}:kept", _why_kept(value)),
+        context(f"{field.block_id}:kept", in_field.MASKED if _is_masked(value) else in_field.TOO_LONG),
         literal(f"{field.block_id}:value", clip(text, _EXCERPT)),
     ]
-
-
-def _why_kept(value: Any) -> str:
-    why = "Masked, at least in part" if _is_masked(value) else "Too long to edit here"
-    return f"{why}; it stays exactly as it is:"
 
 
 def _is_masked(value: Any) -> bool:
@@ -309,7 +305,7 @@ def _is_masked(value: Any) -> bool:
 
 
 def _put(args: Any, field: Field, value: Any) -> Any:
-    """Set one argument, or take it out; a new one goes to the end."""
+    """Set or remove one argument. A new one goes to the end."""
     if value is field.question.value:
         return args
     if not field.path:

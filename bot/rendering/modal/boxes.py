@@ -1,26 +1,26 @@
-"""What a text input cannot say by itself: that its text is empty on purpose, or goes without the spaces around it.
+"""Boxes to tick for what a text input cannot express: an empty text, or a text without the spaces around it.
 
-Slack takes no empty text where one is required, and may trim what is typed. So neither is read out of a text.
+Slack refuses an empty text where one is required, and may trim what is typed. So neither can be read from the text.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bot.rendering import labels
 from bot.rendering.blocks import Block, plain
-from bot.rendering.kinds import Question
+from bot.rendering.modal.field_types import Question
+from bot.sentences import in_field
 
 _TEXTS = {"text", "lines"}
 
 
 def is_text(kind: str) -> bool:
-    """Tell whether an input takes any text."""
+    """Tell whether an input of this kind takes any text."""
     return kind in _TEXTS
 
 
 def is_blank(value: Any) -> bool:
-    """Tell whether a text has nothing but spaces and empty lines; Slack cannot show one in an input."""
+    """Tell whether a value is a text of only spaces and empty lines, which Slack cannot show in an input."""
     return isinstance(value, str) and not value.strip()
 
 
@@ -35,7 +35,7 @@ def _has_spaces_around(kind: str, question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One thing to tick, for each input that it suits."""
+    """One thing that can be ticked for each input that it suits."""
 
     block_id: str
     label: str
@@ -43,7 +43,7 @@ class Box:
     suits: Callable[[str, Question], bool]
 
     def block(self, options: list[tuple[str, str]]) -> Block:
-        """Draw it, with a label and a value for each input."""
+        """Draw its input. Each option is a label and a value."""
         found = [{"text": plain(label), "value": value} for label, value in options]
         kind = "checkboxes" if len(found) <= 10 else "multi_static_select"
         return {
@@ -61,16 +61,6 @@ class Box:
         return frozenset(option["value"] for option in state.get("selected_options") or ())
 
 
-EMPTY = Box(
-    "empty",
-    labels.EMPTY,
-    "What is ticked is sent as an empty text, whatever its field holds.",
-    _can_be_emptied,
-)
-BARE = Box(
-    "bare",
-    labels.BARE,
-    "Without a tick they stay while a text is not changed. Slack may take them off a text that you change.",
-    _has_spaces_around,
-)
+EMPTY = Box("empty", in_field.EMPTY, in_field.EMPTY_HINT, _can_be_emptied)
+BARE = Box("bare", in_field.BARE, in_field.BARE_HINT, _has_spaces_around)
 BOXES = (EMPTY, BARE)

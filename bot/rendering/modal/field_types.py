@@ -1,7 +1,7 @@
-"""The kinds of input: which values each can hold, how it looks, and how a value is put in and read back.
+"""The kinds of input: which values each can hold, how it looks, and how a value is written into it and read back.
 
-What Slack hands over and hands back is raw: a string, or strings where several can be chosen. A kind holds a value only
-if its raw form comes back as the same value.
+Slack takes and returns raw values: a string, or several strings where several can be chosen. A kind can hold a value
+only if the raw form of the value is read back as the same value.
 """
 
 import json
@@ -17,7 +17,8 @@ from agent_adapter.contract.arguments import decode, encode, encode_indented
 from agent_adapter.contract.numbers import Number, is_exact, map_numbers
 from agent_adapter.errors import InvalidRequestError
 from bot.rendering.blocks import Block, plain
-from bot.rendering.text import clip, has_decomposed, has_invisible, one_line, respelled, units
+from bot.sentences import in_field
+from bot.text.literal import clip, has_decomposed, has_invisible, one_line, respelled, units
 
 MAX_INPUT = 3_000
 
@@ -26,7 +27,7 @@ Raw = str | list[str] | None
 
 
 class _Absent:
-    """Stands where an argument is not given."""
+    """The value of an argument that is not given."""
 
 
 ABSENT = _Absent()
@@ -34,7 +35,7 @@ NULL, LEAVE_OUT = "null", "absent"
 
 
 class InputError(ValueError):
-    """What was entered is not a value; the message says what is wanted."""
+    """What was entered is not a value of this kind. The message tells the person what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One way to ask: what it can hold, how it looks, how it is put in and read back."""
+    """One kind of input: what it can hold, how it looks, how a value is written into it and read back."""
 
     holds: Callable[[Any, Question], bool]
     element: Callable[[Raw, Question], Block]
@@ -125,7 +126,7 @@ def _is_kept_by_slack(raw: str) -> bool:
 
 def _to_integer(raw: str, _: Question) -> int:
     if not _WHOLE.fullmatch(raw.strip()):
-        raise InputError("This must be a whole number.")
+        raise InputError(in_field.NOT_A_WHOLE_NUMBER)
     return int(raw)
 
 
@@ -133,15 +134,15 @@ def _to_number(raw: str, question: Question) -> int | float:
     if _WHOLE.fullmatch(raw.strip()):
         return _to_integer(raw, question)
     if not _NUMBER.fullmatch(raw.strip()):
-        raise InputError("This must be a number.")
+        raise InputError(in_field.NOT_A_NUMBER)
     found = float(raw)
     if not math.isfinite(found) or not is_same_number(raw, repr(found)):
-        raise InputError("This has more digits than a number keeps.")
+        raise InputError(in_field.too_many_digits())
     return found
 
 
 def is_same_number(one: str, other: str) -> bool:
-    """Tell whether two texts are one number, exactly; what is no number, or out of all bounds, is like no other."""
+    """Tell whether two texts are exactly the same number. A text that cannot be read as a number never is."""
     try:
         return Decimal(one) == Decimal(other)
     except InvalidOperation:
@@ -152,7 +153,7 @@ def is_same_number(one: str, other: str) -> bool:
 
 
 def _position(value: Any, question: Question) -> str | None:
-    # By their JSON: 1, 1.0 and true are equal in Python.
+    # Their JSON is compared, because 1, 1.0 and true are equal in Python.
     wanted = encode(value)
     return next((str(n) for n, option in enumerate(question.options) if encode(option) == wanted), None)
 
@@ -167,7 +168,7 @@ def _are_choices(value: Any, question: Question) -> bool:
 
 
 def option_labels(options: tuple[Any, ...]) -> list[str]:
-    """Write the values of a choice: texts without quotes where all are texts and none has spaces around it."""
+    """Write the values of a choice. They have no quotes if all are texts and none has spaces around it."""
     texts = all(isinstance(option, str) and option and option == option.strip() for option in options)
     return [one_line(option if texts else encode(option)) for option in options]
 
@@ -175,9 +176,9 @@ def option_labels(options: tuple[Any, ...]) -> list[str]:
 def _options(question: Question, *, extras: bool) -> list[Block]:
     pairs = [(label, str(n)) for n, label in enumerate(option_labels(question.options))]
     if extras and question.nullable:
-        pairs.append(("(null)", NULL))
+        pairs.append((in_field.NULL, NULL))
     if extras and not question.required:
-        pairs.append(("(leave out)", LEAVE_OUT))
+        pairs.append((in_field.LEFT_OUT, LEAVE_OUT))
     return [{"text": plain(label), "value": value} for label, value in pairs]
 
 
@@ -197,14 +198,14 @@ def _choices_element(raw: Raw, question: Question) -> Block:
 
 def _to_choice(raw: str, question: Question) -> Any:
     if not raw.isdecimal() or int(raw) >= len(question.options):
-        raise InputError("This must be one of the choices.")
+        raise InputError(in_field.NOT_A_CHOICE)
     return question.options[int(raw)]
 
 
 def _to_choices(raw: list[str], question: Question) -> list[Any]:
     chosen = [_to_choice(item, question) for item in raw]
     before = [encode(item) for item in question.value] if isinstance(question.value, list) else []
-    # What stays keeps its order.
+    # Values that were chosen before keep their order.
     return sorted(
         chosen, key=lambda item: before.index(encode(item)) if encode(item) in before else len(before)
     )
@@ -243,7 +244,7 @@ def _to_moment(raw: str, question: Question) -> str:
 
 
 def _to_time(raw: str, question: Question) -> str:
-    # A time of minutes stays one; otherwise the seconds that RFC 3339 wants are written.
+    # A time without seconds stays so. Any other gets the seconds that RFC 3339 wants.
     return raw if isinstance(question.value, str) and len(question.value) == 5 else f"{raw}:00"
 
 
@@ -255,7 +256,7 @@ def _picker(type_: str, key: str, convert: Callable[[str], Any] = str) -> Callab
 
 
 def json_text(value: Any) -> str:
-    r"""Write a value as JSON in which every hidden character is spelled `\uXXXX`."""
+    r"""Write a value as JSON in which every hidden character is written as `\uXXXX`."""
     text = encode_indented(value)
     if units(text) > MAX_INPUT:
         text = encode(value)
@@ -271,16 +272,16 @@ def _from_json(raw: str, question: Question) -> Any:
     try:
         found = decode(raw)
     except InvalidRequestError as error:
-        raise InputError(f"This must be JSON: {error}.") from error
+        raise InputError(in_field.not_json(str(error))) from error
     given: set[str] = set()
     map_numbers(question.value, lambda number: given.add(number.text))
     return map_numbers(found, lambda number: number if number.text in given else _typed(number))
 
 
 def _typed(number: Number) -> float:
-    """Read a number that a person wrote: what runs is what a float keeps."""
+    """Read a number that a person wrote as a float, which must hold it exactly."""
     if not is_exact(number):
-        raise InputError(f"{clip(number.text, 60)} has more digits than a number keeps.")
+        raise InputError(in_field.too_many_digits(clip(number.text, 60)))
     return float(number)
 
 

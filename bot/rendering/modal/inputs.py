@@ -4,14 +4,22 @@ from collections.abc import Collection
 from typing import Any
 
 from bot.rendering.blocks import Block
-from bot.rendering.boxes import BARE, EMPTY, Box, is_blank, is_text
-from bot.rendering.kinds import ABSENT, KINDS, LEAVE_OUT, NULL, InputError, Question, Raw, is_same_number
-
-_OR_TICK = f"or tick its name under “{EMPTY.label}”"
+from bot.rendering.modal.boxes import BARE, EMPTY, Box, is_blank, is_text
+from bot.rendering.modal.field_types import (
+    ABSENT,
+    KINDS,
+    LEAVE_OUT,
+    NULL,
+    InputError,
+    Question,
+    Raw,
+    is_same_number,
+)
+from bot.sentences import in_field
 
 
 def element(kind: str, question: Question, action_id: str) -> Block:
-    """Draw the element of an input, filled with the value."""
+    """Draw the element of an input, with the value in it."""
     return {**KINDS[kind].element(initial(kind, question), question), "action_id": action_id}
 
 
@@ -25,7 +33,7 @@ def initial(kind: str, question: Question) -> Raw:
 
 
 def fits(kind: str, question: Question) -> bool:
-    """Tell whether this way of asking can hold the value that is there."""
+    """Tell whether an input of this kind can hold the value exactly."""
     return not question.is_given or KINDS[kind].holds(question.value, question)
 
 
@@ -42,12 +50,12 @@ def raw_of(state: dict[str, Any]) -> Raw:
 
 
 def answer(kind: str, question: Question, raw: Raw, ticked: Collection[Box] = ()) -> Any:
-    """Turn what came back into the argument; untouched is exactly the value that was there.
+    """Turn what came back into the argument. An untouched input gives exactly the value that was there.
 
-    Clearing an argument that may be left out leaves it out; otherwise it becomes null where that is allowed.
+    A cleared argument is left out where that is allowed. Otherwise it becomes null where that is allowed.
 
     Raises:
-        InputError: with what is wanted.
+        InputError: What came back is not a value of this kind.
     """
     if EMPTY in ticked:
         return ""
@@ -60,7 +68,7 @@ def answer(kind: str, question: Question, raw: Raw, ticked: Collection[Box] = ()
         return _cleared(kind, question)
     if is_blank(raw):
         if is_text(kind):
-            raise InputError(f"There are only spaces here. Write a text, {_OR_TICK}.")
+            raise InputError(in_field.ONLY_SPACES)
         return _cleared(kind, question)
     if raw in (NULL, LEAVE_OUT) and kind == "choice":
         return None if raw == NULL else ABSENT
@@ -73,8 +81,8 @@ def _cleared(kind: str, question: Question) -> Any:
     if question.nullable:
         return None
     if is_text(kind):
-        raise InputError(f"This needs a text. Write one, {_OR_TICK}.")
-    raise InputError("This needs a value.")
+        raise InputError(in_field.NEEDS_TEXT)
+    raise InputError(in_field.NEEDS_VALUE)
 
 
 def _same(kind: str, raw: Raw, other: Raw) -> bool:
@@ -88,10 +96,10 @@ def _same(kind: str, raw: Raw, other: Raw) -> bool:
 
 
 def _lines(raw: str | None) -> str:
-    # Slack has one form of line end.
+    # Slack knows only one kind of line end.
     return (raw or "").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _untouched(text: str) -> set[str]:
-    """Give what Slack may send back for this text: it may trim each end."""
+    """Give what Slack may send back for this text, because it may trim each end."""
     return {text, text.strip(), text.lstrip(), text.rstrip()}

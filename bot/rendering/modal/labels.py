@@ -2,17 +2,15 @@
 
 import re
 
-from bot.rendering.text import clip, one_line, units
+from bot.sentences import in_field, in_form, in_text
+from bot.text.literal import clip, one_line, units
 
 LONGEST = 150
 
-CODE = "Code"
-EMPTY = "Send as an empty text"
-BARE = "Take off spaces and empty lines around"
-_OURS = {CODE, EMPTY, BARE}
-# What labels are put together with: a name that has one of these stands in quotes.
+_OURS = {in_form.CODE, in_field.EMPTY, in_field.BARE}
+# Labels join names with these characters, so a name that contains one is written in quotes.
 _JOINTS = re.compile(r'["→·…]')
-# A row of spaces looks like one.
+# Several spaces look like one.
 _SPACES = re.compile(r" {2,}")
 
 
@@ -21,21 +19,21 @@ def label_of(path: tuple[str, ...], number: int, *, as_json: bool, size: int = L
 
     Args:
         path: names from the outermost object; empty for all arguments at once.
-        number: counts the inputs of a form; it stands in a label that would be too long.
+        number: counts the inputs of a form. A label that would be too long ends with it.
         as_json: whether the value is entered as JSON.
         size: how long a label may be, without the word JSON.
     """
-    label = " → ".join(map(_name, path)) or "All arguments"
+    label = " → ".join(map(_name, path)) or in_field.ALL_ARGUMENTS
     if units(label) > size:
-        mark = f" (input {number})"
+        mark = in_field.numbered(number)
         label = clip(label, size - len(mark)) + mark
-    return f"{label} · JSON" if as_json else label
+    return in_field.as_json(label) if as_json else label
 
 
 def _name(name: str) -> str:
-    text = _SPACES.sub(lambda row: f"\\{{{len(row[0])} spaces}}", one_line(name))
+    text = _SPACES.sub(lambda row: f"\\{{{in_text.spaces(len(row[0]))}}}", one_line(name))
     # Slack trims a label, so spaces around a name would not be seen.
     if name and name == name.strip() and name not in _OURS and not _JOINTS.search(name):
         return text
-    # A quote inside the name is spelled, so that the name ends where its quotes end.
+    # A quote inside the name is written as its code, so that the name ends where its quotes end.
     return '"' + text.replace('"', "\\u{22}") + '"'

@@ -1,12 +1,13 @@
-"""What a schema says about one argument, or else its value."""
+"""What a schema says about one argument, or its value where no schema does."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from agent_adapter.contract.numbers import Number
-from bot.rendering.kinds import option_labels
-from bot.rendering.schemas import Schema
-from bot.rendering.text import clip, one_line, units
+from bot.domain.schemas import Schema
+from bot.rendering.modal.field_types import option_labels
+from bot.sentences import in_field
+from bot.text.literal import clip, one_line, units
 
 _TYPES = {"integer": "integer", "number": "number", "boolean": "choice"}
 _FORMATS = {"date": "date", "time": "time", "date-time": "date-time", "email": "email", "uri": "uri"}
@@ -19,7 +20,7 @@ class Spec:
     node: Schema
     """Without null, and without a union around it."""
     kind: str | None = None
-    """One of `kinds.KINDS`; the value decides where the schema leaves it open."""
+    """One of `field_types.KINDS`. `None` where the schema leaves it open and the value decides."""
     options: tuple[Any, ...] = ()
     nullable: bool = False
     hint: str = ""
@@ -47,7 +48,7 @@ UNKNOWN = Spec({}, "json")
 
 
 def inferred_kind(value: Any) -> str:
-    """Choose the kind of input after the value alone."""
+    """Choose the kind of input by the value alone."""
     match value:
         case bool():
             return "choice"
@@ -62,7 +63,7 @@ def inferred_kind(value: Any) -> str:
 
 
 def _without_null(node: Schema) -> tuple[Schema, bool]:
-    """Take `null` out of what a value may be, and a lone alternative out of its union."""
+    """Give the schema without `null`, and whether it allowed that. A union of one alternative becomes the alternative."""
     for union in ("anyOf", "oneOf", "allOf"):
         branches = node.get(union)
         if isinstance(branches, list):
@@ -102,5 +103,5 @@ def _kind(node: Schema, options: tuple[Any, ...]) -> str | None:
 
 
 def _are_drawable(options: tuple[Any, ...]) -> bool:
-    labels = [*option_labels(options), "(null)", "(leave out)"]
+    labels = [*option_labels(options), in_field.NULL, in_field.LEFT_OUT]
     return len(labels) <= 100 and len(set(labels)) == len(labels) and max(map(units, labels)) <= 75

@@ -4,46 +4,46 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from bot.domain.approval import Approval
+from bot.domain.standing import StandingTerms
 from bot.rendering.blocks import Block, actions, context, literal, plain, section
-from bot.rendering.cautions import TOOL, caution_blocks
-from bot.rendering.clock import duration_words, place_name
-from bot.rendering.ledger import given_words, name_blocks, revoke_button, used_words
-from bot.rendering.modals import ViewMeta, care_blocks, modal
-from bot.rendering.rows import arguments_text, place_of, title_blocks
-from bot.state import ApprovalState
-from bot.sticky import Grant
+from bot.rendering.buttons import STANDING
+from bot.rendering.calls import arguments_text, title_blocks
+from bot.rendering.card.standing_uses import given_words, name_blocks, revoke_button, used_words
+from bot.rendering.cautions import caution_blocks
+from bot.rendering.modal.view import ViewMeta, care_blocks, modal
+from bot.sentences import in_form, in_list
+from bot.sentences.in_text import TOOL
+from bot.sentences.words import duration_words, place_name
 
 LISTED = 20
 _LASTS = tuple(timedelta(minutes=minutes) for minutes in (15, 30, 60, 120, 240, 480))
 _USES = (1, 2, 5, 10, 20, 50, 100)
-_USUAL = Grant()
+_USUAL = StandingTerms()
 
 
-def render_sticky_view(state: ApprovalState, index: int, *, channel: str = "", ts: str = "") -> Block:
+def render_standing_view(state: Approval, index: int) -> Block:
     """Draw the form that approves an action and says for which later calls that holds."""
     action = state.actions[index]
-    sticky = action.sticky
-    assert sticky is not None
+    limits = action.standing
+    assert limits is not None
     blocks = [
         *title_blocks(action),
         literal("arguments", arguments_text(action)),
         *care_blocks(action),
         *caution_blocks("", [(TOOL, action.request.name), ("", action.shown(on_card=True))]),
-        section(
-            "about",
-            "This call runs now. Later calls of this tool run without asking, as far as you say here. The thread of "
-            "the card shows each of them, and you can revoke it there, or with `/approvals rules`.",
-        ),
-        _choice("same", "Which calls", _same_options(sticky.same)),
-        _choice("scope", "Where", _scope_options(sticky.scope, state.interrupt.agent)),
-        _choice("lasts", "For how long", _lasts_options(sticky.lasts)),
-        _choice("uses", "How many calls at most", _uses_options(sticky.uses)),
+        section("about", in_form.ABOUT_STANDING),
+        _choice("same", in_form.WHICH_CALLS, _same_options(limits.same)),
+        _choice("scope", in_form.WHICH_RUNS, _scope_options(limits.scope, state.interrupt.agent)),
+        _choice("lasts", in_form.HOW_LONG, _lasts_options(limits.lasts)),
+        _choice("uses", in_form.HOW_MANY, _uses_options(limits.uses)),
     ]
-    meta = ViewMeta(state.id, index, channel=channel, ts=ts)
-    return modal("sticky", f"Approve action {action.number}", blocks, meta, submit="Approve")
+    return modal(
+        STANDING.verb, in_form.approve_title(index), blocks, ViewMeta(state.id, index), submit=in_form.APPROVE
+    )
 
 
-def parse_grant(view: dict[str, Any]) -> Grant:
+def parse_standing_terms(view: dict[str, Any]) -> StandingTerms:
     """Read for which later calls an approval is meant to hold; what was not chosen is as narrow as can be."""
     values = view["state"]["values"]
     chosen = {
@@ -52,19 +52,19 @@ def parse_grant(view: dict[str, Any]) -> Grant:
         if (option := (values.get(name, {}).get(name) or {}).get("selected_option"))
     }
     lasts = timedelta(seconds=int(chosen.pop("lasts", _LASTS[0].total_seconds())))
-    return Grant(**{"uses": 1, **chosen}, lasts=lasts)
+    return StandingTerms(**{"uses": 1, **chosen}, lasts=lasts)
 
 
 def _same_options(widest: str) -> list[tuple[str, str]]:
     every = [
-        ("arguments", "The very same call, with these arguments"),
-        ("tool", "Every call of this tool, whatever its arguments are"),
+        ("arguments", in_form.SAME_ARGUMENTS),
+        ("tool", in_form.ANY_ARGUMENTS),
     ]
     return every if widest == "tool" else every[:1]
 
 
 def _scope_options(widest: str, agent: str) -> list[tuple[str, str]]:
-    every = [("run", "In this run"), ("agent", f"In every run of the agent {agent}")]
+    every = [("run", in_form.THIS_RUN), ("agent", in_form.every_run(agent))]
     return every if widest == "agent" else every[:1]
 
 
@@ -99,27 +99,24 @@ def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Block:
     }
 
 
-def render_rules_view(given: Sequence[tuple[ApprovalState, int]]) -> Block:
+def render_standing_list(given: Sequence[tuple[Approval, int]]) -> Block:
     """Draw the list of what holds for later calls, as far as the person may revoke it."""
     blocks: list[Block] = []
     for number, (state, index) in enumerate(given[:LISTED]):
         at = f"rule:{number}"
         blocks += [
             section(
-                at, f"{given_words(state, index)} {used_words(state.sticky[index])}{_where(state, index)}"
+                at, f"{given_words(state, index)} {used_words(state.standing[index])}{_where(state, index)}"
             ),
             *name_blocks(f"{at}:name", state.actions[index]),
             actions(f"{at}:revoke", [revoke_button(state, index, place=number)]),
         ]
     if not given:
-        blocks = [section("none", "No sticky approvals hold now that you could revoke.")]
+        blocks = [section("none", in_list.EMPTY)]
     elif len(given) > LISTED:
-        blocks.append(
-            context("more", f"{len(given) - LISTED} more are not shown: revoke some of these first.")
-        )
-    return modal("rules", "Sticky approvals", blocks, None)
+        blocks.append(context("more", in_list.more(len(given) - LISTED)))
+    return modal("rules", in_list.TITLE, blocks, None)
 
 
-def _where(state: ApprovalState, index: int) -> str:
-    place = place_of(state, index)
-    return f" Given in {place_name(place.channel)}." if place else ""
+def _where(state: Approval, index: int) -> str:
+    return f" {in_list.given_in(place_name(state.place_of(index).channel))}"

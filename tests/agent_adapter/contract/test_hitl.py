@@ -94,14 +94,14 @@ def test_an_unknown_kind_is_carried_as_such():
     ],
     ids=["edit", "edit args", "respond", "type", "empty", "text", "none"],
 )  # fmt: skip
-def test_what_is_no_decision_is_refused_with_its_path(value: Any, sentence: str):
+def test_a_value_that_is_not_a_decision_is_refused_with_its_path(value: Any, sentence: str):
     """Nothing is read into a decision that is not there: least of all an approval."""
     with pytest.raises(InvalidRequestError) as caught:
         load_decision(value)
     assert str(caught.value).startswith(sentence)
 
 
-def test_the_schema_of_a_decision_tells_its_kinds_apart():
+def test_the_schema_of_a_decision_names_its_kinds():
     """A client of another language reads the kinds and their words from the schema."""
     schema = TypeAdapter(Decision).json_schema()
 
@@ -110,5 +110,5 @@ def test_the_schema_of_a_decision_tells_its_kinds_apart():
     assert kinds == {"approve", "edit", "reject", "respond", None}
     assert (
         schema["$defs"]["EditedAction"]["properties"]["args"]["description"]
-        == "The whole arguments, not a patch."
+        == "All arguments, not only the changed ones."
     )

@@ -27,7 +27,7 @@ def test_the_id_does_not_depend_on_the_order_of_pauses():
     assert first.startswith("billing.")
 
 
-def test_the_id_tells_agents_runs_pauses_and_attempts_apart():
+def test_the_id_differs_by_agent_run_pauses_and_attempt():
     """Whatever is another question has another id."""
     ids = {
         interrupt_id("billing", "run", ["p"]),

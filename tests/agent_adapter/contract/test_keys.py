@@ -25,7 +25,7 @@ def test_an_id_leads_to_the_lane_of_its_agent():
     assert {keys.lane_of(f"agent-{n}") for n in range(200)} == set(range(16))
 
 
-def test_lanes_are_told_apart_as_redis_cluster_tells_slots_apart():
+def test_lanes_are_computed_as_redis_cluster_computes_slots():
     """The hash is Redis Cluster's own: its specification gives 0x31C3 for this name."""
     assert Keys("assent", 16_384).lane_of("123456789.abc") == 0x31C3
 

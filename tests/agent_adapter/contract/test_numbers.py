@@ -5,7 +5,7 @@ import json
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import (
@@ -23,6 +23,7 @@ from agent_adapter.contract.wire import dump_decision, dump_interrupt, load_deci
 from agent_adapter.dialects import DIALECTS
 from agent_adapter.errors import InvalidRequestError
 from tests.support.builders import an_interrupt
+from tests.support.properties import bounded
 
 ODD = [
     "9007199254740993.99", "1.10", "1.0e5", "1E5", "1e5", "100000.00", "-0", "-0.00", "0.10", "0e5", "1e-7", "1.5E+300",
@@ -53,7 +54,7 @@ def test_a_number_is_written_as_it_was_sent(text):
     assert encode(copy.deepcopy(args)) == encode(pickle.loads(pickle.dumps(args))) == sent
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@bounded(300)
 @given(written)
 def test_any_number_of_json_comes_back_or_is_refused(text):
     """Whole, with decimals, with an exponent: no digit of it changes, and Python reads the same number."""

@@ -23,7 +23,7 @@ from agent_adapter.contract.record import (
     load_recorded,
     moment,
     read_resume,
-    read_told,
+    read_sent_answer,
 )
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from tests.support.builders import an_action, an_interrupt
@@ -198,17 +198,17 @@ def test_a_decision_about_another_call_is_an_error(changed: Interrupt):
         read(changed, decided)
 
 
-def told(decided: dict[str, str]) -> str:
+def sent(decided: dict[str, str]) -> str:
     """Write the decisions of a card as a wake-up tells them."""
     return "\n".join(line for name, value in decided.items() if name != "status" for line in (name, value))
 
 
-def test_what_a_wake_up_tells_is_the_same_answer():
+def test_the_answer_in_a_wake_up_equals_the_one_in_the_record():
     """What was asked need not be read again, and several lines of a message are one line there."""
     decisions = {0: ApproveDecision(), 1: RejectDecision(message="no\nnot before Monday")}
     decided = card(TWO, decisions, status="decided")
 
-    assert read_told(TWO.id, Asked.by(TWO), told(decided)) == read(TWO, decided)
+    assert read_sent_answer(TWO.id, Asked.by(TWO), sent(decided)) == read(TWO, decided)
 
 
 @pytest.mark.parametrize(
@@ -221,29 +221,29 @@ def test_what_a_wake_up_tells_is_the_same_answer():
     ],
     ids=["other arguments", "other order", "more actions", "other decisions allowed"],
 )
-def test_what_a_wake_up_tells_about_something_else_is_no_answer(asked: Interrupt):
+def test_a_wake_up_about_another_question_is_not_an_answer(asked: Interrupt):
     """Without its interrupt, too, nothing is resumed with a decision about something else: the record is read then."""
     decided = card(TWO, {0: ApproveDecision(), 1: ApproveDecision()}, status="decided")
 
-    assert read_told(asked.id, Asked.by(asked), told(decided)) is None
+    assert read_sent_answer(asked.id, Asked.by(asked), sent(decided)) is None
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_a_wake_up_that_tells_less_than_all_is_no_answer(missing: int):
+def test_a_wake_up_without_all_decisions_is_not_an_answer(missing: int):
     """Every action has its decision, or the record is read."""
     decided = card(TWO, {1 - missing: ApproveDecision()}, status="decided")
 
-    assert read_told(TWO.id, Asked.by(TWO), told(decided)) is None
-    assert read_told(TWO.id, Asked.by(TWO), "") is None
+    assert read_sent_answer(TWO.id, Asked.by(TWO), sent(decided)) is None
+    assert read_sent_answer(TWO.id, Asked.by(TWO), "") is None
 
 
-def test_a_wake_up_that_tells_a_kind_of_decision_that_is_not_allowed_is_refused():
+def test_a_wake_up_with_a_kind_of_decision_that_is_not_allowed_is_refused():
     """What was asked is remembered with what it allows."""
     only_approve = an_interrupt(an_action("a", allowed=("approve",)))
     decided = card(only_approve, {0: RejectDecision(message="no")}, status="decided")
 
     with pytest.raises(DecisionNotAllowedError, match=r"decision 1 \(a\): reject is not one of approve"):
-        read_told(only_approve.id, Asked.by(only_approve), told(decided))
+        read_sent_answer(only_approve.id, Asked.by(only_approve), sent(decided))
 
 
 def test_what_is_kept_of_what_was_asked_is_small_and_shared():
@@ -271,7 +271,7 @@ def test_edited_arguments_arrive_byte_for_byte():
     ["", "[]", '"approve"', "{}", '{"decision":"approve"}', '{"decision":{"type":"approve"}}',
      encode({"fingerprint": "f", "decision": {"type": "edit"}, "decided_by": "U1"})],
 )  # fmt: skip
-def test_what_is_no_stored_decision_is_one_error(text: str):
+def test_a_stored_value_that_is_not_a_decision_is_one_error(text: str):
     """Anything else in a decision's place is never read as one."""
     with pytest.raises(InvalidRequestError):
         load_recorded({"d:0": text, "at:0": "1"}, 0)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import HITLRequest, ReviewConfig
@@ -21,9 +21,10 @@ from agent_adapter.contract.wire import (
 from agent_adapter.errors import InvalidRequestError
 from tests.agent_adapter.contract.test_arguments import arguments
 from tests.support.builders import an_action, an_interrupt
+from tests.support.properties import bounded
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@bounded(60)
 @given(arguments)
 def test_arguments_keep_their_bytes_through_the_store(args: dict[str, Any]):
     """What the reviewer is shown and what is approved is, byte for byte, what the agent sent."""
@@ -118,17 +119,17 @@ def test_a_newer_agent_with_new_fields_is_understood():
     ("stored", "sentence"),
     [
         ('{"schema_version":2}',
-         "schema_version: 2 was written by a newer agent; this side reads up to 1: update it"),
-        ('{"id":"x"}', "interrupt: what is stored has no schema_version, so it is no interrupt"),
-        ('["x"]', "interrupt: what is stored has no schema_version, so it is no interrupt"),
+         "schema_version: 2 was written by a newer agent; this version reads up to 1: update this side"),
+        ('{"id":"x"}', "interrupt: the stored value has no schema_version, so it is not an interrupt"),
+        ('["x"]', "interrupt: the stored value has no schema_version, so it is not an interrupt"),
         ('{"schema_version":1}', "interrupt.id: Field required"),
-        ('{"schema_version":1,"schema_version":1}', "key 'schema_version' stands twice in one object"),
+        ('{"schema_version":1,"schema_version":1}', "key 'schema_version' appears twice in one object"),
         ("", "not JSON at line 1, column 1"),
         (b"\xff", "not UTF-8 at byte 0"),
     ],
     ids=["newer", "no version", "list", "no fields", "twice", "empty", "bytes"],
 )  # fmt: skip
-def test_what_is_no_interrupt_of_this_version_is_refused(stored: str | bytes, sentence: str):
+def test_a_stored_text_that_this_version_cannot_read_is_refused(stored: str | bytes, sentence: str):
     """Whatever stands in the store, reading it is an interrupt or one sentence."""
     with pytest.raises(InvalidRequestError) as caught:
         load_interrupt(stored)
@@ -164,7 +165,7 @@ for _ in range(40):
         (an_interrupt(an_action(), an_action(args={"a": [float("nan")]})),
          "action_requests[1].args.a[0]: nan is not a JSON number; send null or a string"),
         (an_interrupt(an_action(allowed=("approve", "approve"))),
-         "review_configs[0].allowed_decisions: a decision stands twice in ['approve', 'approve']"),
+         "review_configs[0].allowed_decisions: a decision is listed twice in ['approve', 'approve']"),
         (an_interrupt(an_action(allowed=("aprove", "escalate"))),
          "review_configs[0].allowed_decisions: none of ['aprove', 'escalate'] is one of approve, edit, reject, respond"),
         (an_interrupt(an_action(schema={"description": "x" * 32_768})),

@@ -93,5 +93,5 @@ def test_record_of_an_earlier_version_is_still_answered_with_words(decision, ans
 
 def test_rejection_of_an_earlier_version_is_not_handed_over_as_words():
     """Where it was read as truth, it meant yes."""
-    with pytest.raises(DecisionNotAllowedError, match="typed words and nothing else"):
+    with pytest.raises(DecisionNotAllowedError, match="only be answered with typed words"):
         answering("generic").to_resume([reject("no")], "Shall I?")

@@ -4,12 +4,13 @@ import copy
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_adapter.dialects import DIALECTS, RECOGNISED, choose, detect
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError, UnknownDialectError
 from tests.agent_adapter.dialects.conformance import EXAMPLES, LANGUAGES
+from tests.support.properties import bounded
 
 
 def words_in(value):
@@ -79,7 +80,7 @@ def test_a_named_dialect_is_used_only_for_what_it_may_be(payload, named):
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-@settings(max_examples=60)
+@bounded(60)
 @given(payload=PAYLOADS, decisions=DECISIONS)
 def test_any_json_is_read_and_answered_or_refused(name, payload, decisions):
     """Nothing but our own errors leaves a dialect, whatever it is given; and no answer is one that LangGraph drops."""

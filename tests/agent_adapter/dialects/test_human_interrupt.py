@@ -81,7 +81,7 @@ def test_words_that_only_repeat_the_call_are_dropped():
     assert texts == [None, None, None, None, "Please review tool call: pay it"]
 
 
-def test_a_rejection_without_a_reason_tells_the_model_not_to_try_again():
+def test_a_rejection_without_a_reason_asks_the_model_not_to_try_again():
     """The model reads the answer of a tool, so the words have to say what it was."""
     answer = DIALECTS["dev_utils"].to_resume([reject()], pause({"allow_respond": True}))
 
@@ -166,7 +166,7 @@ async def test_a_graph_gets_the_response_in_the_form_in_which_it_asked(listed, d
 
 
 @pytest.mark.parametrize(
-    ("decision", "ran", "told"),
+    ("decision", "ran", "said"),
     [
         (approve(), [("al", 5)], "paid 5 to al"),
         (edit(EDITED), [("bo", 7)], "paid 7 to bo"),
@@ -179,7 +179,7 @@ async def test_a_graph_gets_the_response_in_the_form_in_which_it_asked(listed, d
     ],
     ids=["approve", "edit", "reject", "respond"],
 )
-async def test_a_tool_of_dev_utils_does_what_was_decided(decision, ran, told):
+async def test_a_tool_of_dev_utils_does_what_was_decided(decision, ran, said):
     """With the dialect named, an edit reaches the tool as bare arguments and a rejection reaches the model in words."""
     payments = []
 
@@ -196,4 +196,4 @@ async def test_a_tool_of_dev_utils_does_what_was_decided(decision, ran, told):
     result = await run(agent, GO, approvals=approvals, config=CONFIG, dialect="dev_utils")
 
     assert payments == ran
-    assert answers_to_model(result) == {"call_1": ("success", told)}
+    assert answers_to_model(result) == {"call_1": ("success", said)}

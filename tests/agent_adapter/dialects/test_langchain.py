@@ -145,7 +145,7 @@ BROKEN = {
             "action_requests": [ACTION],
             "review_configs": [{**CONFIG_OF_IT, "allowed_decisions": ["approve", "approve"]}],
         },
-        r"review_configs\[0\].allowed_decisions: a decision stands twice",
+        r"review_configs\[0\].allowed_decisions: a decision is listed twice",
     ),
     "unknown decisions only": (
         {"action_requests": [ACTION], "review_configs": [{**CONFIG_OF_IT, "allowed_decisions": ["maybe"]}]},

@@ -107,6 +107,6 @@ class Office:
         return [name for name, _ in self.ran]
 
 
-def told(agent: Any) -> dict[str, str]:
+def answers(agent: Any) -> dict[str, str]:
     """Give what the model got for each call, by call id."""
     return {m.tool_call_id: m.content for m in agent.memory.get_messages() if m.role == "tool"}

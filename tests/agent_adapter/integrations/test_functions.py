@@ -20,6 +20,7 @@ from agent_adapter.errors import (
     InvalidRequestError,
     RejectedError,
 )
+from agent_adapter.gating import Gate
 from agent_adapter.integrations.functions import (
     Call,
     asking,
@@ -28,7 +29,6 @@ from agent_adapter.integrations.functions import (
     to_request,
     to_resume,
 )
-from agent_adapter.policy import Policy
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import (
     REVIEWER,
@@ -656,12 +656,12 @@ MISTAKES = [
     (_plain, {}, "_plain blocks while people decide: give requires_approval a SyncApprovalClient, or make it asynchronous"),
     (_async, {"allowed_decisions": ["aprove"]}, "did you mean 'approve'"),
     (_async, {"allowed_decisions": []}, "the list is empty"),
-    (_async, {"allowed_decisions": ["respond"]}, "'respond' cannot be carried out here; there are approve, edit, reject"),
-    (_async, {"when": True}, "when: True is no plain callable"),
-    (_async, {"description": 5}, "description: 5 is neither text"),
-    (_async, {"on_reject": "no"}, "_async: on_reject: 'no' is no plain callable; pass one that is given the RejectedError"),
-    (_async, {"on_reject": _async}, "on_reject: .* is no plain callable"),
-    (_async, {"chanel": "C0MONEY"}, r"chanel: no such option \(did you mean 'channel'\?\); there are channel, thread_ts, context, expires_in, on_expiry"),
+    (_async, {"allowed_decisions": ["respond"]}, "'respond' cannot be carried out here; choose from approve, edit, reject"),
+    (_async, {"when": True}, "when: True is not a plain callable"),
+    (_async, {"description": 5}, "description: 5 is neither a string"),
+    (_async, {"on_reject": "no"}, "_async: on_reject: 'no' is not a plain callable; pass one that takes the RejectedError"),
+    (_async, {"on_reject": _async}, "on_reject: .* is not a plain callable"),
+    (_async, {"chanel": "C0MONEY"}, r"chanel: no such option \(did you mean 'channel'\?\); the options are channel, thread_ts, context, expires_in, on_expiry"),
     (_async, {"key": "always the same"}, "key: no such option"),
 ]  # fmt: skip
 
@@ -669,7 +669,7 @@ MISTAKES = [
 @pytest.mark.parametrize(
     ("function", "given", "problem"), MISTAKES, ids=[problem for *_, problem in MISTAKES]
 )
-def test_a_mistake_is_told_where_it_decorates(function, given, problem):
+def test_a_mistake_is_an_error_at_the_decorator(function, given, problem):
     """Before any call, with the cure."""
     approvals, _ = scripted()
 
@@ -692,9 +692,9 @@ async def test_a_mistake_in_the_options_of_a_call_asks_nobody(given):
     """An empty key would name every call."""
     approvals, reviewer = scripted()
 
-    with pytest.raises(InvalidRequestError, match=r"no such option|names no call"), asking(**given):
+    with pytest.raises(InvalidRequestError, match=r"no such option|cannot name a call"), asking(**given):
         pass
-    with pytest.raises(InvalidRequestError, match=r"no such option|names no call"):
+    with pytest.raises(InvalidRequestError, match=r"no such option|cannot name a call"):
         await run(_plain, {"to": "dana"}, approvals=approvals, **given)
     assert reviewer.asked == []
 
@@ -706,14 +706,14 @@ async def test_the_converters_work_by_themselves():
     """Whoever drives the question themselves asks with one and goes on with the other."""
     till = Till()
     call = Call.of(till.pay, a_payment())
-    request = to_request(call, Policy({"pay": {"allowed_decisions": ["approve", "edit"]}}))
+    request = to_request(call, Gate({"pay": {"allowed_decisions": ["approve", "edit"]}}))
     approvals, _ = scripted(edit({**SHOWN, "to": "erik"}))
 
     resume = await approvals.review(request)
 
     assert request.review_configs[0].args_schema == call.inputs.schema
     assert await to_resume(resume, call)() == "paid erik"
-    assert to_request(call, Policy({})) is None
+    assert to_request(call, Gate({})) is None
 
 
 @pytest.mark.parametrize(
@@ -727,7 +727,7 @@ async def test_the_converters_work_by_themselves():
         {"status": "decided", "decisions": [{"type": "approve_later"}]},
     ],
 )
-def test_what_is_no_answer_runs_nothing(answer):
+def test_a_resume_that_is_not_an_answer_runs_nothing(answer):
     """Doubt never runs a function."""
     resume = Resume(interrupt_id="test.1", records=[None] * len(answer["decisions"]), **answer)
 

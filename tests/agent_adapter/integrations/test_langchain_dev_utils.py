@@ -48,7 +48,7 @@ OURS = {"sync": handler, "async": handler_async}
 @KINDS
 @HANDLERS
 @pytest.mark.parametrize(
-    ("decision", "paid", "told"),
+    ("decision", "paid", "said"),
     [
         (approve(), [("al", 5)], "paid 5 to al"),
         (edit({"to": "bo", "amount": 7}), [("bo", 7)], "paid 7 to bo"),
@@ -58,7 +58,7 @@ OURS = {"sync": handler, "async": handler_async}
     ],
     ids=["approve", "edit", "edit to a default", "reject", "respond"],
 )
-async def test_every_decision_does_what_it_says(till, kind, whose, decision, paid, told):
+async def test_every_decision_does_what_it_says(till, kind, whose, decision, paid, said):
     """With the decorators' own handlers and with ours, for sync and async tools."""
     reviewer = ScriptedReviewer({"pay": decision})
     graph = agent(till.decorated(kind, OURS[kind] if whose == "ours" else None))
@@ -67,7 +67,7 @@ async def test_every_decision_does_what_it_says(till, kind, whose, decision, pai
 
     assert [(action.name, action.args) for action in reviewer.asked] == [("pay", {"to": "al", "amount": 5})]
     assert till.paid == paid
-    assert answers_to_model(result) == {"call_1": ("success", told)}
+    assert answers_to_model(result) == {"call_1": ("success", said)}
 
 
 @KINDS
@@ -81,7 +81,7 @@ async def test_calls_of_one_turn_are_one_question_answered_by_id(till, kind, who
     result = await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
 
     assert sorted(till.paid) == [("al", 5), ("di", 1)]
-    assert [told for _, told in answers_to_model(result).values()] == [
+    assert [said for _, said in answers_to_model(result).values()] == [
         "paid 5 to al",
         REJECTED,
         "paid 1 to di",
@@ -115,7 +115,7 @@ CUSTOM = {"sync": asks_in_a_sentence, "async": asks_in_a_sentence_async}
 
 @KINDS
 @pytest.mark.parametrize(
-    ("decision", "paid", "told"),
+    ("decision", "paid", "said"),
     [
         (approve(), [("al", 5)], "paid 5 to al"),
         (reject("why"), [], "User rejected this tool call"),
@@ -123,7 +123,7 @@ CUSTOM = {"sync": asks_in_a_sentence, "async": asks_in_a_sentence_async}
     ],
     ids=["approve", "reject", "silence"],
 )
-async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, kind, decision, paid, told):
+async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, kind, decision, paid, said):
     """As in the package's page, without a name for what it reads."""
     reviewer = ScriptedReviewer([decision])
     graph = agent(till.decorated(kind, CUSTOM[kind]))
@@ -132,7 +132,7 @@ async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, k
 
     assert [action.args for action in reviewer.asked] == [{"value": "I am about to call pay. Go on?"}]
     assert till.paid == paid
-    assert answers_to_model(result) == {"call_1": ("success", told)}
+    assert answers_to_model(result) == {"call_1": ("success", said)}
 
 
 @pytest.mark.parametrize("dialect", [None, "accept_reject", {"pay_in_cash": "accept_reject"}])

@@ -175,7 +175,7 @@ def without_delete_file(office, saver, mode, *, reviewed):
 
 @MODES
 @pytest.mark.parametrize("mail", [approve(), reject("no")], ids=["mail approved", "mail rejected"])
-async def test_call_of_a_tool_that_is_gone_is_told_to_the_model(mode, mail):
+async def test_the_model_is_informed_that_a_tool_is_gone(mode, mail):
     """The approved call cannot run, and LangChain says so; the decision about the other call holds.
 
     The middleware still names the tool, so the caller says that this is meant.
@@ -189,9 +189,9 @@ async def test_call_of_a_tool_that_is_gone_is_told_to_the_model(mode, mail):
     result = await run(later, None, approvals=approvals, config=CONFIG, tools=gone)
 
     assert office.names() == (["send_email"] if mail.type == "approve" else [])
-    status, told = answers_to_model(result)["call_2"]
+    status, said = answers_to_model(result)["call_2"]
     assert status == "error"
-    assert told.startswith("Error: delete_file is not a valid tool")
+    assert said.startswith("Error: delete_file is not a valid tool")
 
 
 async def test_agent_that_reviews_less_than_was_asked_does_not_take_the_answer():

@@ -14,8 +14,8 @@ from langgraph.types import Command, interrupt
 
 from agent_adapter.errors import ClaimedError, ConsumedError
 from agent_adapter.integrations.langgraph import run, stream
-from agent_adapter.resumables.langgraph import ResumableGraph
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve
+from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office
 from tests.conftest import an_agent
 from tests.support.faults import CHANNEL, eventually

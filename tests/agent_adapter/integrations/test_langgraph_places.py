@@ -147,7 +147,7 @@ async def test_tool_of_a_subagent_is_named_by_its_own_name():
     assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
 
 
-async def test_review_of_a_call_is_no_question_of_its_tool():
+async def test_review_of_a_call_is_not_a_question_of_its_tool():
     """LangChain reviews the subagent's call in its own form before the tool asks in another."""
     desk = Desk()
     review = HumanInTheLoopMiddleware({"deploy": True})

@@ -22,8 +22,8 @@ from agent_adapter.errors import (
     UnknownDialectError,
 )
 from agent_adapter.integrations.langgraph import run, stream, to_request
-from agent_adapter.resumables.langgraph import ResumableGraph
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject, respond
+from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office, answers_to_model
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -213,7 +213,7 @@ async def test_withdrawn_text_question_raises_and_can_be_asked_again():
     assert result["heard"] == [True]
 
 
-async def test_rejection_of_a_text_question_is_refused_whoever_sends_it():
+async def test_rejection_of_a_text_question_is_always_refused():
     """No path hands a rejection to a program that reads words."""
     graph = asking(ask=SEND)
 
@@ -529,7 +529,7 @@ async def test_breakpoint_of_a_graph_inside_is_refused_too(way):
 
 
 @EVERY_WAY
-async def test_breakpoint_that_nobody_could_see_before_is_no_end(way):
+async def test_breakpoint_that_nobody_could_see_before_is_not_an_end(way):
     """A node calls a graph of its own, which stops: the run says so and is not finished."""
     hidden = [breaking()[0].compile(interrupt_before=["second"])]
 

@@ -6,15 +6,16 @@ from contextlib import asynccontextmanager
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.langgraph import run, to_request
+from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.testing import ScriptedReviewer, approve, edit, reject, respond
-from bot.state import Admission, Place
-from bot.store import ApprovalStore
+from bot.domain.admission import Place
+from bot.store.records import ApprovalStore
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office, answers_to_model
 from tests.conftest import an_agent
+from tests.support.builders import an_admission
 
 MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
 ANSWERS = {
@@ -35,8 +36,9 @@ async def person(redis_url, reviewer):
         state = await store.load(interrupt_id)
         if state.status != "new":
             return
-        place = Place(channel="C1", actions=tuple(range(len(state.actions))))
-        await store.admit(state, Admission(policy_version="t", approvers=("U1",), places=(place,)))
+        place = Place(channel="C1", actions=tuple(range(len(state.fingerprints))))
+        await store.admit(state, an_admission(policy_version="t", approvers=("U1",), places=(place,)))
+        state = await store.admitted(interrupt_id)
         texts = {
             action.index: dump_recorded(
                 reviewer(action.request, action.config), fingerprint=action.fingerprint, decided_by="U1"
@@ -47,7 +49,7 @@ async def person(redis_url, reviewer):
 
     async def work():
         while not over.is_set():
-            for owed in await store.claim_work("undrawn", keys.lane_for("billing"), limit=10, lease=60_000):
+            for owed in await store.lease_work("undrawn", keys.lane_for("billing"), limit=10, lease=60_000):
                 await decide_all(owed.interrupt_id)
             await asyncio.sleep(0.01)
 

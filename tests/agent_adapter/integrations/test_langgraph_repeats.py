@@ -12,8 +12,8 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from agent_adapter.integrations.langgraph import run, stream
-from agent_adapter.resumables.langgraph import ResumableGraph
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject
+from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO
 from tests.support.faults import eventually
 from tests.support.scripted_model import ScriptedModel, says

@@ -42,8 +42,8 @@ from agent_adapter.integrations.openai_agents import (
     to_request,
     to_resume,
 )
-from agent_adapter.resumables.openai_agents import ResumableAgent
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 
 NOTE = "[A person changed the arguments of this call before it ran. It was called with: {}]\n\n{}"
@@ -292,9 +292,9 @@ class TestPolicies:
     [
         (
             '{"order": 7, "reason": "a", "order": 8}',
-            r"cancel_order \(call_1\): key 'order' stands twice in one object",
+            r"cancel_order \(call_1\): key 'order' appears twice in one object",
         ),
-        ('{"order": 7, "reason": {"a": 1, "a": 2}}', "key 'a' stands twice in one object"),
+        ('{"order": 7, "reason": {"a": 1, "a": 2}}', "key 'a' appears twice in one object"),
         ('{"order": NaN, "reason": "a"}', "NaN is not JSON"),
         ('{"order": 7, "reason": ' + "[" * 300 + "]" * 300 + "}", "nested deeper than"),
     ],
@@ -311,7 +311,7 @@ async def test_what_a_tool_would_read_otherwise_than_it_is_shown_is_refused(argu
 
 
 @pytest.mark.parametrize("arguments", ["[7]", "null", '"7"'])
-async def test_json_that_is_no_object_is_shown_as_it_is_and_runs_nothing(arguments):
+async def test_json_that_is_not_an_object_is_shown_as_it_is_and_runs_nothing(arguments):
     """The tool refuses it also when it is approved."""
     desk, reviewer = Desk(), ScriptedReviewer([approve()])
     turn = [function_call("cancel_order", arguments, call_id="call_1")]
@@ -506,11 +506,11 @@ class TestAlways:
 
     async def test_always_reject_is_not_asked_again(self):
         """Later calls of the tool are rejected in the same words."""
-        asked, ran, told = await self.asked_and_ran(says(CANCEL), [self.REJECT])
+        asked, ran, said = await self.asked_and_ran(says(CANCEL), [self.REJECT])
 
         assert (asked, ran) == (1, [])
-        assert told["call_9"] == told["call_1"]
-        assert "never" in told["call_9"]
+        assert said["call_9"] == said["call_1"]
+        assert "never" in said["call_9"]
 
     @pytest.mark.parametrize("position", [0, 1])
     async def test_each_call_of_the_turn_gets_its_own_decision(self, position):
@@ -632,13 +632,13 @@ async def test_call_ids_that_come_twice_stop_the_run():
     assert desk.ran == []
 
 
-async def test_two_calls_that_cannot_be_told_apart_are_refused():
+async def test_two_calls_with_the_same_id_are_refused():
     """Two agents of one name, called at once, may use one call id: their decisions could be mixed up."""
     agent = Desk().agent(says(CANCEL))
     result = await Runner.run(agent, "go")
     paused = PausedRun.of(agent, result)
 
-    with pytest.raises(InvalidRequestError, match="call id call_1 stands 2 times"):
+    with pytest.raises(InvalidRequestError, match="call id call_1 appears 2 times"):
         paused.interrupt(approvals_of([]), interruptions=result.interruptions * 2)
 
 
@@ -692,7 +692,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-async def test_what_stands_in_the_wrong_place_is_told_before_the_model_is_called(case):
+async def test_a_wrong_argument_is_an_error_before_the_model_is_called(case):
     """Otherwise tools that need no approval would have run by then."""
     wrong, says_what = WRONG[case]
     desk = Desk()
@@ -733,7 +733,7 @@ async def test_tools_of_agents_behind_the_first_one_may_be_decided_for_the_run()
         await run(front, "go", approvals=approvals_of([]), allow_always=["cancel_order"])
 
 
-async def test_a_client_that_is_not_connected_is_told_before_the_model_is_called(redis_url):
+async def test_a_client_that_is_not_connected_is_an_error_before_the_model_is_called(redis_url):
     """Not yet, or not any more."""
     agent = Desk().agent(TURN, DONE)
     approvals = ApprovalClient.from_url(redis_url, agent="billing")
@@ -757,7 +757,7 @@ def test_missing_package_says_what_to_install(monkeypatch):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "agents", None)
 
-    with pytest.raises(ImportError, match=r'pip install "openai-agents>=0\.22,<0\.25" \(.*agents.*\)'):
+    with pytest.raises(ImportError, match=r'pip install "openai-agents>=0\.22" \(.*agents.*\)'):
         importlib.import_module(name)
 
 

@@ -30,8 +30,8 @@ from agent_adapter.integrations.openai_agents import (
     stream,
     to_request,
 )
-from agent_adapter.resumables.openai_agents import ResumableAgent
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, Desk, answers_to_model, says
 
 SHELL = ResponseFunctionShellToolCall(
@@ -203,7 +203,7 @@ async def test_a_call_that_shows_nothing_is_refused():
     (item,) = result.interruptions
     item.raw_item = {"type": "shell_call", "call_id": "call_1"}
 
-    with pytest.raises(InvalidRequestError, match="say nothing that could be shown"):
+    with pytest.raises(InvalidRequestError, match="has nothing that could be shown"):
         to_request([item])
 
 
@@ -264,9 +264,9 @@ class TestAgentsAsTools:
 
         assert inner.model.calls[0].input[0]["content"] == "find receipts"
         assert desk.ran == [("search", "receipts")]
-        told_inside = inner.model.calls[1].input[-1]["output"]
-        assert '{"words":"receipts"}' in told_inside
-        assert told_inside.endswith("found receipts")
+        said_inside = inner.model.calls[1].input[-1]["output"]
+        assert '{"words":"receipts"}' in said_inside
+        assert said_inside.endswith("found receipts")
         assert '{"input":"find receipts"}' in answers_to_model(result)["call_1"]
 
     async def test_edit_of_the_agent_holds_through_a_stored_pause_inside(self):

@@ -161,7 +161,7 @@ async def test_a_question_that_is_open_when_the_conversation_ends_is_withdrawn(c
         interrupt_id = await asked(redis_url)
 
     record = await client.record(interrupt_id)
-    assert "The conversation has ended." in record.req["withdraw"]
+    assert "The conversation has ended." in record._req["withdraw"]
     assert talk.paid == []
 
 
@@ -196,7 +196,7 @@ async def test_a_key_that_comes_twice_is_refused_with_nobody_asked():
 @pytest.mark.parametrize(
     ("wrong", "says_what"),
     [
-        ({"allow_always": ["pya"]}, r"allow_always\['pya'\]: no tool has this name; there are pay"),
+        ({"allow_always": ["pya"]}, r"allow_always\['pya'\]: no tool has this name; the tools are: pay"),
         ({"allow_always": "pay"}, "allow_always: this is a text"),
         ({"expires_in": "2s"}, "expires_in: this is a text"),
         ({"chanel": "C1"}, "chanel: no such option"),

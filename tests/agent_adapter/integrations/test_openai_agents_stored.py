@@ -212,7 +212,7 @@ class TestRefusals:
 
     async def test_another_text(self):
         """JSON of something else is no run."""
-        with pytest.raises(InvalidRequestError, match="this is no paused run of version 1"):
+        with pytest.raises(InvalidRequestError, match="this is not a paused run of version 1"):
             await self.load('{"a": 1}')
         with pytest.raises(InvalidRequestError, match="not JSON"):
             await self.load("hello")
@@ -259,7 +259,7 @@ class TestRefusals:
 
         agent = following(desk, DONE)
         changed = await PausedRun.load(agent, text.replace("late", "else"))
-        with pytest.raises(ConflictError, match="published with another action"):
+        with pytest.raises(ConflictError, match="published with a different action"):
             await run(agent, changed, approvals=approvals)
 
         assert desk.ran == []
@@ -277,7 +277,7 @@ class TestRefusals:
             return "cancelled"
 
         agent = Agent(name="Support", model=ScriptedModel([DONE]), tools=[cancel_order])
-        with pytest.raises(ConflictError, match="published with another action"):
+        with pytest.raises(ConflictError, match="published with a different action"):
             await run(agent, await PausedRun.load(agent, text), approvals=approvals)
 
         assert desk.ran == []

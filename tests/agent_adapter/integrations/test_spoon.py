@@ -47,7 +47,16 @@ from agent_adapter.testing import (
     reject,
     respond,
 )
-from tests.agent_adapter.integrations.spoon_office import DONE, GATED, MAIL, SCHEMAS, TURN, Office, says, told
+from tests.agent_adapter.integrations.spoon_office import (
+    DONE,
+    GATED,
+    MAIL,
+    SCHEMAS,
+    TURN,
+    Office,
+    answers,
+    says,
+)
 from tests.conftest import until
 
 REJECTED = "This call was rejected and did not run"
@@ -92,7 +101,7 @@ async def test_a_turn_is_one_question_and_runs_as_it_was_decided(office):
         SCHEMAS["send_email"],
         SCHEMAS["delete_file"],
     ]
-    heard = told(agent)
+    heard = answers(agent)
     assert heard["call_1"] == (
         'A reviewer changed this call. What ran: send_email({"to":"b@x.com","subject":"Hi"}).\n\n'
         "Observed output of cmd send_email execution: send_email was done"
@@ -134,7 +143,7 @@ async def test_the_model_hears_what_was_decided(office, decision, ran, heard):
     await run(agent, "go", approvals=people({"send_email": decision}), interrupt_on={"send_email": True})
 
     assert [args for _, args in office.ran] == ran
-    assert told(agent) == {"call_1": heard}
+    assert answers(agent) == {"call_1": heard}
 
 
 async def test_only_gated_calls_are_asked_about(office):
@@ -213,7 +222,7 @@ async def test_a_description_is_asked_of_the_users_function(office):
     [
         ('{"path": "a', "args: not JSON at line 1"),
         ('["a"]', "args: arguments must be a JSON object, not list"),
-        ('{"path": "a", "path": "b"}', "args: key 'path' stands twice"),
+        ('{"path": "a", "path": "b"}', "args: key 'path' appears twice"),
         ('{"path": NaN}', "NaN"),
     ],
 )
@@ -227,8 +236,8 @@ async def test_arguments_that_cannot_be_shown_do_not_run(office, arguments, why)
 
     assert office.names() == ["send_email"]
     assert [action.name for action in approvals.reviewer.asked] == ["send_email"]
-    assert told(agent)["call_1"].startswith(f"{FAILED.format('delete_file')}This call did not run: ")
-    assert why in told(agent)["call_1"]
+    assert answers(agent)["call_1"].startswith(f"{FAILED.format('delete_file')}This call did not run: ")
+    assert why in answers(agent)["call_1"]
 
 
 async def test_a_call_without_arguments_is_shown_as_one(office):
@@ -289,7 +298,7 @@ async def test_a_call_that_was_changed_after_it_was_shown_does_not_run(office, c
     await agent.run("go")
 
     assert office.ran == []
-    assert told(agent)["call_1"].endswith("This call did not run: it was changed after it was shown")
+    assert answers(agent)["call_1"].endswith("This call did not run: it was changed after it was shown")
 
 
 async def test_one_decision_runs_one_call(office):
@@ -305,7 +314,7 @@ async def test_one_decision_runs_one_call(office):
     await agent.run("go")
 
     assert office.names() == ["send_email"]
-    assert told(agent)["call_1"].endswith("nobody was asked about it, or it has run before")
+    assert answers(agent)["call_1"].endswith("nobody was asked about it, or it has run before")
 
 
 async def test_a_call_that_no_model_made_does_not_run(office):
@@ -356,7 +365,7 @@ async def test_without_an_answer_the_run_ends_and_nothing_runs(office):
         )  # fmt: skip
 
     assert office.ran == []
-    assert told(agent) == {}
+    assert answers(agent) == {}
 
 
 @pytest.mark.parametrize(
@@ -489,7 +498,7 @@ def at_once(answer):
             None,
             "the edited send_email does not fit its tool: $.to: 5 is not of type 'string'; nothing was run",
         ),
-        ("edit", None, "is no decision"),
+        ("edit", None, "is not a decision"),
         ("maybe", None, "Invalid approval decision string: maybe"),
         (None, None, "Invalid approval decision type"),
         (True, None, "Invalid approval decision type"),
@@ -504,7 +513,7 @@ async def test_a_callback_answers_as_spoonai_documents(office, speed, answer, ra
     await agent.run("go")
 
     assert office.ran == ([("send_email", ran)] if ran else [])
-    assert heard in told(agent)["call_1"]
+    assert heard in answers(agent)["call_1"]
 
 
 async def test_a_callback_is_asked_about_each_gated_call(office):
@@ -524,7 +533,7 @@ async def test_a_callback_is_asked_about_each_gated_call(office):
     assert [args for _, args in office.ran] == [MAIL, {"path": "notes.txt"}, {"path": "report.txt"}]
 
 
-async def test_a_callback_that_fails_is_no_approval(office):
+async def test_a_callback_that_fails_does_not_approve(office):
     """The model hears the error; the other calls are decided for themselves."""
 
     def decide(request):
@@ -537,7 +546,7 @@ async def test_a_callback_that_fails_is_no_approval(office):
     await agent.run("go")
 
     assert office.names() == ["read_file", "delete_file"]
-    assert "This call did not run: approval_callback: the terminal is gone" in told(agent)["call_1"]
+    assert "This call did not run: approval_callback: the terminal is gone" in answers(agent)["call_1"]
 
 
 async def test_a_callback_may_only_decide_what_is_allowed(office):
@@ -549,10 +558,10 @@ async def test_a_callback_may_only_decide_what_is_allowed(office):
     await agent.run("go")
 
     assert office.ran == []
-    assert "edit is not one of approve, reject" in told(agent)["call_1"]
+    assert "edit is not one of approve, reject" in answers(agent)["call_1"]
 
 
-async def test_a_callback_that_takes_too_long_is_no_approval(office):
+async def test_a_callback_that_takes_too_long_does_not_approve(office):
     """It has `expires_in`."""
     gate = HumanInTheLoopMiddleware(GATED, slowly("approve"), expires_in=timedelta(milliseconds=1))
     agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate])
@@ -560,7 +569,7 @@ async def test_a_callback_that_takes_too_long_is_no_approval(office):
     await agent.run("go")
 
     assert office.ran == []
-    assert told(agent)["call_1"].endswith("This call did not run: Nobody decided in time.")
+    assert answers(agent)["call_1"].endswith("This call did not run: Nobody decided in time.")
 
 
 # --- Whoever drives the agent decides ------------------------------------------------------------------------------
@@ -585,7 +594,7 @@ async def test_a_run_without_reviewer_pauses_and_goes_on_with_the_calls_that_wer
 
     assert await agent.run() == "done"
     assert office.ran == [("send_email", {**MAIL, "to": "b@x.com"}), ("read_file", {"path": "notes.txt"})]
-    assert told(agent)["call_3"].endswith(": Keep it.")
+    assert answers(agent)["call_3"].endswith(": Keep it.")
     assert agent.llm.asked == 2
 
 
@@ -639,17 +648,17 @@ GOOD = [{"type": "approve"}, {"type": "reject", "reason": "No."}]
     [
         ({"decisions": GOOD[:1]}, "1 decisions for 2 actions"),
         ({"decisions": [*GOOD, {"type": "approve"}]}, "3 decisions for 2 actions"),
-        ({"decisions": [{"type": "run"}, GOOD[1]]}, "is no decision"),
-        ({"decisions": [{}, GOOD[1]]}, "is no decision"),
-        ({"decisions": [None, GOOD[1]]}, "is no decision"),
-        ({"decisions": [{"type": "edit"}, GOOD[1]]}, "is no decision"),
-        ({"decisions": [{"type": "edit", "edited_action": {"name": "send_email", "args": {}}}, GOOD[1]]}, "is no decision"),
+        ({"decisions": [{"type": "run"}, GOOD[1]]}, "is not a decision"),
+        ({"decisions": [{}, GOOD[1]]}, "is not a decision"),
+        ({"decisions": [None, GOOD[1]]}, "is not a decision"),
+        ({"decisions": [{"type": "edit"}, GOOD[1]]}, "is not a decision"),
+        ({"decisions": [{"type": "edit", "edited_action": {"name": "send_email", "args": {}}}, GOOD[1]]}, "is not a decision"),
         ({"decisions": [{"type": "edit", "args": {"to": 5}}, GOOD[1]]}, "does not fit its tool"),
         ({"decisions": [GOOD[0], {"type": "edit", "args": {"path": "b"}}]}, "edit is not one of approve, reject"),
-        ({"decisions": [{"type": "respond", "message": "hello"}, GOOD[1]]}, "is no decision"),
-        ({"decisions": "approve"}, "there are no decisions in it"),
-        ({}, "there are no decisions in it"),
-        (Command(), "there are no decisions in it"),
+        ({"decisions": [{"type": "respond", "message": "hello"}, GOOD[1]]}, "is not a decision"),
+        ({"decisions": "approve"}, "resume: it has no decisions"),
+        ({}, "resume: it has no decisions"),
+        (Command(), "resume: it has no decisions"),
     ],
 )  # fmt: skip
 async def test_an_answer_that_does_not_fit_leaves_the_run_paused(office, resume, why):
@@ -730,7 +739,7 @@ async def test_an_answer_without_its_pause_is_refused(office):
         ("hello", "pause"),
     ],
 )
-def test_what_is_no_pause_is_refused(pause, why):
+def test_a_value_that_is_not_a_pause_is_refused(pause, why):
     """With the place."""
     with pytest.raises(InvalidRequestError, match=why):
         to_request(pause)
@@ -756,7 +765,7 @@ async def test_agents_that_share_a_middleware_are_asked_apart(office):
     await asyncio.gather(one.run("go"), other.run("go"))
 
     assert office.names() == ["send_email"]
-    assert [REJECTED in told(agent)["call_1"] for agent in (one, other)] == [False, True]
+    assert [REJECTED in answers(agent)["call_1"] for agent in (one, other)] == [False, True]
 
 
 @pytest.mark.parametrize("kind", [ToolCallAgent, SpoonReactAI])
@@ -802,7 +811,7 @@ async def test_run_refuses_what_it_cannot_hold(office):
 
     with pytest.raises(InvalidRequestError, match="interrupt_on: say which tools wait for a person"):
         await run(office.agent(DONE), "go", approvals=approvals)
-    with pytest.raises(InvalidRequestError, match="object is no ToolCallAgent"):
+    with pytest.raises(InvalidRequestError, match="object is not a ToolCallAgent"):
         await run(object(), "go", approvals=approvals, interrupt_on=GATED)
 
     assert office.ran == []
@@ -821,11 +830,11 @@ async def test_an_agent_that_runs_is_not_given_another_gate(office, soon):
     """Its calls stay with the first one."""
     go = asyncio.Event()
 
-    async def when_told(_request):
+    async def when_said(_request):
         await go.wait()
         return "reject"
 
-    gate = HumanInTheLoopMiddleware(GATED, when_told)
+    gate = HumanInTheLoopMiddleware(GATED, when_said)
     agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate], kind=Slow)
     approvals = people({"send_email": reject()})
     first = asyncio.create_task(run(agent, "go", approvals=approvals) if soon else agent.run("go"))
@@ -874,7 +883,7 @@ async def test_a_subagents_interrupt_on_is_refused_where_spoonai_would_not_hold_
         agent = add_subagent_support(office.agent(DONE), [cleaner])
 
     with pytest.raises(
-        InvalidRequestError, match="interrupt_on of a subagent: SpoonAI would not hold those calls"
+        InvalidRequestError, match="interrupt_on of a subagent: SpoonAI would not hold back those calls"
     ):
         await run(agent, "go", approvals=people({}), interrupt_on=GATED)
 
@@ -888,7 +897,7 @@ async def test_a_subagents_interrupt_on_is_refused_where_spoonai_would_not_hold_
         ({"x": {"allowed_decisions": []}}, "the list is empty"),
         ({"x": {"allowed_decisions": ["respond"]}}, "'respond' cannot be carried out here"),
         ({"x": "yes"}, "neither True, False nor a config"),
-        ([], "is no mapping"),
+        ([], "interrupt_on must be a mapping, not list"),
     ],
 )
 def test_a_policy_that_cannot_be_meant_is_refused(interrupt_on, why):
@@ -902,9 +911,9 @@ def test_options_that_nobody_reads_are_refused():
     approvals = people({})
     with pytest.raises(InvalidRequestError, match="approvals and approval_callback"):
         HumanInTheLoopMiddleware(GATED, at_once("approve"), approvals=approvals)
-    with pytest.raises(InvalidRequestError, match="chanel: no such option here; there are channel, "):
+    with pytest.raises(InvalidRequestError, match="chanel: no such option here; the options are channel, "):
         HumanInTheLoopMiddleware(GATED, approvals=approvals, chanel="C0")
-    with pytest.raises(InvalidRequestError, match="channel: no such option here; there are expires_in"):
+    with pytest.raises(InvalidRequestError, match="channel: no such option here; the options are expires_in"):
         HumanInTheLoopMiddleware(GATED, at_once("approve"), channel="C0")
     with pytest.raises(InvalidRequestError, match="channel: no such option here; nobody is asked"):
         HumanInTheLoopMiddleware(GATED, channel="C0")

@@ -225,7 +225,7 @@ BROKEN = {
     "no id": (event_of(task((None, review("a")))), r"event.data.tasks\[0\].interrupts\[0\].id"),
     "an id that LangGraph does not read beside others": (
         event_of(task((FIRST, review("a")), ("mine", review("b")))),
-        "'mine' is no id of a LangGraph pause",
+        "'mine' is not the id of a LangGraph pause",
     ),
     "a broken review": (
         event_of(task((FIRST, {"actionRequests": []}))),
@@ -254,7 +254,7 @@ async def test_a_broken_event_is_refused_before_anybody_is_asked(event, says_wha
         await run(event, approvals=approvals_of([]), thread_id="1", send=Conversation().resume)
 
 
-async def test_a_call_that_the_client_has_to_make_is_no_review():
+async def test_a_call_of_a_client_side_tool_is_not_a_review():
     """The same event carries those; they are answered by the client's own tools."""
     with pytest.raises(UnknownDialectError, match=rf"interrupt {SECOND}: .*'clientToolCalls'"):
         to_request(event_of(task((FIRST, review("send_email"))), task((SECOND, CLIENT_TOOL))))

@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
-from redis.asyncio import Redis
+from hypothesis import given
+from hypothesis import strategies as st
+from redis.asyncio import Connection, Redis
 from redis.exceptions import (
     BusyLoadingError,
+    DataError,
     MovedError,
     NoPermissionError,
     ReadOnlyError,
@@ -16,15 +20,7 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from agent_adapter import ApprovalClient, connection
-from agent_adapter.connection import (
-    Scripts,
-    address_of,
-    entries_of,
-    freeze_meta,
-    open_blocking_redis,
-    open_redis,
-)
+from agent_adapter import ApprovalClient
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import (
     ServerFailedError,
@@ -32,7 +28,16 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     ServerUnsuitableError,
 )
-from agent_adapter.servers import check_server, explained, judge_server
+from agent_adapter.redis import pool as connection
+from agent_adapter.redis.pool import (
+    address_of,
+    entries_of,
+    freeze_meta,
+    open_blocking_redis,
+    open_redis,
+)
+from agent_adapter.redis.scripts import Scripts
+from agent_adapter.redis.server_check import check_server, explained, judge_server
 
 SAFE = {
     "redis_version": "7.2.5",
@@ -47,6 +52,20 @@ SAFE = {
 async def redis(redis_url: str) -> AsyncIterator[Redis]:
     async with open_redis(redis_url) as redis:
         yield redis
+
+
+async def test_a_script_that_the_server_has_forgotten_is_sent_and_run_in_one_request(redis: Redis):
+    """With a request to load it and one to run it, a server that restarts in between would have forgotten it again."""
+    scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
+    await redis.script_flush()
+    await redis.config_resetstat()
+
+    assert await scripts("read", Keys().lane(0).of("billing.none")) == [[], [], ANY]
+
+    counted = await redis.info("commandstats")
+    sent = {name.removeprefix("cmdstat_") for name in counted}
+    assert "eval" in sent
+    assert not {"script", "script|load"} & sent
 
 
 async def test_commands_that_wait_for_their_turn_are_all_answered(
@@ -124,7 +143,7 @@ async def test_a_real_server_is_judged_by_what_it_says(redis: Redis):
         ("unix://user:secret@/run/redis.sock?db=1&password=secret", "unix:///run/redis.sock"),
     ],
 )
-def test_an_address_never_tells_a_password(url: str, address: str):
+def test_an_address_never_shows_a_password(url: str, address: str):
     """Logs and errors name the server, and nothing that opens it."""
     assert address_of(url) == address
 
@@ -132,15 +151,15 @@ def test_an_address_never_tells_a_password(url: str, address: str):
 @pytest.mark.parametrize(
     "url", ["localhost:6379", "http://cache", "redis://cache:port/0", "redis://[::1", ""]
 )
-def test_what_is_no_address_is_said_so_without_repeating_it(url: str):
+def test_a_wrong_address_is_not_repeated_in_the_error(url: str):
     """A misspelt address may hold a password, so only its form is told."""
     with pytest.raises(ServerUnreachableError) as caught:
         address_of(url)
-    assert str(caught.value) == "this is no address of a Redis: write redis://host:6379/0"
+    assert str(caught.value) == "this is not the address of a Redis: write redis://host:6379/0"
 
 
 @pytest.mark.parametrize("url", ["redis://cache/assent", "redis://cache:6379/0/1", "rediss://cache/-1"])
-def test_a_database_that_is_no_number_is_refused(url: str):
+def test_a_database_that_is_not_a_number_is_refused(url: str):
     """The library would take database 0, where other data may be."""
     with pytest.raises(ServerUnreachableError, match="is not the number of a database: write redis://host"):
         address_of(url)
@@ -149,8 +168,11 @@ def test_a_database_that_is_no_number_is_refused(url: str):
 async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path):
     """It names the server and what to look at, whichever way it is asked."""
     async with open_redis(f"unix://{tmp_path}/nobody.sock", retries=0) as redis:
-        scripts = Scripts(redis, Keys(), "agent_adapter.scripts", address="redis://cache:6379")
-        for asking in (check_server(redis, "redis://cache:6379"), scripts("attach", ["k"], ["p"])):
+        scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua", address="redis://cache:6379")
+        for asking in (
+            check_server(redis, "redis://cache:6379"),
+            scripts("add_waiter", NOTHING, process="p", follows=0),
+        ):
             with pytest.raises(
                 ServerUnreachableError,
                 match=r"Redis at redis://cache:6379 does not answer \(.+is this the right address",
@@ -210,6 +232,7 @@ async def test_more_commands_than_connections_wait_their_turn(redis_url: str):
         assert await asyncio.gather(*map(redis.echo, asked)) == asked
 
 
+NOTHING = Keys().lane(0).of("nothing")
 ENTRIES = [("1-0", {"id": "a"}), ("2-0", {"id": "b"})]
 
 
@@ -243,18 +266,18 @@ async def test_what_was_written_to_a_stream_comes_out_whole(redis: Redis, redis_
 
 async def test_scripts_survive_a_server_that_forgot_them(redis: Redis):
     """After a restart or a failover the text of a script is sent again by itself."""
-    scripts = Scripts(redis, Keys(), "agent_adapter.scripts")
-    assert await scripts("attach", ["nothing"], ["p"]) == 0
+    scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
+    assert await scripts("add_waiter", NOTHING, process="p", follows=0) == 0
 
     await redis.script_flush()
 
-    assert await scripts("attach", ["nothing"], ["p"]) == 0
+    assert await scripts("add_waiter", NOTHING, process="p", follows=0) == 0
 
 
 @pytest.mark.parametrize(
     ("error", "kind", "sentence"),
     [
-        (ReadOnlyError("You can't write against a read only replica.", status_code="READONLY"), ServerUnreachableError,
+        (ReadOnlyError("You can't write against a read only replica."), ServerUnreachableError,
          "is a replica"),
         (ResponseError("Error running script (call to f_1): @user_script:1: @user_script: 1: -READONLY You can't write"),
          ServerUnreachableError, "is a replica"),
@@ -263,8 +286,8 @@ async def test_scripts_survive_a_server_that_forgot_them(redis: Redis):
         (ResponseError("NOREPLICAS Not enough good replicas to write."), ServerUnreachableError, "takes no writes"),
         (ResponseError("MISCONF Redis is configured to save RDB snapshots"), ServerUnreachableError, "its own disk"),
         (BusyLoadingError("Redis is loading the dataset in memory"), ServerUnreachableError, "is still loading"),
-        (MovedError("3999 127.0.0.1:6381", status_code="MOVED"), ServerRefusesError, "is a node of a Redis Cluster"),
-        (NoPermissionError("this user has no permissions to run the 'evalsha' command", status_code="NOPERM"),
+        (MovedError("3999 127.0.0.1:6381"), ServerRefusesError, "is a node of a Redis Cluster"),
+        (NoPermissionError("this user has no permissions to run the 'evalsha' command"),
          ServerRefusesError, "does not allow this user"),
         (ResponseError("The user executing the script can't run this command or subcommand script: 1"),
          ServerRefusesError, "does not allow this user"),
@@ -279,9 +302,31 @@ async def test_scripts_survive_a_server_that_forgot_them(redis: Redis):
 )  # fmt: skip
 def test_each_refusal_has_its_own_sentence(error: Exception, kind: type[Exception], sentence: str):
     """It says what Redis is, what to do, and in brackets Redis's own words; what kind it is says whether asking again helps."""
-    told = explained("here", error)
+    said = explained("here", error)
 
-    assert type(told) is kind
-    assert str(told).startswith("Redis at here ")
-    assert sentence in str(told)
-    assert (str(error) or type(error).__name__) in str(told)
+    assert type(said) is kind
+    assert str(said).startswith("Redis at here ")
+    assert sentence in str(said)
+    assert (str(error) or type(error).__name__) in str(said)
+
+
+ARGUMENTS = st.text() | st.binary() | st.integers() | st.floats(allow_nan=False)
+
+
+@given(st.sampled_from(["EVALSHA", "SCRIPT LOAD"]), st.lists(ARGUMENTS, max_size=5))
+def test_commands_are_the_same_bytes_however_they_are_written(name: str, arguments: list[Any]):
+    """Where hiredis is installed, it writes them: what Redis gets is what redis-py would send."""
+    ours = open_redis("redis://localhost").connection_pool.connection_class()
+
+    assert b"".join(ours.pack_command(name, *arguments)) == b"".join(
+        Connection().pack_command(name, *arguments)
+    )
+
+
+@pytest.mark.parametrize("value", [None, True, ["x"], object()])
+def test_what_redis_takes_no_argument_of_is_said_as_redis_py_says_it(value: object):
+    """A mistake of ours has the same error with hiredis as without."""
+    ours = open_redis("redis://localhost").connection_pool.connection_class()
+
+    with pytest.raises(DataError, match="Invalid input of type"):
+        ours.pack_command("SET", "key", value)

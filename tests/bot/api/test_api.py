@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from agent_adapter.connection import open_redis
 from agent_adapter.contract.keys import Keys
+from agent_adapter.redis.pool import open_redis
 from bot.api.failures import RefusedError
+from bot.api.keys import KeyRing
 from bot.api.openapi import document
 from bot.api.rates import Rates
-from bot.keys import KeyRing
-from bot.playground.redis_server import RedisServer
+from playground.redis_server import RedisServer
 from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.lanes import require
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_without_any_key_there_is_no_api(bot, path):
     [None, "", "Bearer", "Bearer ass_000000000000_" + "A" * 43, "Basic YTpi", "Bearer ключ"],
     ids=["none", "empty", "no key", "unknown key", "basic", "not ASCII"],
 )
-async def test_without_a_valid_key_nothing_is_told(bot, redis_url, header):
+async def test_without_a_valid_key_nothing_is_answered(bot, redis_url, header):
     """The same answer for every wrong key, at every address."""
     await a_key(redis_url)
     async with speaking(bot.port) as nobody:
@@ -134,13 +134,13 @@ async def test_more_requests_than_allowed_are_429_with_the_seconds_to_wait(start
         (b"", (400, "malformed"), "body: not JSON"),
         (b"{", (400, "malformed"), "body: not JSON at line 1, column 2"),
         (b"\xff{}", (400, "malformed"), "not UTF-8"),
-        (b'{"payload": 1, "payload": 2}', (400, "malformed"), "key 'payload' stands twice in one object"),
+        (b'{"payload": 1, "payload": 2}', (400, "malformed"), "key 'payload' appears twice in one object"),
         (b'{"payload": NaN}', (400, "malformed"), "NaN is not JSON"),
         (b'{"payload": 1e999}', (400, "malformed"), "too large"),
         (b'{"payload": ' + b"[" * 5000, (400, "malformed"), "nested deeper"),
         (b"[]", (422, "invalid"), "body: "),
         (b"{}", (422, "invalid"), "body.payload: Field required"),
-        (b'{"payload": 1}', (422, "unknown_dialect"), "of no known dialect"),
+        (b'{"payload": 1}', (422, "unknown_dialect"), "not in a known dialect"),
         (b'{"payload": {"a": 1}, "dialect": "cobol"}', (422, "unknown_dialect"), "body.dialect: 'cobol' is none of"),
         (b'{"payload": {"a": 1}, "dialect": "langchain"}', (422, "unknown_dialect"), "body.payload: no pause of langchain"),
         (b'{"payload": "\\ud800", "dialect": "text"}', (422, "invalid"), "surrogate"),

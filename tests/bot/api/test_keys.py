@@ -5,10 +5,10 @@ import re
 import pytest
 from redis import Redis
 
-from agent_adapter.connection import open_redis
 from agent_adapter.contract.keys import Keys
-from bot.keys import KeyRing
-from tests.bot.test_cli import command, environment  # noqa: F401  # fixtures: the commands as another process
+from agent_adapter.redis.pool import open_redis
+from bot.api.keys import KeyRing
+from tests.bot.cli.test_commands import command, environment  # noqa: F401  # fixtures: the commands as another process
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ async def test_the_secret_is_not_stored(ring, redis_url):
         "not ASCII",
     ],
 )
-async def test_what_is_not_exactly_a_key_is_none(ring, changed):
+async def test_a_changed_key_is_not_accepted(ring, changed):
     """One wrong character is enough."""
     written = await ring.create("billing")
 

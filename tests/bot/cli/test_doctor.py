@@ -3,8 +3,8 @@
 import pytest
 from redis import Redis
 
-from bot.doctor import examine
-from bot.playground.redis_server import RedisServer
+from bot.cli.doctor import examine
+from playground.redis_server import RedisServer
 from tests.conftest import settings_for
 
 
@@ -67,7 +67,7 @@ async def test_user_groups_need_a_scope_only_when_one_approves(slack, findings):
     assert "usergroups:read" in group
 
 
-async def test_a_revoked_token_is_told_and_redis_is_checked_all_the_same(slack, findings, redis_url):
+async def test_a_revoked_token_is_reported_and_redis_is_still_checked(slack, findings, redis_url):
     """One fault does not hide the others."""
     await slack.revoke_token()
 
@@ -79,7 +79,7 @@ async def test_a_revoked_token_is_told_and_redis_is_checked_all_the_same(slack, 
     assert "redis://127.0.0.1:1/0 does not answer" in server
 
 
-async def test_a_wrong_app_token_is_told(findings):
+async def test_a_wrong_app_token_is_reported(findings):
     """Socket Mode needs a token of its own kind."""
     (line,) = not_ok(await findings(SLACK_APP_TOKEN="xapp-wrong"))
 
@@ -142,7 +142,7 @@ async def test_each_approver_is_judged(findings, approver, expected):
     assert "ok    approvers: U0DANA" in lines
 
 
-async def test_an_empty_user_group_is_told(slack, findings):
+async def test_an_empty_user_group_is_reported(slack, findings):
     """Nobody in it could decide."""
     await slack.group("S0EMPTY", users=[])
 
@@ -156,7 +156,7 @@ async def test_the_members_of_the_channel_may_be_the_approvers(findings):
     assert "ok    approvers: the 6 members of C0APPROVALS" in await findings(approvers="channel")
 
 
-async def test_a_slack_that_does_not_answer_is_told(slack, findings):
+async def test_a_slack_that_does_not_answer_is_reported(slack, findings):
     """Whether the network or the address is wrong, nobody knows here."""
     await slack.fault("auth.test", "drop", times=None)
 
@@ -166,14 +166,14 @@ async def test_a_slack_that_does_not_answer_is_told(slack, findings):
     assert "does not answer" in line
 
 
-async def test_a_slack_without_the_validator_is_no_fault(slack, findings):
+async def test_a_slack_without_the_validator_is_not_a_fault(slack, findings):
     """`blocks.validate` is not everywhere."""
     await slack.fault("blocks.validate", "error", error="unknown_method", times=None)
 
     assert "ok    card: not checked: this Slack has no blocks.validate" in await findings()
 
 
-async def test_a_card_that_slack_refuses_is_told(slack, findings):
+async def test_a_card_that_slack_refuses_is_reported(slack, findings):
     """A change on Slack's side shows here first."""
     await slack.fault("blocks.validate", "error", error="invalid_blocks", times=None)
 
@@ -182,7 +182,7 @@ async def test_a_card_that_slack_refuses_is_told(slack, findings):
     assert line == "fail  card: Slack refuses our blocks: invalid_blocks"
 
 
-async def test_another_schema_is_told(findings, redis_url):
+async def test_another_schema_is_reported(findings, redis_url):
     """The namespace belongs to another version."""
     with Redis.from_url(redis_url) as redis:
         redis.hset("assent:meta", mapping={"schema": "99", "lanes": "1"})
@@ -201,7 +201,7 @@ async def test_another_schema_is_told(findings, redis_url):
         (("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"), "fail  redis: Redis at unix"),
     ],
 )
-async def test_a_redis_that_loses_approvals_is_told(findings, tmp_path, options, expected):
+async def test_a_redis_that_loses_approvals_is_reported(findings, tmp_path, options, expected):
     """Without an append-only file a warning; one that evicts is refused."""
     server = RedisServer(tmp_path, options)
     server.start()

@@ -9,11 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from bot.doctor import examine
+from bot.cli.commands import cli
+from bot.cli.doctor import examine
+from bot.policy.keys import SharedKeys
 from tests.conftest import settings_for
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SOUND = """\
 default:
   channel: C0APPROVALS
@@ -31,10 +34,10 @@ rules:
     on_timeout: raise
 """
 BROKEN = "default:\n  chanel: C0APPROVALS\n  approvers: []\n"
-TOLD = [
+SAID = [
+    "line 1: the default has no channel: add it, as in channel: C0123ABCD",
     "line 2: the default has no 'chanel': did you mean 'channel'?",
-    "line 2: the default has no channel: name where to ask, as in channel: C0123ABCD",
-    "line 3: approvers is empty, so nobody could decide: name somebody",
+    "line 3: approvers is empty: write at least one entry, or leave the key out",
 ]
 
 
@@ -115,16 +118,28 @@ async def test_a_strict_rule_past_which_calls_fall_is_warned_of(command, policy)
     )
 
 
-async def test_every_mistake_is_told_with_exit_code_1(command, policy):
+async def test_an_old_name_of_a_key_is_warned_of_by_check_and_doctor(command, policy, playground, redis_url):
+    """The file may be used as it is, and both say where to rename what."""
+    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA]}\nrules:\n  - claim: 10m\n")
+    code, _, errors = await command("policy", "check")
+    settings = settings_for(playground, redis_url, policy=str(policy), approvers="", channel=None)
+    lines = [str(finding) async for finding in examine(settings)]
+
+    renamed = "'claim' is now called 'assign': rename it, the old name works for one more minor version"
+    assert (code, errors) == (0, f"{policy}, line 3: warning: {renamed}\n")
+    assert f"warn  policy: {policy}, line 3: {renamed}" in lines
+
+
+async def test_every_mistake_is_reported_with_exit_code_1(command, policy):
     """Each in a line of its own, with the file and the line in it."""
     policy.write_text(BROKEN)
     code, output, errors = await command("policy", "check")
 
     assert (code, output) == (1, "")
-    assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in TOLD]
+    assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in SAID]
 
 
-async def test_what_slack_does_not_know_is_told_with_its_line(command, policy):
+async def test_an_id_that_slack_does_not_know_is_reported_with_its_line(command, policy):
     """People, groups and channels, all in one run."""
     policy.write_text(SOUND.replace("U0DANA, S0OPS", "U0NOBODY, S0NONE").replace("C0APPROVALS", "C0NONE"))
     code, _, errors = await command("policy", "check")
@@ -138,7 +153,7 @@ async def test_what_slack_does_not_know_is_told_with_its_line(command, policy):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "changed", "told"),
+    ("arguments", "changed", "said"),
     [
         (["/nowhere.yaml"], {}, "/nowhere.yaml: No such file or directory"),
         ([], {"ASSENT_POLICY": None}, "name the file, or set ASSENT_POLICY"),
@@ -147,12 +162,12 @@ async def test_what_slack_does_not_know_is_told_with_its_line(command, policy):
     ],
     ids=["no such file", "no file named", "no Slack", "a wrong token"],
 )
-async def test_a_check_that_cannot_be_made_fails(command, arguments, changed, told):
+async def test_a_check_that_cannot_be_made_fails(command, arguments, changed, said):
     """Whoever deploys on success must not deploy on that."""
     code, output, errors = await command("policy", "check", *arguments, **changed)
 
     assert (code, output) == (1, "")
-    assert told in errors
+    assert said in errors
     assert "Traceback" not in errors
 
 
@@ -199,7 +214,7 @@ async def test_explaining_says_why_a_rule_does_not_decide(command, agent, tool, 
 
     assert output.splitlines()[1:3] == [
         f"  large payments (line 5): no: {why}",
-        "  default (line 2): decides, since no rule matches",
+        "  default (line 1): decides, since no rule matches",
     ]
     assert "  asked: in C0APPROVALS" in output
 
@@ -213,12 +228,12 @@ async def test_explaining_says_what_a_name_that_looks_like_another_leads_to(comm
     lines = output.splitlines()
     assert lines[1] == "  large payments (line 5): no: the tool differs, though its name looks like pay"
     if look_alikes == "warn":
-        assert lines[2] == "  default (line 2): decides, since no rule matches"
+        assert lines[2] == "  default (line 1): decides, since no rule matches"
         assert "  refused: no, not by these rules" in lines
         assert "  warning: the name looks like pay in 'large payments'; the card and the log say so" in lines
     else:
-        assert lines[2] == "  default (line 2): would decide, since no rule matches, but the call is refused"
-        assert "  rule: default (line 2), if the call were asked" in lines
+        assert lines[2] == "  default (line 1): would decide, since no rule matches, but the call is refused"
+        assert "  rule: default (line 1), if the call were asked" in lines
         assert "  refused: yes, with the code look_alike: the tool 'Pay' looks like pay in 'large" in output
 
 
@@ -271,8 +286,58 @@ async def test_explaining_says_what_becomes_of_edits_into_other_rules(command):
     assert "edits:" not in output
 
 
+KEYS = {
+    "requester": "required",
+    "requester_may_decide": "true",
+    "decisions": "[reject]",
+    "time_limit": "3h",
+    "on_timeout": "raise",
+    "quorum": "3",
+    "reject_quorum": "2",
+    "risk": "high",
+    "mask": "[password]",
+    "mask_random": "[token]",
+    "modal_only": "[report]",
+    "reminders": "[7m]",
+    "escalation": "{after: 9m, approvers: [U0ERIK]}",
+    "quiet_hours": '{from: "18:00", to: "08:00", zone: Europe/Berlin}',
+    "extend": "11m",
+    "assign": "13m",
+    "standing": "{same: arguments, lasts: 2h}",
+}
+"""A value of each key that rules may have, other than what holds without it."""
+
+
+def test_every_key_of_rules_has_a_value_here():
+    """Whoever adds a key adds it here, so that the next test looks for it."""
+    # Where `agent_channel_may_decide` makes a difference, a file without it is refused.
+    assert KEYS.keys() == SharedKeys.__annotations__.keys() - {"agent_channel_may_decide"}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_explaining_shows_what_each_key_does(key, tmp_path, monkeypatch):
+    """A key that changes nothing there may be one that nothing reads, which would look like protection."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
+
+    def explained(keys: str) -> list[str]:
+        path = tmp_path / "policy.yaml"
+        path.write_text(
+            "default: {channel: C0APPROVALS, approvers: [channel]}\n"
+            f"rules: [{{name: pays, match: {{tool: pay}}{keys}}}]\n"
+        )
+        result = CliRunner().invoke(
+            cli, ["policy", "explain", str(path), "--agent", "billing", "--tool", "pay"]
+        )
+        assert result.exit_code == 0, result.output
+        # The last line is the version of the file.
+        return result.output.splitlines()[:-1]
+
+    assert explained(f", {key}: {KEYS[key]}") != explained("")
+
+
 @pytest.mark.parametrize("args", ["{", "[]", '{"a": 1, "a": 2}'])
-async def test_arguments_that_are_no_json_object_are_told(command, args):
+async def test_arguments_that_are_not_a_json_object_are_reported(command, args):
     """The sentence names the option."""
     code, _, errors = await command("policy", "explain", "--agent", "a", "--tool", "b", "--args", args)
 
@@ -287,7 +352,7 @@ async def test_a_broken_policy_never_starts_and_tells_every_mistake(command, pol
     code, output, errors = await command()
 
     assert (code, output) == (2, "")
-    assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in TOLD]
+    assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in SAID]
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -297,8 +362,8 @@ async def test_a_policy_that_slack_does_not_know_or_nobody_finds_never_starts(co
     code, _, errors = await command(ASSENT_POLICY=str(policy) if there else "/nowhere.yaml")
 
     assert code == 2
-    told = f"{policy}, line 11: Slack knows no U0NOBODY" if there else "/nowhere.yaml: No such file"
-    assert told in errors.splitlines()[-1]
+    said = f"{policy}, line 11: Slack knows no U0NOBODY" if there else "/nowhere.yaml: No such file"
+    assert said in errors.splitlines()[-1]
     assert "Traceback" not in errors
 
 
@@ -315,6 +380,27 @@ async def test_a_hangup_has_the_bot_read_its_rules_again(start, policy):
 
     assert json.loads(loaded)["path"] == str(policy)
     assert process.returncode == 0
+
+
+async def test_an_old_name_of_a_key_is_logged_at_the_start_and_at_every_reload(start, policy):
+    """Whoever operates the bot hears of it before the name stops working."""
+    policy.write_text(SOUND.replace("time_limit: 1h30m", "claim: 10m"))
+    process = await start()
+    started = await line_with(process, "policy.deprecated")
+    policy.write_text(SOUND.replace("time_limit: 1h30m", "sticky: {}"))
+    process.send_signal(signal.SIGHUP)
+    loaded = await line_with(process, "policy.deprecated")
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(30):
+        await process.communicate()
+
+    for line, name in (
+        (started, "'claim' is now called 'assign'"),
+        (loaded, "'sticky' is now called 'standing'"),
+    ):
+        said = json.loads(line)
+        assert (said["level"], said["path"]) == ("warning", str(policy))
+        assert said["warnings"][0].startswith(f"line 13: {name}: rename it")
 
 
 async def line_with(process, event):
@@ -360,7 +446,7 @@ async def test_the_doctor_tells_what_means_nothing_beside_a_policy(playground, r
 
     (line,) = [line for line in lines if not line.startswith("ok")]
     assert line.startswith("warn  policy: version ")
-    assert line.endswith("beside it ASSENT_APPROVERS, ASSENT_CHANNEL means nothing: take it out")
+    assert line.endswith("so ASSENT_APPROVERS, ASSENT_CHANNEL has no effect: remove it")
 
 
 async def test_the_doctor_tells_every_mistake_in_the_policy(playground, redis_url, policy):
@@ -370,6 +456,6 @@ async def test_the_doctor_tells_every_mistake_in_the_policy(playground, redis_ur
     lines = [str(finding) async for finding in examine(settings)]
 
     assert [line for line in lines if line.startswith("fail")] == [
-        f"fail  policy: {policy}, {sentence}" for sentence in TOLD
+        f"fail  policy: {policy}, {sentence}" for sentence in SAID
     ]
     assert lines[-1].startswith("ok    card")

@@ -13,21 +13,26 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
-from agent_adapter.contract.interrupt import Context, Interrupt, Route
+from agent_adapter.contract.interrupt import Context, Route
 from agent_adapter.contract.numbers import Number
-from bot.decisions import Decisions
-from bot.errors import PersonUnknownError
-from bot.people import Directory, Person
-from bot.playground.client import Control
-from bot.playground.server import Playground
-from bot.policy import Match, Policy, Refusal, Rule, Trust, Verdict, may_decide
-from bot.policy_gaps import gaps
-from bot.rendering.schemas import compiled
-from bot.schedule import Escalation, Extension
-from bot.slack_client import SlackClient
-from bot.state import Admission, Place, Terms
-from bot.sticky import Sticky
-from tests.support.builders import a_state, an_action, an_interrupt
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.admit import admit
+from bot.domain.errors import PersonUnknownError
+from bot.domain.person import Person
+from bot.domain.policy import Policy, Trust
+from bot.domain.rules import Match, Rule
+from bot.domain.schedule import Escalation, Extension
+from bot.domain.schemas import compiled
+from bot.domain.standing import StandingLimits
+from bot.domain.who_may_decide import Verdict, may_decide
+from bot.policy.gaps import gaps
+from bot.rendering.card.layout import is_mixed, is_timed
+from bot.slack.client import SlackClient
+from bot.slack.directory import Directory
+from bot.use_cases.judge import Judge
+from playground.client import Control
+from playground.server import Playground
+from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 # --- Who may decide -----------------------------------------------------------------------------------------------
 
@@ -65,9 +70,9 @@ IDS = {
 }  # fmt: skip
 SIGNS = {
     "+": "",
-    "g": "Guests may not decide here, unless named by their id.",
-    "o": "People of other workspaces may not decide here, unless named by their id.",
-    "b": "Bots may not decide here, unless named by their id.",
+    "g": "Guests may not decide here, unless the policy names them by their id.",
+    "o": "People of other workspaces may not decide here, unless the policy names them by their id.",
+    "b": "Bots may not decide here, unless the policy names them by their id.",
     "d": "This account is deactivated.",
     "s": "The agent acts for you here, so somebody else has to approve it.",
 }
@@ -125,11 +130,11 @@ async def test_who_may_decide_what_by_which_rule(directory: Directory, slack: Co
 async def signs_for(directory: Directory, terms: Terms, person: str, rule: str) -> str:
     """Judge one person about one action, and write each answer as its sign once its sentence is the expected one."""
     place = Place(channel="C0APPROVALS", actions=(0,))
-    state = a_state(admission=Admission(**dict(terms), policy_version="1", places=(place,)))
+    state = a_state(admission=an_admission(**dict(terms), policy_version="1", places=(place,)))
     found = ""
     for decision in KNOWN_DECISIONS:
         try:
-            verdict = (await Decisions(None, directory).judge(state, IDS[person], [0], decision))[0]
+            verdict = (await Judge(directory).may_decide(state, IDS[person], [0], decision))[0]
         except PersonUnknownError:
             found += "u"
             continue
@@ -143,26 +148,26 @@ def _expected(sign: str, rule: str, decision: str) -> str | None:
 
 
 @pytest.mark.parametrize("method", ["usergroups.users.list", "conversations.members"])
-async def test_memberships_that_slack_does_not_tell_are_no_yes(directory, slack, method):
+async def test_unknown_memberships_never_allow_a_decision(directory, slack, method):
     """Somebody whose group or channel cannot be looked up decides nothing."""
     await slack.fault(method, "error", error="fatal_error", times=None)
     approvers = ("S0OPS",) if method.startswith("user") else ("channel",)
 
     with pytest.raises(PersonUnknownError):
-        await Decisions(None, directory).judge(a_state(approvers=approvers), "U0ERIK", [0], "approve")
+        await Judge(directory).may_decide(a_state(approvers=approvers), "U0ERIK", [0], "approve")
 
 
 @pytest.mark.parametrize("method", ["users.info", "usergroups.users.list"])
-async def test_what_slack_said_long_ago_is_no_yes(directory, slack, monkeypatch, method):
+async def test_an_old_answer_of_slack_never_allows_a_decision(directory, slack, monkeypatch, method):
     """An approver of an hour ago may have left the group since; without a fresh answer nobody decides."""
-    decisions, state = Decisions(None, directory), a_state(approvers=("S0OPS",))
-    assert (await decisions.judge(state, "U0ERIK", [0], "approve"))[0].allowed
+    judge, state = Judge(directory), a_state(approvers=("S0OPS",))
+    assert (await judge.may_decide(state, "U0ERIK", [0], "approve"))[0].allowed
     await slack.fault(method, "error", error="fatal_error", times=None)
-    assert (await decisions.judge(state, "U0ERIK", [0], "approve"))[0].allowed, "a minute has not passed"
-    monkeypatch.setattr("bot.people.FRESH_FOR", 0.0)
+    assert (await judge.may_decide(state, "U0ERIK", [0], "approve"))[0].allowed, "a minute has not passed"
+    monkeypatch.setattr("bot.slack.directory.FRESH_FOR", 0.0)
 
     with pytest.raises(PersonUnknownError):
-        await decisions.judge(state, "U0ERIK", [0], "approve")
+        await judge.may_decide(state, "U0ERIK", [0], "approve")
 
 
 @pytest.mark.parametrize("team_id", ["", "T0PLAY"])
@@ -175,22 +180,15 @@ def test_before_the_workspace_is_known_nobody_belongs_to_it(team_id: str):
     ).allowed
 
 
-async def test_a_card_that_is_not_admitted_is_decided_by_nobody():
-    """Nothing judges a click before the rules were fixed."""
-    verdicts = await Decisions(None, None).judge(a_state(admission=None), "U0ERIK", [0], "approve")
-
-    assert verdicts == {0: Verdict(False, "This card is not ready yet.")}
-
-
 async def test_each_action_of_a_batch_is_judged_by_its_own_terms(directory: Directory):
     """One click on several actions gets an answer for each."""
     place = Place(channel="C0APPROVALS", actions=(0, 1))
-    admission = Admission(
+    admission = an_admission(
         approvers=("U0ERIK",), own={1: Terms(approvers=("U0MIRA",))}, policy_version="1", places=(place,)
     )
     state = a_state(an_interrupt(an_action(), an_action("b")), admission=admission)
 
-    verdicts = await Decisions(None, directory).judge(state, "U0MIRA", [0, 1], "approve")
+    verdicts = await Judge(directory).may_decide(state, "U0MIRA", [0, 1], "approve")
 
     assert verdicts == {
         0: Verdict(False, "You are not an approver of this. Approvers are <@U0ERIK>."),
@@ -374,17 +372,6 @@ def test_a_rule_that_covers_another_matches_all_that_it_matches(one, other, agen
 # --- What is fixed ------------------------------------------------------------------------------------------------
 
 
-def planned(
-    interrupt: Interrupt, actions: Any = None, *, mixed: bool = False, cares: Any = (), timed: bool = False
-) -> Any:
-    assert len(cares) == len(interrupt.request.action_requests)
-    return (tuple(actions),) if mixed else ()
-
-
-def admit(policy: Policy, interrupt: Interrupt) -> Admission | Refusal:
-    return policy.admit(interrupt, planned)
-
-
 REQUIRED = a_rule("strict", requester="required")
 
 
@@ -411,7 +398,7 @@ def test_a_required_requester_is_one_that_somebody_else_vouches_for(named, trust
     policy = Policy(DEFAULT, (REQUIRED,), agents=agents)
     interrupt = an_interrupt(context=Context(requested_by=named))
 
-    admission = policy.admit(interrupt, planned, vouched=vouched)
+    admission = admit(policy, interrupt, vouched=vouched)
 
     if known is None:
         assert admission.code == "requester"
@@ -481,7 +468,7 @@ def test_a_look_alike_never_falls_to_a_later_rule_without_a_word(tool, looks_lik
         assert f"the tool {tool!a} looks like {looks_like}" in refused.reason
     else:
         assert isinstance(refused, Admission)
-    assert [warned.terms(index).resembles for index in range(2)] == ["", looks_like]
+    assert [warned.terms[index].resembles for index in range(2)] == ["", looks_like]
 
 
 def test_a_look_alike_of_what_is_about_other_agents_is_none():
@@ -518,7 +505,7 @@ def test_an_agent_that_chooses_the_channel_does_not_choose_who_decides(
         assert admission.code == "agent_channel"
         assert "the agent chose the channel C0OTHER" in admission.reason
     else:
-        assert admission.approvers == deciding
+        assert admission.terms[0].approvers == deciding
 
 
 @pytest.mark.parametrize("asks_in", ["thread", "C0RULE"])
@@ -550,8 +537,8 @@ def test_by_settings_without_a_route_it_is_asked_in_the_deployments_channel():
     admission = admit(Policy.of_settings(["U0ERIK", "S0OPS"], "C0DEFAULT"), an_interrupt())
 
     assert admission.places[0].channel == "C0DEFAULT"
-    assert admission.approvers == ("U0ERIK", "S0OPS")
-    assert not admission.requester_may_decide
+    assert admission.terms[0].approvers == ("U0ERIK", "S0OPS")
+    assert not admission.terms[0].requester_may_decide
 
 
 @pytest.mark.parametrize(
@@ -586,12 +573,12 @@ def test_actions_of_one_batch_meet_their_own_rules():
     admission = admit(policy, an_interrupt(*(an_action(name, args) for name, args in calls)))
 
     assert admission.places == (
-        Place(channel="C0DEFAULT", actions=(0, 2), parts=((0, 2),)),
+        Place(channel="C0DEFAULT", actions=(0, 2)),
         Place(channel="C0FINANCE", actions=(1,)),
     )
-    assert admission.terms(0).approvers == ("U0DANA",)
-    assert admission.terms(1) == Terms(approvers=("U0MIRA",), decisions=("approve",), allow_always=False)
-    assert admission.terms(2) == Terms(approvers=("U0ERIK",), requester_may_decide=True, allow_always=False)
+    assert admission.terms[0].approvers == ("U0DANA",)
+    assert admission.terms[1] == Terms(approvers=("U0MIRA",), decisions=("approve",), allow_always=False)
+    assert admission.terms[2] == Terms(approvers=("U0ERIK",), requester_may_decide=True, allow_always=False)
     assert admission.policy_version == "v1"
 
 
@@ -611,10 +598,11 @@ def test_everything_that_a_rule_says_about_deciding_is_fixed():
 
     admission = admit(Policy(DEFAULT, (a_rule(**given),)), an_interrupt())
 
-    assert {name: getattr(admission, name) for name in given} == given
+    assert {name: getattr(admission.terms[0], name) for name in given} == given
 
 
 LATER = Escalation(after=timedelta(hours=1), approvers=("U0MIRA",))
+MORE = Extension(by=timedelta(hours=1))
 
 
 @pytest.mark.parametrize(
@@ -624,23 +612,27 @@ LATER = Escalation(after=timedelta(hours=1), approvers=("U0MIRA",))
         ({}, {"approvers": ("U0NOOR",)}, True, False),
         ({}, {"escalation": LATER}, True, True),
         ({"escalation": LATER}, {"escalation": LATER}, False, True),
-        ({}, {"extend": Extension(by=timedelta(hours=1))}, False, True),
-        ({}, {"claim": timedelta(hours=1)}, False, True),
+        ({"extend": MORE}, {"extend": MORE}, False, True),
+        ({}, {"extend": MORE}, False, False),
+        ({}, {"assign": timedelta(hours=1)}, False, True),
     ],
-    ids=["alike", "other people", "other people later", "more people later", "more time", "claims"],
+    ids=[
+        "alike",
+        "other people",
+        "other people later",
+        "more people later",
+        "more time",
+        "more time for one",
+        "assigned",
+    ],
 )
 def test_a_card_has_room_for_what_its_rules_will_have_it_say(one, other, mixed, timed):
     """Its division into messages is fixed now, whatever happens later."""
     rules = (a_rule(tools=("a",), **one), a_rule(tools=("b",), **other))
-    told = []
+    admission = admit(Policy(DEFAULT, rules), an_interrupt(an_action("a"), an_action("b")))
+    place = admission.places[0]
 
-    def plan(_, actions, *, mixed, cares, timed):
-        told.append((actions, mixed, timed))
-        return ()
-
-    Policy(DEFAULT, rules).admit(an_interrupt(an_action("a"), an_action("b")), plan)
-
-    assert told == [([0, 1], mixed, timed)]
+    assert (is_mixed(admission, place), is_timed(admission, place)) == (mixed, timed)
 
 
 @pytest.mark.parametrize(
@@ -778,11 +770,11 @@ def test_what_takes_more_than_one_click_never_holds_for_later_calls(given):
 )
 def test_how_wide_later_calls_may_be_approved(given, offered):
     """The same tool only where the risk is low and no rule looks at its arguments; of high risk nothing."""
-    rule = a_rule(sticky=Sticky(same="tool", scope="agent"), **given)
+    rule = a_rule(standing=StandingLimits(same="tool", scope="agent"), **given)
     interrupt = an_interrupt(an_action("pay", {"amount": 5000}))
     action = a_state(interrupt, admission=admit(Policy(DEFAULT, (rule,)), interrupt)).actions[0]
 
-    assert (action.sticky and action.sticky.same) == offered
+    assert (action.standing and action.standing.same) == offered
 
 
 @pytest.mark.parametrize(
@@ -829,8 +821,8 @@ ONLY_REJECT = Policy(DEFAULT, (a_rule("no edits", decisions=("reject",)),))
     [
         (Policy.of_settings(["U0ERIK"]), an_interrupt(), "no_channel", "the agent named no channel"),
         (Policy(Rule(("U0ERIK",), "thread")), an_interrupt(), "no_channel", "a channel in the policy file"),
-        (POLICY, an_interrupt(on_expiry="approve"), "policy", "they approve nothing by silence, or not all of it"),
-        (POLICY, an_interrupt(context=Context(requested_by="dana")), "requested_by", "is no Slack user id"),
+        (POLICY, an_interrupt(on_expiry="approve"), "policy", "they do not approve all of these actions by silence"),
+        (POLICY, an_interrupt(context=Context(requested_by="dana")), "requested_by", "is not a Slack user id"),
         (ONLY_REJECT, an_interrupt(an_action("a", allowed=("reject",)), an_action("pay", allowed=("edit", "x"))),
          "policy", "rule 'no edits' offers only reject for action 2 (pay), and the agent allows only edit, x"),
     ],

@@ -8,23 +8,22 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, ClientTimeout
-from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
 
-from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision
-from bot.attention import Attention
-from bot.clock import Clock
-from bot.decisions import Decisions
-from bot.ids import PartId
+from bot.domain.admit import admit
+from bot.domain.approval import Approval
+from bot.domain.ids import MessageId
+from bot.domain.messages import Shown
+from bot.domain.policy import Policy
+from bot.jobs.deadlines import Deadlines
+from bot.listeners.services import Services
 from bot.listeners.views import Forms
-from bot.people import Directory
-from bot.playground.client import Control
-from bot.playground.server import Playground
-from bot.policy import Policy
-from bot.policy_file import read_policy
-from bot.rendering.message import plan_parts, render_card
-from bot.rendering.modals import (
+from bot.policy.file import read_policy
+from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import lay_out
+from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
     render_edit_view,
@@ -32,11 +31,19 @@ from bot.rendering.modals import (
     render_reject_view,
     render_respond_view,
 )
-from bot.slack_client import SlackClient
-from bot.state import ApprovalState, Shown
-from bot.store import ApprovalStore
+from bot.slack.client import SlackClient
+from bot.slack.directory import Directory
+from bot.store.records import ApprovalStore
+from bot.use_cases.assign import Assignments
+from bot.use_cases.bulk import approve_all
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
+from bot.use_cases.standing import StandingApprovals
+from playground.client import Control
+from playground.server import Playground
 from tests.bot.rendering.slack_side import shown, submitted
 from tests.support.builders import an_action, an_interrupt
+from tests.support.properties import bounded
 
 DANA, ERIK, MIRA, NOOR, GUEST, LEFT = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR", "U0GUEST", "U0LEFT"
 PEOPLE = (DANA, ERIK, MIRA, NOOR, GUEST, LEFT)
@@ -47,12 +54,6 @@ RUNS = count()
 
 
 @pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
-    async with open_redis(redis_url) as redis:
-        yield ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
-
-
-@pytest.fixture
 async def forms(playground: Playground, slack: Control, store: ApprovalStore) -> AsyncIterator[Forms]:
     """The real ones, beside a Slack with these people and memberships."""
     await slack.group("S0OPS", users=sorted(MEMBERS["S0OPS"]))
@@ -60,8 +61,17 @@ async def forms(playground: Playground, slack: Control, store: ApprovalStore) ->
     async with ClientSession(timeout=ClientTimeout(total=5)) as session:
         client = SlackClient(playground.bot_token, playground.api_url, session)
         await client.who_am_i()
-        decisions = Decisions(store, Directory(client))
-        yield Forms(decisions, Attention(decisions))
+        judge = Judge(Directory(client))
+        yield Forms(
+            Services(
+                store,
+                judge,
+                Decisions(store, judge),
+                Assignments(store, judge),
+                StandingApprovals(store, judge),
+                client,
+            )
+        )
 
 
 # --- The rules, read plainly --------------------------------------------------------------------------------------
@@ -198,7 +208,8 @@ def scenes(draw: st.DrawFn) -> list[Press]:
     write = replace(press, verb=draw(st.sampled_from(("edit", "edit", "respond"))))
     last = draw(st.sampled_from(("agree", "agree", "approve_all")))
     look, agree = (replace(press, person=reader, verb=verb) for verb in ("look", last))
-    between = draw(st.lists(PRESS | st.just(replace(write, words=draw(st.sampled_from(WORDS)))), max_size=2))
+    again = (replace(write, words=draw(st.sampled_from(WORDS))), replace(write, verb="approve"))
+    between = draw(st.lists(PRESS | st.sampled_from(again), max_size=2))
     return [write, look, *between, agree]
 
 
@@ -217,10 +228,12 @@ class Table:
 
     def __init__(self, forms: Forms, interrupt_id: str, slots: Sequence[Slot]) -> None:
         self.forms, self.id, self.slots = forms, interrupt_id, slots
-        self.decisions = forms.decisions
+        self.decisions = forms.services.decisions
         self.is_late = False
         self.open: dict[tuple[str, int], tuple[dict[str, Any], tuple[str, str, str], int]] = {}
         """Forms to agree in that people have before them, the vote that each is about, and how often it was cast by then."""
+        self.asked: dict[str, set[int]] = {}
+        """The actions about which a person is asked whether all are approved: Slack's question stays as it was."""
 
     async def do(self, press: Press) -> None:
         state, slot = await self.state(), self.slots[press.index]
@@ -234,22 +247,23 @@ class Table:
             case "agree":
                 await self._agree(state, press, slot)
             case "approve_all":
-                await self.decisions.approve_all(state, press.person, PartId(0, 0))
-                self._all(press, "approve")
+                named = self.asked.pop(press.person, self._approvable)
+                await approve_all(self.decisions, state, press.person, MessageId(0), named)
+                self._all(press, "approve", self._approvable & named)
             case "reject_all":
                 view = render_reject_all_view(state, 0)
                 await self._submit(press.person, view, **{"Reason, for the agent": press.words})
-                self._all(press, "reject")
+                self._all(press, "reject", {*range(len(self.slots))})
             case "time":
-                await Clock(self.decisions.store).fall_due(self.id)
+                await Deadlines(self.decisions.store).on_due(self.id)
                 self.is_late = True
 
-    async def state(self) -> ApprovalState:
+    async def state(self) -> Approval:
         found = await self.decisions.store.load(self.id)
         assert found is not None
         return found
 
-    async def _approve(self, state: ApprovalState, press: Press, slot: Slot) -> None:
+    async def _approve(self, state: Approval, press: Press, slot: Slot) -> None:
         if slot.rule.is_high and press.words == "alpha":
             view = render_confirm_view(state, press.index)
             await self._submit(press.person, view, Code=self._code(state, press))
@@ -259,7 +273,7 @@ class Table:
         if not slot.rule.is_high or (press.words == "alpha" and press.knows_code):
             slot.vote(press.person, "approve", "", late=self.is_late)
 
-    async def _fill(self, state: ApprovalState, press: Press, slot: Slot) -> None:
+    async def _fill(self, state: Approval, press: Press, slot: Slot) -> None:
         forms = {
             "edit": (render_edit_view, {"to": press.words, "Code": self._code(state, press)}),
             "reject": (render_reject_view, {"Reason, for the agent": press.words}),
@@ -273,15 +287,16 @@ class Table:
             slot.seen.add((press.person, press.words))
             slot.vote(press.person, "edit", press.words, late=self.is_late)
 
-    def _look(self, state: ApprovalState, press: Press, slot: Slot) -> None:
+    def _look(self, state: Approval, press: Press, slot: Slot) -> None:
         view = render_agree_view(state, press.index)
         assert ("submit" in view) == bool(slot.proposal and not slot.decided)
+        self.asked[press.person] = self._approvable
         if slot.proposal and not slot.decided:
             times = slot.cast.count(slot.proposal)
             self.open[press.person, press.index] = (view, slot.proposal, times)
             slot.seen |= {(press.person, words) for words in WORDS if words in shown(view)}
 
-    async def _agree(self, state: ApprovalState, press: Press, slot: Slot) -> None:
+    async def _agree(self, state: Approval, press: Press, slot: Slot) -> None:
         if (press.person, press.index) not in self.open:
             self._look(state, press, slot)
             return
@@ -294,13 +309,16 @@ class Table:
         if about in slot.votes and (kind != "edit" or not slot.rule.is_high or press.knows_code):
             slot.vote(press.person, kind, words, late=self.is_late)
 
-    def _all(self, press: Press, kind: str) -> None:
-        for slot in self.slots:
-            is_apart = kind == "approve" and slot.proposal
-            if not slot.rule.is_high and not is_apart:
+    @property
+    def _approvable(self) -> set[int]:
+        return {index for index, slot in enumerate(self.slots) if not slot.proposal}
+
+    def _all(self, press: Press, kind: str, indices: set[int]) -> None:
+        for slot in (self.slots[index] for index in indices):
+            if not slot.rule.is_high:
                 slot.vote(press.person, kind, press.words if kind == "reject" else "", late=self.is_late)
 
-    def _code(self, state: ApprovalState, press: Press) -> str:
+    def _code(self, state: Approval, press: Press) -> str:
         return state.actions[press.index].code if press.knows_code else "????"
 
     async def _submit(self, person: str, view: dict[str, Any], **typed: str) -> None:
@@ -318,22 +336,17 @@ async def begin(client, forms: Forms, policy: Policy, slots: Sequence[Slot], amo
     actions = [an_action("pay", {"to": "al", "amount": amount}) for amount in amounts]
     interrupt = an_interrupt(*actions, run=f"run-{next(RUNS)}", expires_in=timedelta(hours=1))
     await client.publish(interrupt)
-    store = forms.decisions.store
-    await store.admit(await store.load(interrupt.id), policy.admit(interrupt, plan_parts))
+    store = forms.services.store
+    await store.admit(await store.load(interrupt.id), lay_out(interrupt, admit(policy, interrupt)))
     # As if it had been asked a minute ago, so that what is due after a second is due now.
     await store._redis.hincrby(store.keys.lane_for(interrupt.id).req(interrupt.id), "created", -60_000)
     for part in render_card(await store.load(interrupt.id)):
         await store.lease_part(interrupt.id, part.id, owner="me", lease=5_000)
-        await store.card_drawn(interrupt.id, part.id, owner="me", shown=Shown("C0APPROVALS", "1.2", "d"))
+        await store.save_part(interrupt.id, part.id, owner="me", shown=Shown("C0APPROVALS", "1.2", "d"))
     return Table(forms, interrupt.id, slots)
 
 
-@settings(
-    max_examples=250,
-    deadline=None,
-    phases=PHASES,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(bounded(250), phases=PHASES)
 @given(rules(), rules(), st.tuples(st.integers(1, 9), st.integers(1, 9)), PRESSES)
 async def test_no_policy_people_and_presses_decide_what_a_plain_reading_does_not(
     client, forms, large, other, amounts, presses

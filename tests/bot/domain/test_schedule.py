@@ -8,12 +8,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision
-from bot.clock import due_steps, milliseconds_left, who_is_left
-from bot.policy import Match, Policy, Rule
-from bot.rendering.message import plan_parts
-from bot.schedule import Escalation, Extension, QuietHours, Step
-from bot.state import Admission, Claim, Place, Terms
-from tests.support.builders import NOW, a_state, an_action, an_interrupt
+from bot.domain.admission import Place
+from bot.domain.admit import admit
+from bot.domain.approval import Assignment
+from bot.domain.policy import Policy
+from bot.domain.rules import Match, Rule
+from bot.domain.schedule import Escalation, Extension, QuietHours, Step
+from bot.jobs.deadlines import due_steps, milliseconds_left, who_is_left
+from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt, on_terms
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -74,8 +76,7 @@ def remind(after: timedelta, *actions: int, **fields) -> Step:
 def timed(*steps: Step, extension: Extension | None = None, **fields):
     """Build a record with this schedule, by default of one action."""
     count = len(fields.get("interrupt", an_interrupt()).request.action_requests)
-    admission = Admission(
-        policy_version="1",
+    admission = an_admission(
         approvers=("U0DANA", "U0ERIK", "S0OPS", "channel"),
         places=(Place(channel="C0APPROVALS", actions=tuple(range(count))),),
         steps=steps,
@@ -97,12 +98,18 @@ def timed(*steps: Step, extension: Extension | None = None, **fields):
         ({"extension": Extension(by=HOUR)}, 35),
         ({"extension": Extension(by=HOUR), "deadline": NOW + 8 * HOUR}, 440),
         ({"extension": Extension(by=HOUR), "extended": 1}, 50),
-        ({"claims": {0: Claim("U0DANA", NOW, NOW + 15 * MINUTE)}}, 5),
-        ({"claims": {0: Claim("U0DANA", NOW, NOW + 5 * MINUTE)}}, 50),
+        ({"assignments": {0: Assignment("U0DANA", NOW, NOW + 15 * MINUTE)}}, 5),
+        ({"assignments": {0: Assignment("U0DANA", NOW, NOW + 5 * MINUTE)}}, 50),
     ],
     ids=[
         *("deadline", "reminder", "reminder that was", "earliest", "quiet", "quiet beyond the deadline"),
-        *("more time", "half an hour before the end at most", "no more time", "claim", "claim that is over"),
+        *(
+            "more time",
+            "half an hour before the end at most",
+            "no more time",
+            "assigned",
+            "assignment that is over",
+        ),
     ],
 )
 def test_the_earliest_of_all_times_is_due(fields, minutes):
@@ -169,8 +176,7 @@ def test_an_escalation_to_a_place_that_is_gone_and_to_nobody_else_says_nothing()
 def test_a_requester_who_may_decide_is_called():
     """Where the rule lets them."""
     state = timed(remind(MINUTE))
-    own = {0: Terms(approvers=("U0DANA",), requester_may_decide=True)}
-    admission = state.admission.model_copy(update={"own": own})
+    admission = on_terms(state.admission, approvers=("U0DANA",), requester_may_decide=True)
 
     assert who_is_left(a_state(admission=admission), (0,)) == ("U0DANA",)
 
@@ -187,7 +193,7 @@ def test_what_is_decided_is_neither_reminded_of_nor_escalated():
 # --- What rules make of it ----------------------------------------------------------------------------------------
 
 
-def admit(*rules: tuple[str, dict], tools: tuple[str, ...] = ("a",), **default):
+def admitted(*rules: tuple[str, dict], tools: tuple[str, ...] = ("a",), **default):
     policy = Policy(
         Rule(("U0DANA",), "C0FIRST", **default),
         tuple(
@@ -195,12 +201,12 @@ def admit(*rules: tuple[str, dict], tools: tuple[str, ...] = ("a",), **default):
             for tool, given in rules
         ),
     )
-    return policy.admit(an_interrupt(*map(an_action, tools)), plan_parts)
+    return admit(policy, an_interrupt(*map(an_action, tools)))
 
 
 def test_a_later_place_is_admitted_and_opened_by_its_step():
     """It is fixed with everything else, and not asked there before the time has come."""
-    admission = admit(
+    admission = admitted(
         reminders=(HOUR, MINUTE),
         escalation=Escalation(after=2 * MINUTE, approvers=("U0MIRA",), channel="C0NEXT"),
     )
@@ -222,7 +228,7 @@ def test_a_later_place_is_admitted_and_opened_by_its_step():
 def test_an_action_that_is_asked_somewhere_already_is_not_asked_there_again():
     """Only the others of the batch go there, too."""
     escalation = Escalation(after=MINUTE, channel="C0NEXT")
-    admission = admit(
+    admission = admitted(
         ("a", {"escalation": escalation}),
         ("b", {"escalation": escalation, "channel": "C0NEXT"}),
         tools=("a", "b"),
@@ -238,7 +244,7 @@ def test_an_action_that_is_asked_somewhere_already_is_not_asked_there_again():
 def test_quiet_hours_hold_for_everything_that_calls_somebody():
     """Reminders and escalation alike."""
     night = quiet("22:00", "07:00")
-    admission = admit(
+    admission = admitted(
         reminders=(MINUTE,), escalation=Escalation(after=HOUR, channel="C0NEXT"), quiet_hours=night
     )
 
@@ -247,14 +253,14 @@ def test_quiet_hours_hold_for_everything_that_calls_somebody():
 
 def test_the_shortest_claim_of_the_rules_holds_for_a_card():
     """A person looks at the whole of it; where only one of its rules has claims, it has one."""
-    admission = admit(("a", {"claim": HOUR}), ("b", {"claim": MINUTE}), tools=("a", "b", "c"))
+    admission = admitted(("a", {"assign": HOUR}), ("b", {"assign": MINUTE}), tools=("a", "b", "c"))
 
-    assert [place.claim for place in admission.places] == [MINUTE]
+    assert [place.assign for place in admission.places] == [MINUTE]
 
 
 def test_steps_of_a_batch_are_about_the_actions_of_their_rules():
     """Two rules that remind at the same time make one reminder."""
-    admission = admit(
+    admission = admitted(
         ("a", {"reminders": (MINUTE, HOUR)}), ("b", {"reminders": (MINUTE,)}), tools=("a", "b", "c")
     )
 
@@ -263,7 +269,7 @@ def test_steps_of_a_batch_are_about_the_actions_of_their_rules():
 
 def test_extending_by_itself_is_as_much_time_again_after_a_reminder():
     """The deadline that decides is the last one, so that no click falls between the two."""
-    admission = admit(on_timeout="extend", time_limit=HOUR)
+    admission = admitted(on_timeout="extend", time_limit=HOUR)
 
     assert (admission.time_limit, admission.on_timeout) == (2 * HOUR, "reject")
     assert [(step.kind, step.after) for step in admission.steps] == [("remind", HOUR)]
@@ -281,4 +287,4 @@ def test_a_batch_is_extended_as_all_of_its_rules_allow(others, expected):
     """It has one deadline."""
     first = {"extend": Extension(by=HOUR, times=2)}
 
-    assert admit(("a", first), ("b", others), tools=("a", "b")).extension == expected
+    assert admitted(("a", first), ("b", others), tools=("a", "b")).extension == expected

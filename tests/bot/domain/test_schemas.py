@@ -1,12 +1,13 @@
-"""A schema is agent text: it is made harmless before it is used, or it is not used."""
+"""Agents write schemas: one is made harmless before it is used, or it is not used."""
 
 import json
 
 import pytest
 from pydantic import BaseModel, Field
 
-from bot.rendering.effort import pattern_weight
-from bot.rendering.schemas import TOO_MUCH, UnsafeSchemaError, flatten, violations
+from bot.domain.schema_effort import pattern_weight
+from bot.domain.schemas import UnsafeSchemaError, flatten, violations
+from bot.sentences import in_field
 
 
 class Address(BaseModel):
@@ -116,11 +117,11 @@ def test_violations_are_plain_sentences_without_the_value():
     assert {(v.path, v.sentence) for v in found} == {
         (("name",), "Must have at least 3 characters."),
         (("name",), "Must match the pattern ^[a-z]+$"),
-        (("age",), "This is needed."),
-        (("tags", 0), "Must be one of the values that the tool takes."),
-        (("both",), "Does not fit what the tool takes (anyOf)."),
-        (("never",), "The tool does not take this."),
-        (("extra",), "The tool does not take this."),
+        (("age",), "This is required."),
+        (("tags", 0), "Must be one of the values that the tool accepts."),
+        (("both",), "Does not fit the tool's schema (anyOf)."),
+        (("never",), "The tool does not accept this."),
+        (("extra",), "The tool does not accept this."),
     }
     assert [v.sentence for v in violations(flat, {"name": "abc", "age": -1})] == ["Must be 0 or more."]
 
@@ -172,7 +173,7 @@ def items(rule, count=900):
 )  # fmt: skip
 def test_what_takes_too_long_to_check_is_not_checked_and_not_taken(schema, args):
     """The library would work for seconds, and nobody else with it: the form says so."""
-    assert [each.sentence for each in violations(flatten(schema), args)] == [TOO_MUCH]
+    assert [each.sentence for each in violations(flatten(schema), args)] == [in_field.TOO_MUCH_TO_CHECK]
 
 
 def test_patterns_that_take_long_to_compile_are_not_used():

@@ -1,37 +1,42 @@
 """What was approved for later calls: how wide it is, what it covers, how often it is used, when it is over."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, ClientTimeout
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.interrupt import Context, Interrupt
 from agent_adapter.contract.record import dump_recorded
-from bot.clock import Clock
-from bot.decisions import Decisions
-from bot.grants import Grants, covers
-from bot.people import Directory
-from bot.playground.server import Playground
-from bot.slack_client import SlackClient
-from bot.state import Admission, ApprovalState, Place, Terms
-from bot.sticky import Covered, Ended, Grant, Sticky, StickyApproval, sticky_name
-from bot.store import ApprovalStore
-from tests.support.builders import NOW, a_state, an_action, an_interrupt
+from bot.domain.admission import Place, Terms
+from bot.domain.approval import Approval
+from bot.domain.standing import (
+    Ended,
+    StandingApproval,
+    StandingLimits,
+    StandingMatch,
+    StandingTerms,
+    standing_name,
+)
+from bot.jobs.deadlines import Deadlines
+from bot.rendering.card.layout import lay_out
+from bot.store.records import ApprovalStore
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
+from bot.use_cases.standing import StandingApprovals, applies_to
+from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
+from tests.support.properties import bounded
 
 DANA, ERIK, NOOR = "U0DANA", "U0ERIK", "U0NOOR"
 HOUR = timedelta(hours=1)
-WIDE = Sticky(scope="agent")
+WIDE = StandingLimits(scope="agent")
 PAY = an_action("pay", {"amount": 5})
 
 
@@ -51,31 +56,37 @@ PAY = an_action("pay", {"amount": 5})
 )
 def test_nobody_gives_more_than_the_policy_allows(given, allowed, is_within):
     """In every respect: which calls, where, how long, how often."""
-    assert Grant(**given).is_within(Sticky(**allowed)) is is_within
+    assert StandingTerms(**given).is_within(StandingLimits(**allowed)) is is_within
 
 
 # --- What it covers -----------------------------------------------------------------------------------------------
 
 
 def given_before(
-    *action: Any, ended: Ended | None = None, until=NOW + HOUR, run="run-1", agent="billing", **grant
+    *action: Any, ended: Ended | None = None, until=NOW + HOUR, run="run-1", agent="billing", **standing
 ):
     """Build a record whose first action was approved for later calls, too."""
     interrupt = an_interrupt(*(action or (PAY,)), run=run, agent=agent)
-    approval = StickyApproval(Grant(**{"scope": "agent", **grant}), until, ended=ended)
-    return a_state(interrupt, decided={0: ApproveDecision()}, status="decided", sticky={0: approval})
+    approval = StandingApproval(StandingTerms(**{"scope": "agent", **standing}), until, ended=ended)
+    return a_state(interrupt, decided={0: ApproveDecision()}, status="decided", standing={0: approval})
 
 
 def asked_now(
-    *action: Any, sticky: Sticky | None = WIDE, run: str = "run-2", agent: str = "billing", **terms: Any
-) -> ApprovalState:
+    *action: Any,
+    standing: StandingLimits | None = WIDE,
+    run: str = "run-2",
+    agent: str = "billing",
+    **terms: Any,
+) -> Approval:
     """Build a record that is about to be admitted."""
     places = (Place(channel="C1", actions=(0,)),)
-    admission = Admission(policy_version="2", places=places, approvers=("U0ERIK",), sticky=sticky, **terms)
+    admission = an_admission(
+        policy_version="2", places=places, approvers=("U0ERIK",), standing=standing, **terms
+    )
     return a_state(an_interrupt(*(action or (PAY,)), run=run, agent=agent), admission=admission)
 
 
-LOW = {"risk": "low", "sticky": Sticky(same="tool", scope="agent")}
+LOW = {"risk": "low", "standing": StandingLimits(same="tool", scope="agent")}
 OTHER = an_action("pay", {"amount": 6})
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "the same call": ({}, {}, True),
@@ -85,12 +96,16 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "another schema": ({}, {"action": an_action("pay", {"amount": 5}, schema={"type": "object"})}, False),
     "the same run": ({"scope": "run"}, {"run": "run-1"}, True),
     "another run": ({"scope": "run"}, {"run": "run-2"}, False),
-    "only runs by now": ({"scope": "agent"}, {"run": "run-1", "sticky": Sticky(scope="run")}, False),
+    "only runs by now": (
+        {"scope": "agent"},
+        {"run": "run-1", "standing": StandingLimits(scope="run")},
+        False,
+    ),
     "longer than by now": ({"lasts": 2 * HOUR}, {}, False),
     "more often than by now": ({"uses": 11}, {}, False),
     "over by time": ({"until": NOW}, {}, False),
     "revoked": ({"ended": Ended(NOW, "U0DANA")}, {}, False),
-    "not offered any more": ({}, {"sticky": None}, False),
+    "not offered any more": ({}, {"standing": None}, False),
     "no approval by now": ({}, {"decisions": ("reject",)}, False),
     "any arguments": ({"same": "tool"}, {"action": OTHER, **LOW}, True),
     "any arguments, of another tool": ({"same": "tool"}, {"action": an_action("refund"), **LOW}, False),
@@ -99,190 +114,184 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
 }
 
 
-@pytest.mark.parametrize(("before", "now", "is_covered"), CASES.values(), ids=CASES)
-def test_a_call_is_covered_only_by_what_was_approved_and_is_allowed_now(before, now, is_covered):
+@pytest.mark.parametrize(("before", "now", "is_matched"), CASES.values(), ids=CASES)
+def test_a_call_is_matched_only_by_what_was_approved_and_is_allowed_now(before, now, is_matched):
     """Never wider than what was on the card, and by the newest rules."""
     now = dict(now)
     action = now.pop("action", PAY)
     asked = asked_now(action, **now)
 
-    assert covers(given_before(**before), 0, asked, asked.actions[0]) is is_covered
+    assert applies_to(given_before(**before), 0, asked, asked.actions[0]) is is_matched
 
 
 # --- In the store -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def redis(redis_url: str):
-    async with open_redis(redis_url) as redis:
-        yield redis
-
-
-@pytest.fixture
-async def store(redis: Redis) -> ApprovalStore:
-    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
-
-
-@pytest.fixture
-async def directory(playground: Playground) -> AsyncIterator[Directory]:
-    async with ClientSession(timeout=ClientTimeout(total=5)) as session:
-        slack = SlackClient(playground.bot_token, playground.api_url, session)
-        await slack.who_am_i()
-        yield Directory(slack)
 
 
 async def admitted(
     client: ApprovalClient,
     store: ApprovalStore,
     *actions: Any,
-    covered: Sequence[Covered] = (),
+    matched: Sequence[StandingMatch] = (),
     **fields: Any,
-) -> ApprovalState:
+) -> Approval:
     interrupt = an_interrupt(*(actions or (PAY,)), expires_in=HOUR, **fields)
     interrupt_id = await client.publish(interrupt)
     state = await store.load(interrupt_id)
     assert state is not None
-    places = (Place(channel="C1", actions=tuple(range(len(state.recorded)))),)
-    terms = Terms(approvers=("U0DANA",), sticky=WIDE)
-    await store.admit(state, Admission(policy_version="1", places=places, **dict(terms)), covered=covered)
+    places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
+    terms = Terms(approvers=("U0DANA",), standing=WIDE)
+    await store.admit(state, an_admission(places=places, **dict(terms)), matched=matched)
     return await loaded(store, interrupt_id)
 
 
-async def loaded(store: ApprovalStore, interrupt_id: str) -> ApprovalState:
+async def loaded(store: ApprovalStore, interrupt_id: str) -> Approval:
     state = await store.load(interrupt_id)
     assert state is not None
     return state
 
 
-async def give(store: ApprovalStore, state: ApprovalState, grant: Grant, *, index: int = 0) -> ApprovalState:
+async def give(store: ApprovalStore, state: Approval, standing: StandingTerms, *, index: int = 0) -> Approval:
     """Approve an action for later calls, too."""
-    await record(store, state, ApproveDecision(), grant=grant, index=index)
+    await record(store, state, ApproveDecision(), standing=standing, index=index)
     return await loaded(store, state.id)
 
 
 async def record(
-    store: ApprovalStore, state: ApprovalState, decision: Any, *, by="U0DANA", grant=None, index=0
+    store: ApprovalStore, state: Approval, decision: Any, *, by="U0DANA", standing=None, index=0
 ):
     text = dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
     return await store.record_decision(
-        state.id, {index: text}, token=f"{by} {index}", person=by, deadline=5, grant=grant
+        state.id, {index: text}, token=f"{by} {index}", person=by, deadline=5, standing=standing
     )
 
 
-def using(state: ApprovalState, *, index: int = 0, at: int = 0) -> Covered:
+def using(state: Approval, *, index: int = 0, at: int = 0) -> StandingMatch:
     """Name what covers the action at `at` of another record."""
-    name = sticky_name(state.id, index)
+    name = standing_name(state.id, index)
     kept = {"interrupt_id": "billing.x", "index": at, "requested_by": None}
-    return Covered(at, state.actions[index].fingerprint, "U0DANA", name, kept)
+    return StandingMatch(at, state.actions[index].fingerprint, "U0DANA", name, kept)
 
 
 async def test_a_use_is_counted_and_recorded_on_both_sides(client, store):
     """The later record says from which decision its own follows, the earlier one where it was used."""
-    before = await give(store, await admitted(client, store), Grant(uses=2))
-    asked = await admitted(client, store, run="later", covered=[using(before)])
+    before = await give(store, await admitted(client, store), StandingTerms(uses=2))
+    asked = await admitted(client, store, run="later", matched=[using(before)])
 
-    assert (asked.status, asked.recorded[0].sticky) == ("decided", sticky_name(before.id, 0))
+    assert (asked.status, asked.recorded[0].sticky) == ("decided", standing_name(before.id, 0))
     assert asked.recorded[0].decided_by == "U0DANA"
-    (use,) = (await loaded(store, before.id)).sticky[0].uses
+    (use,) = (await loaded(store, before.id)).standing[0].uses
     assert (use.interrupt_id, use.index) == ("billing.x", 0)
-    assert await store.sticky(store.keys.lane(0)) != []
+    assert await store.standing(store.keys.lane(0)) != []
+
+
+async def test_each_use_is_drawn_where_it_was_given(client, store):
+    """The message about a standing approval says how often it was used, so it is owed a drawing at each use."""
+    before = await give(store, await admitted(client, store), StandingTerms(uses=2))
+    lane = store.keys.lane(0)
+    for work in await store.lease_work("undrawn", lane, limit=10, lease=60_000):
+        await store.finish_work(work)
+
+    asked = await admitted(client, store, run="later", matched=[using(before)])
+
+    undrawn = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    assert {work.interrupt_id for work in undrawn} == {before.id, asked.id}
 
 
 async def test_nobody_uses_it_more_often_than_it_was_given_for(client, store):
     """Three equal calls of one batch, two uses left: the third is asked."""
-    before = await give(store, await admitted(client, store), Grant(uses=2))
+    before = await give(store, await admitted(client, store), StandingTerms(uses=2))
     batch = await admitted(
-        client, store, PAY, PAY, PAY, run="later", covered=[using(before, at=i) for i in range(3)]
+        client, store, PAY, PAY, PAY, run="later", matched=[using(before, at=i) for i in range(3)]
     )
 
     assert [bool(recorded) for recorded in batch.recorded] == [True, True, False]
     assert batch.status == "pending"
-    over = (await loaded(store, before.id)).sticky[0]
+    over = (await loaded(store, before.id)).standing[0]
     assert (len(over.uses), over.ended.by) == (2, "uses")
-    assert await store.sticky(store.keys.lane(0)) == []
-    assert await store.end_sticky(before.id, 0, by="U0DANA") == "known"
+    assert await store.standing(store.keys.lane(0)) == []
+    assert await store.end_standing(before.id, 0, by="U0DANA") == "known"
 
 
 @pytest.mark.parametrize("how", ["revoked", "over", "withdrawn", "late"])
 async def test_what_holds_no_more_when_it_is_recorded_is_asked(client, store, how, redis):
     """Somebody revokes it between the look and the record, its time runs out, or the agent has gone."""
     lasts = timedelta(milliseconds=1) if how == "over" else HOUR
-    before = await give(store, await admitted(client, store), Grant(lasts=lasts))
+    before = await give(store, await admitted(client, store), StandingTerms(lasts=lasts))
     if how == "revoked":
-        assert await store.end_sticky(before.id, 0, by="U0ERIK") == "ended"
+        assert await store.end_standing(before.id, 0, by="U0ERIK") == "ended"
     interrupt_id = await client.publish(an_interrupt(PAY, run="later", expires_in=HOUR))
     if how == "withdrawn":
         await client.withdraw(interrupt_id, "no need")
     state = await loaded(store, interrupt_id)
     places = (Place(channel="C1", actions=(0,)),)
-    admission = Admission(policy_version="1", places=places, approvers=("U0DANA",), sticky=WIDE)
-    await store.admit(state, admission, covered=[using(before)], life=0 if how == "late" else None)
+    admission = an_admission(places=places, approvers=("U0DANA",), standing=WIDE)
+    await store.admit(state, admission, matched=[using(before)], life=0 if how == "late" else None)
 
     assert (await loaded(store, interrupt_id)).recorded == (None,)
-    assert (await loaded(store, before.id)).sticky[0].uses == ()
+    assert (await loaded(store, before.id)).standing[0].uses == ()
 
 
 async def test_it_is_given_only_with_the_decision_that_stands(client, store):
     """Whoever comes second gives nothing, and a rejection holds for nothing later."""
     state = await admitted(client, store)
     await record(store, state, RejectDecision(), by="U0ERIK")
-    await record(store, state, ApproveDecision(), grant=Grant())
+    await record(store, state, ApproveDecision(), standing=StandingTerms())
 
-    assert (await loaded(store, state.id)).sticky == {}
+    assert (await loaded(store, state.id)).standing == {}
 
 
 async def test_a_damaged_approval_keeps_no_other_call_from_being_asked(client, store, redis, caplog):
     """What cannot be read covers nothing, and hinders nothing."""
-    kept = await give(store, await admitted(client, store), Grant())
-    broken = await give(store, await admitted(client, store, run="another"), Grant())
+    kept = await give(store, await admitted(client, store), StandingTerms())
+    broken = await give(store, await admitted(client, store, run="another"), StandingTerms())
     await redis.hset(store.keys.lane(0).card(broken.id), "claim:0", "nonsense")
 
-    assert [state.id for state, _ in await store.sticky(store.keys.lane(0))] == [kept.id]
+    assert [state.id for state, _ in await store.standing(store.keys.lane(0))] == [kept.id]
     assert "record.unreadable" in caplog.text
 
 
 @pytest.mark.parametrize("status", ["decided", "pending", "expired", "withdrawn"])
 async def test_its_end_falls_due_whatever_became_of_its_record(client, store, redis, status):
-    """The clock comes back when its time is over, and not before; also when it ended the record, and that was drawn."""
+    """The clock comes back when its time ran out, and not before; also when it ended the record, and that was drawn."""
     actions = (PAY,) if status == "decided" else (PAY, OTHER)
     before = await give(
-        store, await admitted(client, store, *actions), Grant(lasts=timedelta(milliseconds=300))
+        store, await admitted(client, store, *actions), StandingTerms(lasts=timedelta(milliseconds=300))
     )
     if status == "expired":
         await redis.hset(store.keys.lane(0).card(before.id), "deadline", 1)
     if status == "withdrawn":
         await client.withdraw(before.id)
-    clock = Clock(store)
+    clock = Deadlines(store)
     await fall_due(store, clock)
-    await store.rest(before.id)
+    await store.start_retention(before.id)
     assert (await loaded(store, before.id)).status == status
-    assert await store.end_sticky(before.id, 0) == "early"
+    assert await store.end_standing(before.id, 0) == "early"
     assert await redis.zscore(store.keys.lane(0).due, before.id)
 
-    assert 0 < await clock.fall_due(before.id) <= 300
+    assert 0 < await clock.on_due(before.id) <= 300
     async with asyncio.timeout(5):
-        while not (found := await loaded(store, before.id)).sticky[0].ended:
+        while not (found := await loaded(store, before.id)).standing[0].ended:
             await fall_due(store, clock)
             await asyncio.sleep(0.05)
     await fall_due(store, clock)
 
-    assert found.sticky[0].ended.by == "time"
+    assert found.standing[0].ended.by == "time"
     assert found.status == status
     is_due_later = await redis.zscore(store.keys.lane(0).due, before.id) is not None
     assert is_due_later is (status == "pending")
-    assert await store.end_sticky(before.id, 1) == "unknown"
+    assert await store.end_standing(before.id, 1) == "unknown"
 
 
-async def fall_due(store: ApprovalStore, clock: Clock) -> None:
+async def fall_due(store: ApprovalStore, clock: Deadlines) -> None:
     """Do what is due, as the bot does."""
-    for work in await store.claim_work("due", store.keys.lane(0), limit=10, lease=1_000):
-        await store.finish_work(work, again_in=await clock.fall_due(work.interrupt_id))
+    for work in await store.lease_work("due", store.keys.lane(0), limit=10, lease=1_000):
+        await store.finish_work(work, again_in=await clock.on_due(work.interrupt_id))
 
 
 async def test_every_step_is_in_the_audit(client, store, redis):
     """Given, used, ended: with the record, the action, and by whom."""
-    before = await give(store, await admitted(client, store), Grant(uses=1))
-    asked = await admitted(client, store, run="later", covered=[using(before)])
+    before = await give(store, await admitted(client, store), StandingTerms(uses=1))
+    asked = await admitted(client, store, run="later", matched=[using(before)])
     entries = [fields for _, fields in await redis.xrange(store.keys.lane(0).audit)]
 
     found = [
@@ -298,39 +307,48 @@ async def test_every_step_is_in_the_audit(client, store, redis):
     ]
 
 
-async def test_an_agent_that_waits_is_woken_by_what_was_approved_before(client, store):
-    """Nobody has to press anything."""
-    before = await give(store, await admitted(client, store), Grant())
-    asked = await admitted(client, store, run="later", covered=[using(before)])
+async def test_an_agent_that_waits_is_woken_by_what_was_approved_before(client, store, redis):
+    """Nobody has to press anything, and the agent does not have to look by itself."""
+    before = await give(store, await admitted(client, store), StandingTerms())
+    waits_for = await client.publish(an_interrupt(PAY, run="later", expires_in=HOUR))
+    lane = store.keys.lane(0)
+    await redis.hset(lane.req(waits_for), "w:billing.me", "1")
+    await redis.xadd(lane.replies("billing.me"), {"id": "before"})
+
+    asked = await admitted(client, store, run="later", matched=[using(before)])
     resume = await client.wait(asked.id)
 
+    woken_about = [fields["id"] for _, fields in await redis.xrange(lane.replies("billing.me"))]
+    assert woken_about == ["before", waits_for]
     assert resume.status == "decided"
-    assert resume.records[0].sticky == sticky_name(before.id, 0)
-    assert asked.is_covered(asked.places[0])
+    assert resume.records[0].sticky == standing_name(before.id, 0)
+    assert asked.is_preapproved(asked.places[0])
 
 
-async def test_it_holds_only_while_whoever_gave_it_could_give_it(client, store, directory):
+async def test_it_holds_only_while_its_giver_may_still_give_it(client, store, directory):
     """A rule that lets only Erik approve later calls takes Dana's approvals out of force at once."""
-    grants = Grants(Decisions(store, directory))
+    approvals = StandingApprovals(store, Judge(directory))
     interrupt = an_interrupt(PAY, context=Context(), expires_in=HOUR)
-    before = await asked(client, store, grants, interrupt, sticky=WIDE)
-    await give(store, before, Grant(scope="agent"))
+    before = await asked(client, store, approvals, interrupt, standing=WIDE)
+    await give(store, before, StandingTerms(scope="agent"))
     state = await loaded(store, await client.publish(an_interrupt(PAY, context=Context(), run="later")))
     places = (Place(channel="C0APPROVALS", actions=(0,)),)
 
-    covered = {
-        approvers: await grants.covering(
+    matched = {
+        approvers: await approvals.matching(
             state,
-            Admission(
-                policy_version="2",
-                places=places,
-                approvers=(DANA, ERIK),
-                sticky=Sticky(scope="agent", approvers=approvers),
+            lay_out(
+                state.interrupt,
+                an_admission(
+                    places=places,
+                    approvers=(DANA, ERIK),
+                    standing=StandingLimits(scope="agent", approvers=approvers),
+                ),
             ),
         )
         for approvers in ((), (DANA,), (ERIK,))
     }
-    assert {approvers: bool(found) for approvers, found in covered.items()} == {
+    assert {approvers: bool(found) for approvers, found in matched.items()} == {
         (): True,
         (DANA,): True,
         (ERIK,): False,
@@ -351,12 +369,12 @@ class Call:
     run: str
     requester: str | None
     person: str
-    grant: Grant | None
+    standing: StandingTerms | None
 
 
 @dataclass
 class Given:
-    """What the model keeps of a sticky approval."""
+    """What the model keeps of a standing approval."""
 
     call: Call
     left: int
@@ -372,7 +390,7 @@ CALLS = st.lists(
         st.sampled_from([DANA, DANA, ERIK, NOOR]),
         st.none()
         | st.builds(
-            Grant,
+            StandingTerms,
             same=st.sampled_from(["arguments", "tool"]),
             scope=st.sampled_from(["run", "agent"]),
             uses=st.integers(1, 3),
@@ -382,18 +400,18 @@ CALLS = st.lists(
 )
 # Dana and Erik may approve, and Dana alone later calls; any arguments only for what looks something up.
 TERMS = {
-    "pay": {"sticky": Sticky(scope="agent", approvers=(DANA,))},
-    "look_up": {"sticky": Sticky(scope="agent", same="tool", approvers=(DANA,)), "risk": "low"},
+    "pay": {"standing": StandingLimits(scope="agent", approvers=(DANA,))},
+    "look_up": {"standing": StandingLimits(scope="agent", same="tool", approvers=(DANA,)), "risk": "low"},
 }
 
 
-def covered_by(call: Call, given: list[Given]) -> Given | None:
+def matched_by(call: Call, given: list[Given]) -> Given | None:
     """Say what covers a call, as anybody would read the rules."""
     for each in given:
-        before, grant = each.call, each.call.grant
-        assert grant is not None
-        same_call = grant.same == "tool" or before.amount == call.amount
-        same_run = grant.scope == "agent" or before.run == call.run
+        before, standing = each.call, each.call.standing
+        assert standing is not None
+        same_call = standing.same == "tool" or before.amount == call.amount
+        same_run = standing.scope == "agent" or before.run == call.run
         own_request = call.requester == before.person
         if each.left and before.tool == call.tool and same_call and same_run and not own_request:
             return each
@@ -402,20 +420,20 @@ def covered_by(call: Call, given: list[Given]) -> Given | None:
 
 def gives(call: Call) -> bool:
     """Say whether what somebody presses is an approval for later calls."""
-    allowed = call.grant is not None and (call.grant.same == "arguments" or call.tool == "look_up")
+    allowed = call.standing is not None and (call.standing.same == "arguments" or call.tool == "look_up")
     return allowed and call.person == DANA and call.requester != DANA
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@bounded(200)
 @given(CALLS)
 async def test_no_calls_run_without_asking_that_a_plain_model_does_not_let_run(
     client, store, directory, calls
 ):
     """Whatever is asked and given, in whatever order."""
-    for state, index in await store.sticky(store.keys.lane(0)):
-        await store.end_sticky(state.id, index, by="another-example")
-    decisions, example = Decisions(store, directory), f"example-{next(RUNS)}"
-    grants, model = Grants(decisions), list[Given]()
+    for state, index in await store.standing(store.keys.lane(0)):
+        await store.end_standing(state.id, index, by="another-example")
+    judge, example = Judge(directory), f"example-{next(RUNS)}"
+    approvals, model = StandingApprovals(store, judge), list[Given]()
     for number, call in enumerate(calls):
         interrupt = an_interrupt(
             an_action(call.tool, {"amount": call.amount}),
@@ -424,27 +442,33 @@ async def test_no_calls_run_without_asking_that_a_plain_model_does_not_let_run(
             context=Context(requested_by=call.requester),
             expires_in=HOUR,
         ).model_copy(update={"pauses": (f"pause-{number}",)})
-        model_covers = covered_by(call, model)
-        state = await asked(client, store, grants, interrupt, **TERMS[call.tool])
+        match = matched_by(call, model)
+        state = await asked(client, store, approvals, interrupt, **TERMS[call.tool])
 
-        assert bool(state.recorded[0]) == (model_covers is not None)
-        if model_covers:
-            model_covers.left -= 1
+        assert bool(state.recorded[0]) == (match is not None)
+        if match:
+            match.left -= 1
             continue
-        await decisions.decide(state, call.person, {0: ApproveDecision()}, grant=call.grant)
+        await Decisions(store, judge).decide(
+            state, call.person, {0: ApproveDecision()}, standing=call.standing
+        )
         newest = await loaded(store, state.id)
-        assert bool(newest.sticky) == gives(call)
+        assert bool(newest.standing) == gives(call)
         if gives(call):
-            assert call.grant is not None
-            model.append(Given(call, call.grant.uses))
+            assert call.standing is not None
+            model.append(Given(call, call.standing.uses))
 
 
 async def asked(
-    client: ApprovalClient, store: ApprovalStore, grants: Grants, interrupt: Interrupt, **terms: Any
-) -> ApprovalState:
+    client: ApprovalClient,
+    store: ApprovalStore,
+    approvals: StandingApprovals,
+    interrupt: Interrupt,
+    **terms: Any,
+) -> Approval:
     """Publish and admit, as the presenter does."""
     state = await loaded(store, await client.publish(interrupt))
     places = (Place(channel="C0APPROVALS", actions=(0,)),)
-    admission = Admission(policy_version="1", places=places, approvers=(DANA, ERIK), **terms)
-    await store.admit(state, admission, covered=await grants.covering(state, admission))
+    admission = lay_out(interrupt, an_admission(places=places, approvers=(DANA, ERIK), **terms))
+    await store.admit(state, admission, matched=await approvals.matching(state, admission))
     return await loaded(store, state.id)

@@ -53,7 +53,7 @@ async def test_a_signed_challenge_is_answered(post):
 
 
 @pytest.mark.parametrize("head", ["GET /" + "x" * 9_000, "GET / HTTP/1.1\r\nX-Long: " + "x" * 9_000])
-async def test_what_is_no_request_is_a_line_in_the_log(bot, head, caplog):
+async def test_bytes_that_are_not_a_request_are_one_line_in_the_log(bot, head, caplog):
     """Anybody can send it: no error, and no traceback that a key may stand in."""
     caplog.set_level(logging.INFO)
     reader, writer = await asyncio.open_connection("127.0.0.1", bot.port)

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.bodies import Bodies, BodyError
-from bot.connections import Connections
+from bot.http.bodies import Bodies, BodyError
+from bot.http.connections import Connections
 
 Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 

@@ -1,21 +1,21 @@
 """What falls due, in a real Redis: each step once, none after the end, and the earliest time first."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
-from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.keys import Keys
-from bot.clock import TOO_EARLY, Clock
-from bot.errors import StoreUnavailableError
-from bot.schedule import Extension, QuietHours, Remark, Step
-from bot.state import Admission, ApprovalState, Place, Terms
-from bot.store import ApprovalStore
-from tests.support.builders import a_state, an_action, an_interrupt
+from agent_adapter.redis.pool import open_redis
+from bot.domain.admission import Place, Terms
+from bot.domain.approval import Approval
+from bot.domain.errors import StoreUnavailableError
+from bot.domain.messages import Remark
+from bot.domain.schedule import Extension, QuietHours, Step
+from bot.jobs.deadlines import TOO_EARLY, UNREADABLE_AGAIN, Deadlines
+from bot.store.records import ApprovalStore
+from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 MINUTE = timedelta(minutes=1)
 NIGHT = QuietHours(start="22:00", end="07:00", zone="Europe/Berlin")
@@ -23,30 +23,17 @@ REMIND = Step(kind="remind", after=timedelta(0), actions=(0,))
 
 
 @pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with open_redis(redis_url) as redis:
-        yield redis
+def clock(store: ApprovalStore) -> Deadlines:
+    return Deadlines(store)
 
 
-@pytest.fixture
-async def store(redis: Redis) -> ApprovalStore:
-    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
-
-
-@pytest.fixture
-def clock(store: ApprovalStore) -> Clock:
-    return Clock(store)
-
-
-async def admitted(
-    client: ApprovalClient, store: ApprovalStore, *steps: Step, **fields: object
-) -> ApprovalState:
+async def admitted(client: ApprovalClient, store: ApprovalStore, *steps: Step, **fields: object) -> Approval:
     """Publish two actions and admit them with this schedule."""
     life = fields.pop("life", None)
     run = fields.pop("run", "run-1")
     interrupt_id = await client.publish(an_interrupt(an_action("a"), an_action("b"), run=run))
     given = {"places": (Place(channel="C1", actions=(0, 1)),), "approvers": ("U0ERIK",), **fields}
-    admission = Admission(policy_version="1", steps=steps, **given)
+    admission = an_admission(steps=steps, **given)
     await store.admit(await store.load(interrupt_id), admission, life=life)
     return await store.load(interrupt_id)
 
@@ -54,8 +41,8 @@ async def admitted(
 async def test_a_schedule_is_read_as_it_was_written(client, store):
     """Every field of an admission comes back."""
     places = (
-        Place(channel="C1", actions=(0, 1), claim=10 * MINUTE),
-        Place(channel="C2", thread_ts="1.2", actions=(1,), parts=((1,),), opened_by=1, claim=MINUTE),
+        Place(channel="C1", actions=(0, 1), assign=10 * MINUTE),
+        Place(channel="C2", thread_ts="1.2", actions=(1,), parts=((1,),), opened_by=1, assign=MINUTE),
     )
     steps = (
         Step(kind="remind", after=MINUTE, actions=(0, 1), quiet=NIGHT),
@@ -81,7 +68,7 @@ async def test_many_replicas_say_it_once(client, store, clock):
     """Whoever comes later finds it said."""
     state = await admitted(client, store, REMIND)
 
-    waits = await asyncio.gather(*(Clock(store).fall_due(state.id) for _ in range(10)))
+    waits = await asyncio.gather(*(Deadlines(store).on_due(state.id) for _ in range(10)))
 
     newest = await store.load(state.id)
     assert newest.remarks == {1: Remark(kind="remind", places=(0,), actions=(0,), mentions=("U0ERIK",))}
@@ -98,21 +85,21 @@ async def test_what_waits_for_the_end_of_quiet_hours_comes_then(client, store, c
         client, store, *(step.model_copy(update={"quiet": quiet}) for step in steps), run="in the night"
     )
 
-    wait = await clock.fall_due(state.id)
+    wait = await clock.on_due(state.id)
 
     assert (await store.load(state.id)).remarks == {}
     assert 0 < wait <= 1_500
     await asyncio.sleep((wait + 20) / 1000)
-    await clock.fall_due(state.id)
+    await clock.on_due(state.id)
     assert {r.kind for r in (await store.load(state.id)).remarks.values()} == {"remind", "escalate"}
 
 
-async def test_what_is_said_keeps_its_order(client, store):
+async def test_remarks_keep_their_order(client, store):
     """The store gives the fields of a large record in none, and people read one after the other."""
     state = await admitted(client, store, *[REMIND] * 8)
     remark = Remark(kind="remind", places=(0,), mentions=("U0ERIK",) * 9)
 
-    await store.reach(state.id, dict.fromkeys(range(8), remark))
+    await store.run_steps(state.id, dict.fromkeys(range(8), remark))
 
     assert [*(await store.load(state.id)).remarks] == [*range(1, 9)]
 
@@ -123,21 +110,21 @@ async def test_an_escalation_lets_more_people_decide(client, store, clock):
     step = Step(kind="escalate", after=timedelta(0), actions=(1,), approvers=("U0MIRA", "U0NOOR"))
     state = await admitted(client, store, step, own=own)
 
-    await clock.fall_due(state.id)
+    await clock.on_due(state.id)
 
     admission = (await store.load(state.id)).admission
-    assert admission.terms(0).approvers == ("U0ERIK",)
-    assert admission.terms(1) == Terms(approvers=("U0NOOR", "U0MIRA"), decisions=("reject",))
+    assert admission.terms[0].approvers == ("U0ERIK",)
+    assert admission.terms[1] == Terms(approvers=("U0NOOR", "U0MIRA"), decisions=("reject",))
 
 
 async def test_after_the_end_nothing_happens(client, store, clock):
     """Not to a record that expired between the look and the script."""
     state = await admitted(client, store, REMIND, life=0)
 
-    assert await store.reach(state.id, {0: Remark(kind="remind", places=(0,))}) == 0
+    assert await store.run_steps(state.id, {0: Remark(kind="remind", places=(0,))}) == 0
     assert await store.extend(state, Remark(kind="extend", places=(0,)), by=MINUTE) == "closed"
-    assert await store.claim(state, 0, "U0ERIK") == "closed"
-    assert await clock.fall_due(state.id) is None
+    assert await store.assign(state, 0, "U0ERIK") == "closed"
+    assert await clock.on_due(state.id) is None
 
     ended = await store.load(state.id)
     assert (ended.status, ended.remarks, ended.deadline) == ("expired", {}, state.deadline)
@@ -148,16 +135,16 @@ async def test_a_withdrawal_needs_no_reason(client, store, clock):
     state = await admitted(client, store, REMIND)
     await client.withdraw(state.id)
 
-    assert await clock.fall_due(state.id) is None
+    assert await clock.on_due(state.id) is None
 
     assert (await store.load(state.id)).status == "withdrawn"
 
 
-async def test_what_is_not_asked_yet_is_looked_at_again(client, store, clock):
+async def test_a_record_that_is_not_asked_yet_is_looked_at_again(client, store, clock):
     """It is neither ended before its time nor forgotten."""
     interrupt_id = await client.publish(an_interrupt())
 
-    assert await clock.fall_due(interrupt_id) == TOO_EARLY
+    assert await clock.on_due(interrupt_id) == TOO_EARLY
 
     assert (await store.load(interrupt_id)).status == "new"
 
@@ -165,19 +152,20 @@ async def test_what_is_not_asked_yet_is_looked_at_again(client, store, clock):
 class SlowStore(ApprovalStore):
     """Its answer to a step takes longer than the record has left."""
 
-    async def reach(self, interrupt_id, steps):
-        noted = await super().reach(interrupt_id, steps)
-        await asyncio.sleep(0.25)
+    async def run_steps(self, interrupt_id, steps):
+        noted = await super().run_steps(interrupt_id, steps)
+        while not (await self.load(interrupt_id)).is_past:
+            await asyncio.sleep(0.01)
         return noted
 
 
 async def test_a_deadline_that_passes_while_the_clock_looks_is_not_missed(client, store, redis):
     """Nobody else would look at it again."""
-    state = await admitted(client, store, REMIND, life=200)
-    slow = Clock(SlowStore(redis, store.keys, address="here"))
+    state = await admitted(client, store, REMIND, life=3_000)
+    slow = Deadlines(SlowStore(redis, store.keys, address="here"))
 
-    assert await slow.fall_due(state.id) == TOO_EARLY
-    assert await slow.fall_due(state.id) is None
+    assert await slow.on_due(state.id) == TOO_EARLY
+    assert await slow.on_due(state.id) is None
 
     assert (await store.load(state.id)).status == "expired"
 
@@ -196,21 +184,50 @@ async def test_a_second_press_gives_no_second_extension(client, store):
 
 async def test_of_two_who_claim_one_looks(client, store):
     """The other is told."""
-    state = await admitted(client, store, places=(Place(channel="C1", actions=(0, 1), claim=MINUTE),))
+    state = await admitted(client, store, places=(Place(channel="C1", actions=(0, 1), assign=MINUTE),))
 
-    outcomes = await asyncio.gather(store.claim(state, 0, "U0ERIK"), store.claim(state, 0, "U0MIRA"))
+    outcomes = await asyncio.gather(store.assign(state, 0, "U0ERIK"), store.assign(state, 0, "U0MIRA"))
 
-    assert sorted(outcomes) == ["claimed", "taken"]
-    claim = (await store.load(state.id)).claim_at(0)
-    assert (claim.user, claim.until - claim.since) == (
-        ["U0ERIK", "U0MIRA"][outcomes.index("claimed")],
+    assert sorted(outcomes) == ["assigned", "taken"]
+    assignment = (await store.load(state.id)).assignment_at(0)
+    assert (assignment.user, assignment.until - assignment.since) == (
+        ["U0ERIK", "U0MIRA"][outcomes.index("assigned")],
         MINUTE,
     )
 
 
+async def test_the_audit_tells_who_took_a_place_from_who_was_given_it(client, store, redis):
+    """Erik takes it by himself, then hands it over to Mira."""
+    state = await admitted(client, store, places=(Place(channel="C1", actions=(0, 1), assign=MINUTE),))
+
+    await store.assign(state, 0, "U0ERIK")
+    await store.assign(await store.load(state.id), 0, "U0MIRA", holder="U0ERIK")
+
+    entries = [fields for _, fields in await redis.xrange(store.keys.lane(0).audit)]
+    assert [(each["event"], each["to"], each["by"]) for each in entries if "to" in each] == [
+        ("claimed", "U0ERIK", ""),
+        ("handed_over", "U0MIRA", "U0ERIK"),
+    ]
+
+
+async def test_what_falls_due_for_an_unreadable_record_is_said_on_its_card(client, store, redis, clock):
+    """Its card is owed a drawing, which says so; the record is looked at again later."""
+    state = await admitted(client, store)
+    lane = store.keys.lane(0)
+    (work,) = await store.lease_work("undrawn", lane, limit=1, lease=60_000)
+    await store.finish_work(work)
+    await redis.hset(lane.req(state.id), "body", "send money")
+
+    assert await clock.on_due(state.id) == UNREADABLE_AGAIN
+
+    assert [each.interrupt_id for each in await store.lease_work("undrawn", lane, limit=1, lease=0)] == [
+        state.id
+    ]
+
+
 async def test_a_redis_that_is_away_is_said_in_time(tmp_path, monkeypatch):
     """A press that may not have been stored fails, and the person presses again."""
-    monkeypatch.setattr("bot.store.WITHIN", 0.2)
+    monkeypatch.setattr("bot.store.connected.WITHIN", 0.2)
     async with open_redis(f"unix://{tmp_path}/nobody.sock") as redis:
         store = ApprovalStore(redis, Keys(), address="there")
 

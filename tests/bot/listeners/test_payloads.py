@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.listeners.payloads import Click, parse_click, parse_submission
-from bot.rendering.modals import ViewMeta
+from bot.rendering.modal.view import ViewMeta
 
 META = ViewMeta(id="billing.abc", index=2, page=3, channel="C1", ts="100.1")
 
@@ -50,6 +50,17 @@ def test_a_button_of_a_card():
 
 
 @pytest.mark.parametrize(
+    ("value", "named"),
+    [("billing.abc", set()), ("billing.abc 0 2 11", {0, 2, 11}), ("billing.abc x -1", set())],
+)
+def test_a_button_for_several_actions_says_which_its_question_named(value: str, named: set[int]):
+    """Those that it was drawn for; a button of version 0.1 names none."""
+    click = parse_click(pressed("approve_all:0", actions=[{"action_id": "approve_all:0", "value": value}]))
+
+    assert (click.interrupt_id, click.named) == ("billing.abc", named)
+
+
+@pytest.mark.parametrize(
     ("message", "thread_ts"),
     [
         ({"ts": "100.1"}, None),
@@ -58,7 +69,7 @@ def test_a_button_of_a_card():
     ],
     ids=["alone", "parent of a thread", "in a thread"],
 )
-def test_words_to_a_person_go_where_the_card_stands(message: dict[str, str], thread_ts: str | None):
+def test_answers_to_a_person_go_where_the_card_is(message: dict[str, str], thread_ts: str | None):
     """In a thread they are said in that thread; about the thread's first message, in the channel."""
     assert parse_click(pressed(message=message)).thread_ts == thread_ts
 

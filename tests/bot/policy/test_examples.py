@@ -8,11 +8,11 @@ from textwrap import dedent
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli import cli
-from bot.policy_file import PolicyFileError, read_policy
-from bot.policy_gaps import gaps
+from bot.cli.commands import cli
+from bot.policy.file import PolicyFileError, read_policy
+from bot.policy.gaps import gaps
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLES = {
     path.stem: path for path in [ROOT / "deploy/policy.example.yaml", *ROOT.glob("docs/policies/*.yaml")]
 }
@@ -87,14 +87,14 @@ def test_no_example_lets_calls_fall_to_a_weaker_rule_where_it_does_not_say_why()
 
 def test_the_example_explains_every_key_that_a_rule_may_have():
     """Whoever reads it needs no other list."""
-    with pytest.raises(PolicyFileError) as told:
+    with pytest.raises(PolicyFileError) as said:
         read_policy("rules: [{x: 1}]", "policy.yaml")
-    [sentence] = [line for line in str(told.value).splitlines() if "a rule has no 'x'" in line]
+    [sentence] = [line for line in str(said.value).splitlines() if "a rule has no 'x'" in line]
     keys = sentence.partition("there are ")[2].split(", ")
 
     example = EXAMPLES["policy.example"].read_text(encoding="utf-8")
 
-    assert {"approvers", "quorum", "mask", "claim"} < {*keys}
+    assert {"approvers", "quorum", "mask", "assign"} < {*keys}
     assert [key for key in keys if not re.search(rf"^ *(# |- )?{key}:", example, re.MULTILINE)] == []
 
 
@@ -134,7 +134,7 @@ def test_the_page_about_policies_shows_what_its_commands_say(tmp_path, monkeypat
     page = (ROOT / "docs/how-to/policy.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "policy.yaml").write_text(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
-    found = re.search(r"   \$ python -m bot (policy explain .*)\n((?:   .*\n)*?)   \.\.\.\n", page)
+    found = re.search(r"   \$ \S*python -m bot (policy explain .*)\n((?:   .*\n)*?)   \.\.\.\n", page)
     ran = CliRunner().invoke(cli, shlex.split(found[1]))
     checked = CliRunner().invoke(cli, ["policy", "check", "policy.yaml"])
 
@@ -154,7 +154,7 @@ def test_a_staging_deploy_may_be_approved_for_the_next_ones_and_production_never
     """The same arguments only: another branch is another deploy."""
     policy = read_policy(EXAMPLES["deploys"].read_text(encoding="utf-8"), "deploys").policy
     rule = policy.rule_for("deploy-web", "deploy", {"environment": environment})
-    sticky = policy.sticky_for("deploy-web", "deploy", rule)
+    standing = policy.standing_for("deploy-web", "deploy", rule)
 
-    assert (sticky is not None) is is_offered
-    assert sticky is None or sticky.same == "arguments"
+    assert (standing is not None) is is_offered
+    assert standing is None or standing.same == "arguments"

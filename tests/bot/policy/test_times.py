@@ -5,9 +5,9 @@ from datetime import time, timedelta
 import pytest
 from typer.testing import CliRunner
 
-from bot.policy_commands import policy_cli
-from bot.policy_file import Mention, PolicyFileError, read_policy
-from bot.schedule import Escalation, Extension, QuietHours
+from bot.cli.policy import policy_cli
+from bot.domain.schedule import Escalation, Extension, QuietHours
+from bot.policy.file import Mention, PolicyFileError, read_policy
 
 MINUTE = timedelta(minutes=1)
 DEFAULT = """\
@@ -25,15 +25,19 @@ def rule_with(text: str, default: str = ""):
 
 
 def problems(text: str, default: str = "") -> list[str]:
-    with pytest.raises(PolicyFileError) as told:
+    with pytest.raises(PolicyFileError) as said:
         rule_with(text, default)
-    return str(told.value).splitlines()
+    return str(said.value).splitlines()
 
 
 @pytest.mark.parametrize(
     ("text", "name", "expected"),
     [
-        ("reminders: [2h, 30m, 30m]", "reminders", (30 * MINUTE, 120 * MINUTE)),
+        (
+            "reminders: [2h, 30m, 5m, 30m, 3h]",
+            "reminders",
+            (5 * MINUTE, 30 * MINUTE, 120 * MINUTE, 180 * MINUTE),
+        ),
         ("reminders: 30m", "reminders", (30 * MINUTE,)),
         ("reminders: []", "reminders", ()),
         (
@@ -53,7 +57,7 @@ def problems(text: str, default: str = "") -> list[str]:
         ),
         ("extend: 30m", "extend", Extension(by=30 * MINUTE)),
         ("extend: {by: 30m, times: 3}", "extend", Extension(by=30 * MINUTE, times=3)),
-        ("claim: 10m", "claim", 10 * MINUTE),
+        ("assign: 10m", "assign", 10 * MINUTE),
         ("on_timeout: extend", "on_timeout", "extend"),
     ],
 )
@@ -72,17 +76,17 @@ def test_whom_and_where_an_escalation_asks_is_asked_from_slack():
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "said"),
     [
-        ("reminders: [soon]", "'soon' is no duration: write 90s, 30m"),
-        (f"reminders: [{', '.join(f'{n}m' for n in range(1, 12))}]", "more than 10 reminders"),
+        ("reminders: [soon]", "'soon' is not a valid duration: write 90s, 30m"),
+        (f"reminders: [{', '.join(f'{n}m' for n in range(1, 12))}]", "reminders has more than 10 entries"),
         ("reminders: [8h]", "'rule 1' reminds when its time is up: make the reminders earlier"),
         ("escalation: 1h", "escalation has keys and values (after, approvers, channel)"),
-        ("escalation: {channel: C0LEADS}", "escalation has no after: write how long to wait first"),
+        ("escalation: {channel: C0LEADS}", "escalation has no after: add it, as in after: 1h"),
         ("escalation: {after: 1h}", "escalation names neither approvers nor channel"),
         ("escalation: {after: 1h, approvers: []}", "approvers is empty"),
-        ("escalation: {after: 1h, approvers: [channel]}", "escalation: name people or groups, not channel"),
-        ("escalation: {after: 1h, channel: thread}", "escalation: name a channel or a person"),
+        ("escalation: {after: 1h, approvers: [channel]}", "'channel' is not another approver"),
+        ("escalation: {after: 1h, channel: thread}", "'thread' is not another place to ask in"),
         ("escalation: {after: 1h, channel: C0APPROVALS}", "'rule 1' escalates to where it is asked first"),
         ("escalation: {after: 8h, channel: C0LEADS}", "'rule 1' escalates when its time is up"),
         ("quiet_hours: 22:00", "quiet_hours has keys and values (from, to, zone)"),
@@ -90,27 +94,30 @@ def test_whom_and_where_an_escalation_asks_is_asked_from_slack():
             "quiet_hours: {from: 22:00, to: 07:00}",
             "quiet_hours has no zone: add it, as in zone: Europe/Berlin",
         ),
-        ("quiet_hours: {from: 22:00, to: 24:00, zone: UTC}", "'24:00' is no time of day: write 22:00"),
-        ("quiet_hours: {from: 22, to: 07:00, zone: UTC}", "22 is no time of day"),
+        ("quiet_hours: {from: 22:00, to: 24:00, zone: UTC}", "'24:00' is not a time of day: write 22:00"),
+        ("quiet_hours: {from: 22, to: 07:00, zone: UTC}", "22 is not a time of day"),
         ("quiet_hours: {from: 22:00, to: 22:00, zone: UTC}", "quiet_hours end when they begin"),
         ("quiet_hours: {from: 22:00, to: 07:00, zone: Europe/Berln}", "did you mean 'Europe/Berlin'?"),
-        ("quiet_hours: {from: 22:00, to: 07:00, zone: 1}", "1 is no time zone: write one of the IANA names"),
-        ("extend: {times: 2}", "extend has no by: write how much time a press gives"),
-        ("extend: {by: 30m, times: 11}", "extend: times takes a number from 1 to 10"),
-        ("extend: {by: 30m, times: true}", "extend: times takes a number from 1 to 10"),
-        ("claim: often", "'often' is no duration"),
+        (
+            "quiet_hours: {from: 22:00, to: 07:00, zone: 1}",
+            "1 is not a time zone: write one of the IANA names",
+        ),
+        ("extend: {times: 2}", "extend has no by: add it, as in by: 30m"),
+        ("extend: {by: 30m, times: 11}", "11 is not a number of presses: write 1 to 10"),
+        ("extend: {by: 30m, times: true}", "true is not a number of presses: write 1 to 10"),
+        ("assign: often", "'often' is not a valid duration"),
     ],
 )
-def test_each_mistake_is_told_with_its_line_and_cure(rule, told):
+def test_each_mistake_is_reported_with_its_line_and_cure(rule, said):
     """Also those that would only show when it matters."""
-    [line] = [line for line in problems(rule) if told in line]
+    [line] = [line for line in problems(rule) if said in line]
 
     assert line.startswith("policy.yaml, line 6: ")
 
 
 def test_only_a_time_limit_can_be_extended_by_itself():
     """How long would it be extended otherwise?"""
-    with pytest.raises(PolicyFileError, match="extends a time limit that it has not"):
+    with pytest.raises(PolicyFileError, match="extends a time limit that it does not have"):
         read_policy("default: {channel: C0A, approvers: [U0DANA], on_timeout: extend}", "policy.yaml")
 
 
@@ -129,11 +136,11 @@ def test_explain_says_what_happens_while_nobody_decides(tmp_path, monkeypatch):
   escalation: {{after: 3h, approvers: [S0LEADS], channel: C0LEADS}}
   quiet_hours: {{from: 22:00, to: 07:00, zone: Europe/Berlin}}
   extend: {{by: 1h30m, times: 2}}
-  claim: 10m
+  assign: 10m
 """
     (tmp_path / "policy.yaml").write_text(text)
 
-    told = CliRunner().invoke(policy_cli, ["explain", "policy.yaml", "--agent", "billing", "--tool", "pay"])
+    said = CliRunner().invoke(policy_cli, ["explain", "policy.yaml", "--agent", "billing", "--tool", "pay"])
 
     for line in (
         "on timeout: as much time again after a reminder, then reject",
@@ -141,6 +148,6 @@ def test_explain_says_what_happens_while_nobody_decides(tmp_path, monkeypatch):
         "escalation: after 3h: S0LEADS may decide too, asked in C0LEADS as well",
         "quiet hours: 22:00 to 07:00, Europe/Berlin",
         "more time: 1h30m a press, 2 at most",
-        "claim: for 10m",
+        "assign: for 10m",
     ):
-        assert f"  {line}\n" in told.stdout
+        assert f"  {line}\n" in said.stdout

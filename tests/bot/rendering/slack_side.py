@@ -3,27 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from slack_sdk.models.basic_objects import JsonObject
 from slack_sdk.models.blocks import Block
 from slack_sdk.models.views import View
 
 from agent_adapter.contract.arguments import encode
 from bot.rendering.arguments import SAME_WORD, WRAP
-from bot.rendering.boxes import BOXES
+from bot.rendering.card.card import Part
+from bot.rendering.card.layout import BUDGET, MAX_BLOCKS
 from bot.rendering.limits import check_message, check_view
-from bot.rendering.message import BUDGET, MAX_BLOCKS, Part
-
-
-def bounded(examples: int) -> settings:
-    """The same examples on every machine, as many as the time allows."""
-    return settings(
-        max_examples=examples,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+from bot.rendering.modal.boxes import BOXES
 
 
 def assert_slack_takes_card(parts: tuple[Part, ...]) -> None:

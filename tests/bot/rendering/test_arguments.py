@@ -3,7 +3,7 @@
 from itertools import product
 
 from bot.rendering.arguments import argument_lines, change_lines, text_lines, value_lines
-from bot.rendering.text import visible
+from bot.text.literal import visible
 from tests.bot.rendering.slack_side import unwrapped
 
 
@@ -192,7 +192,7 @@ new: added
 """)
 
 
-def test_a_name_with_a_dot_is_no_path():
+def test_a_name_with_a_dot_is_not_a_path():
     """Whoever agrees with a change sees which of two arguments it is about."""
     asked = {"a.b": 1, "a": {"b": 1}}
 
@@ -209,6 +209,17 @@ body:
 + │ a
 + │ c
 """)
+
+
+def test_an_edit_of_a_masked_value_is_said_without_it():
+    """A person sees that the value changed, and not what it was or is; one that stayed is left out."""
+    before, after = {"to": "al", "pin": 1234, "key": "k1"}, {"to": "al", "pin": 9876, "key": "k1"}
+
+    said = change_lines(before, after, mask=("pin", "key"))
+
+    assert [line[:2] for line in said] == ["pi", "- ", "+ "]
+    assert "1234" not in str(said)
+    assert "9876" not in str(said)
 
 
 def test_an_edit_of_the_order_alone_is_said():

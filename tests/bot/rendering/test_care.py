@@ -18,32 +18,34 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.contract.record import EXPIRED
-from bot.masks import Mask, Unshown, code_of, hide, secrets_of
-from bot.rendering.forms import Edited, Unchanged, parse_form
-from bot.rendering.message import bulk_actions, plan_parts, render_card
-from bot.rendering.modals import (
-    CODE,
-    page_count,
-    parse_code,
+from bot.domain.admission import Place, Terms
+from bot.domain.bulk import decided_together
+from bot.domain.masking import Mask, Unshown, code_of, hide, secrets_of
+from bot.domain.votes import Vote, position_of
+from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import plan_parts
+from bot.rendering.modal.argument_form import Edited, Unchanged, parse_form
+from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
     render_edit_view,
-    render_reading_view,
     render_reject_view,
     render_respond_view,
 )
-from bot.rendering.text import one_line
-from bot.state import Admission, Place, Terms, Vote, position_of
+from bot.rendering.modal.questions import CODE, parse_code
+from bot.rendering.modal.reading import render_reading_view
+from bot.rendering.pages import measure, pages_of
+from bot.text.literal import one_line
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
-    bounded,
     button_labels,
     inputs,
     shown,
     submitted,
 )
-from tests.support.builders import a_decision, a_state, an_action, an_interrupt
+from tests.support.builders import a_decision, a_state, an_action, an_admission, an_interrupt
+from tests.support.properties import bounded
 
 CARD = Place(channel="C0APPROVALS", actions=(0,))
 
@@ -55,11 +57,9 @@ def state_of(*actions: Any, votes: Any = None, context: Context | None = None, *
     approvers = terms.pop("approvers", ("U0DANA", "U0ERIK", "U0MIRA"))
     own = terms.pop("own", {})
     fields = {name: terms.pop(name) for name in ("decided", "status", "reason", "now") if name in terms}
-    found = Admission(approvers=approvers, policy_version="1", places=(CARD,), own=own, **terms)
-    cares = [found.terms(index) for index in everywhere]
-    place = Place(
-        channel="C0APPROVALS", actions=everywhere, parts=plan_parts(interrupt, everywhere, cares=cares)
-    )
+    place = Place(channel="C0APPROVALS", actions=everywhere)
+    found = an_admission(approvers=approvers, places=(place,), own=own, **terms)
+    place = place.model_copy(update={"parts": plan_parts(interrupt, measure(interrupt, found.terms))})
     return a_state(
         interrupt,
         admission=found.model_copy(update={"places": (place,)}),
@@ -102,7 +102,7 @@ def test_a_card_counts_the_votes_of_each_action_and_keeps_its_buttons():
     text = text_of(state)
 
     assert "*1 of 2 approved*: <@U0DANA>" in text
-    assert "Not heard yet: <@U0ERIK>, <@U0MIRA>" in text
+    assert "No answer yet: <@U0ERIK>, <@U0MIRA>" in text
     assert buttons(state) == ["Approve", "Edit", "Reject", "Answer"]
 
 
@@ -187,7 +187,7 @@ def test_what_is_too_long_to_be_seen_whole_cannot_be_agreed_with():
     view = render_agree_view(state, 0)
 
     assert "submit" not in view
-    assert "too long to be agreed with here" in shown(view)
+    assert "too long to approve here" in shown(view)
 
 
 def test_a_proposal_that_is_gone_has_nothing_to_agree_with():
@@ -214,9 +214,9 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code()
     state = state_of(*actions, own=high)
     code = state.actions[1].code
 
-    assert [bulk_actions(state, (0, 1, 2), d) for d in ("approve", "reject")] == [(0, 2)] * 2
+    assert [decided_together(state, (0, 1, 2), d) for d in ("approve", "reject")] == [(0, 2)] * 2
     assert text_of(state).count("High risk*") == 1
-    assert f"whoever approves types *{code}*" in text_of(state)
+    assert f"to approve, type *{code}*" in text_of(state)
     assert "High risk, decided one by one: 2." in text_of(state)
     assert buttons(state).count("Approve for this run") == 2
     assert buttons(state).count("Approve…") == 1
@@ -373,7 +373,10 @@ def test_of_very_many_masked_values_the_words_beside_them_are_not_shown():
     drawn = text_of(many) + shown(render_reading_view(many, 0, 1, pages_read=0))
 
     assert "value 1" not in drawn
-    assert drawn.count("(Not shown: more masked values than can be looked for in these words.)") == 3
+    assert (
+        drawn.count("(Not shown: there are too many masked values to look for all of them in this text.)")
+        == 3
+    )
 
 
 def test_a_card_names_what_is_masked_so_that_no_two_names_look_alike():
@@ -396,7 +399,10 @@ def test_nothing_of_a_masked_value_is_in_any_message_or_modal():
         render_reject_view(state, 0),
         render_respond_view(state, 0),
         render_agree_view(state, 0),
-        *(render_reading_view(state, 0, page, pages_read=0) for page in range(1, page_count(state, 0) + 1)),
+        *(
+            render_reading_view(state, 0, page, pages_read=0)
+            for page in range(1, len(pages_of(state.actions[0])) + 1)
+        ),
     ]
     decided = edit(**{**ARGS, "host": "db2"})
     drawn += [part.blocks for part in render_card(masked_state(decided={0: decided}))]
@@ -518,9 +524,7 @@ def test_what_is_shown_in_a_modal_only_is_read_before_it_is_approved():
     state = state_of(an_action(args=args), modal_only=("body",))
 
     assert "diagnosis" not in text_of(state)
-    assert "Shown in _Read all_ only: `body`. Whoever approves or edits reads all of it first." in text_of(
-        state
-    )
+    assert "Shown in _Read all_ only: `body`. To approve or edit, read all of it first." in text_of(state)
     assert buttons(state) == ["Reject", "Answer", "Read all"]
     assert "diagnosis" in shown(render_reading_view(state, 0, 1, pages_read=0))
     changed = edit(**{**args, "body": "Dear Al, call us"})
@@ -536,22 +540,36 @@ TAKES_TO = {"type": "object", "properties": {"to": {"type": "string"}}}
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "said"),
     [
-        (TAKES_TO, "Not arguments of this tool by its schema*: `cc`, `bcc`. It may run without."),
-        ({**TAKES_TO, "additionalProperties": False}, "Not arguments of this tool by its schema"),
+        (
+            TAKES_TO,
+            "The tool's schema does not have the arguments* `cc`, `bcc`. The call may run without them.",
+        ),
+        ({**TAKES_TO, "additionalProperties": False}, "The tool's schema does not have the arguments"),
         ({**TAKES_TO, "additionalProperties": True}, None),
         ({**TAKES_TO, "patternProperties": {"": {}}}, None),
         ({"type": "object"}, None),
         (None, None),
     ],
 )
-def test_a_card_names_arguments_that_the_tool_does_not_take(schema, told):
+def test_a_card_names_arguments_that_the_tool_does_not_take(schema, said):
     """A reviewer approves a copy to their boss, and the tool would drop it without a word."""
     card = text_of(state_of(an_action(args={"to": "al", "cc": "boss", "bcc": "me"}, schema=schema)))
 
-    assert ("by its schema" in card) == (told is not None)
-    assert told is None or told in card
+    assert ("The tool's schema does not have" in card) == (said is not None)
+    assert said is None or said in card
+
+
+@pytest.mark.parametrize("before", ["", "a" * 50, "a" * 200])
+def test_a_long_name_of_an_argument_is_shortened_within_its_code(before):
+    """Behind a cut through the code, Slack would make a link of what the agent wrote there."""
+    trap = "<https://evil.example|Approve here>" + "x" * 300
+    card = text_of(state_of(an_action(args={"to": "al", "cc": 1, before + trap: 2}, schema=TAKES_TO)))
+
+    [warning] = [line for line in card.split("\n") if "schema does not have" in line]
+    assert warning.count("`") == 4
+    assert "evil.example" not in re.sub("`[^`]*`", "", warning)
 
 
 cares = st.fixed_dictionaries(

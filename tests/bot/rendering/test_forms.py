@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.numbers import Number
-from bot.rendering.boxes import BARE, BOXES, EMPTY
-from bot.rendering.forms import Edited, Errors, Unchanged, form_of, parse_form
-from bot.rendering.labels import CODE
-from bot.rendering.modals import render_edit_view
-from bot.state import Admission, Place
+from bot.domain.admission import Place
+from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, parse_form
+from bot.rendering.modal.boxes import BARE, BOXES, EMPTY
+from bot.rendering.modal.forms import render_edit_view
+from bot.sentences.in_form import CODE
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     inputs,
@@ -22,7 +22,7 @@ from tests.bot.rendering.slack_side import (
     submitted,
     typed_texts,
 )
-from tests.support.builders import a_state, an_action, an_interrupt
+from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 
 def form(args, schema=None):
@@ -60,7 +60,7 @@ def boxes(view):
 TEXT = an_object(["text"], text={"type": "string"})
 NULLABLE_TEXT = an_object(["text"], text={"type": ["string", "null"]})
 OPTIONAL_TEXT = an_object(text={"type": "string"})
-HIGH_RISK = Admission(
+HIGH_RISK = an_admission(
     policy_version="1", approvers=("U0ERIK",), risk="high", places=(Place(channel="C1", actions=(0,)),)
 )
 NEEDS_TEXT = "This needs a text. Write one, or tick its name under “Send as an empty text”."
@@ -282,6 +282,19 @@ def test_clearing_an_optional_argument_leaves_it_out():
     assert submit(args, schema, c="(leave out)") == Edited({"a": "x", "n": 1})
 
 
+def test_several_choices_are_left_out_by_checking_none_of_them():
+    """The choices are those of the schema and no more, also where the argument may be left out."""
+    schema = an_object(extras={"type": "array", "items": {"enum": ["card", "wrap"]}})
+
+    [boxes] = [
+        block["element"]
+        for block in form({}, schema)["blocks"]
+        if block.get("element", {}).get("type") == "checkboxes"
+    ]
+
+    assert [option["text"]["text"] for option in boxes["options"]] == ["card", "wrap"]
+
+
 def test_just_what_may_be_empty_can_be_submitted_empty():
     """Slack itself holds back a form whose needed inputs are empty, so those that may be cleared say so."""
     schema = an_object(
@@ -352,7 +365,7 @@ def test_an_empty_text_of_the_agent_stays_when_untouched():
 
 
 @pytest.mark.parametrize("spaces", [" ", "   ", "\n\t "])
-def test_only_spaces_are_told_beside_their_field(spaces):
+def test_only_spaces_have_an_error_at_their_field(spaces):
     """They look like nothing, so they are neither a text nor an empty one; those of the agent stay."""
     sentence = NEEDS_TEXT.replace("This needs a text. Write one", "There are only spaces here. Write a text")
 
@@ -434,15 +447,15 @@ def test_no_two_inputs_share_a_label(args):
         (1, "two", "This must be a whole number."),
         (1, "1.5", "This must be a whole number."),
         (1.5, "nan", "This must be a number."),
-        (1.5, "1e999", "This has more digits than a number keeps."),
-        (1.5, "1e-9999999999999999999", "This has more digits than a number keeps."),
-        (1.5, "0.12345678901234567890123", "This has more digits than a number keeps."),
+        (1.5, "1e999", "This has more digits than a number can hold."),
+        (1.5, "1e-9999999999999999999", "This has more digits than a number can hold."),
+        (1.5, "0.12345678901234567890123", "This has more digits than a number can hold."),
         ([1], "[1", "This must be JSON: not JSON at line 1, column 3: Expecting ',' delimiter."),
-        ([1], '[{"a": 1, "a": 2}]', "This must be JSON: key 'a' stands twice in one object; send it once."),
+        ([1], '[{"a": 1, "a": 2}]', "This must be JSON: key 'a' appears twice in one object; send it once."),
         ([1], "[NaN]", "This must be JSON: NaN is not JSON; send null or a string."),
     ],
 )
-def test_what_is_no_value_is_said_beside_its_input(value, typed, sentence):
+def test_a_wrong_value_has_an_error_at_its_input(value, typed, sentence):
     """In plain words, and the person's other inputs stay as typed."""
     label = "a · JSON" if isinstance(value, list) else "a"
 
@@ -550,7 +563,7 @@ def test_a_value_too_long_for_an_input_is_shown_and_kept():
     view = form(args)
 
     assert list(inputs(view)) == ["to"]
-    assert "it stays exactly as it is" in shown(view)
+    assert "It stays exactly as it is" in shown(view)
     assert "8,040 more characters" in shown(view)
 
 
@@ -604,7 +617,7 @@ def test_an_argument_that_the_schema_does_not_know_is_json():
     assert list(elements(args, schema)) == ["a", "odd · JSON"]
     assert submit(args, schema, **{"odd · JSON": None}) == Edited({"a": 1})
     assert submit(args, {**schema, "additionalProperties": False}, a="2") == Errors(
-        {"f:1": "The tool does not take this."}
+        {"f:1": "The tool does not accept this."}
     )
 
 
@@ -652,7 +665,9 @@ def test_a_list_that_is_edited_as_json_keeps_its_other_numbers():
     kept = submit(args, **{label: '[{"n":2.50},{"n":0.1000000000000000001}]'})
     assert encode(kept.args["rows"]) == '[{"n":2.5},{"n":0.1000000000000000001}]'
     refused = submit(args, **{label: '[{"n":1.10},{"n":0.1000000000000000002}]'})
-    assert list(refused.by_block.values()) == ["0.1000000000000000002 has more digits than a number keeps."]
+    assert list(refused.by_block.values()) == [
+        "0.1000000000000000002 has more digits than a number can hold."
+    ]
 
 
 def test_a_limit_of_the_schema_is_about_the_exact_number():

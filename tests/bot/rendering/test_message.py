@@ -15,23 +15,26 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.contract.record import EXPIRED
-from bot.ids import PartId
-from bot.rendering.message import bulk_actions, plan_parts, render_card
-from bot.rendering.modals import render_edit_view, render_reading_view
-from bot.state import Place, Terms
+from bot.domain.admission import Place, Terms
+from bot.domain.bulk import decided_together
+from bot.domain.ids import MessageId
+from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import plan_parts
+from bot.rendering.modal.forms import render_edit_view
+from bot.rendering.modal.reading import render_reading_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,
     block_of,
-    bounded,
     button_labels,
     buttons,
     literal_text,
     shown,
     typed_texts,
 )
-from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_admission, an_interrupt, calls_of
 from tests.support.people import words
+from tests.support.properties import bounded
 
 LONG = {"query": "select 1;\n" * 2_000}
 
@@ -52,7 +55,7 @@ def test_a_card_of_one_action():
         a_state(an_interrupt(an_action(args={"to": "dana@example.com", "n": 1}, description="Says hello.")))
     )
 
-    assert part.id == PartId(0, 0)
+    assert part.id == MessageId(0)
     assert (part.channel, part.thread_ts, part.parent) == ("C0APPROVALS", None, None)
     assert part.actions == (0,)
     assert part.text == "1 action needs approval: send_email (agent billing)"
@@ -121,10 +124,12 @@ def _button(action_id, label, value, **style):
 
 
 def test_the_value_of_every_button_is_the_interrupt_id():
-    """A click carries ids and nothing that could be believed."""
+    """A click carries ids and nothing that could be believed; the button for several says which of them it asks about."""
     state = a_state(an_interrupt(an_action(), an_action()))
+    drawn = {button["action_id"]: button["value"] for button in buttons(card(state).blocks)}
 
-    assert {button["value"] for button in buttons(card(state).blocks)} == {state.id}
+    assert drawn.pop("approve_all:0") == f"{state.id} 0 1"
+    assert {*drawn.values()} == {state.id}
 
 
 @pytest.mark.parametrize(
@@ -139,11 +144,6 @@ def test_the_value_of_every_button_is_the_interrupt_id():
 def test_exactly_the_allowed_buttons_are_drawn(allowed, labels):
     """In one order everywhere; a kind that this version has not met is not offered."""
     assert button_labels(card(a_state(an_interrupt(an_action(allowed=allowed)))).blocks) == labels
-
-
-def test_nothing_is_drawn_before_admission():
-    """Without places there is nowhere to draw."""
-    assert render_card(a_state(status="new", admission=None)) == ()
 
 
 def test_a_name_that_is_none_stands_alone_as_literal_text():
@@ -207,12 +207,12 @@ def test_hidden_characters_are_shown_and_announced():
     ids=["name", "key", "nested", "description"],
 )
 def test_hidden_characters_are_announced_wherever_they_stand(action):
-    """Card, form and reading say it, for the tool's name and the agent's words as well."""
+    """Card, form and reading say it, and how they write them; for the tool's name and the agent's words as well."""
     state = a_state(an_interrupt(action))
 
-    for view in (render_edit_view(state, 0), render_reading_view(state, 0, 1, pages_read=0)):
-        assert "Contains hidden characters" in shown(view)
-    assert "Contains hidden characters" in shown(card(state).blocks)
+    for read in (card(state).blocks, render_reading_view(state, 0, 1, pages_read=0)):
+        assert "*Contains hidden characters*, written here as" in shown(read)
+    assert "*Contains hidden characters*, written in JSON as" in shown(render_edit_view(state, 0))
 
 
 def test_people_groups_and_channels_may_decide():
@@ -256,7 +256,7 @@ def test_what_was_decided_for_the_whole_run_says_so():
 @pytest.mark.parametrize(
     ("effect", "sentence"),
     [
-        ("reject_as_answer", "Reject: this agent's framework knows no rejection."),
+        ("reject_as_answer", "Reject: this agent's framework has no rejection."),
         ("answer_as_rejection", "the model gets your words as the reason of a rejection"),
         ("words_only", "gets your decision, and only it knows"),
         ("reject_drops_batch", "then runs no other call of this batch"),
@@ -283,6 +283,22 @@ def test_bulk_buttons_stand_under_several_open_actions():
     assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all")
 
 
+def test_the_question_before_approving_names_every_call():
+    """By tool and number; by number alone where so many names have no room."""
+    few = a_state(an_interrupt(*(an_action(f"tool_{n % 2}") for n in range(4))))
+    names = [f"a_tool_with_quite_a_long_name_{n}" for n in range(8)]
+    many = a_state(an_interrupt(*(an_action(name, allowed=["approve"]) for name in names)))
+
+    asks = [
+        block_of(card(state).blocks, "bulk")["elements"][0]["confirm"]["text"]["text"]
+        for state in (few, many)
+    ]
+    assert asks == [
+        "As this message shows them: actions 1, 3 (tool_0), 2, 4 (tool_1).",
+        "As this message shows them: actions 1 to 8.",
+    ]
+
+
 def test_bulk_buttons_say_when_they_act_on_some():
     """What does not allow it, or is decided, is not part of it."""
     interrupt = an_interrupt(an_action(), an_action(), an_action(allowed=["respond"]), an_action())
@@ -292,7 +308,7 @@ def test_bulk_buttons_say_when_they_act_on_some():
         "Approve 2 of 3",
         "Reject 2 of 3",
     ]
-    assert bulk_actions(state, range(4), "approve") == (0, 1)
+    assert decided_together(state, range(4), "approve") == (0, 1)
 
 
 def test_one_open_action_has_no_bulk_buttons():
@@ -325,7 +341,7 @@ def test_a_long_description_is_cut_with_a_statement_and_can_be_read():
 
 
 @pytest.mark.parametrize(
-    ("decision", "outcome", "told"),
+    ("decision", "outcome", "said"),
     [
         (ApproveDecision(), "*Approved* by <@U0ERIK> {}", None),
         (
@@ -338,7 +354,7 @@ def test_a_long_description_is_cut_with_a_statement_and_can_be_read():
         (RespondDecision(message="Use 7"), "*Answered* by <@U0ERIK> {}:", "Use 7"),
     ],
 )
-def test_a_decided_action_says_who_what_and_when(decision, outcome, told):
+def test_a_decided_action_says_who_what_and_when(decision, outcome, said):
     """Its buttons are gone; what was changed or said stands below, letter by letter."""
     interrupt = an_interrupt(an_action(args={"to": "dana", "n": 1}), an_action())
 
@@ -347,8 +363,8 @@ def test_a_decided_action_says_who_what_and_when(decision, outcome, told):
     moment = "<!date^1795176300^{date_short_pretty} at {time}|2026-11-20 12:05 UTC>"
     assert block_of(part.blocks, "a:0:outcome")["elements"][0]["text"] == outcome.format(moment)
     assert "a:0:buttons" not in block_ids(part.blocks)
-    assert ("a:0:told" in block_ids(part.blocks)) == (told is not None)
-    assert literal_text(part.blocks, "a:0:told") == (told or "")
+    assert ("a:0:told" in block_ids(part.blocks)) == (said is not None)
+    assert literal_text(part.blocks, "a:0:told") == (said or "")
     assert part.text.startswith("1 of 2 actions needs approval")
 
 
@@ -496,13 +512,15 @@ def test_a_note_beside_a_decision_is_shown():
 
 def test_a_batch_that_fits_is_one_message():
     """Few short actions need no thread."""
-    assert plan_parts(an_interrupt(an_action(), an_action(), an_action())) == ()
+    interrupt = an_interrupt(an_action(), an_action(), an_action())
+
+    assert plan_parts(interrupt, calls_of(interrupt)) == ()
 
 
 def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     """The parent lists all actions, and may reject all; each part holds some of them, in order, and may approve them."""
     interrupt = an_interrupt(*[an_action(f"tool_{number}") for number in range(12)], an_action("sql", LONG))
-    parts = plan_parts(interrupt)
+    parts = plan_parts(interrupt, calls_of(interrupt))
     place = Place(channel="C1", thread_ts="9.1", actions=tuple(range(13)), parts=parts)
 
     parent, *replies = render_card(a_state(interrupt, decided={1: ApproveDecision()}, places=[place]))
@@ -522,16 +540,18 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
         [f"Approve all {len({*part} - {1})}"] if 12 not in part else [] for part in parts
     ]
     assert (parent.thread_ts, parent.parent, parent.actions) == ("9.1", None, ())
-    assert [reply.id for reply in replies] == [PartId(0, number) for number in range(1, len(parts) + 1)]
+    assert [reply.id for reply in replies] == [
+        MessageId(0, "part", number) for number in range(1, len(parts) + 1)
+    ]
     assert [reply.actions for reply in replies] == list(parts)
-    assert {(reply.thread_ts, reply.parent) for reply in replies} == {("9.1", PartId(0, 0))}
+    assert {(reply.thread_ts, reply.parent) for reply in replies} == {("9.1", MessageId(0))}
     assert replies[0].text == f"Part 1 of {len(parts)}: actions 1 to {len(parts[0])}"
 
 
 def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     """In its title, in what a phone says, and in its list; a decision changes it and the part where it was made."""
     interrupt = an_interrupt(*[an_action(f"tool_{number}") for number in range(12)])
-    place = Place(channel="C1", actions=tuple(range(12)), parts=plan_parts(interrupt))
+    place = Place(channel="C1", actions=tuple(range(12)), parts=plan_parts(interrupt, calls_of(interrupt)))
     asked, clicked, decided = (
         render_card(a_state(interrupt, places=[place], decided=decisions, status=status))
         for decisions, status in (
@@ -551,7 +571,7 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     ]
     assert button_labels(clicked[0].blocks) == ["Reject all"]
     edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
-    assert edits == [PartId(0, 0), PartId(0, 1)]
+    assert edits == [MessageId(0), MessageId(0, "part", 1)]
     assert decided[0].text.startswith("All decided — waiting for the agent")
     assert literal_text(decided[0].blocks, "summary").startswith(" 1  tool_0   part 1, Approved\n")
     assert button_labels(decided[0].blocks) == []
@@ -562,7 +582,7 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
 def test_a_card_in_parts_says_how_many_are_open_whatever_was_decided(decided):
     """The number of the title is the number of rows without an outcome."""
     interrupt = an_interrupt(*[an_action("create_user", {"note": "x" * 300, "n": n}) for n in range(24)])
-    place = Place(channel="C1", actions=tuple(range(24)), parts=plan_parts(interrupt))
+    place = Place(channel="C1", actions=tuple(range(24)), parts=plan_parts(interrupt, calls_of(interrupt)))
 
     parent, *parts = render_card(
         a_state(interrupt, places=[place], decided=dict.fromkeys(decided, ApproveDecision()))
@@ -586,10 +606,10 @@ def test_each_part_says_who_asks_and_until_when(requester):
     interrupt = an_interrupt(
         *(an_action(f"tool_{n}", {"note": "x" * 900}) for n in range(12)), context=context
     )
-    parts = plan_parts(interrupt)
+    parts = plan_parts(interrupt, calls_of(interrupt))
     place = Place(channel="C1", actions=tuple(range(12)), parts=parts)
     silent = {index: Terms(approvers=("U0ERIK",), by_silence=True) for index in parts[1]}
-    admission = a_state(interrupt, places=[place]).admission.model_copy(update={"own": silent})
+    admission = an_admission(approvers=("U0ERIK", "U0MIRA"), places=[place], own=silent)
     decided = dict.fromkeys(parts[2], ApproveDecision())
 
     _, *drawn = render_card(a_state(interrupt, admission=admission, decided=decided))
@@ -616,18 +636,18 @@ def test_each_place_lists_the_actions_asked_there():
 
     first, second = render_card(a_state(interrupt, places=places, decided={1: ApproveDecision()}))
 
-    assert (first.id, second.id) == (PartId(0, 0), PartId(1, 0))
+    assert (first.id, second.id) == (MessageId(0), MessageId(1))
     assert first.text == "2 actions need approval: a, c (agent billing)"
     assert "*3.* `c`" in shown(first.blocks)
     assert "`b`" not in shown(first.blocks)
     assert second.text == "All decided here — waiting for the others: b (agent billing)"
-    assert plan_parts(interrupt, (1,)) == ()
+    assert plan_parts(interrupt, calls_of(interrupt)[1:]) == ()
 
 
 def test_the_plan_is_the_same_whatever_was_decided_and_leaves_room_for_it():
     """A card never needs another message because of what people said."""
     interrupt = an_interrupt(*[an_action(description="why " * 40) for _ in range(20)])
-    place = Place(channel="C1", actions=tuple(range(20)), parts=plan_parts(interrupt))
+    place = Place(channel="C1", actions=tuple(range(20)), parts=plan_parts(interrupt, calls_of(interrupt)))
     long = dict.fromkeys(range(20), RejectDecision(message='"quoted"\n' * 220))
 
     assert_slack_takes_card(render_card(a_state(interrupt, places=[place], decided=long, status="decided")))

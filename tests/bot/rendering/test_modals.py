@@ -5,17 +5,16 @@ from dataclasses import replace
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
-from bot.rendering.modals import (
-    ViewMeta,
-    page_count,
-    parse_words,
+from bot.rendering.modal.forms import (
     render_edit_view,
-    render_notice_view,
-    render_reading_view,
     render_reject_all_view,
     render_reject_view,
     render_respond_view,
 )
+from bot.rendering.modal.questions import parse_words
+from bot.rendering.modal.reading import render_reading_view
+from bot.rendering.modal.view import ViewMeta, pressed_at, render_notice_view
+from bot.rendering.pages import pages_of
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     block_ids,
@@ -26,7 +25,7 @@ from tests.bot.rendering.slack_side import (
     shown,
     submitted,
 )
-from tests.support.builders import a_state, an_action, an_interrupt
+from tests.support.builders import a_state, an_action, an_interrupt, on_terms
 
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
 
@@ -39,7 +38,7 @@ def test_a_view_carries_ids_and_nothing_else():
     """What they mean is read from the record when the view comes back."""
     state = a_state(an_interrupt(an_action(), an_action()))
 
-    view = render_edit_view(state, 1, channel="C1", ts="1.2")
+    view = pressed_at(render_edit_view(state, 1), "C1", "1.2")
 
     assert ViewMeta.load(view["private_metadata"]) == ViewMeta(state.id, 1, channel="C1", ts="1.2")
     assert "dana" not in view["private_metadata"]
@@ -72,7 +71,7 @@ def test_what_cannot_be_edited_has_no_submit():
 
     assert_slack_takes_view(view)
     assert "submit" not in view
-    assert "Too long to edit here" in shown(view)
+    assert "too long to edit here" in shown(view)
 
 
 def test_the_reject_view_asks_for_a_reason_that_may_stay_empty():
@@ -107,7 +106,7 @@ def test_reject_all_says_which():
     view = render_reject_all_view(state, 0)
 
     assert_slack_takes_view(view)
-    assert "To be rejected: actions 1, 3, 4." in shown(view)
+    assert "This rejects actions 1, 3, 4." in shown(view)
     assert view["submit"]["text"] == "Reject 3"
 
 
@@ -136,7 +135,7 @@ def test_the_respond_view_shows_the_question_above_the_answer():
 def test_a_reading_shows_everything_and_ends_with_approve():
     """Approve and edit are on the last page, for a person who was shown the others."""
     state = long_state(description="Runs a report.")
-    pages = page_count(state, 0)
+    pages = len(pages_of(state.actions[0]))
     assert pages == 3
 
     views = [render_reading_view(state, 0, page, pages_read=page - 1) for page in range(1, pages + 1)]
@@ -159,8 +158,8 @@ def test_a_reading_of_one_page_decides_below_its_text(risk):
     """Slack's own button is at the foot of the form; what we add to decide comes after all text, in reading order."""
     action = an_action("mail", {"body": "Dear Al,\n" * 60}, description="why " * 1_000)
     state = a_state(an_interrupt(action))
-    state = replace(state, admission=state.admission.model_copy(update={"risk": risk}))
-    assert page_count(state, 0) == 1
+    state = replace(state, admission=on_terms(state.admission, risk=risk))
+    assert len(pages_of(state.actions[0])) == 1
 
     view = render_reading_view(state, 0, 1, pages_read=0)
 
@@ -176,7 +175,7 @@ def test_a_reading_with_gaps_does_not_end_with_approve():
     """The last page alone is not the whole."""
     state = long_state()
 
-    view = render_reading_view(state, 0, page_count(state, 0), pages_read=1)
+    view = render_reading_view(state, 0, len(pages_of(state.actions[0])), pages_read=1)
 
     assert "submit" not in view
 
@@ -184,7 +183,7 @@ def test_a_reading_with_gaps_does_not_end_with_approve():
 def test_a_reading_offers_edit_at_its_end_where_a_form_can_hold_something():
     """Short arguments beside a long one can be changed."""
     state = a_state(an_interrupt(an_action("sql", {**LONG, "limit": 10})))
-    last = page_count(state, 0)
+    last = len(pages_of(state.actions[0]))
 
     view = render_reading_view(state, 0, last, pages_read=last - 1)
 
@@ -195,7 +194,7 @@ def test_a_reading_offers_edit_at_its_end_where_a_form_can_hold_something():
 def test_a_reading_of_what_may_not_be_approved_only_reads():
     """Only what the agent allows."""
     state = long_state(allowed=["reject"])
-    last = page_count(state, 0)
+    last = len(pages_of(state.actions[0]))
 
     view = render_reading_view(state, 0, last, pages_read=last)
 

@@ -5,12 +5,18 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
-from bot.ids import LEDGER, PartId
-from bot.rendering.ledger import SHOWN_USES, call_words
-from bot.rendering.message import render_card
-from bot.rendering.sticky import LISTED, parse_grant, render_rules_view, render_sticky_view
-from bot.state import Admission, ApprovalState, Place
-from bot.sticky import MOST_USES, Ended, Grant, Sticky, StickyApproval, Use
+from bot.domain.admission import Place
+from bot.domain.approval import Approval
+from bot.domain.ids import MessageId
+from bot.domain.standing import MOST_USES, Ended, StandingApproval, StandingLimits, StandingTerms, Use
+from bot.rendering.card.card import render_card
+from bot.rendering.card.standing_uses import SHOWN_USES, call_words
+from bot.rendering.modal.standing import (
+    LISTED,
+    parse_standing_terms,
+    render_standing_list,
+    render_standing_view,
+)
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
@@ -21,22 +27,26 @@ from tests.bot.rendering.slack_side import (
     submitted,
     typed_texts,
 )
-from tests.support.builders import NOW, a_state, an_action, an_interrupt
+from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
 
 HOUR = timedelta(hours=1)
 STRANGE = "x`*<!channel>\u202e" * 20
 
 
-def offered(action=None, **sticky) -> ApprovalState:
+def offered(action=None, **standing) -> Approval:
     """Build an open record whose action may be approved for later calls, too."""
     places = (Place(channel="C1", actions=(0,)),)
-    admission = Admission(
-        policy_version="1", places=places, approvers=("U0ERIK",), sticky=Sticky(**sticky), risk="low"
+    admission = an_admission(
+        policy_version="1",
+        places=places,
+        approvers=("U0ERIK",),
+        standing=StandingLimits(**standing),
+        risk="low",
     )
     return a_state(an_interrupt(action or an_action()), admission=admission)
 
 
-def given(action=None, *, uses: int = 0, ended: Ended | None = None, **grant) -> ApprovalState:
+def given(action=None, *, uses: int = 0, ended: Ended | None = None, **standing) -> Approval:
     """Build a record whose action was approved for later calls, used so many times since."""
     used = tuple(
         Use(
@@ -44,14 +54,14 @@ def given(action=None, *, uses: int = 0, ended: Ended | None = None, **grant) ->
         )
         for n in range(1, uses + 1)
     )
-    approval = StickyApproval(Grant(**grant), NOW + HOUR, used, ended)
+    approval = StandingApproval(StandingTerms(**standing), NOW + HOUR, used, ended)
     interrupt = an_interrupt(action or an_action())
-    return a_state(interrupt, decided={0: ApproveDecision()}, status="decided", sticky={0: approval})
+    return a_state(interrupt, decided={0: ApproveDecision()}, status="decided", standing={0: approval})
 
 
-def ledger(state: ApprovalState):
+def standing_message(state: Approval):
     card, beside = render_card(state)
-    assert beside.id == PartId(0, LEDGER)
+    assert beside.id == MessageId(0, "standing", 0)
     assert beside.parent == card.id
     return beside
 
@@ -70,7 +80,7 @@ def test_what_has_to_be_read_first_is_not_offered_for_later_calls():
 
 def test_the_form_shows_the_whole_call_and_offers_no_more_than_the_policy():
     """Narrow first: the same call, in this run, for an hour, ten times."""
-    view = render_sticky_view(offered(lasts=2 * HOUR, uses=20), 0)
+    view = render_standing_view(offered(lasts=2 * HOUR, uses=20), 0)
     choices = {
         label: [option["text"]["text"] for option in block["element"]["options"]]
         for label, block in inputs(view).items()
@@ -78,29 +88,31 @@ def test_the_form_shows_the_whole_call_and_offers_no_more_than_the_policy():
 
     assert "dana@example.com" in shown(view["blocks"])
     assert choices == {
-        "Which calls": ["The very same call, with these arguments"],
+        "Which calls": ["The same call, with exactly these arguments"],
         "Where": ["In this run"],
         "For how long": ["1 hour", "15 minutes", "30 minutes", "2 hours"],
         "How many calls at most": ["10", "1", "2", "5", "20"],
     }
-    assert parse_grant(submitted(view)) == Grant()
+    assert parse_standing_terms(submitted(view)) == StandingTerms()
 
 
 def test_what_is_chosen_is_what_is_given():
     """Every choice that the policy allows can be made."""
-    widest = Sticky(same="tool", scope="agent", lasts=8 * HOUR, uses=MOST_USES)
-    view = render_sticky_view(offered(**widest.model_dump()), 0)
+    widest = StandingLimits(same="tool", scope="agent", lasts=8 * HOUR, uses=MOST_USES)
+    view = render_standing_view(offered(**widest.model_dump()), 0)
     chosen = {label: block["element"]["options"][-1]["text"]["text"] for label, block in inputs(view).items()}
 
     assert_slack_takes_view(view)
-    assert parse_grant(submitted(view, **chosen)) == Grant(**widest.model_dump(exclude={"approvers"}))
+    assert parse_standing_terms(submitted(view, **chosen)) == StandingTerms(
+        **widest.model_dump(exclude={"approvers"})
+    )
 
 
 def test_what_was_not_chosen_is_as_narrow_as_can_be():
     """Also when Slack hands back a form in which something is missing."""
     view = {"state": {"values": {}}}
 
-    assert parse_grant(view) == Grant(same="arguments", scope="run", lasts=HOUR / 4, uses=1)
+    assert parse_standing_terms(view) == StandingTerms(same="arguments", scope="run", lasts=HOUR / 4, uses=1)
 
 
 # --- The ledger ---------------------------------------------------------------------------------------------------
@@ -108,21 +120,23 @@ def test_what_was_not_chosen_is_as_narrow_as_can_be():
 
 def test_the_thread_says_who_approved_what_how_wide_and_how_far_it_is_used():
     """In words that a person reads, with a button to end it."""
-    text = ledger(given(uses=2)).text
+    text = standing_message(given(uses=2)).text
 
-    assert text.startswith("<@U0ERIK> approved later calls of `send_email`, too: with the same arguments, ")
+    assert text.startswith(
+        "<@U0ERIK> gave a standing approval for later calls of `send_email`: with the same arguments, "
+    )
     assert "in the same run, until <!date^" in text
-    assert text.endswith("10 times at most. Used 2 of 10.")
-    assert button_labels(ledger(given(uses=2)).blocks) == ["Revoke"]
+    assert text.endswith("at most 10 times. Used 2 of 10.")
+    assert button_labels(standing_message(given(uses=2)).blocks) == ["Revoke"]
 
 
 @pytest.mark.parametrize(
     ("by", "reason"),
-    [("time", "its time is over"), ("uses", "it was used up"), ("U0MIRA", "revoked by <@U0MIRA>")],
+    [("time", "its time ran out"), ("uses", "it was used up"), ("U0MIRA", "revoked by <@U0MIRA>")],
 )
 def test_when_it_is_over_the_thread_says_why(by, reason):
     """And has no button any more."""
-    over = ledger(given(uses=1, ended=Ended(NOW, by)))
+    over = standing_message(given(uses=1, ended=Ended(NOW, by)))
 
     assert over.text.endswith(f": {reason}.")
     assert button_labels(over.blocks) == []
@@ -137,14 +151,14 @@ def test_any_number_of_uses_fits_into_one_message(uses):
     texts = list(typed_texts(parts[1].blocks))
 
     assert all("<!channel>" not in text for kind, text in texts if kind != "literal")
-    told = f"{uses - SHOWN_USES} before them are not shown." in "".join(leaves(parts[1].blocks))
-    assert told is (uses > SHOWN_USES)
+    said = f"{uses - SHOWN_USES} earlier uses are not shown." in "".join(leaves(parts[1].blocks))
+    assert said is (uses > SHOWN_USES)
 
 
 def test_a_use_with_other_arguments_shows_them_and_masks_what_is_masked():
     """In one line, as the card would."""
     places = (Place(channel="C1", actions=(0,)),)
-    admission = Admission(policy_version="1", places=places, approvers=("U0ERIK",), mask=("token",))
+    admission = an_admission(places=places, approvers=("U0ERIK",), mask=("token",))
     interrupt = an_interrupt(an_action("look_up", {"id": 7, "token": "hunter2", "text": "a\nb" * 200}))
     words = call_words(a_state(interrupt, admission=admission).actions[0])
 
@@ -160,9 +174,10 @@ def test_a_use_with_other_arguments_shows_them_and_masks_what_is_masked():
 @pytest.mark.parametrize("count", [0, 1, LISTED, LISTED + 3])
 def test_the_list_fits_into_one_view_and_says_what_it_leaves_out(count):
     """Each with its own button."""
-    view = render_rules_view([(given(an_action(STRANGE[:60])), 0)] * count)
+    view = render_standing_list([(given(an_action(STRANGE[:60])), 0)] * count)
     assert_slack_takes_view(view)
 
     assert button_labels(view) == ["Revoke"] * min(count, LISTED)
     assert ("3 more are not shown" in shown(view)) is (count > LISTED)
-    assert ("No sticky approvals hold now" in shown(view)) is (count == 0)
+    assert ("more are not shown" in shown(view)) is (count > LISTED)
+    assert ("There are no standing approvals that you can revoke" in shown(view)) is (count == 0)

@@ -5,13 +5,16 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
-from bot.ids import REMARK, PartId
-from bot.rendering.clock import duration_words, remark_text
-from bot.rendering.message import render_card
-from bot.schedule import Extension, Remark
-from bot.state import Admission, Claim, Place
+from bot.domain.admission import Place
+from bot.domain.approval import Assignment
+from bot.domain.ids import MessageId
+from bot.domain.messages import Remark
+from bot.domain.schedule import Extension
+from bot.rendering.card.card import render_card
+from bot.rendering.card.times import remark_text
+from bot.sentences.words import duration_words
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids
-from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_admission, an_interrupt
 from tests.support.people import buttons, words
 
 HOUR = timedelta(hours=1)
@@ -21,9 +24,9 @@ BATCH = an_interrupt(an_action("pay"), an_action("mail"))
 
 def timed(**fields):
     """Draw the card of two actions, open for an hour, that may be claimed and extended once."""
-    place = Place(channel="C1", actions=(0, 1), claim=HOUR, **fields.pop("place", {}))
+    place = Place(channel="C1", actions=(0, 1), assign=HOUR, **fields.pop("place", {}))
     extension = Extension(by=30 * MINUTE)
-    admission = Admission(policy_version="1", approvers=("U0ERIK",), places=(place,), extension=extension)
+    admission = an_admission(approvers=("U0ERIK",), places=(place,), extension=extension)
     parts = render_card(a_state(BATCH, admission=admission, **fields))
     assert_slack_takes_card(parts)
     return parts
@@ -43,13 +46,13 @@ def clock_buttons(part) -> list[str]:
         ({}, ["claim:0"]),
         ({"now": NOW + 45 * MINUTE}, ["claim:0", "extend:0"]),
         ({"now": NOW + 45 * MINUTE, "extended": 1}, ["claim:0"]),
-        ({"claims": {0: Claim("U0ERIK", NOW, NOW + HOUR)}}, ["hand_over:0"]),
-        ({"claims": {0: Claim("U0ERIK", NOW, NOW + 10 * MINUTE)}}, ["claim:0"]),
+        ({"assignments": {0: Assignment("U0ERIK", NOW, NOW + HOUR)}}, ["hand_over:0"]),
+        ({"assignments": {0: Assignment("U0ERIK", NOW, NOW + 10 * MINUTE)}}, ["claim:0"]),
         ({"now": NOW + HOUR}, []),
         ({"status": "withdrawn"}, []),
         ({"place": {"parts": ((0,), (1,))}}, ["claim:0"]),
     ],
-    ids=["early", "late", "extended", "claimed", "claim over", "over", "withdrawn", "in parts"],
+    ids=["early", "late", "extended", "assigned", "assignment over", "over", "withdrawn", "in parts"],
 )
 def test_buttons_about_time_are_there_when_they_do_something(fields, shown):
     """In a block of their own at the end of the card."""
@@ -62,12 +65,14 @@ def test_buttons_about_time_are_there_when_they_do_something(fields, shown):
 
 def test_a_claim_ends_with_its_holders_decision_and_not_with_anothers():
     """Who decides is not looking any more."""
-    claims = {0: Claim("U0ERIK", NOW, NOW + HOUR)}
+    assignments = {0: Assignment("U0ERIK", NOW, NOW + HOUR)}
     by_holder = {0: a_decision(BATCH, 0, ApproveDecision(), by="U0ERIK")}
     by_other = {0: a_decision(BATCH, 0, RejectDecision(), by="U0MIRA")}
 
-    assert "is looking" not in words(timed(claims=claims, decided=by_holder)[0].blocks)
-    assert "<@U0ERIK> is looking at this, until" in words(timed(claims=claims, decided=by_other)[0].blocks)
+    assert "is looking" not in words(timed(assignments=assignments, decided=by_holder)[0].blocks)
+    assert "<@U0ERIK> is looking at this, until" in words(
+        timed(assignments=assignments, decided=by_other)[0].blocks
+    )
 
 
 def test_a_remark_is_a_reply_to_the_card():
@@ -76,7 +81,7 @@ def test_a_remark_is_a_reply_to_the_card():
     _, remark = timed(remarks=remarks)
     _, beside = timed(remarks=remarks, place={"thread_ts": "1.2"})
 
-    assert (remark.id, remark.parent, remark.thread_ts) == (PartId(0, REMARK + 2), PartId(0, 0), None)
+    assert (remark.id, remark.parent, remark.thread_ts) == (MessageId(0, "remark", 2), MessageId(0), None)
     assert (beside.parent, beside.thread_ts) == (None, "1.2")
     assert remark.text == "Still to be decided: actions 1, 2. <!subteam^S0OPS>"
 
@@ -93,7 +98,7 @@ def test_a_remark_is_a_reply_to_the_card():
                 mentions=tuple(f"U{n:03}" for n in range(21)),
             ),
             (
-                f"Still to be decided: actions {', '.join(str(n) for n in range(1, 21))} and 2 more. "
+                f"Still to be decided: actions 1 to 20 and 2 more. "
                 f"{', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more"
             ),
         ),
@@ -108,13 +113,13 @@ def test_a_remark_is_a_reply_to_the_card():
         (
             Remark(kind="extend", places=(0,), by="U0ERIK", until=NOW),
             (
-                "<@U0ERIK> gave everybody more time, until "
+                "<@U0ERIK> moved the deadline to "
                 "<!date^1795176000^{date_short_pretty} at {time}|2026-11-20 12:00 UTC>."
             ),
         ),
         (
             Remark(kind="hand_over", places=(0,), by="U0ERIK", mentions=("U0MIRA",)),
-            "<@U0ERIK> hands this over to <@U0MIRA>. Whoever may decide still can.",
+            "<@U0ERIK> hands this over to <@U0MIRA>. Everybody who may decide still can.",
         ),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.pulse import Look
+from bot.runtime.host_clock import Look
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.errors import ServerUnreachableError
-from bot.logs import set_up_logging
+from bot.runtime.logs import set_up_logging
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def test_fields_stand_beside_the_event(capsys):
     """What the code gives as `extra` can be searched for."""
     set_up_logging("INFO", pretty=False)
 
-    logging.getLogger("bot.presenter").info(
+    logging.getLogger("bot.jobs.presenter").info(
         "card.posted", extra={"interrupt_id": "billing.1", "channel": "C1"}
     )
 
@@ -44,7 +44,7 @@ def test_fields_stand_beside_the_event(capsys):
         "interrupt_id": "billing.1",
         "channel": "C1",
         "level": "info",
-        "logger": "bot.presenter",
+        "logger": "bot.jobs.presenter",
     }
 
 
@@ -66,18 +66,18 @@ def test_a_logged_text_cannot_forge_a_line(capsys, hostile):
 
 
 @pytest.mark.parametrize("pretty", [True, False])
-def test_an_error_does_not_tell_what_the_agent_sent(capsys, pretty):
+def test_a_logged_error_does_not_quote_what_the_agent_sent(capsys, pretty):
     """pydantic quotes its input, and a traceback could show variables: neither is logged, the place is."""
     set_up_logging("DEBUG", pretty=pretty)
     password = {"password": "hunter2"}
     try:
         ActionRequest.model_validate({"name": password, "args": {}})
     except ValueError:
-        logging.getLogger("bot.work").exception("work.broken")
+        logging.getLogger("bot.jobs.leased_loop").exception("work.broken")
 
     text = logged(capsys)
     assert "ValidationError" in text
-    assert "test_an_error_does_not_tell_what_the_agent_sent" in text
+    assert "test_a_logged_error_does_not_quote_what_the_agent_sent" in text
     assert "hunter2" not in text
 
 
@@ -92,9 +92,9 @@ def test_errors_of_our_own_keep_their_words(capsys):
     except ServerUnreachableError:
         logging.getLogger("bot").exception("failed")
 
-    told = json.loads(logged(capsys))["exception"]
-    assert told.endswith("ServerUnreachableError: Redis does not answer")
-    assert told.index("FileNotFoundError: ") < told.index("ServerUnreachableError")
+    said = json.loads(logged(capsys))["exception"]
+    assert said.endswith("ServerUnreachableError: Redis does not answer")
+    assert said.index("FileNotFoundError: ") < said.index("ServerUnreachableError")
 
 
 @pytest.mark.parametrize(

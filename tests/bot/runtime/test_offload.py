@@ -5,21 +5,21 @@ import threading
 
 import pytest
 
-from bot.aside import LARGE, SMALL, Received, aside
+from bot.runtime.offload import LARGE, SMALL, Received, offload
 
 
-async def test_only_what_is_large_leaves_the_loop():
+async def test_only_large_work_runs_in_a_thread():
     """A small card is drawn where it is asked for: a thread costs more than it."""
     here = threading.get_ident()
 
-    assert await aside(Received("billing", SMALL), threading.get_ident) == here
-    assert await aside(Received("billing", SMALL + 1), threading.get_ident) != here
+    assert await offload(Received("billing", SMALL), threading.get_ident) == here
+    assert await offload(Received("billing", SMALL + 1), threading.get_ident) != here
 
 
 async def test_an_error_comes_back():
     """As if it had happened here."""
     with pytest.raises(ZeroDivisionError):
-        await aside(Received("billing", SMALL + 1), lambda: 1 // 0)
+        await offload(Received("billing", SMALL + 1), lambda: 1 // 0)
 
 
 async def test_the_loop_goes_on_meanwhile():
@@ -31,7 +31,7 @@ async def test_the_loop_goes_on_meanwhile():
         assert done.wait(5)
         return "drawn"
 
-    drawing = asyncio.create_task(aside(Received("billing", SMALL + 1), long))
+    drawing = asyncio.create_task(offload(Received("billing", SMALL + 1), long))
     while not begun.is_set():
         await asyncio.sleep(0.001)
     assert not drawing.done()
@@ -49,11 +49,11 @@ async def test_one_agent_waits_for_one_thing_of_another_at_most():
         order.append(name)
 
     tasks = [
-        asyncio.create_task(aside(Received("flood", LARGE + 1), draw, f"flood {number}"))
+        asyncio.create_task(offload(Received("flood", LARGE + 1), draw, f"flood {number}"))
         for number in range(5)
     ]
     await asyncio.sleep(0)
-    tasks.append(asyncio.create_task(aside(Received("quiet", LARGE + 1), draw, "quiet")))
+    tasks.append(asyncio.create_task(offload(Received("quiet", LARGE + 1), draw, "quiet")))
     await asyncio.sleep(0.05)
     hold.set()
     await asyncio.gather(*tasks)
@@ -61,12 +61,12 @@ async def test_one_agent_waits_for_one_thing_of_another_at_most():
     assert order == ["flood 0", "quiet", "flood 1", "flood 2", "flood 3", "flood 4"]
 
 
-async def test_what_is_a_little_large_does_not_wait_for_what_is_very_large():
+async def test_large_work_does_not_wait_for_very_large_work():
     """A card of some pages is drawn while another agent's two hundred kilobytes are."""
     hold = threading.Event()
-    long = asyncio.create_task(aside(Received("flood", LARGE + 1), hold.wait, 5))
+    long = asyncio.create_task(offload(Received("flood", LARGE + 1), hold.wait, 5))
 
-    assert await aside(Received("quiet", SMALL + 1), lambda: "drawn") == "drawn"
+    assert await offload(Received("quiet", SMALL + 1), lambda: "drawn") == "drawn"
     assert not long.done()
     hold.set()
     assert await long

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.errors import SettingsError
-from bot.settings import Settings, load_settings, unknown_variables, variable_of
+from bot.domain.errors import SettingsError
+from bot.runtime.settings import Settings, load_settings, unknown_variables, variable_of
 
 ENOUGH = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "ASSENT_APPROVERS": "U0DANA"}
 
@@ -25,7 +25,7 @@ def read(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "said"),
     [
         ("ASSENT_APROVERS", "did you mean ASSENT_APPROVERS?"),
         ("assent_chanel", "ASSENT_CHANEL is not a setting of the bot, so it does nothing: did you mean ASSENT_CHANNEL?"),
@@ -34,16 +34,16 @@ def read(monkeypatch):
         ("ASSENT_QQ", "docs/reference/settings.md lists all settings"),
     ],
 )  # fmt: skip
-def test_a_variable_that_nobody_reads_is_told(read, monkeypatch, name, told):
+def test_a_variable_that_nobody_reads_is_reported(read, monkeypatch, name, said):
     """With the nearest name, where one is near."""
     read()
     monkeypatch.setenv(name, "x")
 
     [sentence] = [line for line in unknown_variables(None) if line.startswith(name.upper())]
-    assert sentence.endswith(told)
+    assert sentence.endswith(said)
 
 
-def test_variables_that_somebody_reads_are_not_told(read, monkeypatch, tmp_path):
+def test_variables_that_somebody_reads_are_not_reported(read, monkeypatch, tmp_path):
     """Files of secrets, and what agents and workers read; a file is named in the environment only."""
     read(ASSENT_NAMESPACE="x")
     monkeypatch.delenv("ASSENT_REQUIRE_LANES", raising=False)
@@ -119,7 +119,7 @@ def test_every_setting_may_stand_in_a_file(read, tmp_path):
     assert settings.approvers == ("U0DANA", "S0OPS")
 
 
-def test_a_file_that_is_not_there_is_told_by_its_name(read):
+def test_a_missing_file_is_reported_by_its_name(read):
     """Rather than a traceback."""
     with pytest.raises(SettingsError, match="/nowhere/token: No such file"):
         read(SLACK_BOT_TOKEN=None, SLACK_BOT_TOKEN_FILE="/nowhere/token")
@@ -134,7 +134,7 @@ def test_a_signing_secret_alone_means_http_mode(read):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"SLACK_APP_TOKEN": None}, "set SLACK_APP_TOKEN .* or SLACK_SIGNING_SECRET"),
+        ({"SLACK_APP_TOKEN": None}, "SLACK_APP_TOKEN is not set: .* or set SLACK_SIGNING_SECRET"),
         ({"ASSENT_CHANNEL": "#approvals"}, "'#approvals' is not a channel id"),
         ({"ASSENT_HTTP_PORT": "web"}, "ASSENT_HTTP_PORT: "),
         ({"ASSENT_LOG_LEVEL": "loud"}, "ASSENT_LOG_LEVEL: 'loud' is not one of DEBUG, INFO, WARNING, ERROR"),

@@ -8,20 +8,20 @@ from aiohttp import ClientSession, ClientTimeout, web
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.errors import (
+from bot.domain.errors import (
     InterruptFaultError,
     SlackBusyError,
     SlackError,
     SlackUnclearError,
     WorkspaceFaultError,
 )
-from bot.ids import EVENT_TYPE, Label, PartId
-from bot.playground.client import Control
-from bot.playground.server import Playground
-from bot.slack_client import SlackClient, _sorted_error
+from bot.domain.ids import EVENT_TYPE, Label, MessageId
+from bot.slack.client import SlackClient, _sorted_error
+from playground.client import Control
+from playground.server import Playground
 
 CHANNEL = "C0APPROVALS"
-CARD = PartId(0, 0)
+CARD = MessageId(0)
 LABEL = Label("billing.abc", CARD, "0123", "ended", frozenset({0, 2}))
 BLOCKS = [{"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}]
 
@@ -283,7 +283,7 @@ async def find(client: SlackClient, **changed: Any) -> str | None:
 async def test_only_that_very_part_of_that_very_record_is_adopted(client: SlackClient):
     """Other records and other parts are other messages."""
     await post(client, label=Label("billing.other", CARD))
-    await post(client, label=Label("billing.abc", PartId(0, 1)))
+    await post(client, label=Label("billing.abc", MessageId(0, "part", 1)))
     assert await find(client) is None
 
     ts = await post(client)
@@ -319,10 +319,10 @@ async def test_a_message_is_found_beyond_the_first_page(client: SlackClient, sla
 async def test_a_part_in_a_thread_is_looked_for_there(client: SlackClient):
     """A reply does not show in the channel's history."""
     parent = await post(client)
-    reply = await post(client, thread_ts=parent, label=Label("billing.abc", PartId(0, 1)))
+    reply = await post(client, thread_ts=parent, label=Label("billing.abc", MessageId(0, "part", 1)))
 
-    assert await find(client, thread_ts=parent, part=PartId(0, 1)) == reply
-    assert await find(client, part=PartId(0, 1)) is None
+    assert await find(client, thread_ts=parent, part=MessageId(0, "part", 1)) == reply
+    assert await find(client, part=MessageId(0, "part", 1)) is None
 
 
 async def test_messages_from_before_the_intent_are_left_alone(client: SlackClient):
@@ -351,5 +351,5 @@ async def test_a_word_to_one_person_is_seen_by_them_alone(client: SlackClient, s
     await client.tell_user(CHANNEL, "U0DANA", "Not recorded.")
 
     assert await slack.messages(CHANNEL) == []
-    (told,) = await slack.messages(CHANNEL, as_user="U0DANA")
-    assert (told["text"], told["ephemeral_for"]) == ("Not recorded.", "U0DANA")
+    (said,) = await slack.messages(CHANNEL, as_user="U0DANA")
+    assert (said["text"], said["ephemeral_for"]) == ("Not recorded.", "U0DANA")

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import ClientSession, ClientTimeout
 
-from bot.errors import InterruptFaultError, SlackError, SlackUnclearError, WorkspaceFaultError
-from bot.people import Directory, Person
-from bot.playground.client import Control
-from bot.playground.server import Playground
-from bot.slack_client import SlackClient
+from bot.domain.errors import InterruptFaultError, SlackError, SlackUnclearError, WorkspaceFaultError
+from bot.domain.person import Person
+from bot.slack.client import SlackClient
+from bot.slack.directory import Directory
+from playground.client import Control
+from playground.server import Playground
 from tests.conftest import forgotten, until
 
 
@@ -85,11 +86,38 @@ async def test_an_answer_is_believed_for_a_while(
         await directory.matching("U0ERIK", ["S0OPS", "channel"], "C0APPROVALS")
     assert [await asked(slack, m) for m in LOOK_UPS] == [1, 1, 1]
 
-    monkeypatch.setattr("bot.people.FRESH_FOR", 0.0)
+    monkeypatch.setattr("bot.slack.directory.FRESH_FOR", 0.0)
     await directory.person("U0ERIK")
     await directory.matching("U0ERIK", ["S0OPS", "channel"], "C0APPROVALS")
 
     assert [await asked(slack, m) for m in LOOK_UPS] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("approvers", [["U0ERIK"], ["S0OPS", "U0MIRA"], ["channel"], ["U0NOOR"]])
+async def test_what_slack_has_said_is_recalled_without_asking(
+    directory: Directory, slack: Control, approvers: list[str]
+):
+    """All of it or nothing: somebody is judged by the person and every entry, and no longer than each is believed."""
+    assert directory.recall("U0ERIK", approvers, "C0APPROVALS") is None
+    person = await directory.person("U0ERIK")
+    matching = await directory.matching("U0ERIK", approvers, "C0APPROVALS")
+    asked_before = len(await slack.calls())
+
+    assert directory.recall("U0ERIK", approvers, "C0APPROVALS") == (person, matching)
+    assert directory.recall("U0ERIK", approvers, "C0APPROVALS", within=0.0) is None
+    assert directory.recall("U0ERIK", [*approvers, "S0OTHER"], "C0APPROVALS") is None
+    assert len(await slack.calls()) == asked_before
+
+
+async def test_somebody_who_acted_from_another_workspace_is_recalled_as_a_stranger(directory: Directory):
+    """As whoever asks Slack is told."""
+    await directory.person("U0ERIK")
+    directory.came_from("U0ERIK", "T0OTHER")
+
+    recalled = directory.recall("U0ERIK", [], "C0APPROVALS")
+
+    assert recalled == (await directory.person("U0ERIK"), frozenset())
+    assert recalled[0].is_stranger
 
 
 LOOK_UPS = ("users.info", "usergroups.users.list", "conversations.members")
@@ -165,7 +193,7 @@ async def test_an_answer_is_as_old_as_its_question(
     directory: Directory, slack: Control, monkeypatch: pytest.MonkeyPatch
 ):
     """A Slack that takes its time makes nothing fresher."""
-    monkeypatch.setattr("bot.people.FRESH_FOR", 0.3)
+    monkeypatch.setattr("bot.slack.directory.FRESH_FOR", 0.3)
     await slack.fault("users.info", "delay", seconds=0.4)
     await directory.person("U0ERIK")
 

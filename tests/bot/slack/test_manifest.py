@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bot.manifest import SCOPES, build_manifest, needed_scopes, to_yaml
+from bot.slack.manifest import SCOPES, build_manifest, needed_scopes, to_yaml
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+DEPLOY = Path(__file__).parents[3] / "deploy"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_manifest_grants_exactly_what_the_bot_needs():
     for groups, approvers in [(False, ["U0DANA", "channel"]), (True, ["S0OPS"])]:
         for direct in (False, True):
             scopes = build_manifest(groups=groups, direct=direct)["oauth_config"]["scopes"]["bot"]
-            assert tuple(scopes) == needed_scopes(approvers, direct=direct, sticky=True)
+            assert tuple(scopes) == needed_scopes(approvers, direct=direct, standing=True)
     assert needed_scopes(["U0DANA"]) == tuple(SCOPES)
 
 

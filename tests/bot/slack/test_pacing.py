@@ -1,22 +1,15 @@
 """Slack's limits, kept by all replicas in one Redis."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.keys import Keys
-from bot import pacing
-from bot.pacing import LONGEST_WAIT, Limit, Pacing, Queue
-from bot.store import ApprovalStore
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with open_redis(redis_url) as redis:
-        yield redis
+from agent_adapter.redis.pool import freeze_meta
+from bot.slack import pacing
+from bot.slack.pacing import LONGEST_WAIT, Limit, Pacing, Queue
+from bot.store.records import ApprovalStore
 
 
 @pytest.fixture
@@ -56,14 +49,15 @@ async def test_a_burst_keeps_to_the_limit_in_every_window(
     )
 
 
+@pytest.mark.parametrize("urgent", [False, True])
 async def test_a_turn_that_was_refused_does_not_count(
-    replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch
+    replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch, *, urgent: bool
 ):
     """Asking again and again does not push the turn away."""
     monkeypatch.setattr(pacing, "EDITS", Limit(calls=1, window=60_000))
-    assert await replicas[0].turn_to_edit("billing", urgent=False) == 0
+    assert await replicas[0].turn_to_edit("billing", urgent=urgent) == 0
 
-    waits = [await replicas[1].turn_to_edit("billing", urgent=False) for _ in range(5)]
+    waits = [await replicas[1].turn_to_edit("billing", urgent=urgent) for _ in range(5)]
 
     assert waits == sorted(waits, reverse=True)
     assert 0 < waits[-1] <= waits[0] <= 60_000

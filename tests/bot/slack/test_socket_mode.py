@@ -5,7 +5,7 @@ from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.sockets import Sockets
+from bot.slack.socket_mode import Sockets
 
 
 async def said_of(text: str, content_type: str, status: int = 200) -> str | None:

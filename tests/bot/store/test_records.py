@@ -1,7 +1,7 @@
 """The record in a real Redis: one outcome per action, one deadline, one final answer, and nothing kept for ever."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +9,6 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     ApproveDecision,
@@ -22,27 +21,21 @@ from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
-from bot.errors import StoreUnavailableError
-from bot.fields import read_state
-from bot.ids import PartId
-from bot.playground.redis_server import RedisServer
-from bot.state import Admission, ApprovalState, Place, Shown, Terms
-from bot.store import ApprovalStore, Outcome
-from tests.support.builders import an_action, an_interrupt
+from agent_adapter.redis.pool import freeze_meta, open_redis
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.approval import Approval, Published
+from bot.domain.errors import StoreUnavailableError
+from bot.domain.ids import REMARKS_FROM, MessageId
+from bot.domain.messages import Shown
+from bot.store.codec import read_state
+from bot.store.records import ApprovalStore
+from bot.store.votes import Outcome
+from bot.store.work import Work, WorkSet
+from playground.redis_server import RedisServer
+from tests.support.builders import an_action, an_admission, an_interrupt
 
-CARD = PartId(0, 0)
+CARD = MessageId(0)
 DAY = 86_400_000
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with open_redis(redis_url) as redis:
-        yield redis
-
-
-@pytest.fixture
-async def store(redis: Redis) -> ApprovalStore:
-    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
 
 
 @pytest.fixture
@@ -58,7 +51,7 @@ async def publish(client: ApprovalClient, *names: str, args: dict[str, Any] | No
 
 async def admitted(
     client: ApprovalClient, store: ApprovalStore, *names: str, life: int | None = None
-) -> ApprovalState:
+) -> Approval:
     """Publish and admit; with a life of 0 its deadline is past."""
     interrupt_id = await publish(client, *names)
     await store.admit(await store.load(interrupt_id), admission(len(names) or 1), life=life)
@@ -69,12 +62,12 @@ async def admitted(
 
 def admission(count: int = 1, *, approvers: tuple[str, ...] = ("U0ERIK",)) -> Admission:
     places = (Place(channel="C1", actions=tuple(range(count))),)
-    return Admission(policy_version="1", approvers=approvers, places=places)
+    return an_admission(approvers=approvers, places=places)
 
 
 async def decide(
     store: ApprovalStore,
-    state: ApprovalState,
+    state: Published,
     decisions: Mapping[int, Decision],
     *,
     by: str = "U0ERIK",
@@ -82,7 +75,7 @@ async def decide(
 ) -> list[str]:
     """Record decisions and give the outcomes in action order."""
     texts = {
-        index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
+        index: dump_recorded(decision, fingerprint=state.fingerprints[index], decided_by=by)
         for index, decision in decisions.items()
     }
     outcomes = await store.record_decision(state.id, texts, token=token, person=by, deadline=5)
@@ -119,7 +112,7 @@ async def test_the_last_decision_settles_the_record(client: ApprovalClient, stor
     newest = await store.load(state.id)
     assert newest.status == "decided"
     assert newest.settled_at == newest.recorded[0].decided_at
-    await store.rest(state.id)
+    await store.start_retention(state.id)
     assert await store.owed() == {"undrawn": 1, "due": 0, "unresumed": 0}
 
 
@@ -210,6 +203,18 @@ async def test_a_record_that_is_not_there_is_none(store: ApprovalStore):
     assert await store.load("billing.never") is None
 
 
+async def test_nobody_decides_a_record_before_it_is_admitted(client: ApprovalClient, store: ApprovalStore):
+    """What judges a click is fixed first; until then a click finds nothing."""
+    published = await store.load(await publish(client, "pay"))
+
+    assert await store.admitted(published.id) is None
+    assert store.recall(published.id) is None
+
+    await store.admit(published, admission())
+
+    assert (await store.admitted(published.id)).admission.places == admission().places
+
+
 async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, redis: Redis, lane: Lane):
     """A newer agent's record is told from a missing one."""
     await redis.hset(
@@ -234,21 +239,21 @@ async def test_a_record_under_another_name_is_not_read(
 # --- Admission, deadline, settling ------------------------------------------------------------------------------
 
 
-async def test_the_first_admission_stands(client: ApprovalClient, store: ApprovalStore):
+async def test_the_first_admission_counts(client: ApprovalClient, store: ApprovalStore):
     """Replicas with other settings cannot change who judges a question that is asked already."""
     state = await admitted(client, store)
 
     await store.admit(state, admission(approvers=("U0NOOR",)), life=5)
 
     newest = await store.load(state.id)
-    assert newest.admission.approvers == ("U0ERIK",)
+    assert newest.admission.terms[0].approvers == ("U0ERIK",)
     assert newest.deadline == state.deadline
 
 
 async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, store: ApprovalStore):
-    """Places beyond the ninth, and the terms of each action."""
+    """Places beyond the ninth, the terms of each action, and how much of it has to be read."""
     names = [f"tool_{number}" for number in range(12)]
-    fixed = Admission(
+    fixed = an_admission(
         approvers=("U0ERIK", "S0OPS"),
         requester_may_decide=True,
         decisions=("approve", "reject"),
@@ -276,6 +281,7 @@ async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, 
         thread_author="U0NOOR",
         on_timeout="raise",
         places=tuple(Place(channel=f"C{number}", actions=(number,)) for number in range(12)),
+        pages=(0, 3, *[0] * 9, 12),
     )
     interrupt_id = await publish(client, *names)
     await store.admit(await store.load(interrupt_id), fixed)
@@ -302,11 +308,12 @@ def test_a_record_admitted_before_there_were_rules_is_read():
 
     state = read_state(req, card, now=6)
 
-    assert state.admission == Admission(
+    assert state.admission == an_admission(
         approvers=("U0ERIK", "S0OPS"),
         requester_may_decide=True,
         policy_version="settings-1",
         places=(Place(channel="C1", actions=(0, 1)),),
+        pages=(0, 0),
     )
     assert state.on_expiry == "reject"
     assert state.actions[1].config == interrupt.request.review_configs[1]
@@ -362,7 +369,7 @@ async def test_an_end_is_final(client: ApprovalClient, store: ApprovalStore):
 
     newest = await store.load(state.id)
     assert (newest.status, newest.reason, newest.code) == ("refused", "no such channel", "channel_not_found")
-    await store.rest(state.id)
+    await store.start_retention(state.id)
     assert (await store.owed())["due"] == 0
 
 
@@ -382,7 +389,7 @@ async def test_a_withdrawal_before_the_first_drawing_stays_due(
     await client.withdraw(interrupt_id)
     await store.admit(await store.load(interrupt_id), admission())
 
-    (due,) = await store.claim_work("due", lane, limit=10, lease=60_000)
+    (due,) = await store.lease_work("due", lane, limit=10, lease=60_000)
     assert due.interrupt_id == interrupt_id
 
 
@@ -402,8 +409,8 @@ async def test_nothing_pending_expires(
     """An open question has no lifetime of its own, partly decided or not."""
     state = await admitted(client, store, "a", "b")
     await decide(store, state, {0: ApproveDecision()})
-    await store.mark_read(state, 1, "U0ERIK", 1)
-    await store.rest(state.id)
+    await store.mark_read(state, state.actions[1], "U0ERIK", 1)
+    await store.start_retention(state.id)
 
     assert await lifetimes(redis, lane, state.id) == [-1, -1, -1, -1]
     assert (await store.owed())["due"] == 1
@@ -419,7 +426,7 @@ async def test_a_settled_record_stays_thirty_days_for_its_agent(
     await store.settle(refused, "refused", code="no_channel")
     assert {*await lifetimes(redis, lane, decided.id), *await lifetimes(redis, lane, refused)} == {-1}
     for interrupt_id in (decided.id, refused):
-        await store.rest(interrupt_id)
+        await store.start_retention(interrupt_id)
 
     assert await lifetimes(redis, lane, decided.id) == [30, 30, 30, 30]
     assert await lifetimes(redis, lane, refused) == [30, 30, 30]
@@ -434,9 +441,9 @@ async def test_a_taken_answer_stays_seven_days(
     async with client.resuming(state.id):
         pass
     await store.lease_part(state.id, CARD, owner="me", lease=1_000)
-    await store.card_drawn(state.id, CARD, owner="me", shown=Shown("C1", "1.2", "digest", "resumed"))
-    await store.notice(state.id, "still here")
-    await store.rest(state.id)
+    await store.save_part(state.id, CARD, owner="me", shown=Shown("C1", "1.2", "digest", "resumed"))
+    await store.set_notice(state.id, "still here")
+    await store.start_retention(state.id)
 
     assert await lifetimes(redis, lane, state.id) == [7, 7, 7]
 
@@ -451,7 +458,7 @@ async def test_an_agent_that_went_on_without_a_bot_is_not_kept_longer(
         pass
 
     assert await store.settle(interrupt_id, "expired") == "settled"
-    await store.rest(interrupt_id)
+    await store.start_retention(interrupt_id)
     assert await lifetimes(redis, lane, interrupt_id) == [7, 7, 7]
 
 
@@ -466,10 +473,12 @@ async def test_one_process_draws_a_part_at_a_time(client: ApprovalClient, store:
     busy = await store.lease_part(state.id, CARD, owner="you", lease=60_000)
     assert busy.outcome == "busy"
     assert 0 < busy.since <= 60_000
-    assert (await store.lease_part(state.id, PartId(0, 1), owner="you", lease=60_000)).outcome == "mine"
+    assert (
+        await store.lease_part(state.id, MessageId(0, "part", 1), owner="you", lease=60_000)
+    ).outcome == "mine"
 
 
-async def test_whoever_holds_a_part_may_hold_it_longer(client: ApprovalClient, store: ApprovalStore):
+async def test_the_holder_of_a_part_can_hold_it_longer(client: ApprovalClient, store: ApprovalStore):
     """A process that still looks for a message keeps the others away meanwhile."""
     state = await admitted(client, store)
     await store.lease_part(state.id, CARD, owner="me", lease=30_000)
@@ -498,7 +507,7 @@ async def test_an_edit_that_was_not_saved_is_made_again(client: ApprovalClient, 
     """Where the message is known there is nothing to look for."""
     state = await admitted(client, store)
     await store.lease_part(state.id, CARD, owner="me", lease=60_000)
-    await store.card_drawn(state.id, CARD, owner="me", shown=Shown("C1", "1.2", "digest"))
+    await store.save_part(state.id, CARD, owner="me", shown=Shown("C1", "1.2", "digest"))
     await store.lease_part(state.id, CARD, owner="crashed", lease=0)
 
     assert (await store.lease_part(state.id, CARD, owner="next", lease=60_000)).outcome == "mine"
@@ -511,9 +520,9 @@ async def test_what_slack_shows_is_saved_by_who_holds_the_lease(client: Approval
     await store.lease_part(state.id, CARD, owner="slow", lease=0)
     await store.lease_part(state.id, CARD, owner="quick", lease=60_000)
 
-    assert not await store.card_drawn(state.id, CARD, owner="slow", shown=Shown("C1", "1.1", "old"))
-    assert await store.card_drawn(state.id, CARD, owner="quick", shown=shown)
-    assert not await store.card_drawn(state.id, CARD, owner="quick", shown=Shown("C1", "1.3", "again"))
+    assert not await store.save_part(state.id, CARD, owner="slow", shown=Shown("C1", "1.1", "old"))
+    assert await store.save_part(state.id, CARD, owner="quick", shown=shown)
+    assert not await store.save_part(state.id, CARD, owner="quick", shown=Shown("C1", "1.3", "again"))
 
     assert (await store.load(state.id)).shown == {CARD: shown}
 
@@ -523,9 +532,9 @@ async def test_a_card_that_is_gone_is_forgotten(client: ApprovalClient, store: A
     state = await admitted(client, store)
     shown = Shown("C1", "1.2", "digest")
 
-    async def drawn(picture: Shown | None, *, forget: bool = False) -> Mapping[PartId, Shown]:
+    async def drawn(picture: Shown | None, *, forget: bool = False) -> Mapping[MessageId, Shown]:
         await store.lease_part(state.id, CARD, owner="me", lease=60_000)
-        assert await store.card_drawn(state.id, CARD, owner="me", shown=picture, forget=forget)
+        assert await store.save_part(state.id, CARD, owner="me", shown=picture, forget=forget)
         return (await store.load(state.id)).shown
 
     assert await drawn(shown) == {CARD: shown}
@@ -533,13 +542,34 @@ async def test_a_card_that_is_gone_is_forgotten(client: ApprovalClient, store: A
     assert await drawn(None, forget=True) == {}
 
 
+async def test_a_card_that_is_gone_takes_its_parts_with_it(client: ApprovalClient, store: ApprovalStore):
+    """A card that is posted anew has new parts in its own thread. What stands beside it stays known."""
+    state = await admitted(client, store)
+    part, last_part = MessageId(0, "part", 1), MessageId(0, "part", REMARKS_FROM - 1)
+    remark, elsewhere, approved = (
+        MessageId(0, "remark", 0),
+        MessageId(1, "part", 1),
+        MessageId(0, "standing", 0),
+    )
+    for number, message in enumerate((CARD, part, last_part, remark, elsewhere, approved)):
+        await store.lease_part(state.id, message, owner="me", lease=60_000)
+        await store.save_part(state.id, message, owner="me", shown=Shown("C1", f"1.{number}", "digest"))
+
+    await store.lease_part(state.id, CARD, owner="me", lease=60_000)
+    await store.save_part(state.id, CARD, owner="me", shown=None, forget=True)
+
+    assert set((await store.load(state.id)).shown) == {remark, elsewhere, approved}
+
+
 async def test_a_record_whose_retention_has_ended_is_not_drawn(store: ApprovalStore, redis: Redis):
     """Late drawing leaves nothing behind that would live for ever."""
     assert (await store.lease_part("billing.never", CARD, owner="me", lease=1)).outcome == "gone"
-    assert not await store.card_drawn("billing.never", CARD, owner="me", shown=Shown("C1", "1", "d"))
-    await store.notice("billing.never", "nobody hears this")
+    assert not await store.save_part("billing.never", CARD, owner="me", shown=Shown("C1", "1", "d"))
+    await store.set_notice("billing.never", "nobody hears this")
+    await store.refuse_rewound("billing.never", CARD, code="went_back", reason="nobody hears this")
 
     assert await redis.keys("*billing.never") == []
+    assert (await store.owed())["undrawn"] == 0
 
 
 async def test_reading_is_noted_for_one_person_and_these_arguments(
@@ -547,13 +577,50 @@ async def test_reading_is_noted_for_one_person_and_these_arguments(
 ):
     """How far somebody has read is theirs alone, and worth nothing for another action."""
     state = await admitted(client, store, "a", "b")
-    await store.mark_read(state, 0, "U0ERIK", 3)
+    await store.mark_read(state, state.actions[0], "U0ERIK", 3)
 
     newest = await store.load(state.id)
 
-    assert newest.pages_read(0, "U0ERIK") == 3
-    assert newest.pages_read(0, "U0DANA") == 0
-    assert newest.pages_read(1, "U0ERIK") == 0
+    one, other = newest.actions
+    assert newest.pages_read(one, "U0ERIK") == 3
+    assert newest.pages_read(one, "U0DANA") == 0
+    assert newest.pages_read(other, "U0ERIK") == 0
+
+
+@pytest.mark.parametrize("has_ended", [False, True], ids=["open", "not resumed"])
+async def test_what_slack_is_asked_about_are_the_messages_that_somebody_may_still_need(
+    client: ApprovalClient, store: ApprovalStore, *, has_ended: bool
+):
+    """A card while people may decide; afterwards until the run has gone on, unless it was refused."""
+    state, refused, resumed = [
+        await admitted_and_shown(client, store, run) for run in ("asked", "refused", "resumed")
+    ]
+    await store.settle(refused.id, "refused", code="no_channel")
+    await decide(store, resumed, {0: ApproveDecision()})
+    async with client.resuming(resumed.id):
+        pass
+    if has_ended:
+        await decide(store, state, {0: ApproveDecision()})
+    for each in (state, refused, resumed):
+        await store.start_retention(each.id)
+
+    open_now, _ = await store.posted()
+    untaken = await store.posted_unresumed()
+
+    found = [(each.interrupt_id, each.part, each.shown.ts) for each in (untaken if has_ended else open_now)]
+    assert found == [(state.id, CARD, "1.2")]
+    assert (open_now if has_ended else untaken) == []
+
+
+async def admitted_and_shown(client: ApprovalClient, store: ApprovalStore, run: str) -> Approval:
+    """Publish, admit, and post the card."""
+    interrupt_id = await client.publish(an_interrupt(run=run))
+    await store.admit(await store.load(interrupt_id), admission())
+    await store.lease_part(interrupt_id, CARD, owner="me", lease=60_000)
+    await store.save_part(interrupt_id, CARD, owner="me", shown=Shown("C1", "1.2", "digest"))
+    state = await store.load(interrupt_id)
+    assert isinstance(state, Approval)
+    return state
 
 
 # --- Owed work --------------------------------------------------------------------------------------------------
@@ -565,12 +632,12 @@ async def test_claimed_work_is_hidden_until_its_lease_ends(
     """One process takes an id; a process that died gives it back by its lease."""
     interrupt_id = await publish(client)
 
-    (work,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
     assert work.interrupt_id == interrupt_id
-    assert await store.claim_work("undrawn", lane, limit=10, lease=60_000) == []
+    assert await store.lease_work("undrawn", lane, limit=10, lease=60_000) == []
     await store.finish_work(work, again_in=0)
-    (lost,) = await store.claim_work("undrawn", lane, limit=10, lease=0)
-    (again,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+    (lost,) = await store.lease_work("undrawn", lane, limit=10, lease=0)
+    (again,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
 
     assert lost.interrupt_id == again.interrupt_id == interrupt_id
 
@@ -578,7 +645,7 @@ async def test_claimed_work_is_hidden_until_its_lease_ends(
 async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStore, lane: Lane):
     """Done is done, until something changes."""
     await publish(client)
-    (work,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
 
     await store.finish_work(work)
 
@@ -588,11 +655,11 @@ async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStor
 async def test_work_that_fails_comes_back_later(client: ApprovalClient, store: ApprovalStore, lane: Lane):
     """It stays owed, and is not due at once."""
     await publish(client)
-    (work,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
 
     await store.finish_work(work, again_in=60_000)
 
-    assert await store.claim_work("undrawn", lane, limit=10, lease=60_000) == []
+    assert await store.lease_work("undrawn", lane, limit=10, lease=60_000) == []
     assert (await store.owed())["undrawn"] == 1
 
 
@@ -602,13 +669,81 @@ async def test_work_that_comes_in_during_a_claim_stays_due(
 ):
     """A decision that falls while its card is drawn is drawn afterwards, whatever the first drawing says."""
     state = await admitted(client, store, "a", "b")
-    (work,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
     await decide(store, state, {0: ApproveDecision()})
 
     await store.finish_work(work, again_in=again_in)
 
-    (found,) = await store.claim_work("undrawn", lane, limit=10, lease=60_000)
+    (found,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
     assert found.interrupt_id == state.id
+
+
+async def test_an_attempt_that_fails_puts_off_nothing_that_came_in_meanwhile(
+    client: ApprovalClient, store: ApprovalStore, lane: Lane
+):
+    """A decision may be what was missing: the failure of the older drawing counts for nothing."""
+    state = await admitted(client, store, "a", "b")
+    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    await decide(store, state, {0: ApproveDecision()})
+
+    assert await store.fail_work(work, reason="broken", first_pause=60_000, too_many=1) == 0
+
+    assert await store.failing(lane) == {}
+    (found,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    assert found.interrupt_id == state.id
+
+
+@pytest.mark.parametrize("kind", ["undrawn", "due"])
+async def test_work_that_fails_too_often_rests_until_it_is_released(
+    client: ApprovalClient, store: ApprovalStore, lane: Lane, kind: WorkSet
+):
+    """Each failure counts; a released record is tried again at once, as if it had never failed."""
+    state = await admitted(client, store, life=0)
+
+    async def failed() -> int:
+        (work,) = await store.lease_work(kind, lane, limit=10, lease=60_000)
+        assert work.interrupt_id == state.id
+        return await store.fail_work(work, reason="broken", first_pause=0, too_many=2)
+
+    assert [await failed(), await failed()] == [1, 2]
+    assert (await store.owed())[kind] == 0
+    assert [*await store.failing(lane)] == [f"{kind}:{state.id}"]
+
+    assert await store.release_work(state.id)
+    assert not await store.release_work(state.id)
+    assert await failed() == 1
+
+
+async def test_only_a_success_ends_the_count_of_failures(
+    client: ApprovalClient, store: ApprovalStore, lane: Lane
+):
+    """Work that is put back untried, such as for a turn to edit, has not recovered yet."""
+    interrupt_id = await publish(client)
+
+    async def leased() -> Work:
+        (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+        return work
+
+    await store.fail_work(await leased(), reason="broken", first_pause=0, too_many=5)
+    await store.put_back("undrawn", lane, {await leased(): 0})
+    assert [*await store.failing(lane)] == [f"undrawn:{interrupt_id}"]
+
+    assert await store.finish_work(await leased(), again_in=0)
+    assert await store.failing(lane) == {}
+    assert not await store.finish_work(await leased())
+
+
+async def test_an_entry_that_is_not_an_id_of_ours_is_owed_no_more(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+):
+    """What somebody else wrote among owed work is taken out, and holds up no record."""
+    interrupt_id = await publish(client)
+    await redis.zadd(lane.undrawn, {"fremd\u00e9": 1})
+
+    works = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+
+    assert [work.interrupt_id for work in works] == [interrupt_id]
+    assert (await store.owed())["undrawn"] == 1
 
 
 async def test_several_changes_of_one_record_are_one_piece_of_work(
@@ -619,7 +754,7 @@ async def test_several_changes_of_one_record_are_one_piece_of_work(
     for index in range(3):
         await decide(store, state, {index: ApproveDecision()}, token=f"t{index}")
 
-    assert len(await store.claim_work("undrawn", lane, limit=10, lease=60_000)) == 1
+    assert len(await store.lease_work("undrawn", lane, limit=10, lease=60_000)) == 1
 
 
 async def test_the_oldest_work_is_claimed_first_and_only_so_much(
@@ -631,7 +766,7 @@ async def test_the_oldest_work_is_claimed_first_and_only_so_much(
         published.append(await client.publish(an_interrupt(run=run)))
         await asyncio.sleep(0.002)
 
-    works = await store.claim_work("undrawn", lane, limit=2, lease=60_000)
+    works = await store.lease_work("undrawn", lane, limit=2, lease=60_000)
 
     assert [work.interrupt_id for work in works] == published[:2]
 
@@ -665,17 +800,17 @@ async def test_every_transition_is_in_the_audit(
     ]
 
 
-async def test_whoever_waits_is_told_why_nothing_happens(client: ApprovalClient, store: ApprovalStore):
+async def test_a_waiting_agent_learns_why_nothing_happens(client: ApprovalClient, store: ApprovalStore):
     """A notice stands on the record until it is taken back."""
     state = await admitted(client, store)
 
-    await store.notice(state.id, "Slack refuses the app")
+    await store.set_notice(state.id, "Slack refuses the app")
     assert (await store.load(state.id)).notice == "Slack refuses the app"
-    await store.notice(state.id, "")
+    await store.set_notice(state.id, "")
     assert (await store.load(state.id)).notice is None
 
 
-async def test_whoever_waits_is_woken_once_by_what_is_said_again(
+async def test_a_notice_that_is_repeated_wakes_a_waiting_agent_once(
     client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
 ):
     """A fault that lasts for hours is looked at every two seconds, and is news only once."""
@@ -685,19 +820,21 @@ async def test_whoever_waits_is_woken_once_by_what_is_said_again(
     await redis.xadd(replies, {"id": "before"})
 
     for sentence in ("Slack refuses the app", "Slack refuses the app", "", ""):
-        await store.notice(state.id, sentence)
+        await store.set_notice(state.id, sentence)
 
     assert [fields["id"] for _, fields in await redis.xrange(replies)] == ["before", state.id, state.id]
 
 
 async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, lane: Lane):
-    """The newest heartbeat of each stands; those of yesterday are forgotten."""
+    """The newest heartbeat of each stands, and says how many others live; those of yesterday are forgotten."""
     await redis.zadd(lane.bots, {"dead": 1})
 
-    await store.heartbeat("one")
-    await store.heartbeat("two")
+    assert (await store.heartbeat("one")).others == 0
+    assert (await store.heartbeat("two")).others == 1
 
     assert set(await redis.zrange(lane.bots, 0, -1)) == {"one", "two"}
+    assert (await store.heartbeat("one", alive=False)).others == 1
+    assert (await store.heartbeat("two")).others == 0
 
 
 async def test_an_unreachable_redis_is_one_sentence(tmp_path):

@@ -1,20 +1,17 @@
 """Decisions that take several people: who counted, with what, in the real scripts and against a plain model of the rules."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, ClientTimeout
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import (
     ApproveDecision,
     Decision,
@@ -24,58 +21,46 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.contract.record import dump_recorded
-from bot.decisions import Answer, Decisions, token_of
-from bot.fields import unix_milliseconds
-from bot.ids import PartId
-from bot.people import Directory
-from bot.playground.client import Control
-from bot.playground.server import Playground
-from bot.rendering.notices import NOT_SHOWN_HERE
-from bot.schedule import Extension, Remark
-from bot.slack_client import SlackClient
-from bot.state import Admission, ApprovalState, Place, Shown, Terms, position_of
-from bot.store import ApprovalStore, Voters
-from tests.support.builders import ALL_DECISIONS, an_action, an_interrupt
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.approval import Approval
+from bot.domain.ids import MessageId
+from bot.domain.messages import Remark, Shown
+from bot.domain.schedule import Extension
+from bot.domain.votes import position_of
+from bot.sentences.in_answer import NOT_SHOWN_HERE
+from bot.slack.directory import Directory
+from bot.store.codec import unix_milliseconds
+from bot.store.records import ApprovalStore
+from bot.store.votes import Voters
+from bot.use_cases.answers import Answer
+from bot.use_cases.bulk import approve_all, reject_all
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
+from bot.use_cases.vote import token_of
+from playground.client import Control
+from tests.support.builders import ALL_DECISIONS, an_action, an_admission, an_interrupt
+from tests.support.properties import bounded
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
 RUNS = count()
-CARD = PartId(0, 0)
+CARD = MessageId(0)
 
 
 @pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with open_redis(redis_url) as redis:
-        yield redis
-
-
-@pytest.fixture
-async def store(redis: Redis) -> ApprovalStore:
-    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
-
-
-@pytest.fixture
-async def directory(playground: Playground, slack: Control) -> AsyncIterator[Directory]:
+async def directory(directory: Directory, slack: Control) -> Directory:
     """Ask a Slack where Dana and Erik are in the group."""
     await slack.group("S0OPS", users=[DANA, ERIK])
-    async with ClientSession(timeout=ClientTimeout(total=5)) as session:
-        client = SlackClient(playground.bot_token, playground.api_url, session)
-        await client.who_am_i()
-        yield Directory(client)
+    return directory
 
 
-def an_admission(count: int = 1, *, own: Mapping[int, Terms] | None = None, **terms: Any) -> Admission:
-    return Admission(
-        policy_version="1",
-        approvers=terms.pop("approvers", ("S0OPS", MIRA)),
-        own=own or {},
-        places=(Place(channel="C1", actions=tuple(range(count)), parts=terms.pop("parts", ())),),
-        **terms,
-    )
+def for_several(count: int = 1, *, parts: Sequence[Sequence[int]] = (), **terms: Any) -> Admission:
+    place = Place(channel="C1", actions=tuple(range(count)), parts=parts)
+    return an_admission(places=[place], **{"approvers": ("S0OPS", MIRA), **terms})
 
 
 async def asked(
     client: ApprovalClient, store: ApprovalStore, count: int = 1, *, life: int | None = None, **terms: Any
-) -> ApprovalState:
+) -> Approval:
     """Publish so many actions, for whom Dana is the requester, and admit them on these terms."""
     allowed = terms.pop("allowed", ALL_DECISIONS)
     actions = [an_action("pay", {"to": "al", "amount": index}, allowed=allowed) for index in range(count)]
@@ -83,11 +68,11 @@ async def asked(
     interrupt_id = await client.publish(interrupt)
     state = await store.load(interrupt_id)
     assert state is not None
-    await store.admit(state, an_admission(count, **terms), life=life)
+    await store.admit(state, for_several(count, **terms), life=life)
     return await newest(store, state)
 
 
-async def newest(store: ApprovalStore, state: ApprovalState) -> ApprovalState:
+async def newest(store: ApprovalStore, state: Approval) -> Approval:
     found = await store.load(state.id)
     assert found is not None
     return found
@@ -95,7 +80,7 @@ async def newest(store: ApprovalStore, state: ApprovalState) -> ApprovalState:
 
 async def press(
     store: ApprovalStore,
-    state: ApprovalState,
+    state: Approval,
     by: str,
     decision: Decision,
     *indices: int,
@@ -145,7 +130,7 @@ async def test_two_people_decide_and_both_are_named(client: ApprovalClient, stor
 
     recorded = (await newest(store, state)).recorded[0]
     assert (recorded.decided_by, recorded.agreed_by) == (MIRA, (ERIK, MIRA))
-    assert recorded.told.agreed_by == (ERIK, MIRA)
+    assert recorded.for_agent.agreed_by == (ERIK, MIRA)
 
 
 async def test_a_vote_that_is_counted_is_drawn_and_wakes_no_agent(client, store, redis):
@@ -253,33 +238,33 @@ async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalCl
 
 
 @pytest.mark.parametrize(
-    ("terms", "decision", "told"),
+    ("terms", "decision", "said"),
     [
         ({"risk": "high"}, APPROVE, "type the code from its card"),
-        ({"modal_only": ("to",)}, APPROVE, "read all of it first"),
-        ({}, ApproveDecision(always=True), "this one call of action 1 only"),
+        ({"modal_only": ("to",)}, APPROVE, "does not show all of action 1"),
+        ({}, ApproveDecision(always=True), "only about this one call of action 1"),
         ({"allowed": ("reject",)}, APPROVE, "The agent does not accept approve for action 1."),
         ({"life": 0}, APPROVE, "expired before your decision; nothing was recorded"),
     ],
     ids=["no code", "not read", "for later calls", "not of this kind", "too late"],
 )
 async def test_whatever_speaks_against_a_decision_keeps_it_from_counting(
-    client, store, directory, terms, decision, told
+    client, store, directory, terms, decision, said
 ):
     """Whoever made up a click of their own gets no further than the buttons that are there."""
     state = await asked(client, store, **terms)
 
-    answer = await Decisions(store, directory).decide(state, ERIK, {0: decision})
+    answer = await Decisions(store, Judge(directory)).decide(state, ERIK, {0: decision})
 
-    assert (answer.recorded, told in answer.sentence) == (False, True)
+    assert (answer.recorded, said in answer.sentence) == (False, True)
     found = await newest(store, state)
     assert (found.recorded, found.votes) == ((None,), {})
 
 
-async def test_whoever_agreed_hears_nothing_new_when_they_press_again(client, store, directory):
+async def test_a_person_who_agreed_gets_the_same_answer_when_they_press_again(client, store, directory):
     """Not only the last one; somebody else is told who decided, and a change of mind comes too late."""
     before = await asked(client, store, quorum=2)
-    decisions = Decisions(store, directory)
+    decisions = Decisions(store, Judge(directory))
     for person in (ERIK, MIRA):
         await decisions.decide(before, person, {0: APPROVE})
     after = await newest(store, before)
@@ -288,8 +273,8 @@ async def test_whoever_agreed_hears_nothing_new_when_they_press_again(client, st
     for state in (before, after):
         for person in (ERIK, MIRA):
             assert (await decisions.decide(state, person, {0: APPROVE})).recorded
-        told = await decisions.decide(state, ERIK, {0: REJECT})
-        assert (told.recorded, "was already approved by <@U0ERIK>, <@U0MIRA>" in told.sentence) == (
+        said = await decisions.decide(state, ERIK, {0: REJECT})
+        assert (said.recorded, "was already approved by <@U0ERIK>, <@U0MIRA>" in said.sentence) == (
             False,
             True,
         )
@@ -298,21 +283,22 @@ async def test_whoever_agreed_hears_nothing_new_when_they_press_again(client, st
 async def test_a_bulk_button_means_what_people_could_see(client, store, directory):
     """It approves what its own message shows; the one that rejects is above the parts, and can be pressed before they are there."""
     state = await asked(client, store, 3, parts=((0, 1), (2,)))
-    decisions = Decisions(store, directory)
+    decisions = Decisions(store, Judge(directory))
 
-    above = await decisions.approve_all(state, ERIK, CARD)
-    early = await decisions.reject_all(state, ERIK, 0)
-    await is_shown(store, state, PartId(0, 1))
-    later = await decisions.approve_all(await newest(store, state), ERIK, PartId(0, 1))
+    above = await approve_all(decisions, state, ERIK, CARD, {0, 1, 2})
+    early = await reject_all(decisions, state, ERIK, 0)
+    await is_shown(store, state, MessageId(0, "part", 1))
+    first = MessageId(0, "part", 1)
+    later = await approve_all(decisions, await newest(store, state), ERIK, first, {0, 1})
 
     assert above == Answer(False, NOT_SHOWN_HERE)
-    assert early == Answer(False, "Nothing here is open that you could reject.")
+    assert early == Answer(False, "There is nothing left here that you can reject.")
     assert later == Answer(True)
     # Pressing once more says nothing new.
-    assert await decisions.approve_all(await newest(store, state), ERIK, PartId(0, 1)) == Answer(True)
+    assert await approve_all(decisions, await newest(store, state), ERIK, first, {0, 1}) == Answer(True)
     assert [bool(recorded) for recorded in (await newest(store, state)).recorded] == [True, True, False]
-    assert await decisions.reject_all(await newest(store, state), ERIK, 0) == Answer(
-        False, "Nothing here is open that you could reject."
+    assert await reject_all(decisions, await newest(store, state), ERIK, 0) == Answer(
+        False, "There is nothing left here that you can reject."
     )
 
 
@@ -361,7 +347,7 @@ async def test_a_vote_of_somebody_who_may_not_decide_any_more_is_taken_out(clien
 async def test_a_person_who_saw_an_older_record_judges_those_who_voted_since(client, store, directory, slack):
     """Approvals are judged by the record as it was last read: who voted since then is judged all the same."""
     before = await asked(client, store, quorum=2)
-    decisions = Decisions(store, directory)
+    decisions = Decisions(store, Judge(directory))
     await decisions.decide(before, ERIK, {0: APPROVE})
 
     await slack.group("S0OPS", users=[DANA])
@@ -374,7 +360,7 @@ async def test_a_person_who_saw_an_older_record_judges_those_who_voted_since(cli
 async def test_one_who_changed_their_vote_since_is_not_asked_about(client, store, directory):
     """Erik rejects now; what he said before completes nothing."""
     state = await asked(client, store, quorum=2, reject_quorum=2)
-    decisions = Decisions(store, directory)
+    decisions = Decisions(store, Judge(directory))
     await decisions.decide(state, ERIK, {0: APPROVE})
     seen = await newest(store, state)
     await decisions.decide(seen, ERIK, {0: REJECT})
@@ -386,20 +372,20 @@ async def test_one_who_changed_their_vote_since_is_not_asked_about(client, store
 # --- Silence ------------------------------------------------------------------------------------------------------
 
 
-async def is_shown(store: ApprovalStore, state: ApprovalState, part: PartId = CARD) -> None:
+async def is_shown(store: ApprovalStore, state: Approval, part: MessageId = CARD) -> None:
     """Have a bot be there, and a message of the card, as if since the card was asked."""
     await store.heartbeat("bot")
     lane = store.keys.lane_for(state.id)
     since = unix_milliseconds(state.created_at)
     await store._redis.hset(lane.watched, "since", since)
     await store.lease_part(state.id, part, owner="me", lease=5_000)
-    await store.card_drawn(state.id, part, owner="me", shown=Shown("C1", "1.2", "d"))
+    await store.save_part(state.id, part, owner="me", shown=Shown("C1", "1.2", "d"))
     await store._redis.hset(lane.card(state.id), f"up:{part}", since)
 
 
 @pytest.mark.parametrize("shown", [True, False])
-async def test_silence_approves_what_says_so_and_was_shown(client, store, shown):
-    """A card that nobody could see asked nobody."""
+async def test_silence_approves_what_says_so_and_was_shown(client, store, redis, shown):
+    """A card that nobody could see asked nobody. Either way the audit says that the deadline decided."""
     own = {1: Terms(approvers=(ERIK,), by_silence=True)}
     state = await asked(client, store, 3, own=own, life=200)
     if shown:
@@ -416,14 +402,17 @@ async def test_silence_approves_what_says_so_and_was_shown(client, store, shown)
         "reject",
     ]
     assert [record.decided_by for record in resume.records] == ["expired", "expired", ERIK]
+    entries = [fields for _, fields in await redis.xrange(store.keys.lane(0).audit)]
+    by_silence = [each["index"] for each in entries if each["event"] == "decided" and each["by"] == "expired"]
+    assert by_silence == ["1"]
 
 
 SILENT = {"by_silence": True, "life": 400}
 TOO_SHORT = "the card was not shown long enough"
-NOBODY = "no bot was there all the time"
+NOBODY = "no bot was running"
 
 
-async def at_the_deadline(client, store, state: ApprovalState) -> tuple[str, str]:
+async def at_the_deadline(client, store, state: Approval) -> tuple[str, str]:
     """Wait for it; give the decision and its words."""
     await asyncio.sleep(max(0, (state.deadline - (await newest(store, state)).now).total_seconds()) + 0.01)
     assert await store.settle(state.id, "expired", why_not="") == "settled"
@@ -450,7 +439,7 @@ async def test_a_message_that_is_posted_anew_has_been_there_since_then(client, s
 
     for ts, is_new in (("1.2", False), ("9.9", True)):
         await store.lease_part(state.id, CARD, owner="me", lease=5_000)
-        await store.card_drawn(state.id, CARD, owner="me", shown=Shown("C1", ts, "e"))
+        await store.save_part(state.id, CARD, owner="me", shown=Shown("C1", ts, "e"))
         assert ((await newest(store, state)).up[CARD] > first) is is_new
 
 
@@ -459,7 +448,7 @@ async def test_a_message_that_is_gone_is_not_there(client, store):
     state = await asked(client, store, **SILENT)
     await is_shown(store, state)
     await store.lease_part(state.id, CARD, owner="me", lease=5_000)
-    await store.card_drawn(state.id, CARD, owner="me", shown=None, forget=True)
+    await store.save_part(state.id, CARD, owner="me", shown=None, forget=True)
 
     assert (await newest(store, state)).up == {}
 
@@ -529,13 +518,13 @@ async def test_a_try_that_failed_between_the_look_and_the_end_counts(client, sto
     state = await asked(client, store, **SILENT)
     await is_shown(store, state)
     approved = await store._by_silence(state.id, "")
-    await store.note_missed(state.id)
+    await store.mark_missed(state.id)
     monkeypatch.setattr(type(store), "_by_silence", lambda *_: asyncio.sleep(0, approved))
 
     assert (await at_the_deadline(client, store, state))[0] == "reject"
 
 
-async def test_more_time_is_no_reason_to_have_been_there_before(client, store):
+async def test_silence_approves_a_card_that_was_shown_late_once_people_took_more_time(client, store):
     """What was shown late has its time when people gave themselves more."""
     state = await asked(client, store, extension=Extension(by=timedelta(seconds=0.4)), **SILENT)
     await is_shown(store, state)
@@ -559,7 +548,7 @@ async def test_silence_never_overrules_a_person(client, store):
 
 
 @pytest.mark.parametrize("status", ["withdrawn", "refused"])
-async def test_an_end_before_the_deadline_is_no_silence(client, store, status):
+async def test_an_end_before_the_deadline_decides_nothing(client, store, status):
     """Nobody was out of time."""
     state = await asked(client, store, by_silence=True)
     await is_shown(store, state)
@@ -632,7 +621,7 @@ def outcome_of(rules: Rules, clicks: list[tuple[str, str, str]]) -> tuple[str, s
     return None
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@bounded(80)
 @given(RULES, CLICKS)
 async def test_no_clicks_decide_what_a_plain_model_of_the_rules_does_not(
     client, store, directory, rules, clicks
@@ -646,7 +635,7 @@ async def test_no_clicks_decide_what_a_plain_model_of_the_rules_does_not(
         requester_may_decide=rules.requester_may_decide,
         decisions=rules.offered,
     )
-    decisions, wrote = Decisions(store, directory), set()
+    decisions, wrote = Decisions(store, Judge(directory)), set()
     for person, kind, words in clicks:
         await decisions.decide(await newest(store, state), person, {0: meant(kind, words)})
         wrote.add((person, kind, words))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.look_alikes import resembled
+from bot.text.look_alikes import resembled
 
 
 @pytest.mark.parametrize(

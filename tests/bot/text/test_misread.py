@@ -8,28 +8,28 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
 from agent_adapter.contract.interrupt import Context, Link
+from bot.domain.votes import Vote, position_of
 from bot.rendering.arguments import change_lines
-from bot.rendering.message import render_card
-from bot.rendering.misread import SHOWN, misread_words, odd_domains
-from bot.rendering.misread_signs import misread_signs
-from bot.rendering.modals import (
+from bot.rendering.card.card import render_card
+from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
     render_edit_view,
-    render_reading_view,
     render_reject_view,
     render_respond_view,
 )
-from bot.state import Vote, position_of
+from bot.rendering.modal.reading import render_reading_view
+from bot.text.misread import SHOWN, misread_words, odd_domains
+from bot.text.misread_signs import misread_signs
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
     block_ids,
-    bounded,
     literal_text,
     shown,
 )
 from tests.support.builders import a_state, an_action, an_interrupt
+from tests.support.properties import bounded
 
 ACME = "\u0410\u0421\u041c\u0415"
 """Four Cyrillic letters."""
@@ -95,17 +95,17 @@ URL = "https://bank.com\u2215@evil.com/pay"
         ("\u2768a\u2769", "\u2768 (U+2768) looks like (, \u2769 (U+2769) looks like )"),
         ("a\u223cb", "\u223c (U+223C) looks like ~"),
         ("\ufe695", "\ufe69 (U+FE69) looks like $"),
-        ("5०", '"5०" has Devanagari digits, and stands for 50'),
-        ("हिन्दी में 5०", '"5०" has Devanagari digits, and stands for 50'),
-        ("৪4", '"৪4" has Bengali digits, and stands for 44'),
-        ("5۰", '"5۰" has Extended Arabic-Indic digits, and stands for 50'),
-        ("المبلغ ١٥0", '"١٥0" has Arabic-Indic digits, and stands for 150'),
-        ("المبلغ ١.5", '"١.5" has Arabic-Indic digits, and stands for 1.5'),
-        ("١۲", '"١۲" has Arabic-Indic and Extended Arabic-Indic digits, and stands for 12'),
-        ("IBAN ०००१", '"०००१" has Devanagari digits, and stands for 0001'),
-        ("DE१२", '"१२" has Devanagari digits, and stands for 12'),
-        ("pay ５００", '"５００" has Fullwidth digits, and stands for 500'),
-        ("1𝟐", '"1𝟐" has Mathematical Bold digits, and stands for 12'),
+        ("5०", '"5०" has Devanagari digits, and means 50'),
+        ("हिन्दी में 5०", '"5०" has Devanagari digits, and means 50'),
+        ("৪4", '"৪4" has Bengali digits, and means 44'),
+        ("5۰", '"5۰" has Extended Arabic-Indic digits, and means 50'),
+        ("المبلغ ١٥0", '"١٥0" has Arabic-Indic digits, and means 150'),
+        ("المبلغ ١.5", '"١.5" has Arabic-Indic digits, and means 1.5'),
+        ("١۲", '"١۲" has Arabic-Indic and Extended Arabic-Indic digits, and means 12'),
+        ("IBAN ०००१", '"०००१" has Devanagari digits, and means 0001'),
+        ("DE१२", '"१२" has Devanagari digits, and means 12'),
+        ("pay ５００", '"５００" has Fullwidth digits, and means 500'),
+        ("1𝟐", '"1𝟐" has Mathematical Bold digits, and means 12'),
     ],
 )
 def test_a_sign_or_digit_that_reads_as_another_is_named(text, said):
@@ -174,7 +174,7 @@ def test_a_domain_name_is_shown_as_computers_read_it(text, said):
         "1.5 µm",
     ],
 )
-def test_what_is_no_domain_name_is_left_alone(text):
+def test_text_that_is_not_a_domain_name_is_left_alone(text):
     """Files, sentences without a space, and names that no server has."""
     assert odd_domains([text]) == {}
 
@@ -204,7 +204,7 @@ WARNED = "*Some words are not what they look like*"
             f'a, b, c and 3 more: "{ACME}" is in',
         ),
         (an_action("pay", {"url": URL}), 'url: "https://bank.com\u2215@evil.com/pay" has an odd sign'),
-        (an_action("pay", {"amount": "5۰"}), "and stands for 50"),
+        (an_action("pay", {"amount": "5۰"}), "and means 50"),
     ],
     ids=[
         *("value", "argument name", "tool", "description", "nested", "named like a tool's name", "several"),
@@ -284,12 +284,12 @@ def test_an_edit_that_brings_such_a_word_says_so():
     vote = Vote("U0MIRA", position_of(edit), edit, "1790000000000")
     view = render_agree_view(a_state(interrupt, votes={0: (vote,)}), 0)
 
-    told = literal_text(done.blocks, "a:0:told").split("\n")
-    assert told[:2] == [
+    said = literal_text(done.blocks, "a:0:told").split("\n")
+    assert said[:2] == [
         '⚠ to: "exаmple" mixes Latin and Cyrillic: а (U+0430) looks like a',
         f"⚠ to: {EXAMPLE} is xn--exmple-4nf.com",
     ]
-    assert told[2] == "to:"
+    assert said[2] == "to:"
     assert 'to: "exаmple" mixes Latin and Cyrillic' in literal_text(view["blocks"], "proposal:misread")
 
 
@@ -301,11 +301,12 @@ def test_what_the_agent_says_about_the_run_is_looked_at():
     assert f"links[0].Invoice: {EXAMPLE} is xn--exmple-4nf.com" in literal_text(card.blocks, "run:misread")
 
 
-def test_what_a_rule_masks_is_not_told_by_a_warning():
+def test_a_warning_does_not_show_masked_values():
     """Neither masked values nor those of a modal stand in a card's warnings."""
     terms = {"mask": ("iban",), "modal_only": ("note",)}
     state = a_state(an_interrupt(an_action("pay", {"iban": ACME, "note": EXAMPLE})))
-    admission = state.admission.model_copy(update=terms)
+    each = tuple(found.model_copy(update=terms) for found in state.admission.terms)
+    admission = state.admission.model_copy(update={"terms": each})
     state = a_state(state.interrupt, admission=admission)
     (card,) = render_card(state)
 
@@ -330,8 +331,8 @@ def test_two_spellings_of_one_word_are_told_apart_quietly():
     (card,) = render_card(a_state(an_interrupt(an_action(args={"a": "café", "b": "cafe\u0301"}))))
 
     assert literal_text(card.blocks, "a:0:arguments") == 'a: "café"\nb: "cafe\u0301\\+"'
-    told = shown([block for block in card.blocks if block["block_id"] == "a:0:hidden"])
-    assert told == (
-        "Letters that are stored in another way than usual, and look the same, have a `\\+` behind them, "
-        "or are written as `\\u{…}`."
+    said = shown([block for block in card.blocks if block["block_id"] == "a:0:hidden"])
+    assert said == (
+        "Some letters look the same as usual and are stored in another way. "
+        "They have a `\\+` after them, or are written as `\\u{…}`."
     )

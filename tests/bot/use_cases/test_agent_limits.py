@@ -1,24 +1,17 @@
 """How much one agent may have asked: counted once, over all replicas, and forgotten when it has ended."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.connection import freeze_meta, open_redis
-from bot.limits import Limits
-from bot.state import Admission, Place
-from bot.store import ApprovalStore
-from tests.support.builders import an_action, an_interrupt
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with open_redis(redis_url) as redis:
-        yield redis
+from agent_adapter.redis.pool import freeze_meta
+from bot.domain.admission import Place
+from bot.domain.agent_limits import Limits
+from bot.store.records import ApprovalStore
+from tests.support.builders import an_action, an_admission, an_interrupt
 
 
 @pytest.fixture
@@ -43,10 +36,10 @@ async def admit(store: ApprovalStore, interrupt_id: str) -> None:
     places = (Place(channel="C1", actions=(0,)),)
     state = await store.load(interrupt_id)
     assert state
-    await store.admit(state, Admission(policy_version="1", approvers=("U0ERIK",), places=places))
+    await store.admit(state, an_admission(approvers=("U0ERIK",), places=places))
 
 
-async def test_no_more_are_open_than_the_limit_whoever_counts(client, stores):
+async def test_no_more_interrupts_are_open_than_the_limit_across_replicas(client, stores):
     """Of ten that two bots look at together, three are taken; each counts once."""
     limits, ids = Limits(pending=3), [await publish(client, f"run-{n}") for n in range(10)]
 
@@ -103,3 +96,11 @@ async def test_looking_counts_nothing(store):
 
     assert [await store.reserve("billing", limits, size=10) for _ in range(3)] == [None] * 3
     assert await store.reserve("billing", limits, size=11) == ("bytes", 11)
+
+
+async def test_a_count_lasts_ninety_days_from_the_last_question(client, store, redis):
+    """An agent that asks no more leaves nothing behind that would live for ever."""
+    await store.reserve("billing", Limits(pending=3), interrupt_id=await publish(client, "run-1"))
+
+    left = await redis.pttl(store.keys.lane_for("billing").held("billing"))
+    assert timedelta(days=89) < timedelta(milliseconds=left) <= timedelta(days=90)

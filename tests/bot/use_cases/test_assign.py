@@ -1,25 +1,24 @@
 """Who may look at a card, hand it over or give more time: those who may decide it, whatever the agent's order of decisions."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from itertools import count
 
 import pytest
 
 from agent_adapter import ApprovalClient
-from agent_adapter.connection import freeze_meta, open_redis
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
-from bot.attention import Attention
-from bot.decisions import Decisions
-from bot.errors import PersonUnknownError
-from bot.people import Directory
-from bot.playground.client import Control
-from bot.schedule import Extension
-from bot.state import Admission, ApprovalState, Place, Terms
-from bot.store import ApprovalStore
-from tests.bot import test_policy as policies
-from tests.support.builders import an_action, an_interrupt
+from bot.domain.admission import Place, Terms
+from bot.domain.approval import Approval
+from bot.domain.errors import PersonUnknownError
+from bot.domain.schedule import Extension
+from bot.slack.directory import Directory
+from bot.store.records import ApprovalStore
+from bot.use_cases.assign import Assignments
+from bot.use_cases.judge import Judge
+from playground.client import Control
+from tests.bot.domain import test_rules as policies
+from tests.support.builders import an_action, an_admission, an_interrupt
 
 directory = policies.directory
 """A Slack with everybody of the table about decisions, whose answers hold here, too."""
@@ -27,26 +26,20 @@ MINUTE = timedelta(minutes=1)
 RUNS = count()
 
 
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
-    async with open_redis(redis_url) as redis:
-        yield ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
-
-
 async def asked(
     client: ApprovalClient,
     store: ApprovalStore,
     *each: Terms,
     allowed: tuple[str, ...] = KNOWN_DECISIONS,
-) -> ApprovalState:
+) -> Approval:
     """Ask about an action on each of these terms, 56 minutes ago for an hour, so that more time may be asked for."""
     actions = [an_action(allowed=allowed) for _ in each]
     interrupt_id = await client.publish(an_interrupt(*actions, run=f"run-{next(RUNS)}"))
-    admission = Admission(
+    admission = an_admission(
         **dict(each[0]),
         own=dict(enumerate(each)),
         policy_version="1",
-        places=(Place(channel="C0APPROVALS", actions=tuple(range(len(each))), claim=10 * MINUTE),),
+        places=(Place(channel="C0APPROVALS", actions=tuple(range(len(each))), assign=10 * MINUTE),),
         extension=Extension(by=30 * MINUTE),
     )
     await store.admit(await store.load(interrupt_id), admission)
@@ -66,7 +59,7 @@ async def test_who_may_look_hand_over_and_give_more_time(client, store, director
         if person == "no_answer":
             directory.forget("user", policies.IDS[person])
             await slack.fault("users.info", "error", error="fatal_error", times=None)
-        found[rule] = await signs_for(Attention(Decisions(store, directory)), state, person, rule)
+        found[rule] = await signs_for(Assignments(store, Judge(directory)), state, person, rule)
         await slack.clear_faults()
 
     expected = {}
@@ -77,35 +70,36 @@ async def test_who_may_look_hand_over_and_give_more_time(client, store, director
     assert found == expected
 
 
-async def signs_for(attention: Attention, state: ApprovalState, person: str, rule: str) -> str:
-    """Have one person ask for more time, claim it, and have it handed over to them; give a sign for each answer."""
+async def signs_for(assignments: Assignments, state: Approval, person: str, rule: str) -> str:
+    """Have one person ask for more time, have it assigned to them, and have it handed over to them; give a sign for each answer."""
     user, decision = policies.IDS[person], "reject" if rule == "narrow_own" else "approve"
     signs = ""
-    for answer in (attention.extend(state, user, 0), attention.claim(state, user, 0)):
+    for answer in (assignments.extend(state, user, 0), assignments.assign(state, user, 0)):
         try:
-            sentence = (await answer).sentence
+            given = await answer
         except PersonUnknownError:
             signs += "u"
             continue
-        signs += next(s for s in "+gobdsn" if sentence == policies.sentence_of(s, rule, decision))
-    return signs + await sign_of_hand_over(attention, state, user)
+        signs += next(s for s in "+gobdsn" if given.sentence == policies.sentence_of(s, rule, decision))
+        assert given.recorded is (signs[-1] == "+")
+    return signs + await sign_of_hand_over(assignments, state, user)
 
 
-async def sign_of_hand_over(attention: Attention, state: ApprovalState, to: str) -> str:
-    store, holder = attention.decisions.store, "U0HOLDER"
-    claim = (await store.load(state.id)).claim_at(0)
-    if claim is None:
-        assert await store.claim(state, 0, holder) == "claimed"
+async def sign_of_hand_over(assignments: Assignments, state: Approval, to: str) -> str:
+    store, holder = assignments.store, "U0HOLDER"
+    assignment = (await store.load(state.id)).assignment_at(0)
+    if assignment is None:
+        assert await store.assign(state, 0, holder) == "assigned"
     newest = await store.load(state.id)
     try:
-        answer = await attention.hand_over(newest, newest.claim_at(0).user, 0, to)
+        answer = await assignments.hand_over(newest, newest.assignment_at(0).user, 0, to)
     except PersonUnknownError:
         return "u"
     if answer.recorded:
-        assert (await store.load(state.id)).claim_at(0).user == to
+        assert (await store.load(state.id)).assignment_at(0).user == to
         return "+"
     assert answer.sentence == f"<@{to}> may not decide this, so it stays with you."
-    assert (await store.load(state.id)).claim_at(0).user != to
+    assert (await store.load(state.id)).assignment_at(0).user != to
     return "-"
 
 
@@ -120,6 +114,6 @@ async def test_many_groups_that_slack_is_slow_about_take_no_longer_than_one(
     await slack.fault("usergroups.users.list", "delay", seconds=1, times=None)
 
     async with asyncio.timeout(2.5):
-        answer = await Attention(Decisions(store, directory)).claim(state, "U0ERIK", 0)
+        answer = await Assignments(store, Judge(directory)).assign(state, "U0ERIK", 0)
 
     assert answer.recorded

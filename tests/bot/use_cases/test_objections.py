@@ -3,10 +3,9 @@
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
-from bot.decisions import first_objection
-from bot.rendering.modals import page_count
-from bot.state import Admission, Place
-from tests.support.builders import a_state, an_action, an_interrupt
+from bot.domain.admission import Place
+from bot.use_cases.objections import first_objection
+from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "x"}))
 
@@ -17,7 +16,7 @@ def test_a_decision_for_the_whole_run_needs_an_agent_that_can_keep_it(decision):
     once = a_state(an_interrupt(an_action()))
     later = a_state(an_interrupt(an_action(allow_always=True)))
 
-    assert "asks about this one call of action 1 only" in first_objection(once, "U0ERIK", {0: decision})
+    assert "asks only about this one call of action 1" in first_objection(once, "U0ERIK", {0: decision})
     assert not first_objection(later, "U0ERIK", {0: decision})
 
 
@@ -29,9 +28,7 @@ def test_a_decision_for_the_whole_run_needs_an_agent_that_can_keep_it(decision):
 def test_nothing_of_high_risk_is_approved_without_its_code(decision, code):
     """Whatever form or button it came from; rejecting takes none."""
     places = (Place(channel="C1", actions=(0,)),)
-    state = a_state(
-        admission=Admission(approvers=("U0ERIK",), risk="high", policy_version="1", places=places)
-    )
+    state = a_state(admission=an_admission(approvers=("U0ERIK",), risk="high", places=places))
 
     assert "type the code from its card" in first_objection(state, "U0ERIK", {0: decision}, code=code)
     assert not first_objection(state, "U0ERIK", {0: decision}, code=state.actions[0].code)
@@ -48,23 +45,23 @@ def test_what_takes_several_pages_is_read_to_its_end(decision):
     def objection(read):
         return first_objection(a_state(an_interrupt(long), read=read), "U0ERIK", {0: decision})
 
-    assert page_count(asked, 0) == 2
+    assert asked.actions[0].pages == 2
     assert not objection({(0, "U0ERIK"): f"{fingerprint}:2"})
     for too_little in (
         {(0, "U0ERIK"): f"{fingerprint}:1"},
         {(0, "U0ERIK"): "another:2"},
         {(0, "U0DANA"): f"{fingerprint}:2"},
     ):
-        assert "read all of it first" in objection(too_little)
+        assert "does not show all of action 1" in objection(too_little)
 
 
 def test_what_is_shown_in_a_modal_only_is_not_approved_unread():
     """Also where it would be short enough for the card."""
     places = (Place(channel="C1", actions=(0,)),)
-    admission = Admission(approvers=("U0ERIK",), modal_only=("to",), policy_version="1", places=places)
+    admission = an_admission(approvers=("U0ERIK",), modal_only=("to",), places=places)
     state = a_state(admission=admission)
     read = a_state(admission=admission, read={(0, "U0ERIK"): f"{state.actions[0].fingerprint}:1"})
 
-    assert "read all of it first" in first_objection(state, "U0ERIK", {0: ApproveDecision()})
+    assert "does not show all of action 1" in first_objection(state, "U0ERIK", {0: ApproveDecision()})
     assert not first_objection(read, "U0ERIK", {0: ApproveDecision()})
     assert first_objection(read, "U0DANA", {0: ApproveDecision()})

@@ -5,33 +5,41 @@ import asyncio
 import pytest
 
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.contract.record import dump_recorded
-from bot.clock import who_is_left
-from bot.policy import _STRICTER, is_same, stricter
-from bot.rendering.message import plan_parts, render_card
-from bot.rendering.modals import render_reading_view
-from bot.rendering.rows import button_blocks, proposal_text
-from bot.schedule import Remark
-from bot.state import Place, Proposal, Terms
-from bot.sticky import Sticky
-from bot.store import Outcome
+from bot.domain.admission import Place, Terms
+from bot.domain.messages import Remark
+from bot.domain.standing import StandingLimits
+from bot.domain.stricter import _STRICTER, is_same, stricter
+from bot.domain.votes import Proposal
+from bot.jobs.deadlines import who_is_left
+from bot.rendering.buttons import button_blocks
+from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import plan_parts
+from bot.rendering.card.votes import proposal_text
+from bot.rendering.modal.reading import render_reading_view
+from bot.sentences import in_answer
+from bot.store.votes import Outcome
+from bot.use_cases.answers import Answer
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
+from bot.use_cases.objections import first_objection
+from bot.use_cases.propose import proposal_name
 from tests.bot.rendering.slack_side import assert_slack_takes_card
-from tests.bot.test_votes import (
+from tests.bot.store.test_votes import (
     DANA,
     ERIK,
     MIRA,
     asked,
+    directory,
     is_shown,
     newest,
     press,
-    redis,
-    store,
 )
-from tests.support.builders import a_state, an_action, an_interrupt
+from tests.support.builders import a_state, an_action, an_interrupt, calls_of, on_terms
 from tests.support.people import words
 
-__all__ = ["redis", "store"]
+__all__ = ["directory"]
 
 STRICT = Terms(
     approvers=("S0A",),
@@ -52,7 +60,7 @@ LAX = Terms(
     by_silence=True,
     mask=("token",),
     modal_only=("body",),
-    sticky=Sticky(),
+    standing=StandingLimits(),
 )
 
 
@@ -68,8 +76,24 @@ def a_proposal(name="one", by=DANA, amount=4000, **fields):
         rule="large",
         terms=terms,
         channel="C2",
-        **fields,
+        **{"pages": 0, **fields},
     )
+
+
+def test_the_name_of_a_proposal_never_changes():
+    """Another version would take the same edit for another one. Neither new terms nor their order change the name."""
+    terms = Terms(approvers=(ERIK, MIRA), quorum=2, modal_only=("note",))
+
+    assert proposal_name(None, "of the call", terms, "C2") == "1705ee8ff9e2f776a72e9aa1c4d08e3d"
+
+
+def test_what_is_proposed_already_keeps_its_name():
+    """Also one that another version gave it; other terms, or another channel, are another proposal."""
+    known = a_proposal("of before")
+
+    assert proposal_name(known, known.fingerprint, known.terms, "C2") == "of before"
+    assert proposal_name(known, known.fingerprint, known.terms, "C3") != "of before"
+    assert proposal_name(known, known.fingerprint, STRICT, "C2") != "of before"
 
 
 async def propose(store, state, proposal, *, place=None, index=0):
@@ -93,6 +117,18 @@ async def agree(store, state, by, proposal):
     return str(outcomes[0])
 
 
+def test_later_calls_of_the_run_are_not_approved_while_there_is_a_proposal():
+    """The button is not on the card then. This one call is still approved, and a rejection may be for all of the run."""
+    asked = an_interrupt(an_action("pay", allow_always=True))
+    before, after = a_state(asked), a_state(asked, proposals={0: a_proposal()})
+    for_run = {0: ApproveDecision(always=True)}
+
+    assert not first_objection(before, ERIK, for_run)
+    assert "Somebody proposes something else for action 1" in first_objection(after, ERIK, for_run)
+    assert not first_objection(after, ERIK, {0: ApproveDecision()})
+    assert not first_objection(after, ERIK, {0: RejectDecision(always=True)})
+
+
 # --- Terms ------------------------------------------------------------------------------------------------------------
 
 
@@ -103,7 +139,7 @@ def test_of_each_term_the_stricter_one_holds_in_either_direction():
         assert terms.approvers == met.approvers
         assert (terms.quorum, terms.reject_quorum, terms.risk) == (3, 2, "high")
         assert (terms.requester_may_decide, terms.decisions) == (False, ("approve", "reject"))
-        assert (terms.by_silence, terms.allow_always, terms.sticky) == (False, False, None)
+        assert (terms.by_silence, terms.allow_always, terms.standing) == (False, False, None)
         assert ({*terms.mask}, terms.modal_only) == ({"pin", "token"}, ("body",))
 
 
@@ -117,7 +153,7 @@ def test_no_term_is_forgotten():
     [
         ({}, True),
         ({"approvers": ("U0C", "S0B")}, True),
-        ({"sticky": None, "by_silence": False, "allow_always": False}, True),
+        ({"standing": None, "by_silence": False, "allow_always": False}, True),
         ({"approvers": ("S0B",)}, False),
         ({"approvers": ("S0B", "U0C", "U0D")}, False),
         ({"quorum": 2}, False),
@@ -169,10 +205,10 @@ async def test_agreeing_counts_by_the_terms_of_the_proposal(client, store, redis
     assert (recorded.agreed_by, recorded.policy) == ((ERIK, MIRA), "2")
     assert recorded.fingerprint == state.actions[0].fingerprint
     trail = [entry for _, entry in await redis.xrange(store.keys.lane(0).audit)]
-    told = [
+    said = [
         (e["event"], e["by"], e["policy"]) for e in trail if e["event"] in {"proposed", "counted", "decided"}
     ]
-    assert told == [("proposed", DANA, "2"), ("counted", ERIK, "2"), ("decided", f"{ERIK} {MIRA}", "2")]
+    assert said == [("proposed", DANA, "2"), ("counted", ERIK, "2"), ("decided", f"{ERIK} {MIRA}", "2")]
 
 
 async def test_a_newer_proposal_drops_the_votes_of_the_older_and_what_its_author_said(client, store):
@@ -193,6 +229,19 @@ async def test_a_newer_proposal_drops_the_votes_of_the_older_and_what_its_author
     assert await propose(store, state, a_proposal("three", by=MIRA)) is Outcome.RECORDED
     assert 0 not in (await newest(store, state)).votes
     assert await press(store, state, MIRA, ApproveDecision()) == ["counted"]
+
+
+@pytest.mark.parametrize("there", [(), ("two",)], ids=["it is gone", "a newer one is there"])
+async def test_nobody_agrees_with_a_proposal_that_they_were_not_shown(client, store, directory, there):
+    """Erik reads one proposal, and another has taken its place when he presses: his press counts for neither."""
+    state = await asked(client, store, quorum=2)
+    for name in there:
+        await propose(store, state, a_proposal(name))
+
+    answer = await Decisions(store, Judge(directory)).agree(await newest(store, state), ERIK, 0, "one")
+
+    assert answer == Answer(False, in_answer.GONE)
+    assert 0 not in (await newest(store, state)).votes
 
 
 async def test_the_first_of_two_ways_to_decide_wins(client, store):
@@ -289,7 +338,7 @@ def test_nothing_is_approved_for_later_calls_while_something_else_is_proposed():
     """Those buttons are back when the proposal is gone; the end of a reading says what it approves, too."""
     interrupt = an_interrupt(an_action("pay", {"a": 1}, allow_always=True))
     proposals = with_proposal({"a": 1}, {"a": 2}).proposals
-    admission = a_state(interrupt).admission.model_copy(update={"sticky": Sticky()})
+    admission = on_terms(a_state(interrupt).admission, standing=StandingLimits())
     before, after = (a_state(interrupt, admission=admission, proposals=p) for p in ({}, proposals))
 
     labels = [
@@ -315,7 +364,7 @@ def test_a_card_says_who_decides_a_call_as_asked_and_who_as_proposed():
     assert deciders().endswith(f"rejected · {asked}")
     assert deciders(1).endswith(f"rejected · as asked, {asked} · action 2 as <@U0DANA> proposes, by {names}")
     assert deciders(0, 2).endswith(
-        f"rejected · as asked, {asked} · as proposed, by those whom each proposal names"
+        f"rejected · as asked, {asked} · as proposed, by the people that each proposal names"
     )
 
 
@@ -328,7 +377,7 @@ def test_a_card_full_of_proposals_is_one_that_slack_takes(number):
     terms = Terms(approvers=people, quorum=2, risk="high")
     proposal = with_proposal({"a": 1}, {"a": 2, "x": "y" * 3_000}).proposals[0]
     proposal = proposal.model_copy(update={"terms": terms, "rule": "r" * 200})
-    plan = plan_parts(interrupt, cares=[Terms(approvers=people, quorum=2)] * number)
+    plan = plan_parts(interrupt, calls_of(interrupt, approvers=people, quorum=2))
     place = Place(channel="C1", actions=everywhere, parts=plan)
     state = a_state(
         interrupt, places=[place], approvers=people, proposals=dict.fromkeys(everywhere, proposal)
@@ -347,7 +396,7 @@ def test_reminders_call_those_who_may_agree_with_a_proposal():
 def test_a_deadline_approves_no_call_with_a_proposal():
     """Even where its rule approves by silence."""
     state = with_proposal({"a": 1}, {"a": 2})
-    admission = state.admission.model_copy(update={"by_silence": True})
+    admission = on_terms(state.admission, by_silence=True)
 
     assert not a_state(
         state.interrupt, admission=admission, proposals=state.proposals

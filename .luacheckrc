@@ -1,0 +1,19 @@
+-- Scripts run inside Redis: Lua 5.1 with what Redis offers, and with what the prelude defines before each of them.
+std = {
+  read_globals = {
+    'KEYS', 'ARGV', 'redis',
+    'ipairs', 'math', 'string', 'table', 'tonumber', 'type', 'unpack',
+  },
+}
+max_line_length = 130
+
+local PRELUDE = {
+  'DAY', 'KEPT_UNRESUMED', 'KEPT_RESUMED', 'WAITS', 'FOLLOWS', 'LONGEST_SILENCE',
+  'ANSWERED', 'FAILED', 'read_delivery', 'why_not_handled', 'note_delivery',
+  'now', 'text', 'append', 'try', 'message_fields', 'clock_may_be_set', 'lease_left', 'time_left', 'failing_field',
+  'queue_drawing', 'queue_look', 'queue_run', 'is_closed', 'add_remark', 'wake_processes', 'expire_record',
+  'persist_record', 'store_continuation', 'write_audit',
+}
+files['**/lua/*.lua'] = { read_globals = PRELUDE }
+-- Each script takes what it needs of it.
+files['**/lua/prelude.lua'] = { read_globals = {}, ignore = { '211' } }

@@ -1,0 +1,90 @@
+"""Where, for whom and how long to ask: the keywords that every function takes that asks."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from types import NoneType, UnionType
+from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
+
+from agent_adapter.contract.interrupt import Context, Continuation, OnExpiry
+from agent_adapter.contract.names import did_you_mean
+from agent_adapter.errors import WrongArgumentError
+from agent_adapter.expected import expect
+
+_Asks = TypeVar("_Asks", bound=Callable[..., Any])
+
+
+class Asking(TypedDict, total=False):
+    """Where, for whom and how long to ask."""
+
+    channel: str | None
+    """Slack channel id. Without one, the bot's settings choose the channel."""
+    thread_ts: str | None
+    """The `ts` of a Slack message: ask in its thread."""
+    context: Context
+    """Who asks and why; shown on the card."""
+    expires_in: timedelta
+    """How long people may take; one hour by default."""
+    on_expiry: OnExpiry
+    """What happens when nobody decides in time: `reject` (the default) or `raise`."""
+    continuation: Continuation | None
+    """What a worker needs to resume the run when this process is gone."""
+
+
+_KINDS: Mapping[str, tuple[type | UnionType, str]] = {
+    "channel": (str | None, "pass the id of a Slack channel, as in 'C0123ABCD'"),
+    "thread_ts": (str | None, "pass the ts of a Slack message, as in '1700000000.000100'"),
+    "context": (Context | None, "pass a Context, as in Context(requested_by='U0123ABCD')"),
+    "expires_in": (timedelta | float | int | None, "pass a timedelta, as in timedelta(minutes=5)"),
+    "continuation": (Continuation | None, "pass a Continuation"),
+}
+
+
+_CHANNEL = re.compile("[A-Z0-9]+")
+_DEFAULTS: Mapping[str, Any] = {"expires_in": timedelta(hours=1), "on_expiry": "reject"}
+
+
+def check_asking(asking: Mapping[str, Any]) -> None:
+    """Refuse unknown options and values of the wrong kind.
+
+    Raises:
+        WrongArgumentError: naming the option, and what to pass instead.
+    """
+    known = Asking.__annotations__
+    for name, given in asking.items():
+        if name not in known:
+            raise WrongArgumentError(
+                f"{name}: no such option{did_you_mean(name, known)}; the options are {', '.join(known)}"
+            )
+        if name in _KINDS:
+            kind, cure = _KINDS[name]
+            # For Python, True is a number.
+            expect(given, NoneType if isinstance(given, bool) else kind, where=name, cure=cure)
+            if given == "":
+                raise WrongArgumentError(f"{name}: this text is empty: {cure}, or leave it out")
+            if name == "channel" and given and not _CHANNEL.fullmatch(given):
+                raise WrongArgumentError(f"channel: {given!r} is not the id of a channel: {cure}")
+        elif given not in get_args(OnExpiry):
+            raise WrongArgumentError(
+                f"on_expiry: {given!r} is not one of reject, raise{did_you_mean(given, get_args(OnExpiry))}; "
+                "approve is one only where a rule of the policy says on_timeout: approve"
+            )
+
+
+def spelled_out(function: _Asks) -> _Asks:
+    """Make `help()` and editors show each keyword that `**asking` takes, instead of the name of its type."""
+    signature = inspect.signature(function)
+    *others, asking = signature.parameters.values()
+    (keywords,) = get_args(asking.annotation)
+    spelled = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_DEFAULTS.get(name),
+            annotation=kind if name in _DEFAULTS else kind | None,
+        )
+        for name, kind in get_type_hints(keywords).items()
+    ]
+    function.__signature__ = signature.replace(parameters=[*others, *spelled])  # type: ignore[attr-defined]
+    return function

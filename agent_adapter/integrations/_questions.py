@@ -1,0 +1,140 @@
+"""What a graph's pauses ask, as one batch, and the command that answers them."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from langgraph.types import Command
+from langgraph.types import Interrupt as Pause
+
+from agent_adapter.asking import Asking
+from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest
+from agent_adapter.contract.interrupt import Context, Resume
+from agent_adapter.contract.wire import MAX_ACTIONS
+from agent_adapter.dialects import Dialect, langchain_per_call
+from agent_adapter.dialects.answers import share_out
+from agent_adapter.dialects.naming import Named, Naming
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations._graph import Tools, check_edit, tools_by_name, with_schema
+from agent_adapter.integrations._places import Place
+
+# LangGraph reads a resume as a map only if every key looks like this; it hands anything else to the node unchanged.
+_PAUSE_ID = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A pause, the request that it makes, and the dialect of its answer."""
+
+    pause: Pause
+    dialect: Dialect
+    request: HITLRequest
+    agent: str | None
+    """The agent inside the graph that asks, if the thread shows it."""
+
+    @classmethod
+    def of(cls, pause: Pause, naming: Naming, place: Place | None = None) -> "Question":
+        """Read a pause.
+
+        Raises:
+            InvalidRequestError: when it cannot be reviewed as it is.
+        """
+        payload, place = _payload(pause), place or Place()
+        try:
+            dialect = naming.dialect(payload, place.names, doubtful=place.doubtful)
+            return cls(pause, dialect, dialect.to_request(payload), place.agent)
+        except InvalidRequestError as error:
+            # Only the cause is kept: it shows the error of a callable, and does not repeat this sentence.
+            raise type(error)(f"pause {pause.id}: {error}") from error.__cause__
+
+    @property
+    def id(self) -> str:
+        return self.pause.id
+
+    def answer(self, decisions: Sequence[Decision | None]) -> Any:
+        """Return the answer in the pause's dialect.
+
+        Raises:
+            DecisionNotAllowedError: when a decision does not fit.
+        """
+        return self.dialect.to_resume(decisions, _payload(self.pause))
+
+
+def questions_of(pauses: Sequence[Pause], dialect: Named) -> Sequence[Question]:
+    _check_ids(pauses)
+    naming = Naming.of(dialect)
+    if naming.by_place:
+        raise InvalidRequestError(
+            "dialect: a pause does not say which tool asks, so only `run` and `stream` take names by tool: "
+            "pass a function of the payload"
+        )
+    return [Question.of(pause, naming) for pause in pauses]
+
+
+def request_of(questions: Sequence[Question], tools: Tools) -> HITLRequest:
+    known = tools_by_name(tools)
+    requests = [question.request for question in questions]
+    return HITLRequest(
+        action_requests=tuple(action for request in requests for action in request.action_requests),
+        review_configs=tuple(
+            with_schema(config, known) for request in requests for config in request.review_configs
+        ),
+    )
+
+
+def command_for(resume: Resume, questions: Sequence[Question], tools: Tools) -> Command[Any]:
+    requests = [question.request for question in questions]
+    known, answers = tools_by_name(tools), {}
+    for question, own in zip(questions, share_out(resume, requests), strict=True):
+        answers[question.id] = question.answer(own)
+        for action, decision in zip(question.request.action_requests, own, strict=True):
+            check_edit(action, decision, known)
+    return Command(resume=answers)
+
+
+def _check_ids(pauses: Sequence[Pause]) -> None:
+    if not pauses:
+        raise InvalidRequestError("no pauses: this run does not wait for anything")
+    for id, count in Counter(pause.id for pause in pauses).items():
+        if count > 1:
+            raise InvalidRequestError(f"pause {id} is listed {count} times; pass each once")
+        if not _PAUSE_ID.fullmatch(id):
+            raise InvalidRequestError(
+                f"{id!r} is not the id of a LangGraph pause: pass the interrupts that the graph returned"
+            )
+
+
+def with_askers(
+    request: HITLRequest, names: Sequence[str | None], asking: Asking
+) -> tuple[HITLRequest, Asking]:
+    """Add the name of the agent that asks: for the whole card if it is one agent, otherwise to each action."""
+    (name, *others) = set(names)
+    if not others:
+        context = asking.get("context") or Context()
+        named = context.model_copy(update={"subagent": context.subagent or name})
+        return request, {**asking, "context": named}
+    actions = tuple(map(_asked_by, request.action_requests, names))
+    return request.model_copy(update={"action_requests": actions}), asking
+
+
+def _asked_by(action: ActionRequest, name: str | None) -> ActionRequest:
+    if name is None:
+        return action
+    lines = filter(None, (f"Asked by the subagent {name}.", action.description))
+    return action.model_copy(update={"description": "\n\n".join(lines)})
+
+
+def batch(questions: Sequence[Question]) -> Sequence[Question]:
+    """Return the first questions, as many as fit into one interrupt."""
+    totals = accumulate(len(question.request.action_requests) for question in questions)
+    fitting = [q for q, total in zip(questions, totals, strict=True) if total <= MAX_ACTIONS]
+    return fitting or questions
+
+
+def _payload(pause: Pause) -> Any:
+    if langchain_per_call.recognises(pause.value):
+        return {**pause.value, "response_schema": pause.response_schema}
+    return pause.value

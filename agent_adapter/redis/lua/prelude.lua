@@ -1,0 +1,251 @@
+-- The paragraphs of this file that a script uses are put before the script.
+--
+-- Bodies and decisions are passed through as plain text, because cjson would turn [] into {} and 64-bit integers into floats.
+-- Keys that only the record knows (its waiters, its pauses) are built from the lane's prefix, so they have its hash tag too.
+--
+-- When a script ends with an error, Redis undoes nothing. Examples are a key of another type, or a command that this user may
+-- not run. So the write that completes a change comes last, as one command, and the caller can repeat the script after an
+-- error. Two writes come first, because they must not be lost: that a run went on, and that a standing approval was revoked.
+
+-- Durations are milliseconds. TIME gives seconds and microseconds.
+local SECOND = 1000
+local MICROSECONDS = 1000
+local DAY = 86400000
+
+-- How many wake-ups a stream keeps. A reader that misses one finds its work in a set of owed work, or in the record.
+local WAKE_UPS_KEPT = 1000
+
+-- Prefixes of fields that end with the name of a process: it waits for the end, or for each decision.
+local WAITS = 'w:'
+local FOLLOWS = 'f:'
+
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * SECOND + math.floor(time[2] / MICROSECONDS)
+end
+
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+local function append(list, ...)
+  for _, value in ipairs({ ... }) do
+    list[#list + 1] = value
+  end
+end
+
+-- Call a command on one of several keys. Returns nil if the key has another type, so that a damaged key affects no other record.
+local function try(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then
+    if string.find(answer.err, 'WRONGTYPE', 1, true) then
+      return nil
+    end
+    return redis.call(...)
+  end
+  return answer
+end
+
+-- Return the fields of a card that say where its messages are: `status`, `place:<n>`, `part:<n>`, and `lease:<n>` of messages
+-- for which a call to Slack has started. Fields that are not plain text are left out, so that the others can be read.
+local function message_fields(card_key)
+  local kinds = { place = true, part = true, lease = true, status = true }
+  local card, found = try('HGETALL', card_key) or {}, {}
+  for i = 1, #card, 2 do
+    if kinds[string.match(card[i], '^%a+')] and not string.find(card[i] .. card[i + 1], '[^ -~]') then
+      append(found, card[i], card[i + 1])
+    end
+  end
+  return found
+end
+
+-- While a bot lives, its last sign of life is at most this old.
+local LONGEST_SILENCE = 15000
+
+-- Whether the server's clock may have been set since this moment, so that less time has passed than it shows. Bots note when
+-- they notice it (`clock`). Until then, their last sign of life (`bots`) seems older than it can be.
+local function clock_may_be_set(prefix, since, at)
+  local noted = tonumber(redis.call('GET', prefix .. 'clock') or 0)
+  if noted >= since and noted <= at then
+    return true
+  end
+  local seen = tonumber(redis.call('ZREVRANGE', prefix .. 'bots', 0, 0, 'WITHSCORES')[2])
+  return seen ~= nil and seen >= since - LONGEST_SILENCE and at - seen > LONGEST_SILENCE
+end
+
+-- Return the milliseconds that a lease still holds, and whether it was started again because the clock was set. A clock that
+-- was set back makes no lease longer, and a clock that was set forward ends none: a living holder has the time to renew it.
+local function lease_left(till, lease, prefix, at)
+  local left = till - at
+  if left > lease or (left <= 0 and till > 0 and clock_may_be_set(prefix, till - lease, at)) then
+    return lease, true
+  end
+  return left, false
+end
+
+-- Return the milliseconds that a key still lives. Its value is its full lifetime, so a clock that was set back adds nothing.
+local function time_left(key)
+  local left, given = redis.call('PTTL', key), tonumber(redis.call('GET', key) or 0)
+  if left > given then
+    redis.call('PEXPIRE', key, given)
+    return given
+  end
+  return math.max(0, left)
+end
+
+-- A delivery from Slack (a click, a form, a command) is handled once. Its note has three parts: since when it is handled, or
+-- one of these marks; who handles it; its answer. It is kept for longer than Slack's signature is valid, which is five minutes
+-- before and after its time. A delivery without an answer after five seconds has failed, because Slack waits for three.
+local ANSWERED, FAILED = '=', '0'
+local DELIVERY_KEPT, GIVEN_UP = 600000, 5000
+
+local function read_delivery(delivery)
+  return string.match(redis.call('GET', delivery) or '', '^(%S+) (%S+) ?(.*)$')
+end
+
+-- Return nil if this owner should handle the delivery, or already does. Otherwise return why not, as `begin_delivery` does.
+local function why_not_handled(delivery, newest, owner, at)
+  local since, by, answer = read_delivery(delivery)
+  if not since or by == owner then
+    return nil
+  elseif since == ANSWERED then
+    return { 'again', answer }
+  elseif at < since + GIVEN_UP then
+    return { 'busy' }
+  elseif redis.call('GET', newest) ~= string.match(delivery, '[^:]+$') then
+    return { 'late' }
+  end
+end
+
+local function note_delivery(delivery, newest, since, owner, answer)
+  local note = since .. ' ' .. owner .. ' ' .. (answer or '')
+  if not redis.call('SET', delivery, note, 'PX', DELIVERY_KEPT, 'GET') then
+    redis.call('SET', newest, string.match(delivery, '[^:]+$'), 'PX', DELIVERY_KEPT)
+  end
+end
+
+-- Return the field of failed work: the set that the work is owed in, and the record.
+local function failing_field(set, id)
+  return string.match(set, '[^:]+$') .. ':' .. id
+end
+
+-- Note that a card must be drawn again, and wake the process that draws.
+local function queue_drawing(undrawn, wake, id, at)
+  redis.call('ZADD', undrawn, text(at), id)
+  redis.call('XADD', wake, 'MAXLEN', '~', WAKE_UPS_KEPT, '*', 'id', id)
+end
+
+-- Have a record looked at, so that its next due time is computed again. LT: something may already be due earlier.
+local function queue_look(due, id, at)
+  redis.call('ZADD', due, 'LT', text(at), id)
+end
+
+-- Whether people can no longer change anything about a card.
+local function is_closed(card, at)
+  local status, deadline = unpack(redis.call('HMGET', card, 'status', 'deadline'))
+  return status ~= 'pending' or at >= tonumber(deadline)
+end
+
+-- Store a remark about a record, together with other fields of its card.
+local function add_remark(card, remark, ...)
+  local number = redis.call('HINCRBY', card, 'remarks', 1)
+  redis.call('HSET', card, 'remark:' .. number, remark, ...)
+end
+
+-- The largest answer that a wake-up carries, in bytes.
+local ANSWER_AT_MOST = 4096
+
+-- Return the answer to send with a wake-up: of a card that is decided, which is final, if the answer is small. Otherwise ''.
+-- It is one text, because each field costs its reader time: one line for each name and each value; none has a line break.
+local function answer_of(card)
+  local fields, lines, decided = redis.call('HGETALL', card), {}, false
+  for i = 1, #fields, 2 do
+    local kind = string.sub(fields[i], 1, 2)
+    -- Decisions, when they were made, who agreed.
+    if kind == 'd:' or kind == 'at' or kind == 'by' then
+      lines[#lines + 1] = fields[i]
+      lines[#lines + 1] = fields[i + 1]
+    elseif fields[i] == 'status' then
+      decided = fields[i + 1] == 'decided'
+    end
+  end
+  local answer = decided and table.concat(lines, '\n') or ''
+  return #answer <= ANSWER_AT_MOST and answer or ''
+end
+
+-- Return the processes that wait for a record (`WAITS`), or only those that follow each decision (`FOLLOWS`).
+local function processes_of(req, who)
+  local found = {}
+  for _, field in ipairs(redis.call('HKEYS', req)) do
+    if string.sub(field, 1, #who) == who then
+      found[#found + 1] = string.sub(field, #who + 1)
+    end
+  end
+  return found
+end
+
+-- Wake those of these processes that still live.
+local function wake_processes(req, prefix, id, who)
+  local answer
+  for _, process in ipairs(processes_of(req, who)) do
+    answer = answer or (who == WAITS and answer_of(prefix .. 'card:' .. id) or '')
+    try('XADD', prefix .. 'replies:' .. process, 'NOMKSTREAM', 'MAXLEN', '~', WAKE_UPS_KEPT, '*', 'id', id, 'answer', answer)
+  end
+end
+
+-- Call a command on every key of a record.
+local function on_keys_of(id, prefix, command, ...)
+  local req = prefix .. 'req:' .. id
+  for digest in string.gmatch(redis.call('HGET', req, 'pauses') or '', '%S+') do
+    -- If a pause was asked again, its key leads to the newer record.
+    if try('GET', prefix .. 'pause:' .. digest) == id then
+      redis.call(command, prefix .. 'pause:' .. digest, ...)
+    end
+  end
+  redis.call(command, req, ...)
+  redis.call(command, prefix .. 'card:' .. id, ...)
+  redis.call(command, prefix .. 'run:' .. id, ...)
+end
+
+-- How long the keys of an ended record are kept.
+local KEPT_UNRESUMED = 30 * DAY
+local KEPT_RESUMED = 7 * DAY
+
+-- Let a record expire after this time (`expire_record`), or keep it until an expiry is set again (`persist_record`).
+local function expire_record(id, prefix, milliseconds)
+  on_keys_of(id, prefix, 'PEXPIRE', milliseconds)
+end
+
+local function persist_record(id, prefix)
+  on_keys_of(id, prefix, 'PERSIST')
+end
+
+-- Store what a worker needs to resume the run of a record.
+local function store_continuation(req, run, continuation, needs, head_start)
+  redis.call('HSET', run, 'continuation', continuation)
+  redis.call('HSET', req, 'needs', needs, 'head_start', head_start)
+end
+
+-- Owe the run of an ended record to a worker: at once, or after a head start for a living process that waits for it.
+-- Returns whether it is owed: only a run with a continuation that nobody has resumed.
+local function queue_run(unresumed, req, prefix, id, at)
+  local head_start, resumed = unpack(redis.call('HMGET', req, 'head_start', 'resumed'))
+  if not head_start or resumed then
+    return false
+  end
+  local due = at
+  for _, process in ipairs(processes_of(req, WAITS)) do
+    if redis.call('EXISTS', prefix .. 'replies:' .. process) == 1 then
+      due = at + head_start
+      break
+    end
+  end
+  redis.call('ZADD', unresumed, text(due), id)
+  return true
+end
+
+local AUDIT_KEPT = 90 * DAY
+
+local function write_audit(audit, at, event, id, ...)
+  redis.call('XADD', audit, 'MINID', '~', text(at - AUDIT_KEPT), '*', 'event', event, 'id', id, ...)
+end

@@ -1,0 +1,186 @@
+"""The Lua scripts: each is named by its effect, and takes its keys and arguments by name.
+
+A script starts with `local req, card = unpack(KEYS)` and `local id, reason = unpack(ARGV)`. Callers use these names, so the
+order of keys and arguments is written in one place only.
+"""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from typing import Any, TypeAlias
+
+from redis.asyncio import Redis
+from redis.exceptions import NoScriptError
+
+from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.errors import UnreadableRecordError
+from agent_adapter.redis.server_check import answered
+
+AGENT_LUA = "agent_adapter.redis.lua"
+PRELUDE = "prelude"
+SHARED_SCRIPTS = ("read", "lease_work", "finish_work")
+"""Scripts that the agent's side and the bot share."""
+
+Sent: TypeAlias = str | int | float
+Value: TypeAlias = Sent | None
+_NAMES = re.compile(r"^local ([\w\s,]+?) = unpack\((KEYS|ARGV)\b", re.MULTILINE)
+_DEFINED = re.compile(r"^local (?:function (\w+)|([\w, ]+) =)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Script:
+    """One script, as read from its file."""
+
+    verb: str
+    text: str
+    keys: tuple[str, ...]
+    args: tuple[str, ...]
+
+    def call(
+        self,
+        names: Mapping[str, str],
+        given: Mapping[str, Value],
+        more: Iterable[Value] = (),
+        more_keys: Iterable[str] = (),
+    ) -> tuple[list[str], list[Sent]]:
+        """Put keys and arguments into the script's order. An argument that is `None` is written as `""`.
+
+        Args:
+            names: Keys and arguments that `given` does not have.
+            given: Keys and arguments by name. A key that is `None` is left out.
+            more: Arguments after the named ones.
+            more_keys: Keys after the named ones.
+
+        Raises:
+            TypeError: when the script has no key or argument of such a name.
+        """
+        if not given.keys() <= self._names:
+            raise TypeError(f"{self.verb} takes {self.keys} and {self.args}, not {[*given]}")
+        keys = [given[name] if name in given else names[name] for name in self.keys]
+        args = [given[name] if name in given else names[name] for name in self.args]
+        return (
+            [str(key) for key in (*keys, *more_keys) if key is not None],
+            ["" if arg is None else arg for arg in (*args, *more)],
+        )
+
+    @cached_property
+    def sha(self) -> str:
+        """Its name in Redis."""
+        return hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset((*self.keys, *self.args))
+
+
+def read_script(package: str, verb: str) -> Script:
+    """Read a script, with the paragraphs of the prelude that it uses."""
+    own = _read(package, verb)
+    names = {of: tuple(re.findall(r"\w+", listed)) for listed, of in _NAMES.findall(own)}
+    return Script(verb, _with_prelude(own), names.get("KEYS", ()), names.get("ARGV", ()))
+
+
+def _with_prelude(own: str) -> str:
+    """Put the paragraphs of the prelude that a script uses before it. Lua builds each function at every call."""
+    text = own
+    # A paragraph uses only what is defined before it.
+    for paragraph in reversed(_read(AGENT_LUA, PRELUDE).split("\n\n")):
+        defined = {
+            name for names in _DEFINED.findall(paragraph) for name in re.findall(r"\w+", " ".join(names))
+        }
+        if defined & _words(text):
+            text = f"{paragraph}\n\n{text}"
+    return text
+
+
+def _words(lua: str) -> set[str]:
+    return {*re.findall(r"\w+", re.sub("--.*", "", lua))}
+
+
+class Scripts:
+    """The scripts of one side, agent or bot, by name."""
+
+    def __init__(self, redis: Redis, keys: Keys, package: str, *, address: str = "") -> None:
+        self._redis = redis
+        self._keys = keys
+        self.address = address
+        found = [read_script(package, verb) for verb in _verbs(package)]
+        found += [read_script(AGENT_LUA, verb) for verb in SHARED_SCRIPTS]
+        self._scripts = {script.verb: script for script in found}
+
+    async def __call__(
+        self,
+        verb: str,
+        names: Mapping[str, str],
+        more: Iterable[Value] = (),
+        more_keys: Iterable[str] = (),
+        /,
+        **given: Value,
+    ) -> Any:
+        """Run one script and return its answer. Arguments are as in `Script.call`.
+
+        Raises:
+            ServerUnreachableError: after the retries of the pool.
+            ServerRefusesError: when something else has overwritten a key that the script needs.
+            UnreadableRecordError: when the answer is not UTF-8 text.
+        """
+        script = self._scripts[verb]
+        keys, args = script.call(names, given, more, more_keys)
+        before = _cancellations()
+        try:
+            return await self._run(script, keys, args)
+        finally:
+            if _cancellations() > before:
+                # redis-py may turn a cancellation during a connect into a time-out, and try again.
+                raise asyncio.CancelledError
+
+    async def _run(self, script: Script, keys: Sequence[str], args: Sequence[Sent]) -> Any:
+        call = self._evaluate(script, len(keys), *keys, *args)
+        try:
+            return await answered(call, self._redis, self._keys, self.address)
+        except UnicodeDecodeError as error:
+            raise UnreadableRecordError(f"{keys[0]}: the stored value is not UTF-8 text") from error
+
+    async def _evaluate(self, script: Script, count: int, *keys_and_args: Sent) -> Any:
+        try:
+            return await self._redis.evalsha(script.sha, count, *keys_and_args)
+        except NoScriptError:
+            # One request loads and runs it. redis-py itself sends two, and a server may restart in between.
+            return await self._redis.eval(script.text, count, *keys_and_args)
+
+
+async def read_hashes(
+    scripts: Scripts, lane: Lane, interrupt_id: str
+) -> tuple[dict[str, str], dict[str, str], int]:
+    """Read both halves of a record and the server's milliseconds, at one moment.
+
+    Raises:
+        ServerUnreachableError: when Redis does not answer.
+    """
+    # One script costs half as much as a transaction of three commands.
+    req, card, now = await scripts("read", lane.of(interrupt_id))
+    return fields_of(req), fields_of(card), now
+
+
+def fields_of(flat: Sequence[str]) -> dict[str, str]:
+    """Read a hash as a script returns it: name, value, name, value, …"""
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _cancellations() -> int:
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
+
+
+def _verbs(package: str) -> list[str]:
+    names = sorted(entry.name for entry in resources.files(package).iterdir())
+    found = [name.removesuffix(".lua") for name in names if name.endswith(".lua")]
+    return [verb for verb in found if verb != PRELUDE]
+
+
+def _read(package: str, verb: str) -> str:
+    return resources.files(package).joinpath(f"{verb}.lua").read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The commands of `python -m bot` and `assent-bot`."""

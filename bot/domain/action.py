@@ -1,0 +1,124 @@
+"""One action with everything known about it: the call, its terms, its votes and its decision."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import ActionRequest, EditDecision, RespondDecision, ReviewConfig
+from agent_adapter.contract.identity import digest
+from agent_adapter.contract.record import Recorded
+from bot.domain.admission import Terms
+from bot.domain.masking import code_of, hide, named_in, plain, scrub
+from bot.domain.standing import StandingLimits
+from bot.domain.votes import Proposal, Vote, Written, kind_of
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action with everything known about it."""
+
+    index: int
+    request: ActionRequest
+    config: ReviewConfig
+    """As it is offered: what the agent allows, narrowed by the policy."""
+    fingerprint: str
+    recorded: Recorded | None
+    terms: Terms
+    pages: int
+    """How many pages a person has to read before approving or editing it; 0 where its card shows all of it."""
+    secrets: tuple[str, ...] = ()
+    """The masked texts of all actions of the batch. They are removed from everything that the agent says."""
+    votes: tuple[Vote, ...] = ()
+    """The votes while it is open, oldest first."""
+    stricter: Proposal | None = None
+    """An edit that another rule decides about."""
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What was computed from call and description, by name. Decisions do not change it."""
+
+    def shown(self, *, on_card: bool = False) -> Any:
+        """Give the arguments as people may see them."""
+        return hide(self.request.args, self.terms.masked, self.terms.modal_only if on_card else ())
+
+    def named(self, names: Collection[str]) -> tuple[str, ...]:
+        """Give those of the names that its arguments have, at any depth."""
+        if "named" not in self.kept:
+            self.kept["named"] = named_in(self.request.args, {*self.terms.masked, *self.terms.modal_only})
+        return tuple(name for name in names if name in self.kept["named"])
+
+    @property
+    def description(self) -> str:
+        """What the agent says about it, as people may see it."""
+        return scrub(self.request.description or "", self.secrets)
+
+    def voters(self, position: str) -> tuple[str, ...]:
+        """Name the people who voted for this position."""
+        return tuple(vote.user for vote in self.votes if vote.position == position)
+
+    @property
+    def proposal(self) -> Written | None:
+        """What others can agree with: the stricter edit, or else the edit or answer with the most votes, the oldest first."""
+        if found := self.stricter:
+            return Written(found.name, found.by, found.decision, found.position, found.terms)
+        written = [vote for vote in self.votes if isinstance(vote.decision, EditDecision | RespondDecision)]
+        vote = max(written, key=lambda vote: len(self.voters(vote.position)), default=None)
+        return Written(vote.name, vote.user, vote.decision, vote.position, self.terms) if vote else None
+
+    @property
+    def proposed(self) -> "Action":
+        """The call as the stricter edit would run it, on the terms of that edit."""
+        assert self.stricter
+        return replace(
+            self,
+            request=self.request.model_copy(update={"args": self.stricter.decision.edited_action.args}),
+            config=self.stricter.terms.narrow(self.config),
+            kept={},
+            fingerprint=self.stricter.fingerprint,
+            terms=self.stricter.terms,
+            pages=self.stricter.pages,
+            votes=(),
+            stricter=None,
+        )
+
+    def needed(self, position: str) -> int:
+        """How many people have to vote for this position."""
+        if self.stricter and position == self.stricter.position:
+            return self.stricter.terms.quorum
+        return self.terms.needed(kind_of(position))
+
+    @property
+    def number(self) -> int:
+        """Its number on the card, from 1."""
+        return self.index + 1
+
+    def allows(self, decision: str) -> bool:
+        return decision in self.config.allowed_decisions
+
+    @property
+    def must_read(self) -> bool:
+        """Whether a person has to read it page by page before approving it, because its card does not show all of it."""
+        return self.pages > 0
+
+    @property
+    def code(self) -> str:
+        """The code that a person types to approve it. It reveals nothing of masked values."""
+        args = self.request.args
+        masked = self.terms.masked.names
+        if not self.named(masked):
+            return code_of(self.fingerprint)
+        return code_of(digest("masked", self.request.name, encode(plain(hide(args, masked)))))
+
+    @property
+    def standing(self) -> StandingLimits | None:
+        """The widest standing approval that can be given with it. `None` when there can be none, as during a proposal."""
+        return self.terms.standing if self.allows("approve") and not self.proposal else None
+
+    @property
+    def allows_for_run(self) -> bool:
+        """Whether later calls of its tool in the run can be approved with it. Not while somebody proposes something else."""
+        return self.config.allow_always and not self.proposal
+
+    @property
+    def has_code(self) -> bool:
+        """Whether a person has to type the code from its card to approve it."""
+        return self.terms.risk == "high"

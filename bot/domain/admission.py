@@ -1,0 +1,130 @@
+"""What is fixed before a card is drawn for the first time: the terms of each action, and where it is asked."""
+
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import Field
+
+from agent_adapter.contract.hitl import ReviewConfig, WireModel
+from bot.domain.masking import Mask
+from bot.domain.schedule import Extension, Step
+from bot.domain.standing import StandingLimits
+
+
+class Place(WireModel, populate_by_name=True):
+    """Somewhere the actions are asked."""
+
+    channel: str
+    thread_ts: str | None = None
+    actions: tuple[int, ...]
+    """Indices of the actions asked there."""
+    parts: tuple[tuple[int, ...], ...] = ()
+    """The actions of each numbered part in the card's thread. Empty when one message holds all of them."""
+    opened_by: int | None = None
+    """The step after which it is asked here as well. `None`: it is asked here from the beginning."""
+    assign: timedelta | None = Field(None, alias="claim")
+    """How long a person can be assigned here. `None`: nobody can."""
+    proposed: bool = False
+    """Whether it is asked here as well because of a proposal that another rule decides about."""
+
+    @property
+    def is_extra(self) -> bool:
+        """Whether people can decide without this place, because it is asked elsewhere as well."""
+        return self.proposed or self.opened_by is not None
+
+
+class Terms(WireModel, populate_by_name=True):
+    """The terms on which an action is decided, and what of it is shown."""
+
+    approvers: tuple[str, ...] = Field(min_length=1)
+    """Slack user ids (`U…`, `W…`), user group ids (`S…`), or `channel` for its members."""
+    requester_may_decide: bool = False
+    decisions: tuple[str, ...] | None = None
+    """Which of the agent's allowed decisions are offered; all of them when `None`."""
+    allow_always: bool = True
+    """Whether a person may decide "always", if the agent can keep such a decision."""
+    quorum: int = Field(1, ge=1)
+    """How many people have to agree on the same decision."""
+    reject_quorum: int = Field(1, ge=1)
+    """How many people have to reject."""
+    risk: Literal["low", "normal", "high"] = "normal"
+    """High: no bulk approval, no standing approval, and the person who approves types a code from the card."""
+    by_silence: bool = False
+    """Whether the deadline approves the action when nobody has decided."""
+    mask: tuple[str, ...] = ()
+    """Names of arguments, at any depth, whose values are never shown."""
+    mask_random: tuple[str, ...] = ()
+    """The same for random values. Each is shown as a fingerprint, so that people can compare them."""
+    mask_key: str = ""
+    """The key of the fingerprints on this interrupt's cards."""
+    modal_only: tuple[str, ...] = ()
+    """Names of arguments, at any depth, that only a modal shows. A person has to read it before approving."""
+    standing: StandingLimits | None = Field(None, alias="sticky")
+    """The widest standing approval that can be given with it. `None`: there can be none."""
+    resembles: str = ""
+    """The name in another rule that the tool's name looks like, and that rule."""
+
+    @property
+    def masked(self) -> Mask:
+        """Give the names of all masked arguments, and what is shown in their place."""
+        random = tuple(name for name in self.mask_random if name not in self.mask)
+        return Mask((*self.mask, *random), random, self.mask_key)
+
+    def needed(self, decision: str) -> int:
+        """Give how many people have to agree on a decision."""
+        return self.reject_quorum if decision == "reject" else self.quorum
+
+    @property
+    def needs_votes(self) -> bool:
+        """Whether one person is not enough for everything."""
+        return max(self.quorum, self.reject_quorum) > 1
+
+    def joined_by(self, more: tuple[str, ...]) -> "Terms":
+        """Give these terms with more approvers."""
+        return self.model_copy(update={"approvers": tuple(dict.fromkeys([*self.approvers, *more]))})
+
+    def narrow(self, config: ReviewConfig) -> ReviewConfig:
+        """Give the decisions that people are offered: those that the agent allows and these terms offer."""
+        may_hold = self.allow_always and not self.needs_votes and self.risk != "high"
+        if self.decisions is None and (may_hold or not config.allow_always):
+            return config
+        allowed = config.allowed_decisions
+        offered = tuple(d for d in allowed if self.decisions is None or d in self.decisions)
+        allow_always = config.allow_always and may_hold
+        return config.model_copy(update={"allowed_decisions": offered, "allow_always": allow_always})
+
+
+class Admission(WireModel):
+    """What was fixed before the first drawing. Every click is judged by it."""
+
+    policy_version: str
+    terms: tuple[Terms, ...]
+    """The terms of each action."""
+    pages: tuple[int, ...] = ()
+    """How many pages of each action have to be read before approving or editing it; 0 where its card shows all of it.
+
+    Empty until the card is laid out.
+    """
+    places: tuple[Place, ...] = Field(min_length=1)
+    on_timeout: Literal["reject", "raise"] | None = None
+    """What becomes of open actions at the deadline. `None`: what the agent says."""
+    time_limit: timedelta | None = Field(None, exclude=True)
+    """The time limit of the policy. It is not stored, because the deadline is."""
+
+    requested_by: str | None = None
+    """The person for whom the agent acts, if the operator says so. `None`: the person that the agent names."""
+    requester_known: bool = False
+    """Whether somebody other than the agent vouches for that."""
+    thread_author: str | None = None
+    """Who began the thread that the run came from."""
+    steps: tuple[Step, ...] = ()
+    """What happens while nobody has decided, in order of time."""
+    extension: Extension | None = None
+
+    def escalated(self, step: Step) -> "Admission":
+        """Give this admission with the approvers of a step added."""
+        terms = tuple(
+            own.joined_by(step.approvers) if index in step.actions else own
+            for index, own in enumerate(self.terms)
+        )
+        return self.model_copy(update={"terms": terms})

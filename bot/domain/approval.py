@@ -1,0 +1,300 @@
+"""The record as the bot sees it: frozen, read once, with the views that drawing and deciding need."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.interrupt import Interrupt, OnExpiry
+from agent_adapter.contract.record import Recorded
+from bot.domain.action import Action
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.ids import MessageId
+from bot.domain.masking import secrets_of
+from bot.domain.messages import Remark, Shown, Stage
+from bot.domain.standing import StandingApproval
+from bot.domain.votes import Proposal, Vote
+
+CardStatus = Literal["new", "pending", "decided", "expired", "withdrawn", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Somebody said that they are looking at a card. Other people can still decide."""
+
+    user: str
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A record that was published and is not admitted yet: what the agent asks."""
+
+    interrupt: Interrupt
+    status: CardStatus
+    created_at: datetime
+    deadline: datetime
+    """The deadline that counts: the earlier one of the agent's and the policy's."""
+    now: datetime
+    """The store's clock when this was read."""
+    reason: str | None = None
+    """Why it was withdrawn or refused."""
+    code: str | None = None
+    settled_at: datetime | None = None
+    resumed_at: datetime | None = None
+    withdraw_asked: str | None = None
+    """The agent's reason for withdrawing it, while the withdrawal is not carried out yet."""
+    stalled: str | None = None
+    """Why the agent could not continue with the answer, in the agent's words."""
+    claimed_until: datetime | None = None
+    """When the claim on the run ends, or ended. `None` when the claim was given back or used."""
+    claim_has_lapsed: bool = False
+    """Whether that claim ran out: the run was not resumed in time, and the claim was not given back."""
+    notice: str | None = None
+    """The sentence that says to the waiting agents why nothing happens."""
+    fingerprints: tuple[str, ...] = ()
+    """The fingerprints of the actions, if they were computed when the record was read."""
+    body: str = field(default="", compare=False, repr=False)
+    """The interrupt as it is stored."""
+    size: int = field(default=0, compare=False)
+    """How many characters the record has."""
+
+    @property
+    def id(self) -> str:
+        return self.interrupt.id
+
+    @property
+    def agent(self) -> str:
+        return self.interrupt.agent
+
+    @property
+    def is_past(self) -> bool:
+        return self.now >= self.deadline
+
+    @property
+    def stage(self) -> Stage:
+        if self.resumed_at:
+            return "resumed"
+        return "open" if self.status in {"new", "pending"} else "ended"
+
+    def admitted(self, admission: Admission) -> "Approval":
+        """Give the record as an approval with this admission and without decisions."""
+        nothing = (None,) * len(self.interrupt.request.action_requests)
+        return Approval(**{**vars(self), "status": "pending"}, admission=admission, recorded=nothing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approval(Published):
+    """A record that was admitted: people are asked, and the terms of their decisions are fixed."""
+
+    admission: Admission
+    recorded: tuple[Recorded | None, ...]
+    kept: dict[Any, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
+    """What was computed from each action, kept while the same record is read again and again."""
+    shown: Mapping[MessageId, Shown] = field(default_factory=dict)
+    up: Mapping[MessageId, datetime] = field(default_factory=dict)
+    """Since when each of its messages has been there."""
+    missed: bool = False
+    """Whether somebody tried to decide about it and could not."""
+    begun: frozenset[MessageId] = frozenset()
+    """Messages with a call to Slack that has begun and whose end is not noted."""
+    gone: frozenset[tuple[str, str]] = frozenset()
+    """(channel, ts) of messages that were deleted and posted again. A click on one of them decides nothing."""
+    read: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    """(index, user) -> `<fingerprint>:<pages read in order>`."""
+    votes: Mapping[int, tuple[Vote, ...]] = field(default_factory=dict)
+    """The votes on each action that needs several people, by its index."""
+    proposals: Mapping[int, Proposal] = field(default_factory=dict)
+    """The proposal for each action that has one, by the index of the action."""
+    reached: Mapping[int, bool] = field(default_factory=dict)
+    """Steps whose time has come, and whether they did anything. Nobody is reminded of a decided action."""
+    remarks: Mapping[int, Remark] = field(default_factory=dict)
+    """Messages in the threads of its cards, by number from 1."""
+    extended: int = 0
+    """How often people have extended the deadline."""
+    assignments: Mapping[int, Assignment] = field(default_factory=dict)
+    """The last assignment in each place, also when it is over."""
+    standing: Mapping[int, StandingApproval] = field(default_factory=dict)
+    """The standing approvals given here, by the index of the action; also those that have ended."""
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        # Not a `cached_property`: on Python 3.11 that has one lock for all records, so one that a thread reads would block all.
+        found: tuple[Action, ...] | None = self.__dict__.get("_actions")
+        if found is None:
+            found = self.__dict__["_actions"] = self._read_actions()
+        return found
+
+    def _read_actions(self) -> tuple[Action, ...]:
+        request = self.interrupt.request
+        terms = self.admission.terms
+        secrets = secrets_of(
+            (action.args, own.masked) for action, own in zip(request.action_requests, terms, strict=True)
+        )
+        return tuple(
+            Action(
+                index,
+                action,
+                own.narrow(config),
+                fingerprint,
+                recorded,
+                own,
+                pages,
+                secrets,
+                self.votes.get(index, ()),
+                self.proposals.get(index),
+                self.kept.setdefault((index, own.masked, own.modal_only, len(secrets)), {}),
+            )
+            for index, (action, config, own, pages, fingerprint, recorded) in enumerate(
+                zip(
+                    request.action_requests,
+                    request.review_configs,
+                    terms,
+                    self.admission.pages,
+                    self.fingerprints or action_fingerprints(request),
+                    self.recorded,
+                    strict=True,
+                )
+            )
+        )
+
+    @property
+    def requested_by(self) -> str | None:
+        """The person for whom the agent acts, if anybody says so."""
+        return self.admission.requested_by or self.interrupt.context.requested_by
+
+    def kept_out(self, terms: Terms) -> frozenset[str]:
+        """Name the people who may only reject, because the agent acts for them."""
+        if terms.requester_may_decide:
+            return frozenset()
+        return frozenset(filter(None, (self.requested_by, self.admission.thread_author)))
+
+    @property
+    def decided(self) -> frozenset[int]:
+        """Which of its actions are decided."""
+        return frozenset(index for index, recorded in enumerate(self.recorded) if recorded)
+
+    @property
+    def on_expiry(self) -> OnExpiry:
+        """What becomes of an open action at the deadline. The policy goes before the agent."""
+        return self.admission.on_timeout or self.interrupt.on_expiry
+
+    def is_approved_by_silence(self, index: int) -> bool:
+        """Whether the deadline approves this action when nobody decides it. Not while there is a proposal for it."""
+        action = self.actions[index]
+        return (
+            action.terms.by_silence
+            and not action.stricter
+            and action.allows("approve")
+            # Silence approves nothing when nobody could have objected.
+            and action.allows("reject")
+            and self.on_expiry != "raise"
+        )
+
+    def place_of(self, index: int) -> Place:
+        """Give the place where an action was asked first. The approver `channel` means the members of that channel."""
+        return next(place for place in self.admission.places if index in place.actions)
+
+    @property
+    def places(self) -> Mapping[int, Place]:
+        """The places where it is asked now, by number. A later step may add places."""
+        places = enumerate(self.admission.places)
+        return {
+            n: place for n, place in places if place.opened_by is None or self.reached.get(place.opened_by)
+        }
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether every message of its cards is in Slack."""
+        messages = [len(place.parts) + 1 for place in self.places.values() if not self.is_preapproved(place)]
+        remarks = [len(remark.places) for remark in self.remarks.values()]
+        shown = sum(part.kind != "standing" for part in self.shown)
+        return bool(messages) and shown == sum(messages) + sum(remarks)
+
+    def is_shown_since(self, start: datetime) -> bool:
+        """Whether every message is in Slack, and its first messages have been there since then."""
+        return self.is_shown and all(part in self.up and self.up[part] <= start for part in self.asked_by)
+
+    @property
+    def asked_by(self) -> Mapping[MessageId, Shown]:
+        """The messages of the places where it is asked from the beginning."""
+        asked = {
+            n for n, place in self.places.items() if not place.is_extra and not self.is_preapproved(place)
+        }
+        return {
+            part: shown for part, shown in self.shown.items() if part.place in asked and not part.is_beside
+        }
+
+    @property
+    def silent_from(self) -> datetime:
+        """From when on people must have been able to object for silence to approve: the last nine tenths of their time."""
+        extension = self.admission.extension
+        added = extension.by * self.extended if extension else timedelta()
+        return self.deadline - 0.9 * (self.deadline - self.created_at - added)
+
+    def is_preapproved(self, place: Place) -> bool:
+        """Whether a place asks nothing, because standing approvals approved all of its actions."""
+        recorded = [self.recorded[index] for index in place.actions]
+        return all(found and found.sticky for found in recorded)
+
+    def assignment_at(self, number: int) -> Assignment | None:
+        """Give the assignment of a place, made there or in another place that asks some of the same actions."""
+        here = set(self.places[number].actions)
+        for other, assignment in self.assignments.items():
+            if (
+                other in self.places
+                and here & set(self.places[other].actions)
+                and self._holds(other, assignment)
+            ):
+                return assignment
+        return None
+
+    def _holds(self, place: int, assignment: Assignment) -> bool:
+        """Whether an assignment is still active: it ends with its time, and with its holder's decision or vote."""
+        since = assignment.since.timestamp() * 1000
+        is_done = any(
+            (found and found.decided_by == assignment.user and found.decided_at >= assignment.since)
+            or any(
+                vote.user == assignment.user and int(vote.at) >= since for vote in self.votes.get(index, ())
+            )
+            for index in self.places[place].actions
+            for found in (self.recorded[index],)
+        )
+        return self.is_open and self.now < assignment.until and not is_done
+
+    @property
+    def extend_from(self) -> datetime | None:
+        """From when on people may extend the deadline; `None` when they may not any more."""
+        extension = self.admission.extension
+        if not extension or self.extended >= extension.times:
+            return None
+        return extension.offered_from(self.created_at, self.deadline)
+
+    @property
+    def may_extend(self) -> bool:
+        start = self.extend_from
+        return self.is_open and start is not None and self.now >= start
+
+    @property
+    def is_open(self) -> bool:
+        """Whether people can still decide."""
+        return self.status == "pending" and not self.is_past
+
+    def is_open_at(self, index: int) -> bool:
+        return self.is_open and self.recorded[index] is None
+
+    def pages_read(self, call: Action, user: str) -> int:
+        """How many pages of an action, or of the call proposed instead, this person was shown, in order."""
+        fingerprint, _, pages = self.read.get((call.index, user), "").rpartition(":")
+        return int(pages) if fingerprint == call.fingerprint else 0
+
+    def has_read(self, call: Action, user: str) -> bool:
+        """Whether this person was shown all of an action, or of the call proposed instead."""
+        return self.pages_read(call, user) >= call.pages
+
+    def joined(self, index: int) -> frozenset[str]:
+        """Name the approvers of an action whom a step added."""
+        reached = (self.admission.steps[number] for number, happened in self.reached.items() if happened)
+        return frozenset(name for step in reached if index in step.actions for name in step.approvers)

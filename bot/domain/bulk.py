@@ -1,0 +1,53 @@
+"""Which actions one button decides together."""
+
+from collections.abc import Iterable
+
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.domain.ids import MessageId
+
+
+def calls_on(approval: Approval, message: MessageId) -> tuple[int, ...]:
+    """Give the actions that one message of a card shows: none for the message above numbered parts."""
+    place = approval.places.get(message.place)
+    if place is None or message.is_beside or message.number > len(place.parts):
+        return ()
+    if message.kind == "card":
+        return () if place.parts else place.actions
+    return place.parts[message.number - 1]
+
+
+def posted_calls(approval: Approval, number: int) -> tuple[int, ...]:
+    """Give the actions of a place whose messages are there: a button above the parts can be pressed before they are."""
+    place = approval.admission.places[number]
+    if not place.parts:
+        return place.actions
+    messages = zip(MessageId(number).parts(len(place.parts)), place.parts, strict=True)
+    return tuple(index for message, part in messages if message in approval.shown for index in part)
+
+
+def decided_together(approval: Approval, indices: Iterable[int], decision: str) -> tuple[int, ...]:
+    """Give the open actions of these that may be decided together.
+
+    What has to be read first is not approved in bulk, nor that for which somebody proposes something else; and what is
+    of high risk is decided one by one.
+    """
+    return tuple(
+        index
+        for index in indices
+        if approval.is_open_at(index)
+        and approval.actions[index].allows(decision)
+        and not approval.actions[index].has_code
+        and not (decision == "approve" and _is_apart(approval.actions[index]))
+    )
+
+
+def _is_apart(action: Action) -> bool:
+    """Whether an action is not approved together with others."""
+    return action.must_read or action.proposal is not None
+
+
+def with_proposal(approval: Approval, indices: Iterable[int]) -> list[int]:
+    """Give the open actions of these that could be approved and for which somebody proposes something else."""
+    found = (approval.actions[index] for index in indices if approval.is_open_at(index))
+    return [action.index for action in found if action.allows("approve") and action.proposal]

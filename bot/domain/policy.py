@@ -1,0 +1,152 @@
+"""The rules of one deployment: which one decides about a call, whom it asks, and on what terms. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from itertools import takewhile
+from typing import Any, Literal
+
+from agent_adapter.contract.hitl import ActionRequest
+from agent_adapter.contract.interrupt import Interrupt, Route
+from bot.domain.admission import Terms
+from bot.domain.agent_limits import Limits
+from bot.domain.rules import THREAD, Rule, is_any_of
+from bot.domain.standing import StandingLimits
+from bot.text.look_alikes import resembled
+
+SETTINGS_VERSION = "settings-1"
+"""The version of the policy that the settings make, where there is no policy file."""
+AGENT = "agent"
+"""As the requester of an agent: the person that the agent names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """For whom some agents act, as the operator says."""
+
+    agents: str
+    """A glob."""
+    requester: str
+    """A person, or `agent` for the person that the agent names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules of one deployment. The first that matches decides, or else the default."""
+
+    default: Rule
+    rules: tuple[Rule, ...] = ()
+    version: str = SETTINGS_VERSION
+    """Names exactly these rules, in every record and decision."""
+    limits: tuple[Limits, ...] = ()
+    """How much each agent may ask. The first entry that names the agent counts."""
+    agents: tuple[Trust, ...] = ()
+    """For whom agents act. The first entry that names the agent counts."""
+    look_alikes: Literal["refuse", "warn"] = "refuse"
+    """What happens with a tool whose name looks the same as another name in the rules."""
+
+    @classmethod
+    def of_settings(
+        cls,
+        approvers: Sequence[str],
+        channel: str | None = None,
+        *,
+        requester_may_decide: bool = False,
+        agent_channel_may_decide: bool = False,
+    ) -> "Policy":
+        """Make the policy of a deployment without a file. The agent's channel goes before the one of the settings."""
+        default = Rule(tuple(approvers), channel, requester_may_decide=requester_may_decide)
+        wished = replace(default, channel=THREAD, agent_channel_may_decide=agent_channel_may_decide)
+        return cls(default, (wished,))
+
+    def rule_for(self, agent: str, tool: str, args: Any) -> Rule:
+        """Find the rule that decides about a call."""
+        matching = (rule for rule in self.rules if not rule.match.mismatch(agent, tool, args))
+        return next(matching, self.default)
+
+    def resembled_by(self, agent: str, tool: str, rule: Rule) -> str:
+        """Say which name in an earlier rule this tool's name looks like. Empty where a rule names the tool itself.
+
+        Args:
+            agent: Who asks.
+            tool: The name as the agent gives it.
+            rule: The rule that decides about it.
+        """
+        if tool in rule.match.tools:
+            return ""
+        for earlier in takewhile(lambda other: other is not rule, self.rules):
+            glob = resembled(tool, earlier.match.tools)
+            if glob and is_any_of(agent, earlier.match.agents):
+                return f"{glob} in {earlier.name!r}"
+        return ""
+
+    def decides_by_arguments(self, agent: str, tool: str, rule: Rule) -> bool:
+        """Whether other arguments of the same tool could meet another rule than this one."""
+        tried = [*takewhile(lambda other: other is not rule, self.rules), rule]
+        return any(other.match.schema and other.match.names(agent, tool) for other in tried)
+
+    def place_for(self, rule: Rule, route: Route) -> tuple[str, str | None] | None:
+        """Give the channel and thread where a rule asks; `None` where nobody named a channel."""
+        if rule.channel == THREAD and route.channel:
+            return route.channel, route.thread_ts
+        channel = self.default.channel if rule.channel == THREAD else rule.channel
+        return (channel, None) if channel and channel != THREAD else None
+
+    def approvers_for(self, rule: Rule, route: Route) -> tuple[str, ...]:
+        """Name who decides where a rule asks. An agent that chooses a channel does not choose approvers by that."""
+        is_chosen = rule.channel == THREAD and route.channel not in {None, self.default.channel}
+        if not is_chosen or rule.agent_channel_may_decide:
+            return rule.approvers
+        return tuple(entry for entry in rule.approvers if entry != "channel")
+
+    def requester_of(self, agent: str) -> str | None:
+        """Say for whom an agent acts, as the policy says: a person, `agent`, or `None` where it says nothing."""
+        return next((trust.requester for trust in self.agents if fnmatchcase(agent, trust.agents)), None)
+
+    def standing_for(self, agent: str, tool: str, rule: Rule) -> StandingLimits | None:
+        """Limit the standing approvals for a call. There are none with high risk, or where several people decide."""
+        if rule.standing is None or rule.risk == "high" or rule.quorum > 1 or rule.reject_quorum > 1:
+            return None
+        # Later calls of the same tool could run with arguments that another rule is about.
+        if rule.risk != "low" or self.decides_by_arguments(agent, tool, rule):
+            return rule.standing.model_copy(update={"same": "arguments"})
+        return rule.standing
+
+    def terms_for(
+        self,
+        interrupt: Interrupt,
+        action: ActionRequest,
+        rule: Rule,
+        *,
+        life: timedelta = timedelta(),
+        mask_key: str = "",
+    ) -> Terms:
+        """Give the terms on which a call is decided.
+
+        Args:
+            interrupt: What is asked.
+            action: The call, as it was asked or as it was edited.
+            rule: The rule that decides about it.
+            life: How long people have; nothing for an edit, since silence never approves one.
+            mask_key: Of the fingerprints on its cards.
+        """
+        agent = interrupt.agent
+        return Terms(
+            approvers=self.approvers_for(rule, interrupt.route),
+            requester_may_decide=rule.requester_may_decide,
+            decisions=rule.decisions,
+            # Later calls could have arguments that another rule is about.
+            allow_always=not self.decides_by_arguments(agent, action.name, rule),
+            quorum=rule.quorum,
+            reject_quorum=rule.reject_quorum,
+            risk=rule.risk,
+            # A shorter time, of the agent or of another action of the batch, leaves people less time to object.
+            by_silence=rule.approves_silently and (rule.time is None or life >= rule.time),
+            mask=rule.mask,
+            mask_random=rule.mask_random,
+            mask_key=mask_key if rule.mask_random else "",
+            modal_only=rule.modal_only,
+            standing=self.standing_for(agent, action.name, rule),
+            resembles=self.resembled_by(agent, action.name, rule),
+        )

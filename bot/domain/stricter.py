@@ -1,0 +1,59 @@
+"""The terms of an edit that another rule decides about: the stricter one of each term. Pure."""
+
+from collections.abc import Callable
+from typing import Any
+
+from bot.domain.admission import Terms
+from bot.domain.rules import RISKS
+
+
+def stricter(admitted: Terms, met: Terms) -> Terms:
+    """Give the terms of an edit that another rule decides about: the stricter one of each term.
+
+    Neither list of approvers is stricter, so the approvers are those of the rule about the edited call.
+    """
+    return Terms(
+        **{name: pick(getattr(admitted, name), getattr(met, name)) for name, pick in _STRICTER.items()}
+    )
+
+
+def is_same(admitted: Terms, met: Terms, joined: frozenset[str]) -> bool:
+    """Whether the rule about an edit has the same terms on which the call was asked.
+
+    Args:
+        admitted: The terms of the call.
+        met: The terms of the edit.
+        joined: People whom a step added, because nobody had decided.
+    """
+    alike = all(getattr(admitted, name) == getattr(met, name) for name in _STRICTER.keys() - _NOT_OF_EDITS)
+    return alike and {*admitted.approvers} == {*met.approvers, *joined}
+
+
+def _of_both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*one, *other]))
+
+
+def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return tuple(each for each in one if each in other)
+
+
+_STRICTER: dict[str, Callable[[Any, Any], Any]] = {
+    "approvers": lambda _, met: met,
+    "requester_may_decide": lambda one, other: one and other,
+    "decisions": _in_both,
+    "allow_always": lambda *_: False,
+    "quorum": max,
+    "reject_quorum": max,
+    "risk": lambda *both: max(both, key=RISKS.index),
+    "by_silence": lambda *_: False,
+    "mask": _of_both,
+    "mask_random": _of_both,
+    # Without a key on the card, no value has a fingerprint.
+    "mask_key": lambda admitted, _: admitted,
+    "modal_only": _of_both,
+    "standing": lambda *_: None,
+    "resembles": lambda one, other: one or other,
+}
+_NOT_OF_EDITS = {"approvers", "allow_always", "by_silence", "mask_key", "standing", "resembles"}

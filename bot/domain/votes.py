@@ -1,0 +1,85 @@
+"""Votes on an action that needs several people, and proposals to run something else."""
+
+from dataclasses import dataclass
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import Decision, EditDecision, RespondDecision, WireModel
+from agent_adapter.contract.identity import digest
+from bot.domain.admission import Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """The last vote of one person on an action that needs several people."""
+
+    user: str
+    position: str
+    """What it votes for: see `position_of`."""
+    decision: Decision
+    at: str = ""
+
+    @property
+    def name(self) -> str:
+        """A name that no other vote has. It says nothing about the content of the vote."""
+        return f"{self.user} {self.at}"
+
+
+def position_of(decision: Decision) -> str:
+    """Name what a decision says. Decisions agree when their names are equal: edits by the bytes of their arguments,
+    answers by their text.
+    """
+    match decision:
+        case EditDecision(edited_action=edited):
+            return f"edit:{digest('vote', edited.name, encode(edited.args))}"
+        case RespondDecision(message=message):
+            return f"respond:{digest('vote', message)}"
+        case _:
+            return f"{decision.type}:always" if getattr(decision, "always", False) else decision.type
+
+
+def kind_of(position: str) -> str:
+    """Give the type of the decision that a position names, or `proposal`."""
+    return position.partition(":")[0]
+
+
+class Proposal(WireModel):
+    """An edit that another rule decides about. It is asked together with the call, on terms of its own."""
+
+    name: str
+    """The name of the edited call and its terms. Two people who propose the same make one proposal."""
+    fingerprint: str
+    """The fingerprint of the edited call."""
+    decision: EditDecision
+    by: str
+    policy: str
+    """The version of the rules by which it was judged."""
+    rule: str
+    """The name of the rule that decides about it, for people."""
+    terms: Terms
+    """The stricter one of each term, of the action and of that rule."""
+    pages: int
+    """How many pages a person has to read before agreeing; 0 where a card would show all of it."""
+    channel: str
+    """The channel where that rule asks. The approver `channel` means its members."""
+
+    @property
+    def position(self) -> str:
+        """The position of a vote for it."""
+        return f"{PROPOSAL}{self.name}"
+
+
+PROPOSAL = "proposal:"
+"""The start of the position of every vote for a proposal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What somebody wrote and others can agree with."""
+
+    name: str
+    """A name that nothing written before or after it has."""
+    by: str
+    decision: Decision
+    position: str
+    terms: Terms
+    """The terms on which people agree with it."""

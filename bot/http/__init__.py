@@ -1,0 +1,1 @@
+"""The bot's one port: Slack's route, the HTTP API, health and metrics."""

@@ -1,0 +1,1 @@
+"""What the bot does without being asked: drawing cards, deadlines, watching Slack, Redis and the policy file."""

@@ -1,0 +1,136 @@
+"""Admits a published record, which fixes its terms and places, or refuses it."""
+
+import logging
+from dataclasses import dataclass
+
+from agent_adapter.contract.interrupt import Route
+from bot.domain.admission import Admission, Place
+from bot.domain.admit import admit
+from bot.domain.approval import Approval, Published
+from bot.domain.errors import InterruptFaultError, SlackError
+from bot.domain.refusal import Refusal
+from bot.domain.standing import StandingMatch
+from bot.jobs.policy_watch import PolicyKeeper
+from bot.jobs.redis_restore import RestoreGuard
+from bot.jobs.slack_trouble import SlackTrouble
+from bot.rendering.card.layout import lay_out
+from bot.runtime.health import PLACE
+from bot.runtime.offload import offload
+from bot.slack.client import SlackClient
+from bot.slack.directory import Directory
+from bot.store.records import ApprovalStore
+from bot.use_cases.agent_limits import Quota
+from bot.use_cases.standing import StandingApprovals, tell_uses
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Admissions:
+    """Admits published records by the current policy."""
+
+    store: ApprovalStore
+    slack: SlackClient
+    directory: Directory
+    policies: PolicyKeeper
+    standing: StandingApprovals
+    quota: Quota
+    restore_guard: RestoreGuard
+    trouble: SlackTrouble
+
+    async def on_published(self, state: Published) -> Approval | None:
+        """Admit a record, or refuse it. `None` when it was refused, or ended meanwhile.
+
+        Raises:
+            SlackError: when Slack does not say now whether it can be asked there.
+        """
+        if too_much := await self.quota.take(state.interrupt.agent, interrupt_id=state.id):
+            await self.trouble.refuse(state.id, "limits", too_much.reason)
+            return None
+        vouched = await self.store.vouched(state.interrupt)
+        admission = await offload(state, admit, self.policies.policy, state.interrupt, vouched=vouched)
+        if isinstance(admission, Refusal):
+            await self.trouble.refuse(state.id, admission.code, admission.reason)
+            return None
+        try:
+            author = await self._thread_author(state.interrupt.route)
+            found = [await self._reachable(place) for place in admission.places]
+        except InterruptFaultError as error:
+            await self.trouble.refuse_unreachable(state, error)
+            return None
+        fixed = {"places": tuple(filter(None, found)), "thread_author": author}
+        admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
+        return await self._admit(state, admission)
+
+    async def _admit(self, state: Published, admission: Admission) -> Approval | None:
+        limit = admission.time_limit
+        await self.store.admit(
+            state,
+            admission,
+            life=None if limit is None else int(limit.total_seconds() * 1000),
+            matched=[
+                matched
+                for matched in await self.standing.matching(state, admission)
+                if await self._still_holds(matched)
+            ],
+        )
+        admitted = await self.store.admitted(state.id)
+        if admitted:
+            tell_uses(admitted)
+            _warn_of_look_alikes(admitted)
+        return admitted
+
+    async def _thread_author(self, route: Route) -> str | None:
+        """Say who began the thread that the run came from, also when it is asked elsewhere."""
+        if not route.channel or not route.thread_ts:
+            return None
+        return await self.directory.thread_author(route.channel, route.thread_ts)
+
+    async def _reachable(self, place: Place) -> Place | None:
+        """Give a place with Slack's channel for a direct message. `None` when an additional place cannot be used."""
+        try:
+            self.slack.check_reach(place.channel)
+            if place.channel[0] not in "UW":
+                return place
+            channel = await self.slack.open_direct_message(place.channel)
+        except InterruptFaultError as error:
+            if place.opened_by is None:
+                raise
+            logger.warning("escalation.unreachable", extra={"channel": place.channel, "reason": str(error)})
+            return None
+        self.trouble.health.warnings.pop(PLACE + place.channel, None)
+        return place.model_copy(update={"channel": channel})
+
+    async def _still_holds(self, matched: StandingMatch) -> bool:
+        """Whether a standing approval is still active, also in what people see in Slack. In doubt the call is asked."""
+        interrupt_id, _, index = matched.name.rpartition(":")
+        before = await self.store.admitted(interrupt_id)
+        messages = [
+            part
+            for part in (before.shown if before else ())
+            if part.kind == "standing" and part.number == int(index)
+        ]
+        if before is None or not messages:
+            return before is not None
+        part, shown = messages[0], before.shown[messages[0]]
+        await self.restore_guard.beat()
+        card = before.shown.get(part.card)
+        try:
+            thread_ts = before.places[part.place].thread_ts or (card.ts if card else None)
+            return not await self.restore_guard.is_behind(before, part, shown, thread_ts)
+        except SlackError as error:
+            logger.warning("standing.not_compared", extra={"interrupt_id": before.id, "reason": str(error)})
+            return False
+
+
+def _warn_of_look_alikes(state: Approval) -> None:
+    for action in state.actions:
+        if action.terms.resembles:
+            logger.warning(
+                "tool.look_alike",
+                extra={
+                    "interrupt_id": state.id,
+                    "tool": action.request.name,
+                    "resembles": action.terms.resembles,
+                },
+            )

@@ -1,0 +1,44 @@
+"""Finds messages in Slack that do not show what the record says, and messages that are not needed. Pure."""
+
+from bot.domain.approval import Approval
+from bot.domain.ids import KEPT, MessageId
+from bot.rendering.card.card import Part, draw_parts
+
+
+def first_outdated(state: Approval, only: MessageId | None = None) -> Part | None:
+    """Give the first message, or this one, that does not show what the record says.
+
+    The message above numbered parts is edited after them: what somebody pressed is drawn first, and several presses
+    are counted by one edit. What is missing in its thread comes after it: it may be gone.
+    """
+    above = None
+    for part in draw_parts(state, only):
+        shown = state.shown.get(part.id)
+        if shown and shown.digest in {part.digest, KEPT}:
+            continue
+        if not is_wanted(state, part.id) and part.id not in state.begun:
+            continue
+        if shown and part.id.kind == "card" and state.places[part.id.place].parts:
+            above = above or part
+        else:
+            return part if shown else above or part
+    return above
+
+
+def is_wanted(state: Approval, part: MessageId) -> bool:
+    """Whether Slack should show this message. Nobody needs a card that ended before it was shown, or a late reminder.
+
+    Nobody needs a card that asks nothing either, unless the agent could not go on.
+    """
+    if part in state.shown or part.kind == "standing":
+        return True
+    if is_extra(state, part):
+        return state.is_open
+    is_stuck = state.stalled is not None or state.claim_has_lapsed
+    is_asked = not state.is_preapproved(state.places[part.place]) or is_stuck
+    return state.status in {"pending", "decided"} and is_asked
+
+
+def is_extra(state: Approval, part: MessageId) -> bool:
+    """Whether people can decide without this message: a remark, or a card in an additional place."""
+    return part.is_beside or state.places[part.place].is_extra

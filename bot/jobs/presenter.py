@@ -1,0 +1,111 @@
+"""Makes Slack agree with the record: post, update, or nothing."""
+
+import logging
+import secrets
+from dataclasses import dataclass, field
+
+from agent_adapter.errors import InvalidRequestError
+from bot.domain.approval import Approval, Published
+from bot.domain.errors import SlackBusyError, SlackUnclearError, WorkspaceFaultError
+from bot.jobs.admit import Admissions
+from bot.jobs.outdated import first_outdated, is_wanted
+from bot.jobs.slack_call import Line, SlackCall
+from bot.jobs.slack_trouble import WORKSPACE_RETRY
+from bot.jobs.unreadable import end_unreadable
+from bot.rendering.card.card import Part
+from bot.runtime.health import NOT_YET
+from bot.runtime.offload import offload
+from bot.slack.pacing import Queue
+from bot.store.records import ApprovalStore
+
+logger = logging.getLogger(__name__)
+
+FIRST_RETRY = 200
+"""Milliseconds until a card is looked at again while the bot is still connecting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Presenter:
+    """Draws the cards that are owed. The record is read again before every call, so an old picture never replaces a new one."""
+
+    store: ApprovalStore
+    admissions: Admissions
+    line: Line
+    _queue: Queue = field(default_factory=Queue)
+
+    def wait(self, interrupt_id: str) -> int:
+        """Milliseconds for which nothing can be drawn for this record: it has to wait, or it would not get a turn."""
+        if left := self._queue.remaining(interrupt_id):
+            return left
+        known = self.store.recall(interrupt_id)
+        if known and known.is_shown and (closed := self.line.pacing.edits_closed(known.interrupt.agent)):
+            # Only an edit can be left to draw.
+            return self._queue.join(interrupt_id, closed)
+        return 0
+
+    async def present(self, interrupt_id: str) -> int | None:
+        """Draw one record. Returns `None` when Slack shows it, else the milliseconds until the next attempt."""
+        try:
+            state = await self._ready(interrupt_id)
+        except InvalidRequestError as error:
+            await end_unreadable(self.store, self.line.slack, interrupt_id, error)
+            return None
+        except (SlackBusyError, SlackUnclearError, WorkspaceFaultError) as error:
+            logger.warning("slack.unavailable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
+            return await self.line.trouble.come_again_in(interrupt_id, error)
+        while isinstance(state, Approval) and (part := await offload(state, first_outdated, state)):
+            wait = await self._draw(state, part)
+            if wait is not None:
+                return wait
+            state = await self.store.load(interrupt_id)
+        if state and state.stage != "open":
+            await self.store.start_retention(interrupt_id)
+        return None
+
+    async def _ready(self, interrupt_id: str) -> Published | None:
+        """Give a record that can be drawn, admitted or ended. `None` when there is nothing to draw now."""
+        state = await self.store.load(interrupt_id)
+        if state is None:
+            return None
+        if state.status == "new" and not state.is_past:
+            return await self.admissions.on_published(state)
+        if state.is_past and state.status in {"new", "pending"}:
+            if state.status == "pending" and state.stage == "open":
+                # `Deadlines` checks whether people could object, ends it, and has it drawn.
+                return None
+            await self.store.settle(state.id, "expired")
+            return await self.store.load(interrupt_id)
+        return state
+
+    async def _draw(self, state: Approval, part: Part) -> int | None:
+        """Draw one message. Returns `None` when Slack shows it, else the milliseconds until the next attempt."""
+        line = self.line
+        if fault := line.health.slack_fault:
+            if fault == NOT_YET:
+                return FIRST_RETRY
+            await self.store.set_notice(state.id, f"Slack cannot be used: {fault}")
+            return WORKSPACE_RETRY
+        if wait := await self._turn(state, part):
+            await line.trouble.say_if_nothing_is_posted(state, part.id)
+            return self._queue.join(state.id, wait)
+        owner = secrets.token_hex(8)
+        lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=line.lease)
+        line.restore_guard.hear(state.id, lease.epoch)
+        if lease.outcome == "busy":
+            return min(lease.since, 1_000)
+        newest = await self.store.admitted(state.id)
+        if newest is None:
+            return None
+        now_due = await offload(newest, first_outdated, newest, part.id)
+        call = SlackCall(line, newest, now_due or part, owner)
+        if lease.outcome == "takeover" and part.id not in newest.shown:
+            return await call.adopt(lease.since / 1000)
+        return await (call.make() if now_due and is_wanted(newest, part.id) else call.give_back())
+
+    async def _turn(self, state: Approval, part: Part) -> int:
+        """Ask for a turn by Slack's limits: 0 when the call can be made now, else the milliseconds to wait."""
+        shown, pacing = state.shown.get(part.id), self.line.pacing
+        if shown is None:
+            return await pacing.turn_to_post(part.channel, state.interrupt.agent)
+        is_urgent = state.stage != "open" and shown.stage == "open"
+        return await pacing.turn_to_edit(state.interrupt.agent, urgent=is_urgent)

@@ -1,0 +1,264 @@
+"""One call to Slack about one message, and what follows from its result."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from bot.domain.approval import Approval
+from bot.domain.errors import (
+    InterruptFaultError,
+    SlackBusyError,
+    SlackError,
+    SlackUnclearError,
+    WorkspaceFaultError,
+)
+from bot.domain.ids import Label
+from bot.domain.messages import Shown
+from bot.jobs.outdated import is_extra, is_wanted
+from bot.jobs.redis_restore import RestoreGuard
+from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
+from bot.rendering.card.card import Part
+from bot.rendering.limits import SlackLimitError, check_message
+from bot.runtime.health import PLACE, Health
+from bot.slack.client import SlackClient
+from bot.slack.pacing import Pacing
+from bot.store.records import ApprovalStore
+
+logger = logging.getLogger(__name__)
+
+NOWHERE = "?"
+"""Kept in place of the `ts` of a message that could not be posted."""
+_GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
+_NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
+DELETED_AT_MOST = 10
+"""How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What every call needs: Slack, its rate limits, the store, and the parts that record errors."""
+
+    slack: SlackClient
+    pacing: Pacing
+    store: ApprovalStore
+    health: Health
+    restore_guard: RestoreGuard
+    trouble: SlackTrouble
+    lease: int
+    """Milliseconds that one call may take before another replica takes over."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlackCall:
+    """One call to Slack about one message, under its lease.
+
+    Each method returns `None` when Slack shows the record now, else the milliseconds until the next attempt.
+    """
+
+    line: Line
+    state: Approval
+    part: Part
+    owner: str
+
+    @property
+    def shown(self) -> Shown | None:
+        """What Slack shows of the message, as far as the record knows."""
+        return self.state.shown.get(self.part.id)
+
+    async def make(self) -> int | None:
+        """Post or update."""
+        try:
+            check_message(self.part.text, self.part.blocks)
+            return await (self._update(self.shown) if self.shown else self._post())
+        except SlackLimitError as error:
+            return await self._on_refused(InterruptFaultError("render", "msg_too_long", [str(error)]))
+        except InterruptFaultError as error:
+            return await self._on_refused(error)
+        except SlackBusyError as error:
+            return await self._on_busy(error)
+        except SlackUnclearError as error:
+            return await self._on_unclear(error)
+        except WorkspaceFaultError as error:
+            await self.give_back()
+            return await self.line.trouble.come_again_in(self.state.id, error)
+
+    async def adopt(self, since: float) -> int | None:
+        """Take over from a call whose result is unknown: keep the message if it is there, or post it now."""
+        try:
+            ts = await self.line.slack.find_message(
+                self.part.channel,
+                thread_ts=self._thread(),
+                since=since,
+                interrupt_id=self.state.id,
+                part=self.part.id,
+            )
+        except InterruptFaultError as error:
+            return await self._on_refused(error)
+        except SlackError as error:
+            logger.warning("slack.not_searched", extra={"interrupt_id": self.state.id, "reason": str(error)})
+            return await self.line.trouble.come_again_in(self.state.id, error)
+        if ts is None:
+            return await (self.make() if is_wanted(self.state, self.part.id) else self.give_back())
+        logger.info("card.adopted", extra={"interrupt_id": self.state.id, "ts": ts})
+        # It is unknown what the found message shows. An unknown digest has it drawn again.
+        await self._save(Shown(self.part.channel, ts, "?", "open"))
+        return 0
+
+    async def give_back(self) -> None:
+        """Give the lease back, and note that nothing was sent."""
+        await self._save(None)
+
+    # --- The call itself ----------------------------------------------------------------------------------------------
+
+    async def _post(self) -> int | None:
+        ts = await self.line.slack.post_message(
+            self.part.channel,
+            text=self.part.text,
+            blocks=self.part.blocks,
+            thread_ts=self._thread(),
+            label=self._label(),
+        )
+        self.line.health.call_worked(POST)
+        self.line.health.warnings.pop(PLACE + self.part.channel, None)
+        self.line.restore_guard.note_sure(self.part.channel, ts)
+        if not await self._save(self._drawn(self.part.channel, ts)):
+            # Slack was slow, our lease ended, and another process has posted.
+            await self._remove_if_orphan(ts)
+        await self._clear_notice()
+        return None
+
+    async def _update(self, shown: Shown) -> int | None:
+        is_compared = self.part.id.kind != "remark"
+        restore_guard = self.line.restore_guard
+        if is_compared and await restore_guard.is_behind(self.state, self.part.id, shown, self._thread()):
+            await self.give_back()
+            return 0
+        await self.line.slack.update_message(
+            shown.channel, shown.ts, text=self.part.text, blocks=self.part.blocks, label=self._label()
+        )
+        self.line.health.call_worked(EDIT)
+        if not await self._save(self._drawn(shown.channel, shown.ts)):
+            # Slack was slow and another process drew meanwhile. Our call may have overwritten its picture.
+            await self.line.store.invalidate_part(self.state.id, self.part.id)
+        await self._clear_notice()
+        return None
+
+    # --- What became of it --------------------------------------------------------------------------------------------
+
+    async def _on_busy(self, error: SlackBusyError) -> int:
+        await self.give_back()
+        if self.shown:
+            await self.line.pacing.hold_edits(error.retry_after)
+        else:
+            await self.line.pacing.hold_posts(self.part.channel, error.retry_after)
+        await self._note_failure(error, again_in=error.retry_after)
+        return await self.line.trouble.come_again_in(self.state.id, error)
+
+    async def _on_unclear(self, error: SlackUnclearError) -> int:
+        logger.warning("slack.unclear", extra={"interrupt_id": self.state.id, "reason": str(error)})
+        await self._note_failure(error, again_in=self.line.lease / 1000)
+        if self.shown and error.answered:
+            await self.give_back()
+            return RETRY
+        # The call may still arrive. The lease is taken again, so that the next picture comes after it.
+        # The next process looks in Slack before it posts.
+        await self.line.store.lease_part(self.state.id, self.part.id, owner=self.owner, lease=self.line.lease)
+        return self.line.lease
+
+    async def _on_refused(self, error: InterruptFaultError) -> int | None:
+        """Do without a message that Slack never takes. If nobody can decide without it, refuse the interrupt."""
+        shown, is_open = self.shown, self.state.is_open
+        is_lost = shown and error.code in _GONE and shown.ts != NOWHERE and not self.part.id.is_beside
+        if is_lost and is_open:
+            return await self._on_deleted()
+        if self.part.parent and not self.part.thread_ts and error.code in _NO_THREAD:
+            # The thread is missing, so its card is probably gone. The card is checked first.
+            await self.line.store.invalidate_part(self.state.id, self.part.parent)
+            if not self.part.id.is_beside:
+                await self.give_back()
+                return RETRY
+        if is_extra(self.state, self.part.id):
+            logger.warning("extra.not_shown", extra={"interrupt_id": self.state.id, "reason": str(error)})
+            await self._save(self._drawn(self.part.channel, shown.ts if shown else NOWHERE))
+            return None
+        if shown:
+            # Nothing more can be done for this message.
+            await self._save(self._drawn(shown.channel, shown.ts))
+        elif is_open:
+            await self.give_back()
+        else:
+            # The record has ended, and this message will never be shown.
+            await self._save(self._drawn(self.part.channel, NOWHERE))
+        if is_open:
+            await self.line.trouble.refuse_unreachable(self.state, error)
+        return None
+
+    async def _on_deleted(self) -> int | None:
+        """Have a deleted message of an open request posted again: a card together with all its parts.
+
+        The parts are deleted in Slack before the record forgets them. Otherwise nothing would ever remove them.
+        """
+        if len(self.state.gone) >= DELETED_AT_MOST:
+            await self.give_back()
+            reason = f"its messages in {self.part.channel} were deleted {len(self.state.gone)} times: find out who deletes them, or ask elsewhere"
+            await self.line.trouble.refuse(self.state.id, "card_deleted", reason)
+            return None
+        logger.warning("card.deleted", extra={"interrupt_id": self.state.id, "part": str(self.part.id)})
+        try:
+            for part, shown in self.state.shown.items():
+                if part.kind == "part" and part.card == self.part.id:
+                    await self._delete(shown)
+        except SlackError as error:
+            await self.give_back()
+            return await self.line.trouble.come_again_in(self.state.id, error)
+        await self._save(None, forget=True)
+        return 0
+
+    async def _note_failure(self, error: SlackError, *, again_in: float) -> None:
+        self.line.health.call_failed(EDIT if self.shown else POST, str(error), again_in=again_in)
+        await self.line.trouble.say_if_nothing_is_posted(self.state, self.part.id)
+
+    async def _delete(self, shown: Shown) -> None:
+        try:
+            await self.line.slack.delete_message(shown.channel, shown.ts)
+        except InterruptFaultError as error:
+            logger.info("part.not_deleted", extra={"interrupt_id": self.state.id, "reason": str(error)})
+
+    async def _remove_if_orphan(self, ts: str) -> None:
+        """Delete our message if the record knows another one in its place."""
+        for _ in range(10):
+            state = await self.line.store.admitted(self.state.id)
+            if kept := state.shown.get(self.part.id) if state else None:
+                if kept.ts != ts:
+                    await self.line.slack.delete_message(self.part.channel, ts)
+                return
+            # The process that took over may still be posting. If it dies, the next one finds our message or its message.
+            await asyncio.sleep(self.line.lease / 10_000)
+
+    async def _clear_notice(self) -> None:
+        if self.state.notice:
+            await self.line.store.set_notice(self.state.id, "")
+
+    async def _save(self, shown: Shown | None, *, forget: bool = False) -> bool:
+        return await self.line.store.save_part(
+            self.state.id, self.part.id, owner=self.owner, shown=shown, forget=forget
+        )
+
+    # --- What the message carries -------------------------------------------------------------------------------------
+
+    def _label(self) -> Label:
+        stage, decided = self.state.stage, self.state.decided
+        if self.part.id.kind == "standing":
+            approval = self.state.standing[self.part.id.number]
+            stage, decided = "ended" if approval.ended else "open", frozenset(range(len(approval.uses)))
+        return Label(self.state.id, self.part.id, self.part.digest, stage, decided)
+
+    def _thread(self) -> str | None:
+        if self.part.thread_ts:
+            # The card is itself a reply, which has no thread of its own.
+            return self.part.thread_ts
+        parent = self.part.parent and self.state.shown.get(self.part.parent)
+        return parent.ts if parent else None
+
+    def _drawn(self, channel: str, ts: str) -> Shown:
+        return Shown(channel, ts, self.part.digest, self.state.stage)

@@ -1,0 +1,32 @@
+"""Ends records that cannot be read, and removes the buttons from their cards."""
+
+import logging
+
+from agent_adapter.errors import InvalidRequestError
+from bot.domain.errors import SlackError
+from bot.domain.ids import Label
+from bot.rendering.card.lost_records import render_unreadable
+from bot.slack.client import SlackClient
+from bot.store.records import ApprovalStore
+
+logger = logging.getLogger(__name__)
+
+
+async def end_unreadable(
+    store: ApprovalStore, slack: SlackClient, interrupt_id: str, error: InvalidRequestError
+) -> None:
+    """End a record that cannot be read, and remove the buttons from its card, since nobody knows what they would decide."""
+    posted, _ = await store.posted()
+    messages = [each for each in posted if each.interrupt_id == interrupt_id]
+    logger.error("record.unreadable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
+    outcome = await store.settle(interrupt_id, "refused", code="unreadable", reason=str(error))
+    for message in messages if outcome == "settled" else ():
+        text, blocks = render_unreadable()
+        label = Label(interrupt_id, message.part, stage="ended")
+        try:
+            await slack.update_message(
+                message.shown.channel, message.shown.ts, text=text, blocks=blocks, label=label
+            )
+        except SlackError as failed:
+            logger.warning("card.not_closed", extra={"interrupt_id": interrupt_id, "reason": str(failed)})
+    await store.start_retention(interrupt_id)

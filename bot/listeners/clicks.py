@@ -1,0 +1,49 @@
+"""What a click that stores something does."""
+
+from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.errors import AgentAdapterError
+from bot.domain.approval import Approval
+from bot.domain.errors import PersonUnknownError
+from bot.listeners.payloads import Click
+from bot.listeners.services import Services
+from bot.rendering.modal.standing import render_standing_list
+from bot.rendering.modal.view import render_notice_view
+from bot.sentences import in_answer
+from bot.store.deliveries import Delivery
+from bot.use_cases import bulk
+from bot.use_cases.answers import Answer
+
+
+async def approve(services: Services, state: Approval, click: Click, delivery: Delivery) -> Answer:
+    """Approve one call."""
+    decision = {click.number: ApproveDecision()}
+    return await services.decisions.decide(state, click.user, decision, delivery=delivery)
+
+
+async def approve_for_run(services: Services, state: Approval, click: Click, delivery: Delivery) -> Answer:
+    """Approve one call, and every later call of its tool in the run."""
+    decision = {click.number: ApproveDecision(always=True)}
+    return await services.decisions.decide(state, click.user, decision, delivery=delivery)
+
+
+async def approve_all(services: Services, state: Approval, click: Click, delivery: Delivery) -> Answer:
+    """Approve the calls that the question of the button named and its message shows."""
+    return await bulk.approve_all(
+        services.decisions, state, click.user, click.part, click.named, delivery=delivery
+    )
+
+
+async def revoke(services: Services, state: Approval, click: Click) -> Answer:
+    """End a standing approval. If it was in a list, draw the list again."""
+    answer = await services.standing.revoke(state, click.user, click.number)
+    if click.view and answer.recorded:
+        services.tasks.start(_list_again(services, click.view["id"], click.user))
+    return answer
+
+
+async def _list_again(services: Services, view_id: str, user: str) -> None:
+    try:
+        view = render_standing_list(await services.standing.revocable(user))
+    except (AgentAdapterError, PersonUnknownError):
+        view = render_notice_view(in_answer.REVOKED, in_answer.STANDING_REVOKED)
+    await services.slack.update_view(view_id, None, view)

@@ -1,0 +1,59 @@
+"""Whether a button or a form is where the bot put it. A copy elsewhere decides nothing."""
+
+from bot.domain.approval import Approval
+from bot.domain.bulk import calls_on
+from bot.domain.ids import MessageId
+from bot.listeners.payloads import Click, Submission
+from bot.rendering.buttons import Scope
+
+
+def has_button(state: Approval, click: Click, scope: Scope) -> bool:
+    """Whether the subject of a button exists, and the pressed message can have this button."""
+    if scope == "page":
+        return _is_index(click.index, len(state.actions))
+    # A button for the whole request has no subject.
+    is_known = click.number >= 0 if scope == "card" else _is_index(click.number, _count(state, scope))
+    if not is_known or click.view is not None:
+        return is_known
+    return any(_carries(state, message, click, scope) for message in _messages(state, click))
+
+
+def has_form(state: Approval, submission: Submission, scope: Scope) -> bool:
+    """Whether the subject of a form exists."""
+    return _is_index(submission.meta.index, _count(state, scope))
+
+
+def _count(state: Approval, scope: Scope) -> int:
+    return len(state.admission.places) if scope in {"place", "message"} else len(state.actions)
+
+
+def _is_index(index: int, count: int) -> bool:
+    # It comes back as JSON, and Python would count a negative index from the end.
+    return type(index) is int and 0 <= index < count
+
+
+def _carries(state: Approval, message: MessageId, click: Click, scope: Scope) -> bool:
+    """Whether a message of this card can have this button."""
+    match scope:
+        case "message":
+            return message == click.part
+        case "place":
+            return message == MessageId(click.number)
+        case "card" | "standing":
+            return True
+        case _:
+            return click.number in calls_on(state, message)
+
+
+def _messages(state: Approval, click: Click) -> list[MessageId]:
+    """Name the message of this card that was pressed. Several are possible when it was pressed before its post was noted."""
+    if (click.channel, click.ts) in state.gone:
+        return []
+    noted = [part for part, s in state.shown.items() if (s.channel, s.ts) == (click.channel, click.ts)]
+    return noted or [
+        part
+        for number, place in state.places.items()
+        if place.channel == click.channel
+        for part in (MessageId(number), *MessageId(number).parts(len(place.parts)))
+        if part not in state.shown
+    ]

@@ -1,0 +1,75 @@
+"""What the handlers of buttons and forms use: the use cases, Slack, and answers to the person who clicked."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.domain.errors import NotToldError, SlackError
+from bot.listeners.payloads import Click
+from bot.rendering.modal.view import pressed_at, render_notice_view
+from bot.runtime.tasks import Tasks
+from bot.sentences import in_answer
+from bot.slack.client import SlackClient
+from bot.store.records import ApprovalStore
+from bot.use_cases.assign import Assignments
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
+from bot.use_cases.standing import StandingApprovals
+
+TELL_WITHIN = 2.6
+"""Seconds after a click in which the bot must say to the person why nothing was stored. Slack waits three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The use cases, the store and Slack."""
+
+    store: ApprovalStore
+    judge: Judge
+    decisions: Decisions
+    assignments: Assignments
+    standing: StandingApprovals
+    slack: SlackClient
+    tasks: Tasks = field(default_factory=Tasks)
+
+    async def open(self, click: Click, view: Mapping[str, Any]) -> None:
+        """Open a view, on top of the one in which the button was pressed."""
+        send = self.slack.push_view if click.view else self.slack.open_view
+        await send(click.trigger_id, pressed_at(view, click.channel, click.ts))
+
+    async def turn(self, click: Click, view: Mapping[str, Any]) -> None:
+        """Open a view that replaces the one in which the button was pressed."""
+        found = pressed_at(view, click.channel, click.ts)
+        if click.view:
+            await self.slack.update_view(click.view["id"], click.view.get("hash"), found)
+        else:
+            await self.slack.open_view(click.trigger_id, found)
+
+    async def refuse(self, click: Click, sentence: str, *, until: float) -> None:
+        """Say to the person that nothing was stored, before the click is acknowledged. Otherwise it looks as if it was stored.
+
+        Args:
+            click: What they pressed.
+            sentence: Why nothing was stored.
+            until: When Slack must have taken the sentence, by the clock of the event loop.
+
+        Raises:
+            NotToldError: when Slack has not taken it by then. Do not acknowledge the click, so that Slack shows that it failed.
+        """
+        telling = self.tasks.start(self.tell(click, sentence))
+        try:
+            async with asyncio.timeout_at(until):
+                # A call to Slack that takes longer still ends, so the person gets the sentence later.
+                await asyncio.shield(telling)
+        except (SlackError, TimeoutError) as error:
+            raise NotToldError(str(error) or "Slack took too long") from error
+
+    async def tell(self, click: Click, sentence: str) -> None:
+        """Say something to the person who clicked, and to nobody else."""
+        if click.view:
+            await self.slack.update_view(
+                click.view["id"], None, render_notice_view(in_answer.NOT_DONE, sentence)
+            )
+        else:
+            await self.slack.tell_user(click.channel, click.user, sentence, thread_ts=click.thread_ts)

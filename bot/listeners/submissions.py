@@ -1,0 +1,197 @@
+"""What a submitted form does: it becomes a decision, or stays open with the reason next to an input."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+)
+from bot.domain.approval import Approval
+from bot.listeners.payloads import Submission
+from bot.listeners.services import Services
+from bot.rendering.modal.argument_form import Errors, Unchanged, changed_input, parse_form
+from bot.rendering.modal.questions import CODE, parse_always, parse_code, parse_person, parse_words
+from bot.rendering.modal.standing import parse_standing_terms
+from bot.rendering.modal.view import render_notice_view
+from bot.runtime.offload import offload
+from bot.sentences import in_answer
+from bot.use_cases import bulk
+from bot.use_cases.answers import Answer, closed
+
+Reply = dict[str, Any]
+"""What Slack does with the form: close it, replace it, or show an error next to an input."""
+Read = Callable[[Approval, Submission], Decision | Reply]
+"""Reads the decision that a form means."""
+Handle = Callable[[Services, Approval, Submission], Awaitable[Reply]]
+
+
+def deciding(read: Read) -> Handle:
+    """Make a handler that records the decision which this function reads from a form."""
+
+    async def submit(services: Services, state: Approval, submission: Submission) -> Reply:
+        return await _decide(services, state, submission, read)
+
+    return submit
+
+
+async def _decide(
+    services: Services,
+    state: Approval,
+    submission: Submission,
+    read: Read,
+    **more: Any,
+) -> Reply:
+    decision = await offload(state, _meant, state, submission, read)
+    if isinstance(decision, dict):
+        return decision
+    code, index = parse_code(submission.view), submission.meta.index
+    answer = await services.decisions.decide(state, submission.user, {index: decision}, code=code, **more)
+    if answer.keeps_form:
+        block = await offload(state, _changed_input, state, submission, decision)
+        return _beside(block, answer.sentence) if block else beside_first(submission, answer.sentence)
+    return closing(answer)
+
+
+def _meant(state: Approval, submission: Submission, read: Read) -> Decision | Reply:
+    if (
+        _asks_for_code(submission)
+        and parse_code(submission.view) != state.actions[submission.meta.index].code
+    ):
+        return _beside(CODE, in_answer.WRONG_CODE)
+    return read(state, submission)
+
+
+# --- Decisions, read from forms -------------------------------------------------------------------------------------
+
+
+def approval(_state: Approval, _submission: Submission) -> Decision:
+    """Approve the call as it was asked."""
+    return ApproveDecision()
+
+
+def rejection(_state: Approval, submission: Submission) -> Decision:
+    """Reject the call, with a reason where one was typed."""
+    return RejectDecision(message=parse_words(submission.view), always=parse_always(submission.view))
+
+
+def answer(_state: Approval, submission: Submission) -> Decision | Reply:
+    """Answer in the tool's place."""
+    message = parse_words(submission.view)
+    return (
+        beside_first(submission, in_answer.ONLY_SPACES)
+        if message is None
+        else RespondDecision(message=message)
+    )
+
+
+def edit(state: Approval, submission: Submission) -> Decision | Reply:
+    """Approve the call with what was changed."""
+    action = state.actions[submission.meta.index]
+    args, schema = action.request.args, action.config.args_schema
+    match parse_form(submission.view, args, schema, action.terms.masked):
+        case Errors(by_block):
+            return {"response_action": "errors", "errors": by_block}
+        case Unchanged():
+            return beside_first(submission, in_answer.NOTHING_CHANGED)
+        case edited:
+            return EditDecision(edited_action=EditedAction(name=action.request.name, args=edited.args))
+
+
+def vote(state: Approval, submission: Submission) -> Decision | Reply:
+    """Decide what somebody else has voted for."""
+    action = state.actions[submission.meta.index]
+    if not state.is_open_at(action.index):
+        return notice(closed(state, [action.index]))
+    found = next((vote.decision for vote in action.votes if vote.name == submission.meta.vote), None)
+    return found or notice(in_answer.GONE)
+
+
+# --- Forms that do more than decide one action ------------------------------------------------------------------------
+
+
+async def approve_from_now_on(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Approve the call, and later calls like it within the chosen limits."""
+    return await _decide(
+        services, state, submission, approval, standing=parse_standing_terms(submission.view)
+    )
+
+
+async def agree(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Agree with a proposal, or with a vote."""
+    stricter = state.proposals.get(submission.meta.index)
+    if stricter is None or stricter.name != submission.meta.vote:
+        return await _decide(services, state, submission, vote)
+    return await _agree(services, state, submission)
+
+
+async def finish_reading(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Approve the call that was read to its end, or agree with the proposal that was read."""
+    if submission.meta.vote:
+        return await _agree(services, state, submission)
+    return await _decide(services, state, submission, approval)
+
+
+async def _agree(services: Services, state: Approval, submission: Submission) -> Reply:
+    index, code = submission.meta.index, parse_code(submission.view)
+    is_stricter = index in state.proposals
+    if is_stricter and _asks_for_code(submission) and code != state.actions[index].proposed.code:
+        return _beside(CODE, in_answer.WRONG_CODE)
+    return closing(
+        await services.decisions.agree(state, submission.user, index, submission.meta.vote, code=code)
+    )
+
+
+async def reject_all(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Reject all open actions of a place."""
+    reason, place = parse_words(submission.view), submission.meta.index
+    return closing(await bulk.reject_all(services.decisions, state, submission.user, place, message=reason))
+
+
+async def hand_over(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Assign a place to the person who was chosen."""
+    to = parse_person(submission.view)
+    return closing(await services.assignments.hand_over(state, submission.user, submission.meta.index, to))
+
+
+def _asks_for_code(submission: Submission) -> bool:
+    return any(block["block_id"] == CODE for block in submission.view["blocks"])
+
+
+def _changed_input(state: Approval, submission: Submission, decision: Decision) -> str | None:
+    """Name the first input of an edit with a changed value."""
+    if submission.form != "edit" or not isinstance(decision, EditDecision):
+        return None
+    action = state.actions[submission.meta.index]
+    return changed_input(
+        action.request.args, decision.edited_action.args, action.config.args_schema, action.terms.masked
+    )
+
+
+# --- Replies ----------------------------------------------------------------------------------------------------------
+
+
+def closing(answer: Answer) -> Reply:
+    """Close the form, and give the answer if the card does not show it."""
+    if answer.recorded and not answer.sentence:
+        # The whole stack of views: an edit can be open on top of a reading.
+        return {"response_action": "clear"}
+    return notice(answer.sentence, title=in_answer.RECORDED if answer.recorded else in_answer.NOT_DONE)
+
+
+def notice(sentence: str, *, title: str = in_answer.NOT_DONE) -> Reply:
+    """Replace the form with a sentence."""
+    return {"response_action": "update", "view": render_notice_view(title, sentence)}
+
+
+def beside_first(submission: Submission, sentence: str) -> Reply:
+    """Show a sentence next to the first input, so that the form keeps what was typed. Without inputs, replace the form."""
+    return _beside(submission.first_input, sentence) if submission.first_input else notice(sentence)
+
+
+def _beside(block: str, sentence: str) -> Reply:
+    return {"response_action": "errors", "errors": {block: sentence}}

@@ -1,0 +1,1 @@
+"""The policy file, read into rules. Pure."""

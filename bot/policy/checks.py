@@ -1,0 +1,111 @@
+"""What cannot be meant, though each key of the policy file is right by itself."""
+
+from collections.abc import Iterator, Sequence
+
+from bot.domain.person import is_person
+from bot.domain.rules import THREAD, Match, Rule
+from bot.policy.yaml_values import Problem
+from bot.text.literal import key_text
+
+UNKNOWN = Match((), ())
+"""Of a rule whose match cannot be read: what it would take from others is not known."""
+
+
+def problems_of(rules: Sequence[Rule], default: Rule) -> Iterator[Problem]:
+    """Look at each rule by itself, and after those before it."""
+    for rule in (*rules, default):
+        for sentence in _sentences(rule, default):
+            yield Problem(rule.line, f"{rule.name!r} {sentence}")
+    for number, rule in enumerate(rules):
+        earlier = next((each for each in rules[:number] if each.match.covers(rule.match)), None)
+        if earlier and rule.match != UNKNOWN:
+            yield Problem(
+                rule.line,
+                f"{rule.name!r} is never reached: {earlier.name!r} in line {earlier.line} matches all that it "
+                "matches: put the narrower rule first, or take it out",
+            )
+
+
+def _sentences(rule: Rule, default: Rule) -> Iterator[str]:
+    yield from _about_places(rule)
+    yield from _about_people(rule)
+    yield from _about_silence(rule)
+    yield from _about_arguments(rule)
+    yield from _about_times(rule, default)
+    yield from _about_later_calls(rule)
+
+
+def _about_places(rule: Rule) -> Iterator[str]:
+    if "channel" not in rule.approvers:
+        return
+    if is_person(rule.channel or ""):
+        yield "asks in a direct message, which has no members: name the approvers"
+    elif rule.channel == THREAD and not rule.agent_channel_may_decide:
+        yield (
+            "asks where the agent says, and lets the members of that channel decide, so the agent "
+            "chooses who decides: name people or groups, or write agent_channel_may_decide: true"
+        )
+
+
+def _about_people(rule: Rule) -> Iterator[str]:
+    people = len(rule.approvers)
+    # How many are in a group or a channel is known only when they are asked.
+    if not people or not all(map(is_person, rule.approvers)):
+        return
+    for name, needed in (("quorum", rule.quorum), ("reject_quorum", rule.reject_quorum)):
+        if needed > people:
+            yield f"has {name} {needed}, and only {people} may decide: name more, or lower it"
+
+
+def _about_silence(rule: Rule) -> Iterator[str]:
+    if rule.on_timeout != "approve":
+        return
+    if rule.risk != "low":
+        yield "approves by silence, which only risk: low allows: write reject or raise"
+    elif not rule.approves_silently:
+        yield "approves by silence what takes several people: write reject or raise"
+    elif rule.decisions and "reject" not in rule.decisions:
+        yield "approves by silence, and decisions does not offer reject, so nobody could object: add it"
+    elif rule.time_limit is None:
+        yield "approves by silence and says no time, so an agent could say a minute: give it a time_limit"
+
+
+def _about_arguments(rule: Rule) -> Iterator[str]:
+    if twice := {*rule.mask} & {*rule.mask_random}:
+        yield f"has {_listed(twice)} in mask and in mask_random: keep it in one of the lists"
+    if twice := {*rule.mask, *rule.mask_random} & {*rule.modal_only}:
+        yield f"masks {_listed(twice)} and shows it in a modal, too: keep it in one of the lists"
+
+
+def _about_times(rule: Rule, default: Rule) -> Iterator[str]:
+    """What a rule only has from the default may come to nothing."""
+    if rule.on_timeout == "extend" and rule.time_limit is None:
+        yield "extends a time limit that it does not have: give it a time_limit"
+    own = {
+        name
+        for name in ("reminders", "escalation")
+        if rule is default or getattr(rule, name) != getattr(default, name)
+    }
+    if "reminders" in own and rule.time and any(after >= rule.time for after in rule.reminders):
+        yield "reminds when its time is up: make the reminders earlier, or the time_limit longer"
+    if not rule.escalation or "escalation" not in own:
+        return
+    if rule.time and rule.escalation.after >= rule.time:
+        yield "escalates when its time is up: make it earlier, or the time_limit longer"
+    if rule.escalation.channel and rule.escalation.channel == rule.channel:
+        yield "escalates to where it is asked first: leave the channel out, or name another"
+
+
+def _about_later_calls(rule: Rule) -> Iterator[str]:
+    if rule.standing is None:
+        return
+    if rule.risk == "high":
+        yield "has risk: high, where nothing is approved for later calls: take standing out"
+    elif rule.quorum > 1 or rule.reject_quorum > 1:
+        yield "takes several people, so none of them can approve later calls: take standing out"
+    elif rule.standing.same == "tool" and rule.risk != "low":
+        yield "approves later calls whatever their arguments are, which only risk: low allows: write same: arguments"
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(map(key_text, sorted(names)))

@@ -1,0 +1,293 @@
+"""The keys of the policy file. pydantic reads the file by them, and editors show what is written here."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, Required
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    with_config,
+)
+from typing_extensions import TypedDict
+
+from agent_adapter.contract.arguments import encode
+from bot.domain.agent_limits import Limits
+from bot.domain.rules import Match
+from bot.domain.schedule import Escalation, Extension, QuietHours
+from bot.domain.schemas import compiled
+from bot.domain.standing import LONGEST, MOST_USES, Same, Scope, StandingLimits
+from bot.policy import values
+from bot.policy.argument_schemas import schema_faults
+from bot.policy.values import ReadFrom, count, one_or_more, refuse
+
+MOST_PENDING = 1_000
+"""All of them are looked at when the limit is reached."""
+RENAMED = {"sticky": "standing", "claim": "assign"}
+"""Keys of a rule by their old names."""
+
+_STRICT = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+_AgentGlobs = Annotated[tuple[values.AgentGlob, ...], one_or_more(values.AgentGlob, 1)]
+_ToolGlobs = Annotated[tuple[values.ToolGlob, ...], one_or_more(values.ToolGlob, 1)]
+_Decision = Literal["approve", "edit", "reject", "respond"]
+_People = Annotated[int, count(20, "people")]
+
+
+# --- What a rule matches ------------------------------------------------------------------------------------------
+
+
+class _Schema(NamedTuple):
+    text: str
+    fits: Callable[[Any], bool]
+
+
+def _schema(written: Any) -> _Schema:
+    refuse(schema_faults(written))
+    try:
+        return _Schema(encode(written), compiled(written))
+    except ValueError as error:
+        raise ValueError(f"args: this schema cannot be used: {error}") from error
+
+
+class MatchKeys(TypedDict, total=False):
+    """Which calls a rule is about."""
+
+    agents: Annotated[_AgentGlobs, Field(alias="agent")]
+    """Names of agents: `*` is anything, `?` one character. Left out, any agent."""
+    tools: Annotated[_ToolGlobs, Field(alias="tool")]
+    """Names of tools, likewise."""
+    args: Annotated[_Schema, PlainValidator(_schema, json_schema_input_type=dict[str, Any] | bool)]
+    """A JSON Schema of the arguments. `true` fits all of them, `false` none."""
+
+
+def _match(*, args: _Schema | None = None, **names: Any) -> Match:
+    return Match(**names, schema=args.text, fits=args.fits) if args else Match(**names)
+
+
+# --- What a rule gives --------------------------------------------------------------------------------------------
+
+
+class EscalationKeys(TypedDict, total=False):
+    """Who is asked as well, and where: either may be left out."""
+
+    after: Required[values.Duration]
+    """How long to wait first."""
+    approvers: values.Others
+    """Who may decide, too."""
+    channel: values.Elsewhere
+    """Where it is asked, too."""
+
+
+def _escalation(**found: Any) -> Escalation:
+    if not found.keys() & {"approvers", "channel"}:
+        raise ValueError("escalation names neither approvers nor channel: say who is asked then, or where")
+    return Escalation(**found)
+
+
+class QuietHoursKeys(TypedDict):
+    """By the clock of the zone."""
+
+    start: Annotated[values.TimeOfDay, Field(alias="from")]
+    """As in 22:00."""
+    end: Annotated[values.TimeOfDay, Field(alias="to")]
+    """At an earlier time of day than `from`: on the day after."""
+    zone: values.Zone
+    """An IANA name, as in Europe/Berlin."""
+
+
+def _quiet_hours(**found: Any) -> QuietHours:
+    if found["start"] == found["end"]:
+        raise ValueError("quiet_hours end when they begin: nobody would know whether that is never or always")
+    return QuietHours(**found)
+
+
+class ExtensionKeys(TypedDict, total=False):
+    """How people may give everybody more time."""
+
+    by: Required[values.Duration]
+    """How much a press gives."""
+    times: Annotated[int, count(10, "presses")]
+    """How often. Left out, once."""
+
+
+def _by_alone(value: Any) -> Any:
+    return value if isinstance(value, dict) else {"by": value}
+
+
+def _not_long(lasts: timedelta) -> timedelta:
+    if lasts > LONGEST:
+        raise ValueError("standing approvals last 8h at most")
+    return lasts
+
+
+class StandingKeys(TypedDict, total=False):
+    """Which later calls may be approved at once. What is left out is narrow."""
+
+    approvers: values.Approvers
+    """Who of those who may decide. Left out, all of them."""
+    same: Same
+    """`arguments`: the very same call. `tool`: any arguments, only with `risk: low`."""
+    scope: Scope
+    """`run`: in the run that asked. `agent`: in every run of that agent."""
+    lasts: Annotated[values.Duration, AfterValidator(_not_long)]
+    """8h at most. Left out, 1h."""
+    uses: Annotated[int, count(MOST_USES, "uses")]
+    """How many later calls. Left out, 10."""
+
+
+def _by_size(reminders: tuple[timedelta, ...]) -> tuple[timedelta, ...]:
+    return tuple(sorted({*reminders}))
+
+
+@with_config(_STRICT)
+class SharedKeys(TypedDict, total=False):
+    """What the default and every rule may say. A rule has the rest from the default, except `standing`."""
+
+    agent_channel_may_decide: bool
+    """Whether `channel` among the approvers means also the members of a channel that the agent chose."""
+    requester: Literal["optional", "required"]
+    """Whether somebody else than the agent has to say for whom it acts."""
+    requester_may_decide: bool
+    """Whether the person for whom the agent acts may approve, too. They may always reject."""
+    decisions: Annotated[tuple[_Decision, ...], one_or_more(_Decision, 1), values.ONCE]
+    """Which of the agent's allowed decisions are offered. Left out, all of them."""
+    time_limit: values.Duration
+    """How long people have, as in 30m or 8h. The agent's own limit counts when it is earlier."""
+    on_timeout: Literal["reject", "raise", "approve", "extend"]
+    """What becomes of an open action then. `approve` only with `risk: low`. Left out, the agent says."""
+    quorum: _People
+    """How many people have to agree."""
+    reject_quorum: _People
+    """How many people have to reject."""
+    risk: Literal["low", "normal", "high"]
+    """`high`: no bulk buttons, and whoever approves types a code. `low` allows approval by silence."""
+    mask: values.Arguments
+    """Names of arguments that nobody is shown, at any depth."""
+    mask_random: values.Arguments
+    """The same for random values, which get a fingerprint."""
+    modal_only: values.Arguments
+    """Names of arguments that are kept off the card, and read in a modal."""
+    reminders: Annotated[
+        tuple[values.Duration, ...], one_or_more(values.Duration, most=10), AfterValidator(_by_size)
+    ]
+    """When to call those who can still decide: how long after it was asked."""
+    escalation: Annotated[Escalation, ReadFrom(EscalationKeys, _escalation)]
+    """Who is asked as well when nobody has decided for a while, and where."""
+    quiet_hours: Annotated[QuietHours, ReadFrom(QuietHoursKeys, _quiet_hours)]
+    """When nobody is reminded, and nothing escalated."""
+    extend: Annotated[
+        Extension,
+        ReadFrom(ExtensionKeys),
+        BeforeValidator(_by_alone, json_schema_input_type=values.Duration | ExtensionKeys),
+    ]
+    """Lets people who may decide give everybody more time: how much a press gives, and how often."""
+    assign: Annotated[values.Duration, Field(validation_alias=AliasChoices("assign", "claim"))]
+    """Lets people who may decide say that they are looking at a card, for so long."""
+    standing: Annotated[
+        StandingLimits, ReadFrom(StandingKeys), Field(validation_alias=AliasChoices("standing", "sticky"))
+    ]
+    """Lets people approve later calls together with the one on the card. Never inherited."""
+
+
+class DefaultKeys(SharedKeys):
+    """Where to ask and who may decide, and what rules may say, too."""
+
+    channel: values.Place
+    """Where to ask: a channel id (C…), a user id (U…, in a direct message), or `thread`: where the agent says."""
+    approvers: values.Approvers
+    """Who may decide: user ids (U…), user group ids (S…), or `channel`: the members of the card's channel."""
+
+
+@with_config(_STRICT)
+class RuleKeys(SharedKeys, total=False):
+    """What holds for the calls that the rule matches."""
+
+    name: values.Name
+    """In words, for people."""
+    match: Annotated[Match, ReadFrom(MatchKeys, _match)]
+    """Which calls it is about. Left out, all of them."""
+    channel: values.Place
+    """Where to ask: a channel id (C…), a user id (U…, in a direct message), or `thread`: where the agent says."""
+    approvers: values.Approvers
+    """Who may decide: user ids (U…), user group ids (S…), or `channel`: the members of the card's channel."""
+
+
+# --- The file -----------------------------------------------------------------------------------------------------
+
+
+class LimitKeys(TypedDict, total=False):
+    """How much each of some agents may ask."""
+
+    agents: Annotated[_AgentGlobs, Field(alias="agent")]
+    """Names of agents, as in a rule. Left out, every agent."""
+    pending: Annotated[int, count(MOST_PENDING, "interrupts")]
+    """Open interrupts."""
+    per_minute: Annotated[int, count(6_000, "interrupts")]
+    """Interrupts asked in a minute."""
+    bytes: values.Size
+    """Of the open interrupts together, as in 4MB."""
+
+
+def _limits(**found: Any) -> Limits:
+    if not found.keys() - {"agents"}:
+        raise ValueError("this limits nothing: write pending, per_minute or bytes")
+    return Limits(**found)
+
+
+def _reached(entries: list[Limits]) -> list[Limits]:
+    sentence = "this is never reached: an entry before it is for every agent: put that one last"
+    ends = (number for number, entry in enumerate(entries) if "*" in entry.agents)
+    refuse(((number,), sentence) for number in range(next(ends, len(entries)) + 1, len(entries)))
+    return entries
+
+
+class AgentKeys(TypedDict):
+    """What is known of an agent."""
+
+    requester: values.Requester
+    """For whom it acts: `agent`, whoever it names, or a user id (U…), always that person."""
+
+
+@with_config(_STRICT)
+class PolicyKeys(TypedDict, total=False):
+    """Who may decide, where it is asked, and until when."""
+
+    default: Required[DefaultKeys]
+    """What holds where no rule says otherwise."""
+    rules: list[RuleKeys]
+    """Tried in this order: the first that matches a call decides about it."""
+    limits: Annotated[list[Annotated[Limits, ReadFrom(LimitKeys, _limits)]], AfterValidator(_reached)]
+    """How much one agent may ask. The first entry that names an agent holds."""
+    agents: dict[values.AgentGlob, AgentKeys]
+    """For whom agents act. The first entry that names an agent holds."""
+    look_alikes: Literal["refuse", "warn"]
+    """What happens with a tool whose name looks like a name in the rules, and is another."""
+
+
+POLICY = TypeAdapter(PolicyKeys)
+RULE = TypeAdapter(RuleKeys)
+
+
+@cache
+def json_schema() -> dict[str, Any]:
+    """Give the JSON Schema of the file, for editors."""
+    schema = POLICY.json_schema()
+    terms = TypeAdapter(SharedKeys).json_schema()["properties"]
+    for kind in ("DefaultKeys", "RuleKeys"):
+        # pydantic reads the docstrings of a class, and not those of the class that it extends.
+        schema["$defs"][kind]["properties"] |= terms | _old_names(terms)
+    return schema
+
+
+def _old_names(terms: dict[str, Any]) -> dict[str, Any]:
+    """Describe keys by their old names: they are read, and editors show that nobody should begin to use them."""
+    return {
+        old: {**terms[new], "description": f"The old name of `{new}`: write that.", "deprecated": True}
+        for old, new in RENAMED.items()
+    }

@@ -1,0 +1,171 @@
+"""The buttons: what each is about, what it says, and when a card offers it.
+
+For example `REJECT` is about one action, says "Reject" in red, and appears where the agent accepts a rejection.
+`bot/listeners/table.py` says what a click on it does.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.domain.ids import action_id, button_value
+from bot.rendering.blocks import Block, actions, confirm, context
+from bot.rendering.blocks import button as block_button
+from bot.rendering.calls import description_is_cut, safe_name
+from bot.sentences import on_action, on_card
+from bot.sentences.words import duration_words
+
+Scope = Literal["action", "message", "place", "card", "standing", "page"]
+"""What a button is about: an action; the actions of one message, or of one place; the whole request; a standing
+approval; a page of a reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """One button, the same on every card."""
+
+    verb: str
+    """Names it in Slack's ids. Open cards have this name, so it never changes."""
+    scope: Scope
+    label: str
+    style: Literal["primary", "danger"] | None = None
+    decision: str = ""
+    """Which decision it leads to, at once or at the end of its form."""
+
+    def drawn(
+        self,
+        subject: int | str,
+        interrupt_id: str,
+        label: str = "",
+        *,
+        says: str | None = None,
+        asks: Block | None = None,
+        named: Iterable[int] = (),
+    ) -> Block:
+        """Draw it.
+
+        Args:
+            subject: What it is about, as its scope says: an index, the number of a place, `<place>.<part>`, …
+            interrupt_id: Of the record.
+            label: Instead of its own.
+            says: What a screen reader says.
+            asks: The question that comes before the click.
+            named: The actions that this question names. The click decides no others.
+        """
+        name, text = action_id(self.verb, subject), label or self.label
+        value = button_value(interrupt_id, named)
+        return block_button(name, text, value, style=self.style, says=says, asks=asks)
+
+
+APPROVE = Button("approve", "action", "Approve", "primary", decision="approve")
+CONFIRM = Button("confirm", "action", "Approve…", "primary", decision="approve")
+"""Replaces Approve where the risk is high: it asks for the code."""
+STANDING = Button("sticky", "action", "Approve from now on…", decision="approve")
+"""Also approves later calls like this one, within the limits of its form."""
+ALWAYS = Button("approve_always", "action", "Approve for this run", decision="approve")
+"""Also approves every later call of this tool in the run."""
+AGREE = Button("agree", "action", "Look and agree…", "primary")
+"""Shows what somebody proposes, to agree with it. It may be any decision."""
+EDIT = Button("edit", "action", "Edit", decision="edit")
+REJECT = Button("reject", "action", "Reject", "danger", decision="reject")
+RESPOND = Button("respond", "action", "Answer", decision="respond")
+READ = Button("read", "action", "Read all")
+PAGE = Button("page", "page", "Next")
+"""`page:<number>`: its action is in the view."""
+APPROVE_ALL = Button("approve_all", "message", "Approve all", "primary", decision="approve")
+"""`approve_all:<place>`, and on a part `approve_all:<place>.<part>`."""
+REJECT_ALL = Button("reject_all", "place", "Reject all", "danger", decision="reject")
+ASSIGN = Button("claim", "place", "I am looking at this")
+HAND_OVER = Button("hand_over", "place", "Hand over…")
+EXTEND = Button("extend", "card", "Extend")
+"""`extend:<how often it was extended>`, so that a second press gives no more time."""
+REVOKE = Button("revoke", "standing", "Revoke", "danger")
+"""`revoke:<index of the action>.<row>`: the row makes the ids in a list different."""
+
+_AS_ASKED = {
+    APPROVE: Button("approve", "action", "Approve as asked", decision="approve"),
+    CONFIRM: Button("confirm", "action", "Approve as asked…", decision="approve"),
+}
+"""While somebody proposes something else, the label says which of the two is approved."""
+
+OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
+    AGREE: lambda action: action.proposal is not None,
+    CONFIRM: lambda action: _may_be_approved(action) and action.has_code,
+    APPROVE: lambda action: _may_be_approved(action) and not action.has_code,
+    STANDING: lambda action: _may_be_approved(action) and action.standing is not None,
+    ALWAYS: lambda action: _may_be_approved(action) and action.allows_for_run,
+    EDIT: lambda action: action.allows("edit") and not action.must_read,
+    REJECT: lambda action: action.allows("reject"),
+    RESPOND: lambda action: action.allows("respond"),
+    READ: lambda action: action.must_read or description_is_cut(action),
+}
+"""The buttons under an action, in this order, and when each is offered."""
+
+
+def _may_be_approved(action: Action) -> bool:
+    # A call that has to be read first is approved at the end of its reading.
+    return action.allows("approve") and not action.must_read
+
+
+def button_blocks(action: Action, interrupt_id: str) -> list[Block]:
+    """Draw the buttons of an action, and say what they really do where the label does not say it."""
+    offered = [_as_asked(button, action) for button, is_offered in OF_ACTION.items() if is_offered(action)]
+    subject = on_action.named(action.number, safe_name(action.request) or "")
+    drawn = [
+        button.drawn(
+            action.index,
+            interrupt_id,
+            says=f"{button.label} {subject}"[:75],
+            asks=_asks_always(subject) if button == ALWAYS else None,
+        )
+        for button in offered
+    ]
+    blocks = [actions(f"a:{action.index}:buttons", drawn)] if drawn else []
+    return [*blocks, *_effect_blocks(action)]
+
+
+def _as_asked(button: Button, action: Action) -> Button:
+    """Give a button that approves another label where somebody proposes something else."""
+    return _AS_ASKED.get(button, button) if action.proposal else button
+
+
+def _asks_always(subject: str) -> Block:
+    return confirm(f"{ALWAYS.label}?", on_action.for_run(subject), ALWAYS.label)
+
+
+def _effect_blocks(action: Action) -> list[Block]:
+    """Say what a decision really does, where this agent's framework does not know it."""
+    known = on_action.EFFECTS
+    said = [known[effect] for effect in action.config.effects if effect in known]
+    return [context(f"a:{action.index}:effects", "\n".join(said))] if said else []
+
+
+def clock_blocks(state: Approval, place: int) -> list[Block]:
+    """Draw the buttons of a place that decide nothing: to say who is looking, to hand it over, to get more time."""
+    offered = (_assign_button(state, place), _hand_over_button(state, place), _extend_button(state))
+    drawn = [button for button in offered if button]
+    return [actions("clock", drawn)] if drawn else []
+
+
+def _assign_button(state: Approval, place: int) -> Block | None:
+    is_offered = _may_be_assigned(state, place) and not state.assignment_at(place)
+    return ASSIGN.drawn(place, state.id) if is_offered else None
+
+
+def _hand_over_button(state: Approval, place: int) -> Block | None:
+    is_offered = _may_be_assigned(state, place) and state.assignment_at(place)
+    return HAND_OVER.drawn(place, state.id) if is_offered else None
+
+
+def _may_be_assigned(state: Approval, place: int) -> bool:
+    found = state.places[place]
+    return bool(found.assign) and any(state.is_open_at(index) for index in found.actions)
+
+
+def _extend_button(state: Approval) -> Block | None:
+    extension = state.admission.extension
+    if extension is None or not state.may_extend:
+        return None
+    return EXTEND.drawn(state.extended, state.id, on_card.extend_by(duration_words(extension.by)))

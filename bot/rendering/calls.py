@@ -1,0 +1,180 @@
+"""What an action asks: the call as it will run, and what the agent says about it."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
+
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.hitl import ActionRequest
+from agent_adapter.contract.interrupt import Interrupt
+from bot.domain.action import Action
+from bot.domain.admission import Terms
+from bot.domain.masking import Mask, hide, secrets_of
+from bot.rendering.arguments import argument_lines
+from bot.rendering.blocks import Block, context, json_size, literal, literal_within, section
+from bot.rendering.cautions import caution_blocks
+from bot.sentences import on_action
+from bot.sentences.in_text import TOOL, WORDS
+from bot.sentences.words import more
+from bot.text.literal import clip, key_text, mrkdwn, one_line, visible
+
+CARD_ARGUMENTS = 3_600
+"""JSON characters of arguments that a card shows whole."""
+CARD_DESCRIPTION = 900
+"""JSON characters of a description that a card shows whole."""
+_HEAD = 1_200
+# Characters of arguments whose text is kept for the next drawing.
+_REMEMBERED = 16_384
+_SHOWN_NAMES = 6
+_LONGEST_NAME, _ALL_NAMES = 60, 300
+# A schema with one of these allows more arguments than its properties.
+_TAKES_MORE = {"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"}
+# Slack would read two slashes as an address, and two colons as a picture (`:name:`).
+_NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
+
+
+def asked(interrupt: Interrupt, terms: Sequence[Terms], pages: Sequence[int]) -> tuple[Action, ...]:
+    """Give the actions as they were asked, before anything is decided."""
+    request = interrupt.request
+    calls = list(zip(request.action_requests, request.review_configs, terms, pages, strict=True))
+    secrets = secrets_of((action.args, own.masked) for action, _, own, _ in calls)
+    return tuple(
+        Action(index, action, config, "", None, own, count, secrets)
+        for index, (action, config, own, count) in enumerate(calls)
+    )
+
+
+def arguments_text(action: Action) -> str:
+    """Write the arguments of a call as a person reads them on its card."""
+    return _card_text(action)[0]
+
+
+def _is_cut(action: Action) -> bool:
+    """Whether the card shows only the beginning of the arguments. This was fixed when the call was admitted."""
+    if not action.must_read:
+        return False
+    # Arguments that only a reading shows have to be read too, also where the card has room for all the others.
+    return not action.named(action.terms.modal_only) or is_too_long(action)
+
+
+def is_too_long(action: Action) -> bool:
+    """Say whether arguments are too long for a card of this version."""
+    if "is_long" not in action.kept:
+        action.kept["is_long"] = _card_text(action)[1] > CARD_ARGUMENTS
+    return bool(action.kept["is_long"])
+
+
+def _card_text(action: Action) -> tuple[str, int]:
+    encoded = encode(action.request.args)
+    # Long arguments would fill the memory.
+    draw = _drawn if len(encoded) <= _REMEMBERED else _drawn.__wrapped__
+    text, size = draw(encoded, action.terms.masked, action.terms.modal_only)
+    action.kept["is_long"] = size > CARD_ARGUMENTS
+    return text, size
+
+
+@lru_cache(maxsize=256)
+def _drawn(encoded: str, mask: Mask, modal_only: tuple[str, ...]) -> tuple[str, int]:
+    """Give the text of some arguments and its size as JSON. A card asks for it several times at each drawing."""
+    text = "\n".join(argument_lines(hide(decode(encoded), mask, modal_only)))
+    return text, json_size(literal("a:00:arguments", text))
+
+
+def safe_name(request: ActionRequest) -> str | None:
+    """Give the tool's name where it looks like a name, so that a sentence of the bot can contain it."""
+    return request.name if _NAME.fullmatch(request.name) else None
+
+
+def call_blocks(action: Action) -> list[Block]:
+    """Draw the call. It looks the same as long as the card exists."""
+    at, request = f"a:{action.index}", action.request
+    text = arguments_text(action)
+    whole = literal(f"{at}:arguments", text)
+    blocks = title_blocks(action)
+    if _is_cut(action):
+        blocks += [
+            literal_within(f"{at}:arguments", text, _HEAD),
+            context(f"{at}:unread", on_action.only_the_beginning(len(text))),
+        ]
+    else:
+        blocks.append(whole)
+    if said := [*_unknown(action), *_unshown(action), *mask_words(action), *_care_words(action)]:
+        blocks.append(context(f"{at}:care", "\n".join(said)))
+    blocks += caution_blocks(
+        f"{at}:",
+        [(TOOL, action.request.name), ("", action.shown(on_card=True)), (WORDS, action.description)],
+    )
+    if request.description:
+        blocks += [
+            context(f"{at}:says", on_action.AGENT_SAYS),
+            literal_within(f"{at}:description", visible(action.description), CARD_DESCRIPTION),
+        ]
+    return blocks
+
+
+def mask_words(action: Action) -> list[str]:
+    """Say which arguments nobody is shown."""
+    masked = _named(action, action.terms.masked.names)
+    return [on_action.masked(masked)] if masked else []
+
+
+def _unknown(action: Action) -> list[str]:
+    """Warn of arguments that are not in the schema: many tools ignore them."""
+    args, schema = action.request.args, action.config.args_schema or {}
+    taken = schema.get("properties")
+    if not isinstance(taken, dict) or schema.get("additionalProperties") or schema.keys() & _TAKES_MORE:
+        return []
+    names = [name for name in args if name not in taken]
+    return [on_action.not_in_schema(_code_spans(names), len(names))] if names else []
+
+
+def _unshown(action: Action) -> list[str]:
+    names = _named(action, action.terms.modal_only)
+    return [on_action.in_reading_only(names, is_cut=_is_cut(action))] if names else []
+
+
+def _care_words(action: Action) -> list[str]:
+    said = [on_action.approve_with_code(action.code)] if action.has_code else []
+    if action.terms.needs_votes:
+        said.append(on_action.people_needed(action.terms.quorum, action.terms.reject_quorum))
+    return said
+
+
+def _named(action: Action, names: Sequence[str]) -> str:
+    return _code_spans(action.named(names))
+
+
+def _code_spans(names: Sequence[str]) -> str:
+    # A long name is shortened within its code: behind a cut through the code, Slack would read the rest as markup.
+    spans = [_code_span(clip(key_text(name), _LONGEST_NAME)) for name in names[:_SHOWN_NAMES]]
+    ends = accumulate(map(len, spans))
+    fitting = [span for span, end in zip(spans, ends, strict=True) if end <= _ALL_NAMES] or spans[:1]
+    return ", ".join(fitting) + more(len(names) - len(fitting))
+
+
+def _code_span(text: str) -> str:
+    # A backtick would end the code.
+    spelled = text.replace("`", "\\u{60}")
+    return f"`{mrkdwn(spelled)}`"
+
+
+def title_blocks(action: Action) -> list[Block]:
+    """Draw the number and the tool. An unusual name is drawn below, as literal text."""
+    at, name = f"a:{action.index}", safe_name(action.request)
+    if name:
+        return [section(f"{at}:title", on_action.title(action.number, name))]
+    return [
+        section(f"{at}:title", on_action.title(action.number)),
+        literal(f"{at}:name", one_line(action.request.name)),
+    ]
+
+
+def description_is_cut(action: Action) -> bool:
+    if "is_cut" not in action.kept:
+        text = visible(action.description)
+        # JSON never has fewer characters than its text.
+        action.kept["is_cut"] = len(text) > CARD_DESCRIPTION or (
+            bool(text) and json_size(literal("a:00:description", text)) > CARD_DESCRIPTION
+        )
+    return bool(action.kept["is_cut"])

@@ -1,0 +1,157 @@
+"""The card of an interrupt: which messages it takes, and what each of them shows."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agent_adapter.contract.arguments import encode
+from bot.domain.action import Action
+from bot.domain.admission import Place
+from bot.domain.approval import Approval
+from bot.domain.ids import MessageId
+from bot.rendering.blocks import Block, context, divider, header, json_size, literal, literal_within, section
+from bot.rendering.buttons import clock_blocks
+from bot.rendering.calls import safe_name
+from bot.rendering.card.agent_run import agent_blocks, reason_blocks
+from bot.rendering.card.bulk import bulk_blocks
+from bot.rendering.card.header import headline, tool_names, top_blocks, who_and_when_above
+from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT
+from bot.rendering.card.outcomes import outcome_text, status_of
+from bot.rendering.card.rows import action_blocks
+from bot.rendering.card.standing_uses import standing_blocks, standing_text
+from bot.rendering.card.times import assignment_blocks, remark_text
+from bot.rendering.card.votes import proposal_text
+from bot.sentences import on_action, on_card
+from bot.text.literal import clip
+
+# The most that is shown of a proposal.
+_PROPOSAL = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message of a card, as it should be."""
+
+    id: MessageId
+    channel: str
+    thread_ts: str | None
+    parent: MessageId | None
+    """For the numbered parts, the message in whose thread they are."""
+    text: str
+    """What notifications and screen readers say."""
+    blocks: list[dict[str, Any]]
+    actions: tuple[int, ...]
+
+    @property
+    def digest(self) -> str:
+        """Name what is shown: messages with equal digests look equal."""
+        return hashlib.sha256(encode([self.text, self.blocks]).encode()).hexdigest()[:24]
+
+
+def render_card(state: Approval) -> tuple[Part, ...]:
+    """Draw every message of an interrupt's card, in each place where it is asked."""
+    return tuple(draw_parts(state))
+
+
+def draw_parts(state: Approval, only: MessageId | None = None) -> Iterator[Part]:
+    """Draw the messages of an interrupt's card one after the other, or only one of them."""
+    for number, place in state.places.items():
+        card = MessageId(number)
+        if only in {None, card}:
+            yield _render_place(state, card, place)
+        yield from (
+            _render_part(state, part, place) for part in card.parts(len(place.parts)) if only in {None, part}
+        )
+    beside = (*_render_remarks(state), *_render_standing_messages(state))
+    yield from (part for part in beside if only in {None, part.id})
+
+
+def _render_remarks(state: Approval) -> Iterator[Part]:
+    for number, remark in state.remarks.items():
+        text = remark_text(remark)
+        for place in remark.places:
+            yield _beside(state, MessageId(place, "remark", number), text, [section("remark", text)])
+
+
+def _render_standing_messages(state: Approval) -> Iterator[Part]:
+    for index in state.standing:
+        place = next(number for number, place in state.places.items() if index in place.actions)
+        id = MessageId(place, "standing", index)
+        yield _beside(state, id, standing_text(state, index), standing_blocks(state, index))
+
+
+def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> Part:
+    """Give a message in the thread of a card that is not one of its parts."""
+    place = state.places[id.place]
+    # A reply in a thread has no thread of its own.
+    parent = None if place.thread_ts else id.card
+    return Part(id, place.channel, place.thread_ts, parent, text, blocks, ())
+
+
+def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
+    text = on_card.notification(headline(state, place), tool_names(state, place), state.interrupt.agent)
+    top = [*top_blocks(state, place), *assignment_blocks(state, id.place)]
+    frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *reason_blocks(state)]
+    bulk = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
+    if not place.parts:
+        blocks = [*frame, *_filled(state, place.actions, [*frame, *bulk]), *bulk]
+        return Part(id, place.channel, place.thread_ts, None, text, blocks, place.actions)
+    blocks = [*frame, _summary_block(state, place), *bulk]
+    return Part(id, place.channel, place.thread_ts, None, text, blocks, ())
+
+
+def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
+    shown = place.parts[id.number - 1]
+    title = on_card.part(id.number, len(place.parts), shown)
+    top = [header("part", title), context("who", " · ".join(who_and_when_above(state, shown)))]
+    bulk = bulk_blocks(state, id)
+    blocks = [*top, *_filled(state, shown, [*top, *bulk]), *bulk]
+    return Part(id, place.channel, place.thread_ts, id.card, title, blocks, shown)
+
+
+def _filled(state: Approval, indices: Iterable[int], frame: list[Block]) -> list[Block]:
+    """Draw actions. The texts of their decisions share the room that is left."""
+    shown = [state.actions[index] for index in indices]
+    drawn = {action.index: _one(state, action) for action in shown}
+    open_ones = [action for action in shown if state.is_open_at(action.index)]
+    decided, proposed = (
+        {action.index: text for action in which if (text := words_of(action))}
+        for which, words_of in ((shown, outcome_text), (open_ones, proposal_text))
+    )
+    used = json_size(frame) + sum(json_size(blocks) for blocks in drawn.values())
+    room = (BUDGET - used) // max(len(decided) + len(proposed), 1)
+    for index, text in decided.items():
+        drawn[index].append(literal_within(f"a:{index}:told", text, max(room, OUTCOME_TEXT)))
+    for index, text in proposed.items():
+        # Where there is no room for it, the button that agrees shows all of it.
+        if room >= OUTCOME_TEXT:
+            _before_buttons(drawn[index], literal_within(f"a:{index}:proposal", text, min(room, _PROPOSAL)))
+    return [block for blocks in drawn.values() for block in blocks]
+
+
+def _before_buttons(blocks: list[Block], added: Block) -> None:
+    at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
+    blocks.insert(at, added)
+
+
+def _one(state: Approval, action: Action) -> list[Block]:
+    return [divider(f"a:{action.index}:divider"), *action_blocks(state, action)]
+
+
+def _summary_block(state: Approval, place: Place) -> Block:
+    part_of = {index: number for number, part in enumerate(place.parts, 1) for index in part}
+    rows = [(state.actions[index], on_card.in_part(part_of.get(index, "?"))) for index in place.actions]
+    names = [clip(safe_name(action.request) or on_action.UNUSUAL_NAME, 40) for action, _ in rows]
+    width = max(map(len, names))
+    lines = [
+        f"{action.number:>2}  {name:<{width}}  {', '.join([part, *_standing(state, action)])}"
+        for (action, part), name in zip(rows, names, strict=True)
+    ]
+    return literal("summary", "\n".join(lines))
+
+
+def _standing(state: Approval, action: Action) -> list[str]:
+    if not state.is_open_at(action.index):
+        return [status_of(state, action)]
+    return [on_action.TO_BE_READ] if action.must_read else []

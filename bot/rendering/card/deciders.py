@@ -1,0 +1,23 @@
+"""Who may decide, as a card names them."""
+
+from bot.domain.admission import Admission, Place
+from bot.domain.approval import Approval
+from bot.domain.mentions import approver_names
+from bot.domain.votes import Proposal
+from bot.sentences.words import place_name
+
+
+def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> str:
+    """Mention who decides about a proposal."""
+    channel = place_name(proposal.channel) if len(state.places) > 1 else ""
+    return approver_names(proposal.terms.approvers, at_most=at_most, channel=channel)
+
+
+def is_mixed(admission: Admission, place: Place) -> bool:
+    """Tell whether the actions of a place are decided by different people."""
+    return len({admission.terms[index].approvers for index in place.actions}) > 1
+
+
+def home(state: Approval, index: int) -> str:
+    """Name the channel whose members may decide an action, where it is asked in others as well; else nothing."""
+    return place_name(state.place_of(index).channel) if len(state.places) > 1 else ""

@@ -1,0 +1,108 @@
+"""How a request is laid out: planned once, for everything that may be decided later, and kept in its record."""
+
+from collections.abc import Collection, Sequence
+
+from agent_adapter.contract.interrupt import Interrupt
+from bot.domain.action import Action
+from bot.domain.admission import Admission, Place, Terms
+from bot.rendering.blocks import divider, json_size
+from bot.rendering.buttons import button_blocks
+from bot.rendering.calls import call_blocks
+from bot.rendering.card.agent_run import agent_blocks
+from bot.rendering.pages import measure
+
+BUDGET = 9_000
+"""JSON characters of blocks in one message: Slack stops somewhere above 11,000 (`msg_blocks_too_long`)."""
+MAX_BLOCKS = 45
+# What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes; and a part.
+_FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 1_800, 9
+# The line that says who is looking, and the buttons about time.
+_CLOCK, _CLOCK_BLOCKS = 900, 2
+# The line that says who decided, and the least that is shown of the words that go with it.
+_OUTCOME, OUTCOME_TEXT = 300, 300
+# The line that says who decides an action, on a card where that differs.
+_WHO_DECIDES = 350
+# The lines that count votes, with the button to agree, and the line about silence.
+_VOTES, _SILENCE = 950, 160
+# The line that warns of a tool's name.
+_LOOK_ALIKE = 1_500
+
+
+def lay_out(interrupt: Interrupt, admission: Admission) -> Admission:
+    """Fix how many pages of each action have to be read, and which messages show the actions of each place.
+
+    A later version with other sizes draws the same messages, and asks people to read as much.
+    """
+    calls = measure(interrupt, admission.terms)
+    places = tuple(_divided(interrupt, admission, place, calls) for place in admission.places)
+    return admission.model_copy(update={"pages": tuple(call.pages for call in calls), "places": places})
+
+
+def _divided(interrupt: Interrupt, admission: Admission, place: Place, calls: Sequence[Action]) -> Place:
+    here = [calls[index] for index in place.actions]
+    parts = plan_parts(interrupt, here, mixed=is_mixed(admission, place), timed=is_timed(admission, place))
+    return place.model_copy(update={"parts": parts})
+
+
+def is_mixed(admission: Admission, place: Place) -> bool:
+    """Tell whether different people decide the actions of a place, now or after a step."""
+    deciders = {(admission.terms[index].approvers, _later(admission, index)) for index in place.actions}
+    return len(deciders) > 1
+
+
+def is_timed(admission: Admission, place: Place) -> bool:
+    """Tell whether a card shows something about its time besides the deadline."""
+    escalates = any(_later(admission, index) is not None for index in place.actions)
+    return bool(place.assign or admission.extension or escalates)
+
+
+def _later(admission: Admission, index: int) -> tuple[str, ...] | None:
+    """Name who decides an action after a step as well; `None` without one."""
+    steps = (step for step in admission.steps if step.kind == "escalate" and index in step.actions)
+    return next((step.approvers for step in steps), None)
+
+
+def plan_parts(
+    interrupt: Interrupt, calls: Sequence[Action], *, mixed: bool = False, timed: bool = False
+) -> tuple[tuple[int, ...], ...]:
+    """Divide the actions of a place into the messages that they take, whatever is decided later.
+
+    Args:
+        interrupt: what is asked.
+        calls: the actions of this place, as they were asked.
+        mixed: whether different people decide them, which each action then says.
+        timed: whether people may say that they look at it, get more time, or be asked elsewhere as well.
+
+    Returns:
+        Nothing when one message holds all; else the actions of each numbered part.
+    """
+    costs = {
+        call.index: _cost(call, interrupt.id, _WHO_DECIDES * mixed + _votes_cost(call.terms))
+        for call in calls
+    }
+    frame = _FRAME + json_size(agent_blocks(interrupt, calls[0].secrets)) + (_CLOCK if timed else 0)
+    if _fits(costs.values(), frame, _FRAME_BLOCKS + (_CLOCK_BLOCKS if timed else 0)):
+        return ()
+    parts: list[list[int]] = [[]]
+    for index in costs:
+        if parts[-1] and not _fits([costs[other] for other in [*parts[-1], index]], _PART_FRAME):
+            parts.append([])
+        parts[-1].append(index)
+    return tuple(tuple(part) for part in parts)
+
+
+def _cost(action: Action, value: str, who_decides: int) -> tuple[int, int]:
+    """Bound what an action takes at any time: JSON characters and blocks."""
+    call = [divider(f"a:{action.index}:divider"), *call_blocks(action)]
+    foot = max(who_decides + json_size(button_blocks(action, value)), _OUTCOME + OUTCOME_TEXT)
+    return json_size(call) + foot, len(call) + 3 + bool(who_decides)
+
+
+def _votes_cost(terms: Terms) -> int:
+    warns = bool(terms.resembles)
+    return _VOTES * terms.needs_votes + _SILENCE * terms.by_silence + _LOOK_ALIKE * warns
+
+
+def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _FRAME_BLOCKS) -> bool:
+    size = frame + sum(size for size, _ in costs)
+    return size <= BUDGET and frame_blocks + sum(count for _, count in costs) <= MAX_BLOCKS

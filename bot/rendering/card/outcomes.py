@@ -1,0 +1,96 @@
+"""What became of an action: its state, who decided it, and the text of the decision."""
+
+from agent_adapter.contract.hitl import EditDecision, RejectDecision, RespondDecision
+from agent_adapter.contract.record import EXPIRED, Recorded
+from bot.domain.action import Action
+from bot.domain.admission import Terms
+from bot.domain.approval import Approval
+from bot.domain.masking import hide
+from bot.domain.mentions import approver_names
+from bot.rendering.arguments import change_lines
+from bot.rendering.card.votes import votes_text
+from bot.rendering.cautions import caution_lines
+from bot.sentences import on_action
+from bot.text.literal import visible
+
+
+def status_of(state: Approval, action: Action) -> str:
+    """Give the state of an action in a few words."""
+    if action.recorded is not None:
+        decision = action.recorded.decision
+        for_run = bool(getattr(decision, "always", False))
+        return on_action.decided(decision.type, is_void=is_void(state), for_run=for_run)
+    if state.is_open:
+        return on_action.OPEN
+    match state.status:
+        case "withdrawn":
+            return on_action.WITHDRAWN
+        case "refused":
+            return on_action.REFUSED
+        case "expired" if state.on_expiry == "reject" and "reject" in _allowed_by_agent(state, action):
+            return on_action.rejected_in_silence(votes_text(action))
+        case _:
+            return on_action.not_decided(votes_text(action))
+
+
+def _allowed_by_agent(state: Approval, action: Action) -> tuple[str, ...]:
+    # Silence rejects wherever the agent accepts that, even if the policy offers no button for it.
+    return state.interrupt.request.review_configs[action.index].allowed_decisions
+
+
+def is_void(state: Approval) -> bool:
+    """Say whether nothing that was decided will be run or passed on."""
+    raised = state.status == "expired" and state.on_expiry == "raise"
+    return raised or state.status in {"withdrawn", "refused"}
+
+
+def outcome_text(action: Action) -> str:
+    """Give the text of a decision: what was changed, why it was rejected, what was answered."""
+    if action.recorded is None:
+        return ""
+    return "\n".join(
+        text for text in (_told(action, action.recorded), visible(action.recorded.note or "")) if text
+    )
+
+
+def _has_words(recorded: Recorded) -> bool:
+    match recorded.decision:
+        case EditDecision():
+            return True
+        case RejectDecision(message=message) | RespondDecision(message=message):
+            return bool(message or recorded.note)
+        case _:
+            return bool(recorded.note)
+
+
+def _told(action: Action, recorded: Recorded) -> str:
+    match recorded.decision:
+        case EditDecision(edited_action=edited):
+            terms = _terms_of(action, recorded)
+            lines = change_lines(action.request.args, edited.args, terms.masked, terms.modal_only)
+            after = hide(edited.args, terms.masked, terms.modal_only)
+            return "\n".join([*caution_lines(after, action.shown(on_card=True)), *lines])
+        case RejectDecision(message=message) | RespondDecision(message=message):
+            return visible(message or "")
+        case _:
+            return ""
+
+
+def _terms_of(action: Action, recorded: Recorded) -> Terms:
+    """Give the terms that say what is not shown of an edit: those of the proposal, where it was one."""
+    proposal = action.stricter
+    return proposal.terms if proposal and proposal.decision == recorded.decision else action.terms
+
+
+def outcome_line(state: Approval, action: Action) -> str:
+    status = status_of(state, action)
+    recorded = action.recorded
+    if recorded is None:
+        return f"*{status}*"
+    if recorded.decided_by == EXPIRED:
+        return on_action.outcome_by_silence(status)
+    people = approver_names(recorded.agreed_by or (recorded.decided_by,), at_most=20)
+    if recorded.sticky:
+        return on_action.outcome_by_standing(status, people, recorded.decided_at)
+    follows = recorded.decision.type if _has_words(recorded) else ""
+    return on_action.outcome(status, people, recorded.decided_at, follows)

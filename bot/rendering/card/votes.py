@@ -1,0 +1,97 @@
+"""Votes and proposals: how far people have come, and what somebody wrote for others to agree with."""
+
+from collections.abc import Sequence
+
+from agent_adapter.contract.hitl import EditDecision, RespondDecision
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.domain.mentions import approver_names, mention
+from bot.domain.votes import PROPOSAL, Written, kind_of
+from bot.rendering.arguments import change_lines
+from bot.rendering.buttons import AGREE
+from bot.rendering.card.deciders import home, proposal_deciders
+from bot.sentences import on_action
+from bot.text.literal import clip, mrkdwn, one_line, visible
+
+_SHOWS = on_action.how_to_agree(AGREE.label)
+_SHOWN_POSITIONS = 3
+_FOLDED = 100
+
+
+def vote_words(state: Approval, action: Action) -> list[str]:
+    """Count the votes for each decision, and say who may still join."""
+    if not action.votes:
+        return []
+    positions = list(dict.fromkeys(v.position for v in action.votes if not v.position.startswith(PROPOSAL)))
+    lines = [
+        on_action.voted(tally(action, position), approver_names(action.voters(position), at_most=3))
+        for position in positions[:_SHOWN_POSITIONS]
+    ]
+    if len(positions) > _SHOWN_POSITIONS:
+        lines.append(on_action.other_proposals(len(positions) - _SHOWN_POSITIONS))
+    voters = {vote.user for vote in action.votes}
+    approvers = state.admission.terms[action.index].approvers
+    left = [name for name in approvers if name not in voters]
+    names = approver_names(left, at_most=3, channel=home(state, action.index))
+    return [*lines, on_action.not_heard(names)] if left and positions else lines
+
+
+def tally(action: Action, position: str) -> str:
+    """Say how many people say the same, of how many it takes: 1 of 2 approved."""
+    return on_action.tally(kind_of(position), len(action.voters(position)), action.needed(position))
+
+
+def votes_text(action: Action) -> str:
+    """Say how far people came who were too few: 1 of 2 approvals; nothing where nobody voted."""
+    positions = list(dict.fromkeys(vote.position for vote in action.votes))
+    said = [
+        on_action.votes(kind_of(position), len(action.voters(position)), action.needed(position))
+        for position in positions[:_SHOWN_POSITIONS]
+    ]
+    more = len(positions) - _SHOWN_POSITIONS
+    return ", ".join([*said, *([on_action.other_votes(more)] if more > 0 else [])])
+
+
+def proposal_words(state: Approval, action: Action) -> list[str]:
+    """Say who proposes something, and who decides about it where others do than about the call itself."""
+    if (found := action.proposal) is None:
+        return []
+    what = on_action.AN_ANSWER if found.decision.type == "respond" else on_action.CHANGES
+    says = on_action.proposes(mention(found.by), what)
+    if (stricter := action.stricter) is None:
+        return [f"{says}. {_SHOWS}"]
+    rule = mrkdwn(clip(one_line(stricter.rule), 80))
+    names = proposal_deciders(state, stricter, at_most=3)
+    decides = on_action.proposal_under(says, tally(action, stricter.position), rule, names)
+    lines = [f"{decides} {_SHOWS}"]
+    if action.proposed.has_code:
+        lines.append(on_action.agree_with_code(action.proposed.code))
+    return lines
+
+
+def proposal_text(action: Action) -> str:
+    """Write what somebody proposes, as far as a card shows it."""
+    match action.proposal:
+        case Written(decision=EditDecision(edited_action=edited), terms=terms):
+            lines = change_lines(action.request.args, edited.args, terms.masked, terms.modal_only)
+            return "\n".join(_folded(lines))
+        case Written(decision=RespondDecision(message=message)):
+            return visible(message)
+        case _:
+            return ""
+
+
+def _folded(lines: Sequence[str]) -> list[str]:
+    """Put a short change on one line: amount: 5 -> 7."""
+    folded, left = [], list(lines)
+    while left:
+        path, was, becomes, after = [*left[:4], "", "", ""][:4]
+        alone = was.startswith("- ") and becomes.startswith("+ ") and not after.startswith(("- ", "+ "))
+        line = f"{path} {was[2:]} -> {becomes[2:]}"
+        # A value that has an arrow of its own stays on a line of its own.
+        if alone and path.endswith(":") and len(line) <= _FOLDED and line.count("->") == 1:
+            folded.append(line)
+            left = left[3:]
+        else:
+            folded.append(left.pop(0))
+    return folded

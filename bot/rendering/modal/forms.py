@@ -1,0 +1,176 @@
+"""The forms behind the buttons: to edit, reject, answer, confirm, agree, hand over."""
+
+from agent_adapter.contract.hitl import EditDecision, RespondDecision
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.domain.bulk import decided_together
+from bot.domain.masking import hide
+from bot.domain.mentions import approver_names
+from bot.domain.votes import Written
+from bot.rendering.arguments import argument_lines, change_lines, text_lines
+from bot.rendering.blocks import Block, context, literal, section
+from bot.rendering.buttons import AGREE, CONFIRM, EDIT, HAND_OVER, REJECT, REJECT_ALL, RESPOND
+from bot.rendering.calls import title_blocks
+from bot.rendering.cautions import Shown, caution_blocks
+from bot.rendering.modal.argument_form import form_blocks, form_of, schema_problem
+from bot.rendering.modal.questions import (
+    always_input,
+    code_input,
+    person_input,
+    reason_input,
+    words_input,
+)
+from bot.rendering.modal.reading import approve_label
+from bot.rendering.modal.view import (
+    ViewMeta,
+    call_cautions,
+    care_blocks,
+    modal,
+    render_notice_view,
+    which_call_blocks,
+)
+from bot.rendering.pages import PAGE_SIZE, sections
+from bot.sentences import in_form
+from bot.sentences.in_text import ANSWER, TOOL
+from bot.text.literal import clip, units
+
+MAX_ANSWER = 3_000
+_ABOVE_INPUT = 8_000
+
+
+def render_edit_view(state: Approval, index: int) -> Block:
+    """Draw the form that changes an action's arguments."""
+    action = state.actions[index]
+    args, schema = action.request.args, action.config.args_schema
+    fields = form_of(args, schema, action.terms.masked)
+    problem = schema_problem(schema)
+    blocks = [*title_blocks(action), context("about", in_form.about_edit(problem)), *care_blocks(action)]
+    blocks += call_cautions(action, as_json=True)
+    blocks += form_blocks(fields)
+    if missing := set(args) - {name for field in fields for name in field.path[:1] or args}:
+        blocks.append(context("more", in_form.more_arguments(len(missing))))
+    submit = in_form.APPROVE_WITH_CHANGES if any(field.is_input for field in fields) else None
+    if submit and action.has_code:
+        blocks.append(code_input())
+    return modal(EDIT.verb, in_form.edit_title(index), blocks, ViewMeta(state.id, index), submit=submit)
+
+
+def render_reject_view(state: Approval, index: int) -> Block:
+    """Draw the question why an action is rejected; the answer may stay empty."""
+    action = state.actions[index]
+    blocks = [
+        *which_call_blocks(action),
+        reason_input(),
+        *([always_input()] if action.config.allow_always else []),
+    ]
+    return modal(
+        REJECT.verb, in_form.reject_title(index), blocks, ViewMeta(state.id, index), submit=in_form.REJECT
+    )
+
+
+def render_reject_all_view(state: Approval, place: int) -> Block:
+    """Draw the question why all open actions of a place are rejected."""
+    rejected = decided_together(state, state.admission.places[place].actions, "reject")
+    if not rejected:
+        return render_notice_view(in_form.REJECT_ALL, in_form.NOTHING_TO_REJECT)
+    blocks = [section("about", in_form.to_be_rejected(rejected)), reason_input()]
+    submit = in_form.reject_several(len(rejected))
+    return modal(REJECT_ALL.verb, in_form.REJECT_ALL, blocks, ViewMeta(state.id, place), submit=submit)
+
+
+def render_confirm_view(state: Approval, index: int) -> Block:
+    """Draw a call of high risk, and below it the question for the code on its card."""
+    action = state.actions[index]
+    about = section("about", in_form.HIGH_RISK)
+    blocks = [*title_blocks(action), about, *_whole_call_blocks(action), code_input()]
+    return modal(
+        CONFIRM.verb,
+        in_form.approve_title(index),
+        blocks,
+        ViewMeta(state.id, index),
+        submit=approve_label(action),
+    )
+
+
+def render_agree_view(state: Approval, index: int) -> Block:
+    """Draw what somebody wrote, for others to agree with. It cannot be submitted where not all of it fits."""
+    action = state.actions[index]
+    found = action.proposal
+    if found is None or not state.is_open_at(index):
+        return render_notice_view(in_form.NOTHING_TO_AGREE, in_form.PROPOSAL_GONE)
+    text = _written(action, found)
+    people = approver_names(action.voters(found.position) or (found.by,), at_most=8)
+    call = action.proposed if action.stricter else action
+    blocks = [
+        *title_blocks(action),
+        section("about", in_form.proposal(people, found.decision.type)),
+        *care_blocks(call),
+        literal("proposal", clip(text, PAGE_SIZE)),
+        *_whole_blocks(found),
+    ]
+    blocks += caution_blocks("proposal:", [(TOOL, action.request.name), *_words_of(found)])
+    if units(text) > PAGE_SIZE:
+        blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
+        return modal(AGREE.verb, in_form.title(index), blocks, None)
+    if call.has_code and found.decision.type == "edit":
+        blocks.append(code_input(beside_proposal=action.stricter is not None))
+    meta = ViewMeta(state.id, index, vote=found.name)
+    return modal(AGREE.verb, in_form.agree_title(index), blocks, meta, submit=in_form.AGREE)
+
+
+def _whole_blocks(found: Written) -> list[Block]:
+    """Draw the whole call as an edit would have it run: on a phone the form covers the card."""
+    if not isinstance(found.decision, EditDecision):
+        return []
+    whole = "\n".join(argument_lines(hide(found.decision.edited_action.args, found.terms.masked)))
+    if units(whole) > PAGE_SIZE:
+        return [context("whole:label", in_form.OTHER_ARGUMENTS)]
+    return [context("whole:label", in_form.WHOLE_CALL), literal("whole", whole)]
+
+
+def _words_of(found: Written) -> Shown:
+    match found.decision:
+        case EditDecision(edited_action=edited):
+            return [("", hide(edited.args, found.terms.masked))]
+        case RespondDecision(message=message):
+            return [(ANSWER, message)]
+        case _:
+            return []
+
+
+def _written(action: Action, found: Written) -> str:
+    """Write a proposal so that all of it is seen."""
+    match found.decision:
+        case EditDecision(edited_action=edited):
+            lines = change_lines(action.request.args, edited.args, found.terms.masked)
+        case RespondDecision(message=message):
+            lines = text_lines(message)
+        case _:
+            lines = []
+    return "\n".join(lines)
+
+
+def render_hand_over_view(state: Approval, place: int) -> Block:
+    """Draw the question who looks at a place from now on."""
+    blocks = [section("about", in_form.ABOUT_HANDING_OVER), person_input(in_form.WHO_LOOKS)]
+    meta = ViewMeta(state.id, place)
+    return modal(HAND_OVER.verb, in_form.HAND_OVER, blocks, meta, submit=in_form.HAND_OVER)
+
+
+def render_respond_view(state: Approval, index: int) -> Block:
+    """Draw the question, and room for an answer in the tool's place."""
+    action = state.actions[index]
+    answer = words_input(in_form.YOUR_ANSWER, most=MAX_ANSWER, optional=False)
+    blocks = [*title_blocks(action), *_whole_call_blocks(action), answer]
+    return modal(
+        RESPOND.verb, in_form.answer_title(index), blocks, ViewMeta(state.id, index), submit=in_form.ANSWER
+    )
+
+
+def _whole_call_blocks(action: Action) -> list[Block]:
+    """Draw arguments and description above an input. What is longer was read page by page before."""
+    blocks = [*care_blocks(action), *call_cautions(action)]
+    for name, lines in sections(action):
+        text = clip("\n".join(lines), _ABOVE_INPUT)
+        blocks += [context(f"{name}:label", in_form.SECTIONS[name]), literal(name, text)]
+    return blocks

@@ -1,0 +1,82 @@
+"""The questions that several forms ask, each beside the reading of its answer."""
+
+from typing import Any
+
+from bot.rendering.blocks import Block, plain
+from bot.sentences import in_form
+
+MAX_REASON = 2_000
+CODE = "code"
+_WORDS, _TEXT = "words", "text"
+_ALWAYS = "always"
+_PERSON = "person"
+
+
+def code_input(*, beside_proposal: bool = False) -> Block:
+    """Ask for the code on the card. The hint says where on the card it is."""
+    hint = in_form.CODE_BESIDE_PROPOSAL if beside_proposal else in_form.CODE_BESIDE_RISK
+    return {
+        "type": "input",
+        "block_id": CODE,
+        "label": plain(in_form.CODE),
+        "hint": plain(hint),
+        "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 20},
+        "optional": False,
+    }
+
+
+def parse_code(view: dict[str, Any]) -> str:
+    """Read the code that was typed, as the card writes it."""
+    value = view["state"]["values"].get(CODE, {}).get(_TEXT, {}).get("value")
+    return str(value or "").strip().upper()
+
+
+def reason_input() -> Block:
+    """Ask for the reason, which may stay empty."""
+    return words_input(in_form.REASON, most=MAX_REASON, optional=True)
+
+
+def words_input(label: str, *, most: int, optional: bool) -> Block:
+    """Ask for words."""
+    element = {"type": "plain_text_input", "action_id": _TEXT, "multiline": True, "max_length": most}
+    return {
+        "type": "input",
+        "block_id": _WORDS,
+        "label": plain(label),
+        "element": element,
+        "optional": optional,
+    }
+
+
+def parse_words(view: dict[str, Any]) -> str | None:
+    """Read the reason or the answer that was typed: `None` for nothing or only spaces."""
+    value = view["state"]["values"].get(_WORDS, {}).get(_TEXT, {}).get("value")
+    return value if value and value.strip() else None
+
+
+def always_input() -> Block:
+    """Ask whether a rejection also counts for later calls."""
+    box = {"text": plain(in_form.REJECT_LATER_CALLS), "value": "yes"}
+    return {
+        "type": "input",
+        "block_id": _ALWAYS,
+        "label": plain(in_form.LATER_CALLS),
+        "element": {"type": "checkboxes", "action_id": _ALWAYS, "options": [box]},
+        "optional": True,
+    }
+
+
+def parse_always(view: dict[str, Any]) -> bool:
+    """Tell whether the decision also counts for later calls."""
+    return bool(view["state"]["values"].get(_ALWAYS, {}).get(_ALWAYS, {}).get("selected_options"))
+
+
+def person_input(label: str) -> Block:
+    """Ask for a person of the workspace."""
+    element = {"type": "users_select", "action_id": _PERSON, "placeholder": plain(in_form.CHOOSE_PERSON)}
+    return {"type": "input", "block_id": _PERSON, "label": plain(label), "element": element}
+
+
+def parse_person(view: dict[str, Any]) -> str:
+    """Read the person who was chosen: an empty text when nobody was."""
+    return view["state"]["values"].get(_PERSON, {}).get(_PERSON, {}).get("selected_user") or ""

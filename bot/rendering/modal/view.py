@@ -1,0 +1,91 @@
+"""What views have in common: the ids that they carry, the call that they are about, and the view that only says something."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from bot.domain.action import Action
+from bot.rendering.blocks import Block, context, plain, section
+from bot.rendering.calls import mask_words, title_blocks
+from bot.rendering.cautions import caution_blocks
+from bot.sentences import in_form
+from bot.sentences.in_text import TOOL, WORDS
+from bot.text.literal import pieces
+
+
+@dataclass(frozen=True, slots=True)
+class ViewMeta:
+    """What a view carries in `private_metadata`: ids, and nothing else."""
+
+    id: str
+    """Of the interrupt."""
+    index: int = 0
+    """Of the action; of the place, where all of a place are rejected, or it is handed over."""
+    page: int = 0
+    vote: str = ""
+    """The name of the vote that somebody is asked to agree with."""
+    channel: str = ""
+    """Where the button was pressed."""
+    ts: str = ""
+
+    def dump(self) -> str:
+        """Write it for Slack to carry."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def load(cls, text: str) -> "ViewMeta":
+        """Read what Slack carried back."""
+        return cls(**json.loads(text))
+
+
+def pressed_at(view: Mapping[str, Any], channel: str, ts: str) -> Block:
+    """Have a view carry where its button was pressed."""
+    if "private_metadata" not in view:
+        return dict(view)
+    meta = replace(ViewMeta.load(view["private_metadata"]), channel=channel, ts=ts)
+    return {**view, "private_metadata": meta.dump()}
+
+
+def which_call_blocks(action: Action) -> list[Block]:
+    """Draw which call a form is about, where its arguments are not in it."""
+    return [*title_blocks(action), *caution_blocks("", [(TOOL, action.request.name)])]
+
+
+def render_notice_view(title: str, text: str) -> Block:
+    """Draw a view that says something and closes.
+
+    Args:
+        title: cut to what Slack takes.
+        text: mrkdwn; words of others in it are escaped already.
+    """
+    blocks = [section(f"notice:{number}", piece) for number, piece in enumerate(pieces(text, 2_800))]
+    return modal("notice", title, blocks, None)
+
+
+def call_cautions(action: Action, *, as_json: bool = False) -> list[Block]:
+    shown = [(TOOL, action.request.name), ("", action.shown()), (WORDS, action.description)]
+    return caution_blocks("", shown, as_json=as_json)
+
+
+def care_blocks(action: Action) -> list[Block]:
+    """Say which arguments nobody is shown."""
+    words = mask_words(action)
+    return [context("masked", words[0])] if words else []
+
+
+def modal(
+    kind: str, title: str, blocks: list[Block], meta: ViewMeta | None, *, submit: str | None = None
+) -> Block:
+    view: Block = {
+        "type": "modal",
+        "callback_id": kind,
+        "title": plain(title[:24]),
+        "close": plain(in_form.CANCEL if submit else in_form.CLOSE),
+        "blocks": blocks,
+    }
+    if meta:
+        view["private_metadata"] = meta.dump()
+    if submit:
+        view["submit"] = plain(submit)
+    return view

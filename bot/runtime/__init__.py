@@ -1,0 +1,1 @@
+"""What any process needs: settings, logs, metrics, health, tasks."""

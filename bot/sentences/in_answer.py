@@ -1,0 +1,242 @@
+"""What only the person who clicked reads: why nothing was recorded, or what is still missing."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from bot.sentences.words import actions, people_have, when
+
+NOT_DONE = "Not done"
+RECORDED = "Recorded"
+
+NOT_RECORDED = "The store did not answer in time, so your decision may *not* be recorded. Please press the same button again."
+NOT_SAVED = "Not saved: the store did not answer in time. Your text is still here, please try again."
+OUTDATED = "The bot no longer has the record of this card, so nothing was recorded. Look for a newer card."
+UNREADABLE = (
+    "The stored data of this request cannot be read, so nothing was recorded. "
+    "The operator of the bot finds the reason in its log."
+)
+NOT_SHOWN_HERE = "Nothing was approved, because this message does not show the calls. They are in its thread: decide there."
+DRAWN_ANEW = (
+    "Nothing was approved, because an older version of the bot drew this button. "
+    "The card is now drawn again: look at it, and press again."
+)
+WHO_ARE_YOU = "Slack did not say who you are, so nothing was recorded. Please press again."
+WHO_AGREED = "Slack did not say whether everybody who agreed may still decide this, so nothing is final. Please press again."
+CHANNEL_UNKNOWN = (
+    "Slack did not say whether the bot can ask in the channel where these values belong. "
+    "Nothing was recorded: please submit it again."
+)
+NOT_OPENED = "This could not be opened, and nothing was decided. Please press again."
+NOT_LISTED = "The standing approvals could not be listed now. Please try again."
+NOTHING_CHANGED = "Nothing was changed, so nothing was recorded. Change something, or close this form."
+ONLY_SPACES = "There are only spaces here. Write an answer, or close this form."
+OVER = "This is already decided, or it has ended."
+WRONG_CODE = "This is not the code on the card of this action. Nothing was recorded."
+GONE = "This proposal was withdrawn or decided, so nothing was recorded. Look at the card."
+STANDING_ENDED = "This standing approval has already ended."
+STANDING_REVOKED = "This standing approval has ended."
+REVOKED = "Revoked"
+USAGE = "`/approvals rules` lists the standing approvals that you can revoke: their calls run without asking."
+
+_DID = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}
+_ENDED = {
+    "expired": "expired before your decision",
+    "withdrawn": "was withdrawn by the agent",
+    "refused": "was refused by the bot",
+    "decided": "is already decided",
+}
+
+
+def already_decided(index: int, decision: str, people: Sequence[str], at: datetime) -> str:
+    """Tell somebody who came too late who decided."""
+    return (
+        f"Action {index + 1} was already {_DID.get(decision, 'decided')} by {', '.join(people)} {when(at)}."
+    )
+
+
+def already_ended(index: int, status: str) -> str:
+    """Tell somebody who came too late how the request ended."""
+    return f"Action {index + 1} {_ENDED.get(status, 'is not open')}; nothing was recorded."
+
+
+def counted(indices: Sequence[int], tally: str, missing: int, *, again: bool) -> str:
+    """Tell a voter how far these actions are, and how many people are missing."""
+    begins = "Already counted" if again else "Counted"
+    people = people_have(missing, "more ")
+    return f"{begins}: {actions(indices)}, {tally}. {people} to say the same before it is decided."
+
+
+def uncounted(people: Sequence[str]) -> str:
+    """Say whose votes were removed."""
+    return f"No longer counted, because they may not decide this now: {', '.join(people)}."
+
+
+def not_approved(indices: Sequence[int]) -> str:
+    """Say which actions a button for several left out, because somebody proposes something else."""
+    decide = "decide it separately" if len(indices) == 1 else "decide each of them separately"
+    return f"Not approved: {actions(indices)}. Somebody proposes something else there: {decide}."
+
+
+def not_decided(indices: Sequence[int], reason: str) -> str:
+    """Say which of several actions this person may not decide."""
+    return f"Not decided by you: {actions(indices)}. {reason}"
+
+
+def nothing_left(decision: str) -> str:
+    """Say that nothing is open that this person could decide so."""
+    return f"There is nothing left here that you can {decision}."
+
+
+def proposed(rule: str, needed: int, channel: str = "") -> str:
+    """Tell the author of an edit that others have to agree with it; the channel only where there are several."""
+    where = f" in {channel}" if channel else ""
+    return f"The rule “{rule}” decides about these values, so your change is a proposal: {people_have(needed)} to agree{where}."
+
+
+def not_counted_yet(reason: str) -> str:
+    """Say why the author of a proposal does not count among those who agree with it."""
+    return f"You are not counted yet: {reason}"
+
+
+AGREE_YOURSELF = "press “Look and agree…” on the card, and read all of the proposal there first."
+
+
+def edit_refused(rule: str, why: str) -> str:
+    """Say that an edit cannot be taken by the rule that is about its values."""
+    return f"The rule “{rule}” decides about these values, and {why}. Nothing was recorded."
+
+
+REQUESTER_UNVERIFIED = "only the agent says for whom it acts, which this rule does not accept"
+NO_EDITS = "it does not offer edits"
+NO_ROOM = "the card has no room for the proposal"
+MASKS_THE_CHANGE = "it masks what you changed, so nobody could see what they agree with"
+
+
+def unreachable(error: str) -> str:
+    """Say that the bot cannot post where a rule asks."""
+    return f"the bot cannot post where that rule asks ({error})"
+
+
+def too_few_approvers(needed: int) -> str:
+    """Say that a rule takes more people than it names."""
+    return f"{people_have(needed)} to agree, but fewer people may"
+
+
+def masked_values(name: str) -> str:
+    """Say that an edit touches a masked argument."""
+    return (
+        f"The policy masks “{name}”, and what is masked is never edited: nobody could see what they agree with. "
+        "Remove it from what you typed. Nothing was recorded."
+    )
+
+
+def decision_not_accepted(index: int, decision: str) -> str:
+    """Say that the agent takes no decision of this kind."""
+    return f"The agent does not accept {decision} for action {index + 1}."
+
+
+def only_this_call(index: int) -> str:
+    """Say that the agent keeps no decision for later calls."""
+    return f"The agent asks only about this one call of action {index + 1}, not about later calls."
+
+
+def proposed_otherwise(index: int) -> str:
+    """Say that later calls are not approved while somebody proposes something else for this one."""
+    return (
+        f"Somebody proposes something else for action {index + 1}, so later calls cannot be approved with it now. "
+        "Nothing was recorded: look at the card."
+    )
+
+
+def read_first(index: int) -> str:
+    """Say that an action is longer than its card."""
+    return f"The card does not show all of action {index + 1}: press Read all, and decide on its last page."
+
+
+def code_needed(index: int) -> str:
+    """Say that an action of high risk takes its code."""
+    return f"The risk of action {index + 1} is high: press Approve…, and type the code from its card."
+
+
+def read_proposal_first(index: int) -> str:
+    """Say that a proposal is longer than its card."""
+    return f"Read the proposal for action {index + 1} to its end before you agree."
+
+
+def proposal_code_needed(index: int) -> str:
+    """Say that a proposal of high risk takes its code."""
+    return f"Type the code that is shown beside the proposal for action {index + 1}."
+
+
+def no_standing_approval(index: int) -> str:
+    """Say that the policy lets nobody approve later calls of an action."""
+    return f"The policy does not offer a standing approval for action {index + 1}."
+
+
+def standing_only_by(people: str) -> str:
+    """Say who may approve later calls."""
+    return f"Only {people} may give a standing approval here."
+
+
+def standing_too_wide(index: int) -> str:
+    """Say that a standing approval is wider than its limits."""
+    return f"The policy does not allow so wide a standing approval for action {index + 1}."
+
+
+def revoked_only_by(approver: str) -> str:
+    """Say who can revoke a standing approval."""
+    return f"Only {approver} and people who may approve this can revoke it."
+
+
+NOBODY_LOOKING = "Nobody is looking at this any more. Press “I am looking at this” first."
+NO_MORE_TIME = "The deadline cannot be moved now."
+SOMEBODY_WAS_FASTER = "Somebody else was faster: look at the card again."
+
+
+def extended_before(until: datetime) -> str:
+    """Say that the deadline was moved already."""
+    return f"It is already open until {when(until)}."
+
+
+def already_looking(person: str) -> str:
+    """Say who is looking at a card."""
+    return f"{person} is already looking at this."
+
+
+def hand_over_only_by(person: str) -> str:
+    """Say who can hand a card over."""
+    return f"Only {person}, who is looking at this, can hand it over."
+
+
+def hand_over_refused(person: str) -> str:
+    """Say that a card cannot be handed to somebody who may not decide."""
+    return f"{person} may not decide this, so it stays with you."
+
+
+DEACTIVATED = "This account is deactivated."
+FOR_YOU = "The agent acts for you here, so somebody else has to approve it."
+YOUR_THREAD = "This comes from a thread that you started, so somebody else has to approve it."
+FIRST_CHANNEL = "the members of the channel where it was asked first"
+
+Outsider = Literal["bot", "stranger", "guest"]
+_OUTSIDERS: dict[Outsider, str] = {
+    "bot": "Bots",
+    "stranger": "People of other workspaces",
+    "guest": "Guests",
+}
+
+
+def outsider(kind: Outsider) -> str:
+    """Say that somebody from outside may not decide."""
+    return f"{_OUTSIDERS[kind]} may not decide here, unless the policy names them by their id."
+
+
+def not_an_approver(approvers: Sequence[str]) -> str:
+    """Say who may decide instead."""
+    return f"You are not an approver of this. Approvers are {', '.join(approvers)}."
+
+
+def decision_not_offered(decision: str, offered: Sequence[str]) -> str:
+    """Say which decisions the policy offers."""
+    return f"The policy does not offer {decision} here, only {', '.join(offered)}."

@@ -1,0 +1,102 @@
+"""What the fields of an edit say: labels, hints and choices, and what is wrong with something that was typed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+# --- Labels -------------------------------------------------------------------------------------------------------------
+
+ALL_ARGUMENTS = "All arguments"
+EMPTY, BARE = "Send as an empty text", "Remove spaces and empty lines at both ends"
+EMPTY_HINT = "A field that you tick is sent as an empty text, whatever it holds."
+BARE_HINT = "Without a tick they stay if you do not change the text. Slack may remove them from a text that you change."
+
+
+def numbered(number: int) -> str:
+    """End a label that is cut, so that no other label is the same."""
+    return f" (input {number})"
+
+
+def as_json(label: str) -> str:
+    """Label an input whose value is entered as JSON."""
+    return f"{label} · JSON"
+
+
+# --- Choices ------------------------------------------------------------------------------------------------------------
+
+NULL, LEFT_OUT = "(null)", "(leave out)"
+
+# --- Values that are kept -----------------------------------------------------------------------------------------------
+
+MASKED = "All or a part of this is masked. It stays exactly as it is:"
+TOO_LONG = "This is too long to edit here. It stays exactly as it is:"
+
+# --- What is wrong with a value -----------------------------------------------------------------------------------------
+
+NEEDS_VALUE = "This needs a value."
+NEEDS_TEXT = f"This needs a text. Write one, or tick its name under “{EMPTY}”."
+ONLY_SPACES = f"There are only spaces here. Write a text, or tick its name under “{EMPTY}”."
+NOT_A_WHOLE_NUMBER = "This must be a whole number."
+NOT_A_NUMBER = "This must be a number."
+NOT_A_CHOICE = "This must be one of the choices."
+
+
+def not_json(problem: str) -> str:
+    """Say that a text cannot be read as JSON."""
+    return f"This must be JSON: {problem}."
+
+
+def too_many_digits(number: str = "This") -> str:
+    """Say that a number would be rounded."""
+    return f"{number} has more digits than a number can hold."
+
+
+# --- What the tool's schema does not allow ------------------------------------------------------------------------------
+
+TOO_MUCH_TO_CHECK = (
+    "Checking this against the tool's schema would take too long here. Reject it, and say what to change."
+)
+MISSING = "This is required."
+UNKNOWN = "The tool does not accept this."
+
+_TYPES = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_NOT_ALLOWED = {
+    "format": "Must be a valid {format}.",
+    "minLength": "Must have at least {limit} characters.",
+    "maxLength": "Must have at most {limit} characters.",
+    "minimum": "Must be {limit} or more.",
+    "maximum": "Must be {limit} or less.",
+    "exclusiveMinimum": "Must be more than {limit}.",
+    "exclusiveMaximum": "Must be less than {limit}.",
+    "multipleOf": "Must be a multiple of {multiple_of}.",
+    "minItems": "Must have at least {limit} items.",
+    "maxItems": "Must have at most {limit} items.",
+    "minProperties": "Must have at least {limit} entries.",
+    "maxProperties": "Must have at most {limit} entries.",
+    "uniqueItems": "No item may appear twice.",
+    "enum": "Must be one of the values that the tool accepts.",
+    "falseSchema": UNKNOWN,
+    "const": "Must be the only value that the tool accepts.",
+    "pattern": "Must match the pattern {pattern}",
+}
+
+
+def not_allowed(kind: str, facts: Mapping[str, Any]) -> str:
+    """Say what a schema does not allow about a value.
+
+    Args:
+        kind: The keyword of JSON Schema, such as `minLength`.
+        facts: What the schema says there, such as `limit`.
+    """
+    if kind == "type":
+        return f"Must be {' or '.join(_TYPES.get(name, name) for name in facts['types'])}."
+    return _NOT_ALLOWED.get(kind, "Does not fit the tool's schema ({kind}).").format_map(
+        {"kind": kind, **facts}
+    )

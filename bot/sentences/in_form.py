@@ -1,0 +1,156 @@
+"""What forms and readings say: titles, labels, hints and buttons. Slack takes 24 characters for a title or a button."""
+
+from collections.abc import Sequence
+
+from bot.sentences.words import actions
+
+# --- Titles and buttons -------------------------------------------------------------------------------------------------
+
+CLOSE, CANCEL = "Close", "Cancel"
+APPROVE, APPROVE_AS_ASKED, APPROVE_WITH_CHANGES = "Approve", "Approve as asked", "Approve with changes"
+AGREE, REJECT, ANSWER = "Agree", "Reject", "Answer"
+REJECT_ALL, HAND_OVER = "Reject all", "Hand over"
+
+
+def title(index: int) -> str:
+    """Title a form that cannot be submitted."""
+    return f"Action {index + 1}"
+
+
+def approve_title(index: int) -> str:
+    """Title the form that approves an action."""
+    return f"Approve action {index + 1}"
+
+
+def edit_title(index: int) -> str:
+    """Title the form that changes the arguments of an action."""
+    return f"Edit action {index + 1}"
+
+
+def reject_title(index: int) -> str:
+    """Title the form that rejects an action."""
+    return f"Reject action {index + 1}"
+
+
+def answer_title(index: int) -> str:
+    """Title the form that answers in the tool's place."""
+    return f"Answer action {index + 1}"
+
+
+def agree_title(index: int) -> str:
+    """Title the form that agrees with a proposal."""
+    return f"Agree: action {index + 1}"
+
+
+def read_title(index: int) -> str:
+    """Title the reading of an action."""
+    return f"Read action {index + 1}"
+
+
+def reject_several(count: int) -> str:
+    """Label the button that rejects several actions."""
+    return f"Reject {count}"
+
+
+# --- The call that a form is about --------------------------------------------------------------------------------------
+
+SECTIONS = {"arguments": "Arguments:", "description": "The agent says:"}
+HIGH_RISK = "The risk of this call is high. It runs exactly as shown here:"
+
+
+# --- Editing ------------------------------------------------------------------------------------------------------------
+
+_ABOUT_EDIT = (
+    "The tool stays the same, and the call runs with your changes. "
+    "Fields that you do not touch keep exactly what the agent wrote."
+)
+
+
+def about_edit(problem: str | None) -> str:
+    """Say what a form changes, and why it does not use the tool's schema where there is a problem with it."""
+    if not problem:
+        return _ABOUT_EDIT
+    return (
+        f"{_ABOUT_EDIT} The tool's schema is not used ({problem}), so only the type of each value is checked."
+    )
+
+
+def more_arguments(count: int) -> str:
+    """Say how many arguments have no input."""
+    if count == 1:
+        return "1 more argument does not fit here. It stays exactly as it is."
+    return f"{count} more arguments do not fit here. They stay exactly as they are."
+
+
+# --- Reading page by page -----------------------------------------------------------------------------------------------
+
+PREVIOUS, EDIT = "Previous", "Edit…"
+TOO_LONG_TO_EDIT = "These arguments are too long for a form, so they cannot be edited here."
+
+
+def page(number: int, last: int) -> str:
+    """Say which page this is."""
+    return f"Page {number} of {last}"
+
+
+def as_proposed(person: str) -> str:
+    """Say that a reading shows a call as somebody proposes it."""
+    return f"This is the call as {person} proposes to run it."
+
+
+# --- Agreeing with a proposal -------------------------------------------------------------------------------------------
+
+NOTHING_TO_AGREE, PROPOSAL_GONE = "Nothing to agree with", "This proposal was withdrawn or decided."
+TOO_LONG_TO_AGREE = "This is too long to approve here."
+WHOLE_CALL = "The whole call, as it would run:"
+OTHER_ARGUMENTS = "All other arguments stay as the agent wrote them."
+_WOULD = {
+    "edit": "would approve the call with these changes (- was asked, + would run):",
+    "respond": "would give this answer in the tool's place, and the call would not run:",
+}
+
+
+def proposal(people: str, decision: str) -> str:
+    """Say what people propose, above the proposal itself."""
+    return f"{people} {_WOULD.get(decision, 'decided otherwise.')}"
+
+
+# --- Rejecting, answering and handing over ------------------------------------------------------------------------------
+
+REASON = "Reason, for the agent"
+LATER_CALLS = "Later calls"
+REJECT_LATER_CALLS = "Reject every later call of this tool in this run too"
+NOTHING_TO_REJECT = "Nothing is left to reject."
+YOUR_ANSWER = "Answer in the tool's place"
+ABOUT_HANDING_OVER = "The thread of the card mentions this person. Everybody who may decide still can."
+WHO_LOOKS = "Who looks at this now"
+CHOOSE_PERSON = "Choose a person"
+
+
+def to_be_rejected(indices: Sequence[int]) -> str:
+    """Say which actions a form rejects."""
+    return f"This rejects {actions(indices)}."
+
+
+# --- The code of a high risk --------------------------------------------------------------------------------------------
+
+CODE = "Code"
+CODE_BESIDE_RISK = "The four characters on the card, beside High risk."
+CODE_BESIDE_PROPOSAL = "The four characters on the card, beside the proposal."
+
+
+# --- Approving later calls ----------------------------------------------------------------------------------------------
+
+ABOUT_STANDING = (
+    "This call runs now. Later calls of this tool then run without asking, within the limits that you choose here. "
+    "The thread of the card shows each of them. You can revoke this there, or with `/approvals rules`."
+)
+WHICH_CALLS, WHICH_RUNS, HOW_LONG, HOW_MANY = "Which calls", "Where", "For how long", "How many calls at most"
+SAME_ARGUMENTS = "The same call, with exactly these arguments"
+ANY_ARGUMENTS = "Every call of this tool, with any arguments"
+THIS_RUN = "In this run"
+
+
+def every_run(agent: str) -> str:
+    """Offer to approve later calls in all runs of an agent."""
+    return f"In every run of the agent {agent}"

@@ -1,0 +1,110 @@
+"""What the thread of a card says: reminders, what people did, and standing approvals with their uses."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from bot.sentences.words import actions, and_more, place_name, times, when
+
+MOST_CALLED = 20
+"""People and groups called in one message."""
+MOST_NUMBERS = 20
+"""Actions named in one message."""
+
+
+def reminder(indices: Sequence[int], called: Sequence[str]) -> str:
+    """Remind people of what nobody has decided."""
+    return f"Still to be decided: {_actions(indices)}. {_called(called)}".strip()
+
+
+def escalated(indices: Sequence[int], called: Sequence[str], also_in: str | None) -> str:
+    """Say that more people are asked, because nobody has decided for a while."""
+    nobody = f"Nobody has decided {_actions(indices)} yet"
+    if also_in:
+        return f"{nobody}, so it is asked in {place_name(also_in)} as well."
+    return f"{nobody}. {_called(called)} may decide now, too."
+
+
+def proposed(person: str, indices: Sequence[int], called: Sequence[str], also_in: str | None) -> str:
+    """Say that somebody proposes an edit, and who may agree."""
+    says = f"{person} proposes changes to {_actions(indices)}"
+    if also_in:
+        return f"{says}, so it is asked in {place_name(also_in)} as well."
+    return f"{says}. {_called(called)} may agree." if called else f"{says}."
+
+
+def extended(person: str, until: datetime | None) -> str:
+    """Say who moved the deadline."""
+    return f"{person} moved the deadline to {when(until)}." if until else f"{person} moved the deadline."
+
+
+def handed_over(person: str, to: Sequence[str]) -> str:
+    """Say who looks at a card from now on."""
+    return f"{person} hands this over to {_called(to)}. Everybody who may decide still can."
+
+
+def _actions(indices: Sequence[int]) -> str:
+    more = len(indices) - MOST_NUMBERS
+    return actions(indices[:MOST_NUMBERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _called(mentions: Sequence[str]) -> str:
+    return and_more(mentions, MOST_CALLED)
+
+
+TOOL_BELOW = "the tool named below"
+SAME_RUN = "in the same run"
+_SAME = {"arguments": "with the same arguments", "tool": "with any arguments"}
+_REASONS = {
+    "time": "its time ran out",
+    "uses": "it was used up",
+    "went_back": "the server went back to an older state",
+}
+NOT_USED = "Not used yet."
+
+
+def standing_given(person: str, tool: str, same: str, run: str, until: datetime, uses: int) -> str:
+    """Say which later calls somebody approved.
+
+    Args:
+        person: Who approved.
+        tool: Its name, as code.
+        same: `arguments` or `tool`.
+        run: In which runs: `SAME_RUN`, or `in_every_run`.
+        until: Its end.
+        uses: How many calls it approves.
+    """
+    return (
+        f"{person} gave a standing approval for later calls of {tool}: {_SAME[same]}, {run}, "
+        f"until {when(until)}, at most {times(uses)}."
+    )
+
+
+def in_every_run(agent: str) -> str:
+    """Say that a standing approval counts in all runs of an agent."""
+    return f"in every run of agent `{agent}`"
+
+
+def used(count: int, most: int) -> str:
+    """Say how often a standing approval was used."""
+    return f"Used {count} of {most}." if count else NOT_USED
+
+
+def ended(at: datetime, by: str, person: str) -> str:
+    """Say when and why a standing approval ended.
+
+    Args:
+        at: When.
+        by: `time`, `uses` or `went_back`, or the person who revoked it.
+        person: The same, as a mention.
+    """
+    return f"*Ended* {when(at)}: {_REASONS.get(by) or f'revoked by {person}'}."
+
+
+def use(number: int, at: datetime, requester: str) -> str:
+    """Write one use of a standing approval."""
+    return f"{number}. {when(at)}" + (f", for {requester}" if requester else "")
+
+
+def earlier_uses(count: int) -> str:
+    """Say how many uses are left out."""
+    return f"{count} earlier uses are not shown."

@@ -1,0 +1,223 @@
+"""What a card says about one of its actions: the call, what became of it, votes and proposals, and what silence does."""
+
+from datetime import datetime
+
+from bot.sentences.words import when
+
+# --- The call -----------------------------------------------------------------------------------------------------------
+
+AGENT_SAYS = "The agent says:"
+UNUSUAL_NAME = "(unusual name)"
+READ_FIRST = "To approve or edit, read all of it first."
+TO_BE_READ = "to be read first"
+
+
+def title(number: int, tool: str = "") -> str:
+    """Title an action; without the name of its tool where that comes below."""
+    return f"*{number}.* `{tool}`" if tool else f"*{number}.* A tool with an unusual name:"
+
+
+def only_the_beginning(count: int) -> str:
+    """Say that a card shows only the beginning of so many characters."""
+    return f"*Only the beginning is shown*, of {count:,} characters in all. {READ_FIRST}"
+
+
+def masked(names: str) -> str:
+    """Say which arguments nobody is shown."""
+    return f"Masked: {names}. The call runs with what the agent wrote there."
+
+
+def not_in_schema(names: str, count: int) -> str:
+    """Warn of arguments that are not in the schema of the tool: many tools ignore them."""
+    what, them = ("argument", "it") if count == 1 else ("arguments", "them")
+    return f"⚠️ *The tool's schema does not have the {what}* {names}. The call may run without {them}."
+
+
+def in_reading_only(names: str, *, is_cut: bool) -> str:
+    """Say which arguments only a reading shows."""
+    return f"Shown in _Read all_ only: {names}." + ("" if is_cut else f" {READ_FIRST}")
+
+
+def approve_with_code(code: str) -> str:
+    """Say that approving takes a code."""
+    return f"⚠️ *High risk*: to approve, type *{code}*."
+
+
+def people_needed(approving: int, rejecting: int) -> str:
+    """Say how many people it takes to approve, and to reject."""
+    if approving == 1:
+        return f"*{rejecting} people* have to reject; to approve, one is enough."
+    reject = "one is enough" if rejecting == 1 else f"it takes {rejecting}"
+    return f"*{approving} people* have to agree; to reject, {reject}."
+
+
+# --- The buttons --------------------------------------------------------------------------------------------------------
+
+EFFECTS = {
+    "reject_as_answer": "Reject: this agent's framework has no rejection. "
+    "The call does not run, and the model gets a sentence that says so as the tool's answer.",
+    "answer_as_rejection": "Answer: the call does not run, and the model gets your words as the reason of a rejection.",
+    "words_only": "The program that asks gets your decision, and only it knows what it does then.",
+    "reject_drops_batch": "Reject: this agent's framework then runs no other call of this batch either, "
+    "not even an approved one.",
+}
+"""What a decision really does, where the framework of an agent does not know it."""
+
+
+def named(number: int, tool: str) -> str:
+    """Name an action in a sentence, with its tool where that has a usual name."""
+    return f"action {number}" + (f": {tool}" if tool else "")
+
+
+def for_run(action: str) -> str:
+    """Ask whether all later calls of a tool in this run are approved too."""
+    return (
+        f"This is {action}. It runs as this message shows it, and every later call of the same tool in this run "
+        "goes ahead without asking, whatever its arguments are."
+    )
+
+
+# --- What became of an action -------------------------------------------------------------------------------------------
+
+OPEN, WITHDRAWN, REFUSED = "Open", "Withdrawn", "Refused"
+_DONE = {
+    "approve": "Approved",
+    "edit": "Approved with changes",
+    "reject": "Rejected",
+    "respond": "Answered",
+}
+_VOID = {
+    "approve": "Approved, not run",
+    "edit": "Approved with changes, not run",
+    "reject": "Rejected, not passed on",
+    "respond": "Answered, not passed on",
+}
+_FOLLOWS = {"edit": ". Asked (-) and decided (+):", "reject": ", because:", "respond": ":"}
+
+
+def decided(decision: str, *, is_void: bool, for_run: bool) -> str:
+    """Say what was decided; void where nothing of it runs or is passed on."""
+    later = " for this run" if for_run else ""
+    return (_VOID if is_void else _DONE).get(decision, "Decided otherwise") + later
+
+
+def rejected_in_silence(votes: str) -> str:
+    """Say that the deadline rejected an action."""
+    return f"Rejected: {votes or 'nobody decided'} in time"
+
+
+def not_decided(votes: str) -> str:
+    """Say that the deadline came before a decision."""
+    return f"Not decided in time: {votes}" if votes else "Not decided in time"
+
+
+def outcome(status: str, people: str, at: datetime, follows: str = "") -> str:
+    """Say who decided, and when; `follows` is the decision whose words come below."""
+    return f"*{status}* by {people} {when(at)}{_FOLLOWS.get(follows, ':') if follows else ''}"
+
+
+def outcome_by_standing(status: str, people: str, at: datetime) -> str:
+    """Say that an earlier decision answered this call."""
+    return f"*{status}* without asking, as {people} said before, {when(at)}"
+
+
+def outcome_by_silence(status: str) -> str:
+    """Say that the deadline decided."""
+    return f"*{status}: nobody decided in time*"
+
+
+# --- Votes and proposals ------------------------------------------------------------------------------------------------
+
+AN_ANSWER, CHANGES = "an answer", "changes"
+_VOTED = {
+    "approve": "approved",
+    "edit": "approved with the same changes",
+    "reject": "rejected",
+    "respond": "gave the same answer",
+    "proposal": "agreed with the proposal",
+}
+_VOTES = {
+    "approve": "approvals",
+    "edit": "approvals with the same changes",
+    "reject": "rejections",
+    "respond": "with the same answer",
+    "proposal": "agreed with the proposal",
+}
+
+
+def tally(kind: str, count: int, needed: int) -> str:
+    """Say how many people say the same, of how many it takes: 1 of 2 approved."""
+    return f"{count} of {needed} {_VOTED.get(kind, 'decided')}"
+
+
+def votes(kind: str, count: int, needed: int) -> str:
+    """Say how far people came who were too few: 1 of 2 approvals."""
+    return f"{count} of {needed} {_VOTES.get(kind, 'votes')}"
+
+
+def voted(tally: str, people: str) -> str:
+    """Say who voted so."""
+    return f"*{tally}*: {people}"
+
+
+def other_proposals(count: int) -> str:
+    """Count the proposals that are not named."""
+    return f"and {count} other proposals"
+
+
+def other_votes(count: int) -> str:
+    """Count the votes that are not named."""
+    return f"{count} other votes"
+
+
+def not_heard(people: str) -> str:
+    """Say who has not voted."""
+    return f"No answer yet: {people}"
+
+
+def proposes(person: str, what: str) -> str:
+    """Say who proposes something."""
+    return f"{person} proposes {what}"
+
+
+def how_to_agree(look: str) -> str:
+    """Say which button means which call."""
+    return f"*{look}* shows all of it, *Approve as asked* means the call above."
+
+
+def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
+    """Say that another rule decides about a proposal, and how far that is."""
+    return f"{proposes} (*{tally}*). The rule “{rule}” decides about them, by {people}."
+
+
+def agree_with_code(code: str) -> str:
+    """Say that agreeing takes a code."""
+    return f"⚠️ *High risk*: to agree, type *{code}*."
+
+
+def to_be_decided_by(people: str) -> str:
+    """Say who decides one action of a card."""
+    return f"To be decided by {people}"
+
+
+def resembles(rule: str) -> str:
+    """Warn of a tool whose name looks like one in another rule."""
+    return (
+        "*Look at the tool's name*: it differs from a name in another rule only by case or by letters that look alike: "
+        f"{rule}."
+    )
+
+
+# --- Silence ------------------------------------------------------------------------------------------------------------
+
+APPROVED_AT_DEADLINE = "*Approved at the deadline* unless somebody decides before."
+CARD_GONE = "Silence does not approve it: its card was no longer in Slack at the deadline."
+NOBODY_LEFT = "Silence does not approve it: nobody was left at the deadline who could have rejected it."
+SHOWN_TOO_SHORT = "Silence does not approve it: the card was not shown long enough."
+MISSED = (
+    "Silence does not approve it: somebody pressed a button or sent a form, and it could not be recorded."
+)
+NOT_LOOKED = (
+    "Silence does not approve it: at the deadline Slack did not say whether people could still object."
+)
+UNWATCHED = "Silence does not approve it: for some time no bot was running that could take an answer."

@@ -1,0 +1,74 @@
+"""The pieces that several sentences share: numbers of actions, lists, times and places."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+UNUSUAL_TOOL = "a tool with an unusual name"
+"""Replaces the name where a sentence has no room for it."""
+SOMEBODY = "Somebody"
+
+_MOST_NUMBERS = 40
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+
+def numbers(indices: Iterable[int]) -> str:
+    """Write the numbers of actions as people do: 1 to 3, 5, 8."""
+    runs: list[list[int]] = []
+    for number in sorted(index + 1 for index in indices):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+
+
+def few_numbers(indices: Sequence[int]) -> str:
+    """Write the numbers of actions, or only how many there are when that would be long."""
+    text = numbers(indices)
+    return text if len(text) <= _MOST_NUMBERS else f"{len(indices)} actions"
+
+
+def actions(indices: Sequence[int]) -> str:
+    """Name actions: action 1, or actions 1 to 3, 5."""
+    return f"{'action' if len(indices) == 1 else 'actions'} {numbers(indices)}"
+
+
+def and_more(names: Sequence[str], at_most: int) -> str:
+    """Write a list, and count what is beyond the first names of it: a, b and 3 more."""
+    return ", ".join(names[:at_most]) + more(len(names) - at_most)
+
+
+def more(count: int) -> str:
+    """End a list that leaves so many names out; nothing where it leaves none out."""
+    return f" and {count:,} more" if count > 0 else ""
+
+
+def times(count: int) -> str:
+    """Say how often: once, 5 times."""
+    return "once" if count == 1 else f"{count} times"
+
+
+def people_have(count: int, more: str = "") -> str:
+    """Begin a sentence about how many people it takes: 1 person has, 2 more people have."""
+    return f"{count} {more}person has" if count == 1 else f"{count} {more}people have"
+
+
+def when(moment: datetime) -> str:
+    """Write a time. Slack shows it in the zone of each reader, with the day: today, tomorrow, a date."""
+    fallback = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"<!date^{int(moment.timestamp())}^{{date_short_pretty}} at {{time}}|{fallback}>"
+
+
+def duration_words(duration: timedelta) -> str:
+    """Write a duration as people say it: 30 minutes, 1 hour 30 minutes."""
+    left, words = int(duration.total_seconds()), []
+    for seconds, unit in _UNITS:
+        count, left = divmod(left, seconds)
+        if count:
+            words.append(f"{count} {unit}{'' if count == 1 else 's'}")
+    return " ".join(words)
+
+
+def place_name(channel: str) -> str:
+    """Name the place where something is asked."""
+    return "a direct message" if channel.startswith("D") else f"<#{channel}>"

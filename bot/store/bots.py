@@ -1,0 +1,68 @@
+"""The heartbeats of the bots."""
+
+from dataclasses import dataclass
+
+from bot.store.connected import Connected
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One heartbeat of this process, and what Redis knew before it. Times are the server's milliseconds."""
+
+    others: int
+    """How many other bots are alive."""
+    at: int
+    epochs: tuple[int, ...]
+    """By lane, how many heartbeats all bots have sent. The number only grows."""
+    before: int
+    """The previous heartbeat of this process; 0 when there was none."""
+
+
+class Bots(Connected):
+    """Keeps which bots are alive, and since when."""
+
+    async def heartbeat(
+        self, process: str, *, alive: bool = True, stepped_within: int = 0, quiet_for: float | None = 0.0
+    ) -> Beat:
+        """Note in every lane that this bot is alive, or that it has ended.
+
+        Args:
+            process: The name of this process.
+            alive: False when it has ended.
+            stepped_within: When the process saw that the server's clock was set: within how many milliseconds before now.
+                Otherwise 0.
+            quiet_for: Seconds since Slack last carried out one of its calls; `None` when Slack cannot be used.
+        """
+        beats = [
+            await self.scripts(
+                "bot_heartbeat",
+                lane.of(),
+                process=process,
+                is_alive=int(alive),
+                stepped_within=stepped_within,
+                quiet_for=None if quiet_for is None else int(quiet_for * 1000),
+            )
+            for lane in self.keys.all_lanes()
+        ]
+        return Beat(
+            others=max(others for others, *_ in beats),
+            at=max(at for _, at, *_ in beats),
+            epochs=tuple(epoch for *_, epoch, _ in beats),
+            before=min(int(before or 0) for *_, before in beats),
+        )
+
+    async def lived_until(self) -> float:
+        """Give the time of the last event that Redis knows, in unix seconds; 0 when it knows none."""
+        ends = [0.0]
+        for lane in self.keys.all_lanes():
+            beats = await self._guarded(self._redis.zrange(lane.bots, -1, -1, withscores=True))
+            entries = await self._guarded(self._redis.xrevrange(lane.audit, count=1))
+            # The last heartbeat of a bot comes first: an agent can write audit entries while no bot runs.
+            ends.append(
+                beats[0][1] / 1000
+                if beats
+                else int(entries[0][0].partition("-")[0]) / 1000
+                if entries
+                else 0.0
+            )
+        return max(ends)

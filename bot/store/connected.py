@@ -1,0 +1,39 @@
+"""The scripts, called for one record."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, cast
+
+from redis.asyncio import Redis
+
+from agent_adapter.contract.keys import Keys, Named
+from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.redis.scripts import Scripts, Value
+from agent_adapter.redis.server_check import answered
+from bot.domain.errors import StoreUnavailableError
+from bot.store.deliveries import WITHIN
+
+
+class Connected:
+    """The base of the store's classes: the scripts, and the names of keys."""
+
+    def __init__(self, redis: Redis, keys: Keys, *, address: str = "") -> None:
+        self.keys = keys
+        self._redis = redis
+        self._address = address
+        self.scripts = Scripts(redis, keys, "bot.store.lua", address=address)
+
+    def _of(self, name: str) -> Named:
+        """Name the keys that scripts take for a record or an agent."""
+        return self.keys.lane_for(name).of(name)
+
+    async def _within(self, verb: str, interrupt_id: str, *, within: float = WITHIN, **given: Value) -> str:
+        try:
+            async with asyncio.timeout(within):
+                return str(await self.scripts(verb, self._of(interrupt_id), **given))
+        except (TimeoutError, ServerUnreachableError) as error:
+            raise StoreUnavailableError("Redis did not take the change in time") from error
+
+    async def _guarded(self, call: object) -> Any:
+        # redis-py types commands as sync or async.
+        return await answered(cast("Awaitable[Any]", call), self._redis, self.keys, self._address)

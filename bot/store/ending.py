@@ -1,0 +1,134 @@
+"""How records end, and what happens before: the steps of a schedule, more time, assignments."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Literal
+
+from agent_adapter.contract.record import GRACE
+from agent_adapter.errors import InvalidRequestError
+from bot.domain.approval import Approval
+from bot.domain.ids import MessageId
+from bot.domain.messages import Remark
+from bot.sentences import on_action
+from bot.store.codec import dumped, milliseconds, unix_milliseconds
+from bot.store.reading import Reading
+from bot.store.silent_decisions import NO_DECISIONS, SilentDecisions, decided_by_silence
+
+
+class Ending(Reading):
+    """Ends records, and keeps what happens to them before the end."""
+
+    async def settle(
+        self,
+        interrupt_id: str,
+        status: Literal["expired", "withdrawn", "refused"],
+        *,
+        reason: str = "",
+        code: str = "",
+        why_not: str = on_action.NOT_LOOKED,
+    ) -> str:
+        """End a record. Returns `settled`, or the word of the script that says why not.
+
+        Args:
+            interrupt_id: The record.
+            status: How it ends.
+            reason: Why it was withdrawn or refused.
+            code: The code of the refusal.
+            why_not: Why silence approves nothing at the deadline. Empty when it was checked that silence may approve.
+        """
+        silence = await self._by_silence(interrupt_id, why_not) if status == "expired" else NO_DECISIONS
+        return str(
+            await self.scripts(
+                "settle",
+                self._of(interrupt_id),
+                [part for index, texts in silence.decided.items() for part in (index, *texts)],
+                ending=status,
+                reason=reason,
+                code=code,
+                grace=milliseconds(GRACE),
+                since=silence.since,
+            )
+        )
+
+    async def _by_silence(self, interrupt_id: str, why_not: str) -> SilentDecisions:
+        """Give what the deadline decides. For a record that cannot be read, it decides nothing."""
+        try:
+            state = await self.admitted(interrupt_id)
+        except InvalidRequestError:
+            return NO_DECISIONS
+        return decided_by_silence(state, why_not) if state else NO_DECISIONS
+
+    async def refuse_rewound(self, interrupt_id: str, part: MessageId, *, code: str, reason: str) -> None:
+        """End a record that knows less than this message of it shows. The message stays as it is."""
+        names = self._of(interrupt_id)
+        await self.scripts("refuse_rewound", names, part=str(part), code=code, reason=reason)
+
+    async def start_retention(self, interrupt_id: str) -> None:
+        """Let the keys of a record expire once it has ended and its card says so. The keys of an open record stay."""
+        await self.scripts("start_retention", self._of(interrupt_id))
+
+    async def run_steps(self, interrupt_id: str, steps: Mapping[int, Remark | None]) -> int:
+        """Note steps whose time has come, each with its remark in the thread, and have the card drawn.
+
+        Returns:
+            How many were noted now; 0 when the record has ended.
+        """
+        said = [
+            part for number, remark in steps.items() for part in (number, dumped(remark) if remark else None)
+        ]
+        return int(await self.scripts("run_steps", self._of(interrupt_id), said))
+
+    async def mark_claim_lapsed(self, interrupt_id: str) -> bool:
+        """Have the card say that the agent took the answer and did not continue the run. False when that is not the case."""
+        return bool(await self.scripts("mark_claim_lapsed", self._of(interrupt_id)))
+
+    async def extend(self, state: Approval, remark: Remark, *, by: timedelta) -> str:
+        """Move the deadline. Returns `extended`, `repeat` or `closed`.
+
+        Args:
+            state: The record as the person saw it. If somebody has extended it since then, it is not extended again.
+            remark: What is said about it.
+            by: How much later the deadline is.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        return await self._within(
+            "extend",
+            state.id,
+            seen=state.extended,
+            added=milliseconds(by),
+            by=remark.by or "",
+            remark=dumped(remark),
+        )
+
+    async def assign(
+        self, state: Approval, place: int, user: str, *, holder: str = "", remark: Remark | None = None
+    ) -> str:
+        """Assign a place to a person. Returns `assigned`, `taken` or `closed`.
+
+        Args:
+            state: The record.
+            place: Its number.
+            user: The new holder.
+            holder: The person who hands it over; `None` when it is free.
+            remark: What is said about it.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        lasts = state.places[place].assign or timedelta()
+        known = state.assignments.get(place)
+        seen = (
+            f"{unix_milliseconds(known.since)} {unix_milliseconds(known.until)} {known.user}" if known else ""
+        )
+        return await self._within(
+            "assign",
+            state.id,
+            place=place,
+            seen=seen,
+            user=user,
+            lifetime=milliseconds(lasts),
+            by=holder,
+            remark=dumped(remark) if remark else None,
+        )

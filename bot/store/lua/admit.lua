@@ -1,0 +1,95 @@
+-- Fix the terms that judge every click, before the first drawing. Decide the actions that a standing approval answers.
+--
+-- KEYS  req, card, undrawn, due, unresumed, standing, wake, audit
+-- ARGV  id, prefix
+--       actions      how many
+--       lifetime     the policy's milliseconds from publication to the deadline, or ''
+--       is_due       1 when steps or an extension come before the deadline, else 0
+--       covered      how many actions a standing approval may answer
+--       for each of them: index, id of the record that has the standing approval, index of the action there, who gave
+--       it, decision, what is kept of this use
+--       fields of the admission and their values, …
+-- Returns 'admitted' | 'known': it was admitted before | 'unknown': there is no such record
+
+local req, card, undrawn, due, unresumed, standing, wake, audit = unpack(KEYS)
+local id, prefix, actions, lifetime, is_due, covered = unpack(ARGV)
+local FIRST_COVERED, PER_COVERED = 7, 6
+local FIRST_FIELD = FIRST_COVERED + PER_COVERED * covered
+
+local at = now()
+local created, deadline = unpack(redis.call('HMGET', req, 'created', 'deadline'))
+if not created then
+  return 'unknown'
+end
+if redis.call('HEXISTS', card, 'status') == 1 then
+  return 'known'
+end
+deadline = tonumber(deadline)
+if lifetime ~= '' then
+  deadline = math.min(deadline, created + lifetime)
+end
+local changes = { 'deadline', text(deadline), unpack(ARGV, FIRST_FIELD) }
+local policy
+for i = FIRST_FIELD, #ARGV, 2 do
+  policy = ARGV[i] == 'policy' and ARGV[i + 1] or policy
+end
+
+-- Whether a standing approval is active for one more of these actions.
+local is_withdrawn = redis.call('HEXISTS', req, 'withdraw') == 1
+local spent = {}
+local function holds(given_in, index)
+  local till, left, ended = unpack(try('HMGET', prefix .. 'card:' .. given_in,
+    'sticky_until:' .. index, 'sticky_left:' .. index, 'sticky_ended:' .. index) or {})
+  local name = given_in .. ':' .. index
+  if not till or ended or at >= tonumber(till) or at >= deadline or is_withdrawn or tonumber(left) == spent[name] then
+    return false
+  end
+  spent[name] = (spent[name] or 0) + 1
+  return true
+end
+
+local function use(given_in, index, kept)
+  local its_card = prefix .. 'card:' .. given_in
+  local uses, left = unpack(redis.call('HMGET', its_card, 'sticky_uses:' .. index, 'sticky_left:' .. index))
+  local used = { 'sticky_uses:' .. index, (uses and uses .. '\n' or '') .. text(at) .. ' ' .. kept,
+    'sticky_left:' .. index, text(left - 1) }
+  queue_drawing(undrawn, wake, given_in, at)
+  write_audit(audit, at, 'sticky_used', given_in, 'index', index, 'for', id)
+  if tonumber(left) == 1 then
+    redis.call('ZREM', standing, given_in .. ':' .. index)
+    write_audit(audit, at, 'sticky_ended', given_in, 'index', index, 'by', 'uses')
+    append(used, 'sticky_ended:' .. index, text(at) .. ' uses')
+  end
+  redis.call('HSET', its_card, unpack(used))
+end
+
+local found = {}
+for i = FIRST_COVERED, FIRST_FIELD - 1, PER_COVERED do
+  local index, given_in, given_at, _, decision = unpack(ARGV, i, i + PER_COVERED - 1)
+  if holds(given_in, given_at) then
+    append(found, i)
+    append(changes, 'd:' .. index, decision, 't:' .. index, 'sticky', 'at:' .. index, text(at))
+  end
+end
+local open = actions - #found
+append(changes, 'open', text(open), 'status', open == 0 and 'decided' or 'pending')
+if open == 0 then
+  append(changes, 'settled', text(at))
+  queue_run(unresumed, req, prefix, id, at)
+else
+  -- The bot finds out what comes first. LT keeps an earlier time: a withdrawal may be due already.
+  redis.call('ZADD', due, 'LT', text(is_due == '1' and at or deadline), id)
+end
+write_audit(audit, at, 'admitted', id, 'policy', policy)
+for _, i in ipairs(found) do
+  local index, given_in, given_at, by, _, kept = unpack(ARGV, i, i + PER_COVERED - 1)
+  use(given_in, given_at, kept)
+  write_audit(audit, at, 'decided', id, 'index', index, 'by', by, 'policy', policy, 'sticky', given_in .. ':' .. given_at)
+end
+redis.call('HSET', card, unpack(changes))
+if open == 0 then
+  wake_processes(req, prefix, id, WAITS)
+elseif #found > 0 then
+  wake_processes(req, prefix, id, FOLLOWS)
+end
+return 'admitted'

@@ -1,0 +1,30 @@
+-- Assign a place to a person who is looking at it. Other people can still decide. The assignment ends with its time.
+--
+-- KEYS  card, undrawn, due, wake, audit
+-- ARGV  id
+--       place
+--       seen      the assignment as the person saw it, '' for none
+--       user      the new holder
+--       lifetime  milliseconds
+--       by        the person who hands it over, '' when it is free
+--       remark    the message about it in the thread, or ''
+-- Returns 'assigned' | 'taken': the assignment has changed since the person saw it | 'closed'
+
+local card, undrawn, due, wake, audit = unpack(KEYS)
+local id, place, seen, user, lifetime, by, remark = unpack(ARGV)
+
+local at = now()
+if is_closed(card, at) then
+  return 'closed'
+end
+if (redis.call('HGET', card, 'claim:' .. place) or '') ~= seen then
+  return 'taken'
+end
+queue_look(due, id, at)
+queue_drawing(undrawn, wake, id, at)
+write_audit(audit, at, by == '' and 'claimed' or 'handed_over', id, 'to', user, 'by', by)
+if remark ~= '' then
+  add_remark(card, remark)
+end
+redis.call('HSET', card, 'claim:' .. place, text(at) .. ' ' .. text(at + lifetime) .. ' ' .. user)
+return 'assigned'

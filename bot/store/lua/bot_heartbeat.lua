@@ -1,0 +1,60 @@
+-- Note that a bot process is alive or has ended, and forget those without a heartbeat for a day. When the server's clock
+-- was set back since the last heartbeat, everything that was leased or put off before comes due.
+--
+-- KEYS  undrawn, due, unresumed, bots, epoch, clock, watched
+-- ARGV  process
+--       is_alive        1 while it is alive, 0 when it ends
+--       stepped_within  when the process saw that this clock was set: within how many milliseconds before now; else 0
+--       quiet_for       milliseconds since Slack last carried out one of its calls, '' when Slack cannot be used
+-- Returns {how many others had a heartbeat within half a minute, the server's milliseconds, how many heartbeats all bots
+-- have sent, time of the previous heartbeat of this process or ''}
+
+local undrawn, due, unresumed, bots, epoch, clock, watched = unpack(KEYS)
+local process, is_alive, stepped_within, quiet_for = unpack(ARGV)
+-- A smaller step is an ordinary correction of the clock.
+local SMALL_STEP = 1000
+-- Work that was leased or put off lies at most this far ahead of the old clock.
+local PUT_OFF_AT_MOST = 600000
+local SEEN_WITHIN = 30000
+
+local at = now()
+local before = redis.call('ZSCORE', bots, process) or ''
+local latest = tonumber(redis.call('ZREVRANGE', bots, 0, 0, 'WITHSCORES')[2] or 0)
+local is_back = latest > at + SMALL_STEP
+if is_back then
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', bots, '(' .. text(at), '+inf')) do
+    redis.call('ZADD', bots, text(at), other)
+  end
+  for _, owed in ipairs({ undrawn, due, unresumed }) do
+    -- A deadline among them is checked once, and does not move.
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', owed, '(' .. text(at), text(latest + PUT_OFF_AT_MOST))) do
+      redis.call('ZADD', owed, text(at), id)
+    end
+  end
+end
+if is_back or stepped_within ~= '0' then
+  redis.call('SET', clock, text(at - stepped_within))
+end
+if is_alive == '1' then
+  redis.call('ZADD', bots, text(at), process)
+else
+  redis.call('ZREM', bots, process)
+end
+-- Keep since when people could press buttons without a gap: there was never a longer silence than LONGEST_SILENCE.
+local heard = tonumber(redis.call('HGET', watched, 'heard') or 0)
+if is_alive == '0' then
+  if redis.call('ZCOUNT', bots, text(at - LONGEST_SILENCE), '+inf') == 0 then
+    redis.call('DEL', watched)
+  end
+elseif quiet_for ~= '' then
+  local answered = at - quiet_for
+  if heard > at or answered - heard > LONGEST_SILENCE then
+    redis.call('HSET', watched, 'since', text(answered))
+  end
+  if heard > at or answered > heard then
+    redis.call('HSET', watched, 'heard', text(answered))
+  end
+end
+redis.call('ZREMRANGEBYSCORE', bots, '-inf', text(at - DAY))
+local others = redis.call('ZCOUNT', bots, text(at - SEEN_WITHIN), '+inf') - tonumber(is_alive)
+return { others, at, redis.call('INCR', epoch), before }

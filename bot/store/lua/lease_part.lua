@@ -1,0 +1,39 @@
+-- Lease one message of a card for one call to Slack. The intent is noted before the call.
+--
+-- KEYS  card, epoch
+-- ARGV  prefix
+--       part
+--       owner
+--       lease  milliseconds
+-- Returns {'mine', since, epoch} | {'takeover', since, epoch}: somebody may have posted it and not saved that
+--         | {'busy', milliseconds, epoch} | {'gone', 0, epoch}: the record has ended its retention
+--         `since` is when the first intent was noted, `epoch` how many heartbeats all bots have sent
+
+local card, epoch = unpack(KEYS)
+local prefix, part, owner, lease = unpack(ARGV)
+
+local epochs = tonumber(redis.call('GET', epoch) or 0)
+if redis.call('EXISTS', card) == 0 then
+  return { 'gone', 0, epochs }
+end
+local at = now()
+local held = redis.call('HGET', card, 'lease:' .. part)
+local outcome, since = 'mine', text(at)
+if held then
+  local holder, till, first = string.match(held, '^(%S+) (%d+) (%d+)$')
+  if holder ~= owner then
+    local left, is_new = lease_left(tonumber(till), tonumber(lease), prefix, at)
+    if is_new then
+      redis.call('HSET', card, 'lease:' .. part, holder .. ' ' .. text(at + left) .. ' ' .. first)
+    end
+    if left > 0 then
+      return { 'busy', left, epochs }
+    end
+  end
+  since = first
+  if redis.call('HEXISTS', card, 'part:' .. part) == 0 then
+    outcome = 'takeover'
+  end
+end
+redis.call('HSET', card, 'lease:' .. part, owner .. ' ' .. text(at + lease) .. ' ' .. since)
+return { outcome, since, epochs }

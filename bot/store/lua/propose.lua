@@ -1,0 +1,53 @@
+-- Keep an edit that another rule decides about. It replaces an earlier one, and the votes on that. The original call
+-- stays open as well.
+--
+-- KEYS  card, undrawn, wake, audit
+-- ARGV  id
+--       index
+--       person
+--       name      of the proposal
+--       quorum    how many people it takes
+--       policy    version of the rules
+--       proposal
+--       place     the other place where it is asked, or ''
+--       remark    the message about it in the thread
+-- Returns 'recorded' | 'repeat': this proposal is there already | 'taken': the action is decided | 'closed'
+
+local card, undrawn, wake, audit = unpack(KEYS)
+local id, index, person, name, quorum, policy, proposal, place, remark = unpack(ARGV)
+local PROPOSAL = 'proposal:'
+
+local at = now()
+local decided, known, votes = unpack(redis.call('HMGET', card, 'd:' .. index, PROPOSAL .. index, 'votes:' .. index))
+if decided then
+  return 'taken'
+elseif is_closed(card, at) then
+  return 'closed'
+elseif known and string.match(known, '^%S+') == name then
+  return 'repeat'
+end
+
+local left = {}
+for line in string.gmatch(votes or '', '[^\n]+') do
+  local voter, position = string.match(line, '^(%S+) (%S+) ')
+  if voter ~= person and string.sub(position, 1, #PROPOSAL) ~= PROPOSAL then
+    left[#left + 1] = line
+  end
+end
+queue_drawing(undrawn, wake, id, at)
+write_audit(audit, at, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name)
+if #left > 0 then
+  redis.call('HSET', card, 'votes:' .. index, table.concat(left, '\n'))
+else
+  redis.call('HDEL', card, 'votes:' .. index)
+end
+if place ~= '' then
+  local number, found = 0, redis.call('HGET', card, 'place:0')
+  while found and found ~= place do
+    number = number + 1
+    found = redis.call('HGET', card, 'place:' .. number)
+  end
+  redis.call('HSET', card, 'place:' .. number, place)
+end
+add_remark(card, remark, PROPOSAL .. index, table.concat({ name, quorum, policy, text(at), proposal }, ' '))
+return 'recorded'

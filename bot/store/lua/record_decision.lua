@@ -1,0 +1,185 @@
+-- Record one person's decision on some actions. First one wins, until the deadline. Where it takes several people, a
+-- decision is a vote, one for each person, until enough of them say the same.
+--
+-- KEYS  req, card, undrawn, due, unresumed, standing, wake, audit
+--       delivery  of the click, where this script is to note it
+--       newest    delivery of this person
+-- ARGV  id, prefix
+--       token     of the click
+--       person
+--       grant     for which later calls the decision holds, or ''
+--       lifetime  for how many milliseconds
+--       uses      for how many calls
+--       owner     of the delivery, or ''
+--       answer    of the delivery once something is recorded
+--       pressed   channel and ts of the message that was pressed, '' for a form
+--       of each action: index, position, decision, others who were judged and may decide ('*': everybody), others who were
+--       judged and may not any more: their votes are taken out, version of the rules that judged ('': the card's)
+-- Returns {'first', outcome of each action, …}, or why the click is not handled here, as `begin_delivery` does
+-- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': by this very click | 'taken' | 'closed'
+-- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
+-- | 'judge_again': it would be final with the vote of somebody who was not judged
+
+local req, card, undrawn, due, unresumed, standing, wake, audit, delivery, newest = unpack(KEYS)
+local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed = unpack(ARGV)
+local FIRST_ACTION, PER_ACTION = 11, 6
+
+local at = now()
+local refusal = delivery and why_not_handled(delivery, newest, owner, at)
+if refusal then
+  return refusal
+end
+local status, deadline, policy, still_open, deleted = unpack(redis.call('HMGET', card,
+  'status', 'deadline', 'policy', 'open', 'gone'))
+-- Nothing could be resumed with a decision about a record that has lost what was asked.
+local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS', req, 'deadline') == 1
+local is_open = is_whole and status == 'pending' and at < tonumber(deadline)
+-- Whoever judged the click may remember the record as it was before the message was deleted.
+local is_deleted = pressed ~= '' and string.find('\n' .. (deleted or ''), '\n' .. pressed .. '\n', 1, true)
+local outcomes, recorded, counted = { 'first' }, 0, 0
+-- What is written in the end.
+local changes, events, given = {}, {}, {}
+
+local function note(event, index, ...)
+  events[#events + 1] = { event, id, 'index', index, 'by', ... }
+end
+
+local function give_standing(index)
+  local till = text(at + lifetime)
+  append(given, till, id .. ':' .. index)
+  append(changes, 'sticky_grant:' .. index, grant, 'sticky_until:' .. index, till,
+    'sticky_left:' .. index, uses, 'sticky_given', '1')
+  note('sticky_given', index, person, 'policy', policy or '')
+end
+
+local function has(names, name)
+  return string.find(' ' .. names .. ' ', ' ' .. name .. ' ', 1, true) ~= nil
+end
+
+-- Give how many people have to agree, or nil for a proposal that is not there any more.
+local function needed_for(index, position, of_action)
+  local meant = string.match(position, '^proposal:(%S+)$')
+  if not meant then
+    return tonumber(of_action)
+  end
+  local name, of_proposal = string.match(redis.call('HGET', card, 'proposal:' .. index) or '', '^(%S+) (%d+) ')
+  return name == meant and tonumber(of_proposal) or nil
+end
+
+-- Sort the votes on an action: `same` people agree with this decision, by the clicks in `tokens`; the votes of others are
+-- `kept`, those of whoever may not decide any more are `gone`, and `mine` is the same vote by this person.
+local function sort_votes(votes, position, decision, allowed, refused)
+  local kept, same, tokens, gone, mine, all_judged = {}, {}, {}, {}, nil, true
+  for line in string.gmatch(votes or '', '[^\n]+') do
+    local voter, its, of_click, said = string.match(line, '^(%S+) (%S+) (%S+) %d+ (.*)$')
+    if voter == person then
+      mine = its == position and said == decision and line or nil
+    elseif its == position and has(refused, voter) then
+      gone[#gone + 1] = voter
+    else
+      kept[#kept + 1] = line
+      if its == position then
+        same[#same + 1] = voter
+        tokens[#tokens + 1] = of_click
+        all_judged = all_judged and (allowed == '*' or has(allowed, voter))
+      end
+    end
+  end
+  same[#same + 1] = person
+  tokens[#tokens + 1] = token
+  return { kept = kept, same = same, tokens = tokens, gone = gone, mine = mine, all_judged = all_judged }
+end
+
+local function make_final(index, decision, votes, of_rules)
+  local by = table.concat(votes.same, ' ')
+  append(changes, 'd:' .. index, decision, 't:' .. index, table.concat(votes.tokens, ' '), 'at:' .. index, text(at))
+  if #votes.same > 1 then
+    append(changes, 'by:' .. index, by)
+  end
+  note('decided', index, by, 'policy', of_rules)
+  if grant ~= '' then
+    give_standing(index)
+  end
+  recorded = recorded + 1
+end
+
+-- Keep a vote. The same one again changes nothing, but where others are taken out beside it.
+local function count(index, position, decision, votes, of_rules)
+  if votes.mine and #votes.gone == 0 then
+    return 'repeat'
+  end
+  local kept = votes.kept
+  kept[#kept + 1] = votes.mine or table.concat({ person, position, token, text(at), decision }, ' ')
+  append(changes, 'votes:' .. index, table.concat(kept, '\n'))
+  counted = counted + 1
+  if votes.mine then
+    return 'repeat'
+  end
+  note('counted', index, person, 'policy', of_rules, 'position', position)
+  return 'counted'
+end
+
+local function decide(index, position, decision, allowed, refused, of_rules)
+  local kind = position == 'reject' and 'reject_quorum' or 'quorum'
+  local decided_by, said, own, of_all = unpack(redis.call('HMGET', card,
+    't:' .. index, 'votes:' .. index, kind .. ':' .. index, kind))
+  if decided_by then
+    return has(decided_by, token) and 'repeat' or 'taken'
+  elseif is_deleted then
+    return 'deleted'
+  elseif not is_open then
+    return 'closed'
+  end
+  local needed = needed_for(index, position, own or of_all or 1)
+  if not needed then
+    return 'gone'
+  end
+  local votes = sort_votes(said, position, decision, allowed, refused)
+  local is_final = #votes.same >= needed
+  if is_final and not votes.all_judged then
+    return 'judge_again'
+  end
+  of_rules = of_rules ~= '' and of_rules or policy or ''
+  for _, voter in ipairs(votes.gone) do
+    note('uncounted', index, voter, 'policy', of_rules, 'position', position)
+  end
+  if is_final then
+    make_final(index, decision, votes, of_rules)
+    return 'recorded'
+  end
+  return count(index, position, decision, votes, of_rules)
+end
+
+for i = FIRST_ACTION, #ARGV, PER_ACTION do
+  outcomes[#outcomes + 1] = decide(unpack(ARGV, i, i + PER_ACTION - 1))
+end
+
+if recorded + counted == 0 then
+  if delivery then
+    note_delivery(delivery, newest, text(at), owner)
+  end
+  return outcomes
+end
+local left = still_open - recorded
+append(changes, 'open', text(left))
+queue_drawing(undrawn, wake, id, at)
+if #given > 0 then
+  redis.call('ZADD', standing, unpack(given))
+  queue_look(due, id, at)
+end
+if left == 0 then
+  append(changes, 'status', 'decided', 'settled', text(at))
+  queue_run(unresumed, req, prefix, id, at)
+end
+for _, event in ipairs(events) do
+  write_audit(audit, at, unpack(event))
+end
+redis.call('HSET', card, unpack(changes))
+if delivery then
+  note_delivery(delivery, newest, ANSWERED, owner, answer)
+end
+-- Last, since the server writes first to whom it woke last: the answer is on its way before whoever draws is woken.
+if recorded > 0 then
+  wake_processes(req, prefix, id, left == 0 and WAITS or FOLLOWS)
+end
+return outcomes

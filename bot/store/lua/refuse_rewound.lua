@@ -1,0 +1,29 @@
+-- End a record that knows less than one of its messages shows, because Redis went back to an older state. That message
+-- stays as it is.
+--
+-- KEYS  req, card, undrawn, unresumed, wake, audit
+-- ARGV  id, prefix
+--       part
+--       code
+--       reason
+-- Returns 'ended' | 'unknown'
+
+local req, card, undrawn, unresumed, wake, audit = unpack(KEYS)
+local id, prefix, part, code, reason = unpack(ARGV)
+
+if redis.call('EXISTS', req) == 0 then
+  return 'unknown'
+end
+local at = now()
+local shown = redis.call('HGET', card, 'part:' .. part)
+if shown then
+  redis.call('HSET', card, 'part:' .. part, (string.gsub(shown, '%S+$', '=')))
+end
+redis.call('HSET', card, 'status', 'refused', 'code', code, 'reason', reason)
+redis.call('HSETNX', card, 'settled', text(at))
+-- Its run may have continued before Redis went back.
+redis.call('ZREM', unresumed, id)
+wake_processes(req, prefix, id, WAITS)
+queue_drawing(undrawn, wake, id, at)
+write_audit(audit, at, 'refused', id, 'code', code)
+return 'ended'

@@ -1,0 +1,28 @@
+-- Note steps of a record's schedule whose time has come, and have its card drawn, because it shows times.
+--
+-- KEYS  card, undrawn, wake, audit
+-- ARGV  id
+--       number of a step, its message in the thread or '' when the step is skipped, …
+-- Returns how many were noted now. A step is noted once, and never after the record has ended
+
+local card, undrawn, wake, audit = unpack(KEYS)
+local id = unpack(ARGV)
+local FIRST_STEP = 2
+
+local at = now()
+if is_closed(card, at) then
+  return 0
+end
+local noted = 0
+for i = FIRST_STEP, #ARGV, 2 do
+  local step, remark = ARGV[i], ARGV[i + 1]
+  if redis.call('HSETNX', card, 'reached:' .. step, remark ~= '' and text(at) or '-') == 1 then
+    noted = noted + 1
+    if remark ~= '' then
+      add_remark(card, remark)
+      write_audit(audit, at, 'reached', id, 'step', step)
+    end
+  end
+end
+queue_drawing(undrawn, wake, id, at)
+return noted

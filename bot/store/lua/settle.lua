@@ -1,0 +1,60 @@
+-- End a record without further decisions.
+--
+-- KEYS  req, card, undrawn, due, unresumed, wake, watched, audit
+-- ARGV  id, prefix
+--       ending  'expired' | 'withdrawn' | 'refused'
+--       reason
+--       code
+--       grace   milliseconds after a deadline in which an agent still waits for the answer
+--       since   from when on a bot must have been running for silence to approve
+--       for each action that the deadline decides: index, decision if people could answer all that time, decision if
+--       they could not ('' for none)
+-- Returns 'settled' | 'early': the deadline is not reached | the status it already ended with | 'unknown'
+
+local req, card, undrawn, due, unresumed, wake, watched, audit = unpack(KEYS)
+local id, prefix, ending, reason, code, grace, since = unpack(ARGV)
+local FIRST_SILENT, PER_SILENT = 8, 3
+
+if redis.call('EXISTS', req) == 0 then
+  redis.call('ZREM', due, id)
+  return 'unknown'
+end
+local at = now()
+local status, deadline, policy = unpack(redis.call('HMGET', card, 'status', 'deadline', 'policy'))
+policy = policy or ''
+if status and status ~= 'pending' then
+  return status
+end
+if ending == 'expired' and at < tonumber(deadline or redis.call('HGET', req, 'deadline')) then
+  return 'early'
+end
+local changes = { 'status', ending, 'reason', reason, 'code', code, 'settled', text(at) }
+queue_drawing(undrawn, wake, id, at)
+-- An agent whose deadline and grace passed without a bot may have continued without the answer.
+queue_run(unresumed, req, prefix, id, at)
+
+-- Whether a bot was running all the time, and nobody tried to answer and failed.
+local function could_answer()
+  local watched_since, heard = unpack(redis.call('HMGET', watched, 'since', 'heard'))
+  return watched_since and tonumber(watched_since) <= tonumber(since) and at - tonumber(heard) <= LONGEST_SILENCE
+    and redis.call('HEXISTS', card, 'missed') == 0
+end
+
+-- Silence decides only when people could answer for all of their time, and when the agent still waits for the answer.
+local is_in_time = at - tonumber(deadline or 0) < tonumber(grace) and redis.call('HEXISTS', req, 'fence') == 0
+if is_in_time and not clock_may_be_set(prefix, tonumber(redis.call('HGET', req, 'created')), at) then
+  local is_answerable = could_answer()
+  for i = FIRST_SILENT, #ARGV, PER_SILENT do
+    local index, answerable, unanswerable = unpack(ARGV, i, i + PER_SILENT - 1)
+    local decision = is_answerable and answerable or unanswerable
+    local decided, proposed = unpack(redis.call('HMGET', card, 'd:' .. index, 'proposal:' .. index))
+    if decision ~= '' and not decided and not proposed then
+      append(changes, 'd:' .. index, decision, 't:' .. index, 'expired', 'at:' .. index, text(at))
+      write_audit(audit, at, 'decided', id, 'index', index, 'by', 'expired', 'policy', policy)
+    end
+  end
+end
+write_audit(audit, at, ending, id, 'code', code, 'policy', policy)
+redis.call('HSET', card, unpack(changes))
+wake_processes(req, prefix, id, WAITS)
+return 'settled'

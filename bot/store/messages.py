@@ -1,0 +1,123 @@
+"""What Slack shows of each record."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent_adapter.redis.scripts import fields_of
+from bot.domain.ids import REMARKS_FROM, MessageId
+from bot.domain.messages import PostedMessage, Shown
+from bot.store.codec import read_posted
+from bot.store.connected import Connected
+
+READ_AT_ONCE = 50
+"""How many records one script reads. Clicks wait a few milliseconds meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartLease:
+    """The right to make one call to Slack about one message of a card."""
+
+    outcome: Literal["mine", "takeover", "busy", "gone"]
+    since: int
+    """When the first call with an unknown result began, in the server's milliseconds. With `busy`, milliseconds to wait."""
+    epoch: int
+    """The number of heartbeats of the record's lane: see `Beat`."""
+
+
+class Messages(Connected):
+    """Keeps which messages exist, who draws them, and what they show."""
+
+    async def lease_part(self, interrupt_id: str, part: MessageId, *, owner: str, lease: int) -> PartLease:
+        """Lease one message of a card for one call. The intent is noted before the call."""
+        outcome, since, epoch = await self.scripts(
+            "lease_part", self._of(interrupt_id), part=str(part), owner=owner, lease=lease
+        )
+        return PartLease(outcome, int(since), epoch)
+
+    async def save_part(
+        self, interrupt_id: str, part: MessageId, *, owner: str, shown: Shown | None, forget: bool = False
+    ) -> bool:
+        """Note what Slack shows now: `None` says that nothing was sent, `forget` that the message is gone.
+
+        Returns:
+            False when the lease went to somebody else.
+        """
+        picture = (
+            f"{shown.channel} {shown.ts} {shown.stage} {shown.digest}" if shown else "-" if forget else ""
+        )
+        outcome = await self.scripts(
+            "save_part",
+            self._of(interrupt_id),
+            part=str(part),
+            owner=owner,
+            picture=picture,
+            remarks_from=REMARKS_FROM,
+        )
+        return bool(outcome == "drawn")
+
+    async def invalidate_part(self, interrupt_id: str, part: MessageId, ts: str = "") -> None:
+        """Note that it is unknown what Slack shows of one message, so that it is drawn again.
+
+        Args:
+            interrupt_id: The record.
+            part: Which message.
+            ts: Do so only if the message still has this ts.
+        """
+        await self.scripts("invalidate_part", self._of(interrupt_id), part=str(part), ts=ts)
+
+    async def posted(self, *, first: int = 0, count: int | None = None) -> tuple[list[PostedMessage], int]:
+        """Give the messages of records that something falls due for. Those that this version cannot read are left out.
+
+        Args:
+            first: Number of the first record.
+            count: About how many records to read; all that follow when `None`.
+
+        Returns:
+            The messages, and the number of the next record to read; 0 at the end.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        found: list[PostedMessage] = []
+        end = None if count is None else first + count
+        looked = READ_AT_ONCE
+        while looked and (end is None or first < end):
+            looked = 0
+            for lane in self.keys.all_lanes():
+                last = first + READ_AT_ONCE - 1
+                number, *read = await self.scripts("read_posted", lane.of(), first=first, last=last)
+                looked = max(looked, number)
+                found += _posted(read)
+            first += READ_AT_ONCE
+        return found, first if looked == READ_AT_ONCE else 0
+
+    async def posted_unresumed(self) -> list[PostedMessage]:
+        """Give the messages of records that have ended and whose runs were not resumed. The answer can still be taken.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        found: dict[tuple[str, MessageId], PostedMessage] = {}
+        for lane in self.keys.all_lanes():
+            cursor = "0"
+            while True:
+                cursor, *read = await self.scripts("read_unresumed", lane.of(), cursor=cursor)
+                # A scan of Redis can return a key twice.
+                found |= {(message.interrupt_id, message.part): message for message in _posted(read)}
+                if cursor == "0":
+                    break
+        return list(found.values())
+
+    async def set_notice(self, interrupt_id: str, sentence: str) -> None:
+        """Say to the waiting agents why nothing happens. An empty sentence removes the notice."""
+        await self.scripts("set_notice", self._of(interrupt_id), sentence=sentence)
+
+
+def _posted(reply: Sequence[Any]) -> list[PostedMessage]:
+    found: list[PostedMessage] = []
+    for interrupt_id, fields in zip(reply[::2], reply[1::2], strict=True):
+        with contextlib.suppress(ValueError, LookupError, TypeError):
+            found += read_posted(interrupt_id, fields_of(fields))
+    return found

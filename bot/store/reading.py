@@ -1,0 +1,101 @@
+"""Records, read from Redis or from the cache of this process."""
+
+import logging
+
+from redis.asyncio import Redis
+
+from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.record import Fields, expect_written
+from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
+from agent_adapter.redis.scripts import read_hashes
+from bot.domain.approval import Approval, Published
+from bot.runtime.offload import Received, offload
+from bot.store.codec import read_state, size_of
+from bot.store.connected import Connected
+from bot.store.memory import Memory
+
+logger = logging.getLogger(__name__)
+
+
+class Reading(Connected):
+    """Reads records, and caches those that people look at now."""
+
+    def __init__(self, redis: Redis, keys: Keys, *, address: str = "") -> None:
+        super().__init__(redis, keys, address=address)
+        self._remembered = Memory()
+
+    async def load(self, interrupt_id: str) -> Published | None:
+        """Read a record. It is an `Approval` once it was admitted, and `None` when there is no such record.
+
+        Raises:
+            InvalidRequestError: when this version cannot read what is stored as an interrupt.
+            ServerUnreachableError: when Redis does not answer.
+        """
+        lane = self.keys.lane_for(interrupt_id)
+        req, card, now = await read_hashes(self.scripts, lane, interrupt_id)
+        if not req:
+            return None
+        expect_written(interrupt_id, req)
+        try:
+            received = Received(interrupt_id.partition(".")[0], size_of(req, card))
+            known = self._remembered.get(interrupt_id)
+            state = await offload(received, _read, req, card, now=now, known=known)
+        except InvalidRequestError as error:
+            raise UnreadableRecordError(f"{interrupt_id} cannot be read: {error}") from error
+        if state.id != interrupt_id:
+            raise UnreadableRecordError(f"{interrupt_id} holds the interrupt {state.id}")
+        self._remembered.put(state)
+        return state
+
+    async def is_stored(self, interrupt_id: str) -> bool:
+        """Say whether a record exists, also when it cannot be read.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        req, _, _ = await read_hashes(self.scripts, self.keys.lane_for(interrupt_id), interrupt_id)
+        return bool(req)
+
+    async def admitted(self, interrupt_id: str) -> Approval | None:
+        """Read a record that was admitted. `None` when there is no such record, or nobody was asked yet.
+
+        Raises:
+            InvalidRequestError: when this version cannot read what is stored as an interrupt.
+            ServerUnreachableError: when Redis does not answer.
+        """
+        return _admitted(await self.load(interrupt_id))
+
+    def recall(self, interrupt_id: str) -> Approval | None:
+        """Give an admitted record as this process last read it. `None` when it is not in the cache.
+
+        What lets a person decide is never taken back: the admission, and what they have read. So it can be judged by
+        the cached record. Only `record_decision` knows whether a decision is still possible, and whether the message
+        that was pressed is still there.
+        """
+        return _admitted(self._remembered.get(interrupt_id))
+
+    def forget_remembered(self) -> None:
+        """Empty the cache, so that no click is judged by it."""
+        self._remembered.clear()
+
+    async def _readable(self, interrupt_id: str) -> Approval | None:
+        """Read a record that another one refers to. `None` when it cannot be read: the other one does without it."""
+        try:
+            return await self.admitted(interrupt_id)
+        except ServerUnreachableError:
+            raise
+        except Exception:
+            logger.exception("record.unreadable", extra={"interrupt_id": interrupt_id})
+            return None
+
+
+def _read(req: Fields, card: Fields, *, now: int, known: Published | None) -> Published:
+    state = read_state(req, card, now=now, known=known)
+    if isinstance(state, Approval):
+        # Parsed here and now: this runs in a thread, so a large record does not hold up the event loop.
+        _ = state.actions
+    return state
+
+
+def _admitted(state: Published | None) -> Approval | None:
+    return state if isinstance(state, Approval) else None

@@ -1,0 +1,13 @@
+"""Everything that the bot keeps of its records in Redis: typed methods over the scripts."""
+
+from bot.store.admission import Admitting
+from bot.store.bots import Bots
+from bot.store.ending import Ending
+from bot.store.messages import Messages
+from bot.store.standing import StandingApprovals
+from bot.store.votes import Votes
+from bot.store.work import WorkLeases
+
+
+class ApprovalStore(Admitting, Votes, StandingApprovals, Ending, Messages, WorkLeases, Bots):
+    """Reads and writes records. Every write is one script, safe to repeat."""

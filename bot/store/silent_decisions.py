@@ -1,0 +1,62 @@
+"""What a deadline decides when nobody has decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent_adapter.contract.hitl import ApproveDecision, Decision
+from agent_adapter.contract.record import EXPIRED, EXPIRED_MESSAGE, by_silence, dump_recorded
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.sentences import on_action
+from bot.store.codec import unix_milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class SilentDecisions:
+    """The decisions of a deadline for actions that silence may approve."""
+
+    since: int
+    """Since when a bot must have been running, in the server's milliseconds."""
+    decided: Mapping[int, tuple[str, str]]
+    """By index: the decision, and the one to take if no bot was running all the time."""
+
+
+NO_DECISIONS = SilentDecisions(0, {})
+
+
+def decided_by_silence(state: Approval, why_not: str) -> SilentDecisions:
+    """Give the decisions for the actions that silence may approve, if people saw them for as long as the rule says.
+
+    Args:
+        state: The record, whose deadline has passed.
+        why_not: Why silence approves nothing. Empty when it was checked that silence may approve.
+    """
+    noted = on_action.MISSED if state.missed else ""
+    if not state.is_shown_since(state.silent_from):
+        noted = on_action.SHOWN_TOO_SHORT
+    decided = {}
+    for action in state.actions:
+        if state.is_approved_by_silence(action.index) and not action.recorded:
+            watched = (
+                _rejected(state, action, noted or why_not)
+                if noted or why_not
+                else _ended(state, action, ApproveDecision())
+            )
+            decided[action.index] = (watched, _rejected(state, action, noted or on_action.UNWATCHED))
+    return SilentDecisions(unix_milliseconds(state.silent_from), decided)
+
+
+def _rejected(state: Approval, action: Action, why: str) -> str:
+    """Write the rejection of an action that silence does not approve. Empty when the agent accepts no rejection."""
+    config = state.interrupt.request.review_configs[action.index]
+    decision = by_silence(config, f"{EXPIRED_MESSAGE} {why}")
+    return _ended(state, action, decision) if decision else ""
+
+
+def _ended(state: Approval, action: Action, decision: Decision) -> str:
+    return dump_recorded(
+        decision,
+        fingerprint=action.fingerprint,
+        decided_by=EXPIRED,
+        policy=state.admission.policy_version,
+    )

@@ -1,0 +1,186 @@
+"""Decisions, votes and proposals."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from agent_adapter.contract.identity import digest
+from agent_adapter.errors import ServerUnreachableError
+from bot.domain.action import Action
+from bot.domain.admission import Place
+from bot.domain.approval import Approval
+from bot.domain.errors import StoreUnavailableError
+from bot.domain.messages import Remark
+from bot.domain.standing import StandingTerms
+from bot.domain.votes import Proposal
+from bot.store.codec import dumped, milliseconds, place_field, proposal_field
+from bot.store.connected import Connected
+from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
+
+_KEPT = {"recorded", "counted"}
+"""The outcomes that the script writes."""
+
+
+class Outcome(StrEnum):
+    """What became of one action's decision."""
+
+    RECORDED = "recorded"
+    COUNTED = "counted"
+    """More people have to agree."""
+    REPEAT = "repeat"
+    """Recorded or counted already, by this very click."""
+    TAKEN = "taken"
+    """Somebody else decided first."""
+    CLOSED = "closed"
+    """The deadline has passed, or the record has ended in another way."""
+    GONE = "gone"
+    """It agrees with a proposal that another one has replaced."""
+    DELETED = "deleted"
+    """The message that was pressed is gone: its card was posted again, and is decided there."""
+    JUDGE_AGAIN = "judge_again"
+    """Nothing was recorded; judge the click again. It would be final with the vote of somebody who was not judged just now,
+    or another process was handling the same click."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voters:
+    """The others who made the same decision, as they were judged just now."""
+
+    allowed: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
+    """People who may not decide any more. Their votes are removed."""
+
+
+class Votes(Connected):
+    """Keeps what people decide about actions. The first decision wins."""
+
+    async def record_decision(
+        self,
+        interrupt_id: str,
+        decisions: Mapping[int, str],
+        *,
+        token: str,
+        person: str,
+        deadline: float,
+        positions: Mapping[int, str] | None = None,
+        voters: Mapping[int, Voters] | None = None,
+        policies: Mapping[int, str] | None = None,
+        standing: StandingTerms | None = None,
+        delivery: Delivery | None = None,
+    ) -> dict[int, Outcome]:
+        """Record decisions, and give the outcome of each, by action index.
+
+        Args:
+            interrupt_id: The record.
+            decisions: The decisions, as the record keeps them.
+            token: The name of the click.
+            person: Who clicked.
+            deadline: Seconds that it may take.
+            positions: What each decision says, where several people have to agree. Without it, nobody can agree.
+            voters: Whose votes may make each decision final. Without it, the votes of everybody who was allowed to vote.
+            policies: The version of the rules by which each was judged. Without it, the version of the card.
+            standing: Which later calls the decision approves as well.
+            delivery: The click, if the same script notes it. Nothing is recorded when another process handles it.
+
+        Raises:
+            HandledBeforeError: when the same click was handled before.
+            StoreUnavailableError: when Redis has not answered within `deadline` seconds. It may have been recorded.
+                            Press again with the same token to find out.
+        """
+        named, judged, rules = positions or {}, voters or {}, policies or {}
+        slots = [
+            part
+            for index, text in decisions.items()
+            for part in (
+                index,
+                named.get(index) or digest("vote", text),
+                text,
+                *_judged(judged.get(index)),
+                rules.get(index, ""),
+            )
+        ]
+        try:
+            async with asyncio.timeout(deadline):
+                reply = await self.scripts(
+                    "record_decision",
+                    self._of(interrupt_id),
+                    slots,
+                    token=token,
+                    person=person,
+                    grant=dumped(standing) if standing else None,
+                    lifetime=milliseconds(standing.lasts) if standing else None,
+                    uses=standing.uses if standing else None,
+                    answer=NOTHING,
+                    pressed=delivery.pressed if delivery else None,
+                    **(delivery.names if delivery else NO_DELIVERY),
+                )
+        except (TimeoutError, ServerUnreachableError) as error:
+            raise StoreUnavailableError("Redis did not take the decision in time") from error
+        if delivery and not delivery.is_ours(reply):
+            await delivery.begin()
+            # Waiting took a while, so everything is judged again.
+            return dict.fromkeys(decisions, Outcome.JUDGE_AGAIN)
+        outcomes = [Outcome(word) for word in reply[1:]]
+        if delivery:
+            delivery.is_answered = not _KEPT.isdisjoint(outcomes)
+        return dict(zip(decisions, outcomes, strict=True))
+
+    async def propose(
+        self,
+        interrupt_id: str,
+        index: int,
+        proposal: Proposal,
+        remark: Remark,
+        *,
+        place: Place | None,
+        deadline: float,
+    ) -> Outcome:
+        """Keep an edit that another rule decides about. It replaces an earlier one, and the votes on that.
+
+        Args:
+            interrupt_id: The record.
+            index: The index of the action.
+            proposal: What somebody proposes. Their earlier vote on the action no longer counts.
+            remark: The message about it in the thread.
+            place: The other place where it is asked; `None` when there is no other.
+            deadline: Seconds that it may take.
+
+        Returns:
+            `RECORDED`, `REPEAT`, `TAKEN` or `CLOSED`.
+
+        Raises:
+            StoreUnavailableError: when Redis has not answered within `deadline` seconds.
+        """
+        outcome = await self._within(
+            "propose",
+            interrupt_id,
+            within=deadline,
+            index=index,
+            person=proposal.by,
+            name=proposal.name,
+            quorum=proposal.terms.quorum,
+            policy=proposal.policy,
+            proposal=proposal_field(proposal),
+            place=place_field(place) if place else None,
+            remark=dumped(remark),
+        )
+        return Outcome(outcome)
+
+    async def mark_read(self, state: Approval, call: Action, user: str, pages: int) -> None:
+        """Note how many pages of an action, or of the call proposed instead, this person was shown, in order."""
+        shown = f"{call.fingerprint}:{pages}"
+        await self.scripts("mark_read", self._of(state.id), index=call.index, user=user, pages=shown)
+
+    async def mark_missed(self, interrupt_id: str) -> None:
+        """Note that somebody tried to decide and could not. Silence then approves nothing of this record.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        await self._within("mark_missed", interrupt_id)
+
+
+def _judged(voters: Voters | None) -> tuple[str, str]:
+    """Write whose votes may make a decision final, and whose votes are removed."""
+    return ("*", "") if voters is None else (" ".join(voters.allowed), " ".join(voters.refused))

@@ -1,0 +1,99 @@
+"""Owed work: cards to draw, and records for which something falls due."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from redis.client import NEVER_DECODE
+
+from agent_adapter.contract.keys import Lane
+from bot.store.connected import Connected
+
+WorkSet = Literal["undrawn", "due"]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One piece of owed work, leased for a while."""
+
+    kind: WorkSet
+    lane: Lane
+    interrupt_id: str
+    lease: str
+
+
+class WorkLeases(Connected):
+    """Leases owed work, to one process at a time."""
+
+    async def queue_drawing(self, interrupt_id: str) -> None:
+        """Have the card of a record drawn."""
+        await self.scripts("queue_drawing", self._of(interrupt_id))
+
+    async def lease_work(self, kind: WorkSet, lane: Lane, *, limit: int, lease: int) -> list[Work]:
+        """Take up to `limit` due ids for `lease` milliseconds."""
+        taken: Sequence[str] = await self.scripts("lease_work", _owed(lane, kind), limit=limit, lease=lease)
+        return [Work(kind, lane, taken[i], taken[i + 1]) for i in range(0, len(taken), 2)]
+
+    async def finish_work(self, work: Work, *, again_in: int | None = None) -> bool:
+        """Give work back: it is done, or has to be done again after so many milliseconds.
+
+        Returns:
+            Whether earlier attempts at it had failed.
+        """
+        recovered = await self.scripts(
+            "finish_work",
+            _owed(work.lane, work.kind),
+            [work.interrupt_id, work.lease, again_in],
+            succeeded=1,
+        )
+        return bool(recovered)
+
+    async def fail_work(self, work: Work, *, reason: str, first_pause: int, too_many: int) -> int:
+        """Count a failed attempt at work. Returns how many have failed, or 0 when another process has leased it since."""
+        return int(
+            await self.scripts(
+                "fail_work",
+                _owed(work.lane, work.kind) | {"id": work.interrupt_id},
+                lease=work.lease,
+                first_pause=first_pause,
+                too_many=too_many,
+                reason=reason,
+            )
+        )
+
+    async def failing(self, lane: Lane) -> dict[str, str]:
+        """Give the failing work of one lane, as it is stored. Bytes that are not text are shown as hex digits."""
+        found = await self._guarded(
+            self._redis.execute_command("HGETALL", lane.failing, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
+        )
+        return {_shown(name): _shown(text) for name, text in found.items()}
+
+    async def release_work(self, interrupt_id: str) -> bool:
+        """Have failed work about a record tried again. False when nothing had failed."""
+        return bool(await self.scripts("release_work", self._of(interrupt_id)))
+
+    async def put_back(self, kind: WorkSet, lane: Lane, waits: Mapping[Work, int]) -> None:
+        """Give work of one lane back. Each piece is done after so many milliseconds."""
+        given = [part for work, wait in waits.items() for part in (work.interrupt_id, work.lease, wait)]
+        await self.scripts("finish_work", _owed(lane, kind), given, succeeded=0)
+
+    async def owed(self) -> dict[str, int]:
+        """Count the owed work by kind, over all lanes."""
+        counts = {"undrawn": 0, "due": 0, "unresumed": 0}
+        for lane in self.keys.all_lanes():
+            for kind in counts:
+                counts[kind] += int(await self._guarded(self._redis.zcard(getattr(lane, kind))))
+        return counts
+
+
+def _shown(stored: bytes) -> str:
+    return stored.decode(errors="backslashreplace")
+
+
+def set_of(name: str) -> WorkSet:
+    """Read the name of a set of work."""
+    return "undrawn" if name == "undrawn" else "due"
+
+
+def _owed(lane: Lane, kind: WorkSet) -> dict[str, str]:
+    return {"owed": lane.of()[kind], "failing": lane.failing}

@@ -1,0 +1,98 @@
+"""The answer to the person who clicked, written from the record."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.domain.errors import PersonUnknownError, VotersUnknownError
+from bot.domain.mentions import mention
+from bot.domain.votes import Proposal, kind_of
+from bot.sentences import in_answer, on_action
+from bot.sentences.words import place_name
+from bot.store.votes import Outcome
+from bot.text.literal import mrkdwn, one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to the person who clicked."""
+
+    recorded: bool
+    sentence: str = ""
+    """Empty when the card itself says it."""
+    keeps_form: bool = False
+    """Whether the sentence is about an input of a form, which the person can correct."""
+
+
+def closed(state: Approval, indices: Sequence[int]) -> str:
+    """Say who decided these actions and when, or how their request ended."""
+    return " ".join(_closed(state, state.actions[index]) for index in indices)
+
+
+def _closed(state: Approval, action: Action) -> str:
+    recorded = action.recorded
+    if recorded is None:
+        return in_answer.already_ended(action.index, "expired" if state.is_past else state.status)
+    people = [mention(person) for person in recorded.agreed_by or (recorded.decided_by,)]
+    return in_answer.already_decided(action.index, recorded.decision.type, people, recorded.decided_at)
+
+
+def counted(state: Approval, indices: Sequence[int], user: str, *, again: bool = False) -> str:
+    """Say to a voter how many votes there are and how many are missing. Actions with the same counts share a sentence."""
+    alike: dict[tuple[str, int], list[int]] = {}
+    for index in indices:
+        alike.setdefault(_progress(state.actions[index], user), []).append(index)
+    return " ".join(
+        in_answer.counted(found, tally, missing, again=again) for (tally, missing), found in alike.items()
+    )
+
+
+def _progress(action: Action, user: str) -> tuple[str, int]:
+    position = next((vote.position for vote in action.votes if vote.user == user), "")
+    count, needed = len(action.voters(position)), action.needed(position)
+    return on_action.tally(kind_of(position), count, needed), needed - count
+
+
+def uncounted(people: Iterable[str]) -> str:
+    """Say whose votes were removed; nothing when there are none."""
+    names = [mention(person) for person in sorted(people)]
+    return in_answer.uncounted(names) if names else ""
+
+
+def not_approved(indices: Sequence[int]) -> str:
+    """Say which actions were left out because somebody proposes something else; nothing when there are none."""
+    return in_answer.not_approved(indices) if indices else ""
+
+
+def unknown(error: PersonUnknownError) -> str:
+    """Say which people Slack gave no answer about."""
+    return in_answer.WHO_AGREED if isinstance(error, VotersUnknownError) else in_answer.WHO_ARE_YOU
+
+
+def proposed(state: Approval, proposal: Proposal, why_not_counted: str = "") -> str:
+    """Say to an author that another rule decides about their edit, and why they do not count as a voter."""
+    channel = place_name(proposal.channel) if len(state.places) > 1 else ""
+    sentence = in_answer.proposed(mrkdwn(one_line(proposal.rule)), proposal.terms.quorum, channel)
+    return f"{sentence} {in_answer.not_counted_yet(why_not_counted)}" if why_not_counted else sentence
+
+
+def so_far(state: Approval, user: str, outcomes: Mapping[int, Outcome]) -> str:
+    """Say what is missing for decisions that need more people. The card shows the decisions that are final."""
+    voted = {
+        index: outcome
+        for index, outcome in outcomes.items()
+        if outcome in {Outcome.COUNTED, Outcome.REPEAT}
+        and state.is_open_at(index)
+        and any(vote.user == user for vote in state.actions[index].votes)
+    }
+    new, old = ([i for i, found in voted.items() if found is o] for o in (Outcome.COUNTED, Outcome.REPEAT))
+    return " ".join(filter(None, (counted(state, new, user), counted(state, old, user, again=True))))
+
+
+def left_out(refused: Mapping[int, str]) -> str:
+    """Say which of several actions a person may not decide, and why."""
+    by_sentence: dict[str, list[int]] = {}
+    for index, sentence in refused.items():
+        by_sentence.setdefault(sentence, []).append(index)
+    return " ".join(in_answer.not_decided(indices, sentence) for sentence, indices in by_sentence.items())

@@ -1,0 +1,90 @@
+"""One button for several actions: approve or reject all of them that a person may decide together."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
+from bot.domain.approval import Approval
+from bot.domain.bulk import calls_on, decided_together, posted_calls, with_proposal
+from bot.domain.ids import MessageId
+from bot.runtime.offload import offload
+from bot.sentences import in_answer
+from bot.store.deliveries import Delivery
+from bot.use_cases.answers import Answer, not_approved
+from bot.use_cases.decide import Decisions
+from bot.use_cases.objections import first_objection, is_repeat
+
+
+async def approve_all(
+    decisions: Decisions,
+    state: Approval,
+    user: str,
+    part: MessageId,
+    named: Collection[int],
+    *,
+    delivery: Delivery | None = None,
+) -> Answer:
+    """Approve what may still be approved together of the calls that a button's question named, and nothing else.
+
+    Args:
+        decisions: Records them.
+        state: The record.
+        user: Who approves.
+        part: The message with the button.
+        named: The actions that the question named when the button was drawn.
+        delivery: The click, as in `Decisions.decide`.
+
+    Raises:
+        HandledBeforeError: when the same click was handled before.
+        PersonUnknownError: when Slack does not say who they are.
+        StoreUnavailableError: when Redis did not answer in time.
+    """
+    shown = calls_on(state, part)
+    if not shown:
+        return Answer(False, in_answer.NOT_SHOWN_HERE)
+    if not named:
+        # Buttons of version 0.1 do not carry it.
+        await decisions.store.queue_drawing(state.id)
+        return Answer(False, in_answer.DRAWN_ANEW)
+    # What a colleague proposed when the question was drawn may be withdrawn by now: the person was told that it is left out.
+    meant = [index for index in shown if index in named]
+    answer = await _decide_all(decisions, state, user, meant, ApproveDecision(), delivery)
+    apart = not_approved(with_proposal(state, shown))
+    return replace(answer, sentence=f"{answer.sentence} {apart}".strip())
+
+
+async def reject_all(
+    decisions: Decisions, state: Approval, user: str, place: int, *, message: str | None = None
+) -> Answer:
+    """Reject what is open of the calls that a place asks about and has shown.
+
+    Raises:
+        PersonUnknownError: when Slack does not say who they are.
+        StoreUnavailableError: when Redis did not answer in time.
+    """
+    posted = posted_calls(state, place)
+    return await _decide_all(decisions, state, user, posted, RejectDecision(message=message))
+
+
+async def _decide_all(
+    decisions: Decisions,
+    state: Approval,
+    user: str,
+    indices: Iterable[int],
+    decision: Decision,
+    delivery: Delivery | None = None,
+) -> Answer:
+    indices = tuple(indices)
+    if meant := await offload(state, _without_objection, state, user, indices, decision):
+        return await decisions.decide(state, user, dict.fromkeys(meant, decision), delivery=delivery)
+    if any(is_repeat(state.actions[index], user, decision) for index in indices):
+        return Answer(True)
+    return Answer(False, in_answer.nothing_left(decision.type))
+
+
+def _without_objection(state: Approval, user: str, indices: Sequence[int], decision: Decision) -> list[int]:
+    return [
+        index
+        for index in decided_together(state, indices, decision.type)
+        if not first_objection(state, user, {index: decision})
+    ]

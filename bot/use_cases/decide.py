@@ -1,0 +1,186 @@
+"""One person decides: check whether they may, say what prevents it, and record the decision."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from agent_adapter.contract.hitl import Decision, EditDecision
+from bot.domain.approval import Approval
+from bot.domain.ballot import Ballot
+from bot.domain.standing import StandingTerms
+from bot.domain.votes import position_of
+from bot.runtime.offload import offload
+from bot.sentences import in_answer
+from bot.store.deliveries import Delivery
+from bot.store.records import ApprovalStore
+from bot.store.votes import Outcome
+from bot.use_cases.answers import Answer, closed, left_out, proposed
+from bot.use_cases.judge import Judge, look_up_until
+from bot.use_cases.objections import first_objection, masked_objection
+from bot.use_cases.propose import Opening, Proposals
+from bot.use_cases.vote import WRITE_WITHIN, Voting
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Records decisions of people in one workspace."""
+
+    store: ApprovalStore
+    judge: Judge
+    proposals: Proposals | None = None
+    """Judges edits by the newest rules. Without it, the rules of the card decide about edits as well."""
+
+    async def decide(
+        self,
+        state: Approval,
+        user: str,
+        decisions: Mapping[int, Decision],
+        *,
+        code: str = "",
+        standing: StandingTerms | None = None,
+        delivery: Delivery | None = None,
+    ) -> Answer:
+        """Record one person's decisions on those actions of a record that they may decide.
+
+        Args:
+            state: The record.
+            user: Who decides.
+            decisions: The decision on each action, by its index.
+            code: The code that they typed to approve an action of high risk.
+            standing: Which later calls an approval approves as well.
+            delivery: The click, if it is not begun yet. It is begun with the decision, or before a question to Slack.
+
+        Raises:
+            HandledBeforeError: when the same click was handled before.
+            PersonUnknownError: when Slack does not say who they are.
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        kind = next(iter(decisions.values())).type
+        until = look_up_until()
+        verdicts = await self.judge.may_decide(state, user, decisions, kind, until=until, delivery=delivery)
+        refused = {index: verdict.sentence for index, verdict in verdicts.items() if not verdict.allowed}
+        if refused:
+            reasons = " ".join(dict.fromkeys(refused.values()))
+            logger.info(
+                "click.refused",
+                extra={
+                    "interrupt_id": state.id,
+                    "user": user,
+                    "actions": [{"index": index, "decision": kind} for index in refused],
+                    "reason": reasons,
+                },
+            )
+            if len(refused) == len(decisions):
+                return Answer(False, reasons)
+            decisions = {index: decision for index, decision in decisions.items() if index not in refused}
+        if sentence := await offload(state, first_objection, state, user, decisions, code=code):
+            return Answer(False, sentence)
+        if standing and (sentence := await self._standing_objection(state, user, decisions, standing)):
+            return Answer(False, sentence)
+        for index, decision in decisions.items():
+            if isinstance(decision, EditDecision):
+                met = await self._met(state, index, decision, user, until)
+                if met == in_answer.CHANNEL_UNKNOWN:
+                    await self.store.mark_missed(state.id)
+                if isinstance(met, str):
+                    return Answer(False, met, keeps_form=True)
+                if met:
+                    return await self._propose(state, user, index, met, until)
+        ballots = {index: Ballot.on_call(state, index, decision) for index, decision in decisions.items()}
+        return await self._voting.cast(
+            state, user, ballots, left_out(refused), standing, until=until, delivery=delivery
+        )
+
+    @property
+    def _voting(self) -> Voting:
+        return Voting(self.store, self.judge)
+
+    async def _met(
+        self, state: Approval, index: int, decision: EditDecision, author: str, until: float
+    ) -> Opening | str | None:
+        """Say what becomes of an edit: a sentence refuses it, a proposal asks it, and `None` decides it like the call."""
+        if sentence := await offload(state, masked_objection, state, index, decision):
+            return sentence
+        return (
+            await self.proposals.meet(state, index, decision, author, until=until) if self.proposals else None
+        )
+
+    async def agree(self, state: Approval, user: str, index: int, name: str, *, code: str = "") -> Answer:
+        """Record that one person agrees with a proposal.
+
+        Args:
+            state: The record.
+            user: Who agrees.
+            index: The index of the action.
+            name: The name of the proposal that they saw.
+            code: The code of the proposal, as they typed it.
+
+        Raises:
+            PersonUnknownError: when Slack does not say who they are.
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        until = look_up_until()
+        action = state.actions[index]
+        proposal = action.stricter
+        if not state.is_open_at(index):
+            return Answer(False, closed(state, [index]))
+        if proposal is None or proposal.name != name:
+            return Answer(False, in_answer.GONE)
+        ballot = Ballot.on_proposal(proposal)
+        verdict = await self.judge.may_cast(state, user, ballot, until=until)
+        if not verdict.allowed:
+            return Answer(False, verdict.sentence)
+        if not state.has_read(action.proposed, user):
+            return Answer(False, in_answer.read_proposal_first(index))
+        if action.proposed.has_code and code != action.proposed.code:
+            return Answer(False, in_answer.proposal_code_needed(index))
+        return await self._voting.cast(state, user, {index: ballot}, until=until)
+
+    async def _propose(
+        self, state: Approval, user: str, index: int, opening: Opening, until: float
+    ) -> Answer:
+        """Ask an edit on the terms of the rule that decides about it. Count its author if they may decide there."""
+        proposal = opening.proposal
+        ballot = Ballot.on_proposal(proposal)
+        verdict = await self.judge.may_cast(state, user, ballot, until=until)
+        call = replace(state.actions[index], stricter=proposal).proposed
+        counts = verdict.allowed and not call.has_code and not call.must_read
+        if counts and ballot.needed == 1:
+            # The author may decide it alone, so nobody else has to be asked.
+            alone = replace(ballot, position=position_of(ballot.decision))
+            return await self._voting.cast(state, user, {index: alone}, until=until)
+        outcome = await self.store.propose(
+            state.id, index, proposal, opening.remark, place=opening.place, deadline=WRITE_WITHIN
+        )
+        logger.info(
+            "click.proposed",
+            extra={
+                "interrupt_id": state.id,
+                "user": user,
+                "index": index,
+                "rule": proposal.rule,
+                "outcome": outcome,
+            },
+        )
+        newest = await self.store.admitted(state.id) or state
+        if outcome not in {Outcome.RECORDED, Outcome.REPEAT}:
+            return Answer(False, closed(newest, [index]))
+        if not counts:
+            return Answer(True, proposed(newest, proposal, verdict.sentence or in_answer.AGREE_YOURSELF))
+        answer = await self._voting.cast(newest, user, {index: ballot}, until=until)
+        return replace(answer, sentence=f"{proposed(newest, proposal)} {answer.sentence}".strip())
+
+    async def _standing_objection(
+        self, state: Approval, user: str, decisions: Mapping[int, Decision], standing: StandingTerms
+    ) -> str:
+        """Say why there can be no standing approval with this one; empty when there can."""
+        for index, decision in decisions.items():
+            verdict = await self.judge.may_give_standing(state, user, index)
+            if not verdict.allowed:
+                return verdict.sentence
+            limits = state.actions[index].standing
+            if decision.type != "approve" or not limits or not standing.is_within(limits):
+                return in_answer.standing_too_wide(index)
+        return ""

@@ -1,0 +1,160 @@
+"""Who may decide: people are looked up in Slack and judged by the terms that were fixed at admission."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from bot.domain.admission import Terms
+from bot.domain.approval import Approval
+from bot.domain.ballot import Ballot
+from bot.domain.errors import PersonUnknownError, SlackError
+from bot.domain.mentions import approver_names
+from bot.domain.person import Person
+from bot.domain.who_may_decide import Verdict, may_decide
+from bot.sentences import in_answer
+from bot.slack.directory import Directory
+from bot.store.deliveries import Delivery
+
+logger = logging.getLogger(__name__)
+
+LOOK_UP_WITHIN = 1.5
+"""Seconds that Slack may take to say who somebody is."""
+VOTER_FRESH_FOR = 5.0
+"""Seconds for which Slack's answer about a person is used for a quorum, a high risk or a standing approval. About a person
+who agreed earlier, Slack is always asked after they agreed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Says who may decide. Every method raises PersonUnknownError when Slack does not say who somebody is."""
+
+    directory: Directory
+
+    async def may_decide(
+        self,
+        state: Approval,
+        user: str,
+        indices: Iterable[int],
+        decision: str,
+        *,
+        until: float | None = None,
+        within: float = inf,
+        delivery: Delivery | None = None,
+    ) -> dict[int, Verdict]:
+        """Say for each of these actions whether this person may decide this way, by the terms fixed at admission.
+
+        Args:
+            state: The record.
+            user: Who decides.
+            indices: The indices of the actions.
+            decision: The type of the decision.
+            until: When Slack must have answered, by the clock of the event loop.
+            within: How many seconds old an answer of Slack can be.
+            delivery: The click, which is begun before Slack is asked.
+
+        Raises:
+            HandledBeforeError: when the same click was handled before.
+            PersonUnknownError: when Slack does not say who they are.
+        """
+        until = until or look_up_until()
+        return {
+            index: await self._judge(
+                state,
+                user,
+                state.admission.terms[index],
+                state.place_of(index).channel,
+                decision,
+                until=until,
+                within=within,
+                delivery=delivery,
+            )
+            for index in indices
+        }
+
+    async def may_cast(
+        self, state: Approval, user: str, ballot: Ballot, *, until: float | None = None, within: float = inf
+    ) -> Verdict:
+        """Say whether this person may cast a ballot, on the terms of the ballot."""
+        return await self._judge(
+            state,
+            user,
+            ballot.terms,
+            ballot.channel,
+            ballot.decision.type,
+            until=until or look_up_until(),
+            within=within,
+        )
+
+    async def may_give_standing(
+        self, state: Approval, user: str, index: int, *, within: float = inf
+    ) -> Verdict:
+        """Say whether this person may give a standing approval together with approving an action."""
+        action = state.actions[index]
+        limits = action.standing
+        if limits is None:
+            why = in_answer.proposed_otherwise if action.proposal else in_answer.no_standing_approval
+            return Verdict(False, why(index))
+        if limits.approvers and not await self._is_among(state, user, limits.approvers, index, within):
+            return Verdict(False, in_answer.standing_only_by(approver_names(limits.approvers, at_most=8)))
+        return Verdict(True)
+
+    async def _is_among(
+        self, state: Approval, user: str, approvers: Sequence[str], index: int, within: float
+    ) -> bool:
+        channel = state.place_of(index).channel
+        try:
+            async with asyncio.timeout(LOOK_UP_WITHIN):
+                return bool(await self.directory.matching(user, approvers, channel, within=within))
+        except (SlackError, TimeoutError) as error:
+            raise PersonUnknownError(str(error)) from error
+
+    async def _judge(
+        self,
+        state: Approval,
+        user: str,
+        terms: Terms,
+        channel: str,
+        decision: str,
+        *,
+        until: float,
+        within: float,
+        delivery: Delivery | None = None,
+    ) -> Verdict:
+        if terms.risk == "high" or terms.needed(decision) > 1:
+            within = min(within, VOTER_FRESH_FOR)
+        known = self.directory.recall(user, terms.approvers, channel, within=within)
+        if known is None:
+            if delivery:
+                await delivery.begin()
+            known = await self._look_up(user, terms.approvers, channel, until=until, within=within)
+        person, matching = known
+        return may_decide(
+            person,
+            matching,
+            terms,
+            team=self.directory.team,
+            requested_by=state.requested_by,
+            thread_author=state.admission.thread_author,
+            decision=decision,
+        )
+
+    async def _look_up(
+        self, user: str, approvers: Sequence[str], channel: str, *, until: float, within: float
+    ) -> tuple[Person, frozenset[str]]:
+        """Ask Slack about somebody on behalf of a click."""
+        try:
+            async with asyncio.timeout_at(until):
+                return (
+                    await self.directory.person(user, within=within),
+                    await self.directory.matching(user, approvers, channel, within=within),
+                )
+        except (SlackError, TimeoutError) as error:
+            logger.warning("person.unknown", extra={"user": user, "reason": str(error)})
+            raise PersonUnknownError(str(error)) from error
+
+
+def look_up_until() -> float:
+    """Say until when all questions to Slack for a click that comes now must be answered."""
+    return asyncio.get_running_loop().time() + LOOK_UP_WITHIN

@@ -1,0 +1,47 @@
+"""Why a decision cannot be recorded, whoever makes it: the action is decided, was not read, or needs a code."""
+
+from collections.abc import Mapping
+
+from agent_adapter.contract.hitl import Decision, EditDecision
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.domain.masking import masked_change
+from bot.sentences import in_answer
+from bot.text.literal import clip, one_line
+from bot.use_cases.answers import closed
+
+
+def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision], *, code: str = "") -> str:
+    """Say why one of these decisions cannot be recorded now; empty when all can be."""
+    for index, decision in decisions.items():
+        action = state.actions[index]
+        if action.recorded or not state.is_open:
+            return closed(state, [index]) if not is_repeat(action, user, decision) else ""
+        if not action.allows(decision.type):
+            return in_answer.decision_not_accepted(index, decision.type)
+        if getattr(decision, "always", False):
+            if not action.config.allow_always:
+                return in_answer.only_this_call(index)
+            if decision.type == "approve" and not action.allows_for_run:
+                return in_answer.proposed_otherwise(index)
+        if decision.type not in {"approve", "edit"}:
+            continue
+        if not state.has_read(action, user):
+            return in_answer.read_first(index)
+        if action.has_code and code != action.code:
+            return in_answer.code_needed(index)
+    return ""
+
+
+def masked_objection(state: Approval, index: int, decision: EditDecision) -> str:
+    """Say that an edit changes a masked value; empty when it does not."""
+    action = state.actions[index]
+    name = masked_change(action.request.args, decision.edited_action.args, action.terms.masked)
+    return "" if name is None else in_answer.masked_values(clip(one_line(name), 80))
+
+
+def is_repeat(action: Action, user: str, decision: Decision) -> bool:
+    recorded = action.recorded
+    if recorded is None or recorded.decision != decision:
+        return False
+    return user in (recorded.agreed_by or (recorded.decided_by,))

@@ -1,0 +1,176 @@
+"""Records the ballots of one person, for actions that one person decides and for actions that need several."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent_adapter.contract.identity import digest
+from agent_adapter.contract.record import dump_recorded
+from bot.domain.approval import Approval
+from bot.domain.ballot import Ballot
+from bot.domain.errors import PersonUnknownError, StoreUnavailableError, VotersUnknownError
+from bot.domain.standing import StandingTerms
+from bot.domain.votes import Vote
+from bot.runtime.metrics import DECISIONS
+from bot.sentences import in_answer
+from bot.store.codec import unix_milliseconds
+from bot.store.deliveries import Delivery
+from bot.store.records import ApprovalStore
+from bot.store.votes import Outcome, Voters
+from bot.use_cases.answers import Answer, closed, so_far, uncounted
+from bot.use_cases.judge import Judge
+
+logger = logging.getLogger(__name__)
+
+WRITE_WITHIN = 1.0
+"""Seconds that Redis may take between a click and its acknowledgement; Slack waits three."""
+JUDGED_AT_MOST = 5
+"""How often the other voters are judged again because more people voted meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voting:
+    """Records ballots of people who were allowed to cast them."""
+
+    store: ApprovalStore
+    judge: Judge
+
+    async def cast(
+        self,
+        state: Approval,
+        user: str,
+        ballots: Mapping[int, Ballot],
+        left_out: str = "",
+        standing: StandingTerms | None = None,
+        *,
+        until: float,
+        delivery: Delivery | None = None,
+    ) -> Answer:
+        """Record ballots of one person who may cast them, and give the answer."""
+        kind = next(iter(ballots.values())).decision.type
+        outcomes, gone = await self._record(state, user, ballots, standing, until=until, delivery=delivery)
+        for outcome in outcomes.values():
+            DECISIONS.labels(kind, outcome).inc()
+        logger.info(
+            "click.decided",
+            extra={
+                "interrupt_id": state.id,
+                "user": user,
+                "actions": [
+                    {"index": index, "decision": ballots[index].decision.type, "outcome": outcome}
+                    for index, outcome in outcomes.items()
+                ],
+            },
+        )
+        if Outcome.GONE in outcomes.values():
+            return Answer(False, in_answer.GONE)
+        if Outcome.DELETED in outcomes.values():
+            return Answer(False, in_answer.OUTDATED)
+        lost = [index for index, outcome in outcomes.items() if outcome in {Outcome.TAKEN, Outcome.CLOSED}]
+        if not lost and not any(ballot.terms.needs_votes for ballot in ballots.values()):
+            return Answer(True, left_out)
+        newest = await self.store.admitted(state.id) or state
+        sentences = [closed(newest, lost), so_far(newest, user, outcomes), uncounted(gone), left_out]
+        return Answer(len(lost) < len(outcomes), " ".join(filter(None, sentences)))
+
+    async def _record(
+        self,
+        state: Approval,
+        user: str,
+        ballots: Mapping[int, Ballot],
+        standing: StandingTerms | None = None,
+        *,
+        until: float,
+        delivery: Delivery | None = None,
+    ) -> tuple[dict[int, Outcome], frozenset[str]]:
+        """Record ballots of one person. Also give the other people whose votes were removed.
+
+        People who agreed before are judged again before anything is final. New voters are judged in the next round.
+        """
+        texts = {
+            index: dump_recorded(
+                ballot.decision,
+                fingerprint=state.actions[index].fingerprint,
+                decided_by=user,
+                policy=ballot.policy,
+            )
+            for index, ballot in ballots.items()
+        }
+        token = token_of(state.id, texts, standing)
+        outcomes = dict.fromkeys(ballots, Outcome.JUDGE_AGAIN)
+        gone: set[str] = set()
+        for _ in range(JUDGED_AT_MOST):
+            left = {
+                index: ballots[index] for index, found in outcomes.items() if found is Outcome.JUDGE_AGAIN
+            }
+            voters = await self._judge_others(state, user, left, until, delivery)
+            gone |= {person for each in voters.values() for person in each.refused}
+            outcomes |= await self.store.record_decision(
+                state.id,
+                {index: texts[index] for index in left},
+                token=token,
+                positions={index: ballot.position for index, ballot in left.items()},
+                voters=voters,
+                policies={index: ballot.policy for index, ballot in left.items()},
+                person=user,
+                deadline=min(WRITE_WITHIN, until + WRITE_WITHIN - asyncio.get_running_loop().time()),
+                standing=standing,
+                delivery=delivery,
+            )
+            if Outcome.JUDGE_AGAIN not in outcomes.values():
+                return outcomes, frozenset(gone)
+            state = await self.store.admitted(state.id) or state
+        raise StoreUnavailableError("others kept voting while this vote was recorded")
+
+    async def _judge_others(
+        self,
+        state: Approval,
+        user: str,
+        ballots: Mapping[int, Ballot],
+        until: float,
+        delivery: Delivery | None,
+    ) -> dict[int, Voters]:
+        """Judge those who agreed before again, when one more vote would make the decision final.
+
+        Raises:
+            VotersUnknownError: when Slack does not say.
+        """
+        voters = dict.fromkeys(ballots, Voters())
+        deciding = {
+            index: votes
+            for index, ballot in ballots.items()
+            if (votes := ballot.alike(state.votes.get(index, ()), user)) and len(votes) + 1 >= ballot.needed
+        }
+        if not deciding:
+            return voters
+        if delivery:
+            await delivery.begin()
+        try:
+            found = await asyncio.gather(
+                *(self._voters(state, votes, ballots[index], until) for index, votes in deciding.items())
+            )
+        except PersonUnknownError as error:
+            raise VotersUnknownError(str(error)) from error
+        return voters | dict(zip(deciding, found, strict=True))
+
+    async def _voters(self, state: Approval, votes: Sequence[Vote], ballot: Ballot, until: float) -> Voters:
+        now = unix_milliseconds(state.now)
+        verdicts = await asyncio.gather(
+            *(
+                # Not by an answer that Slack gave before they agreed.
+                self.judge.may_cast(state, vote.user, ballot, until=until, within=(now - int(vote.at)) / 1000)
+                for vote in votes
+            )
+        )
+        judged = {vote.user: verdict.allowed for vote, verdict in zip(votes, verdicts, strict=True)}
+        return Voters(
+            allowed=frozenset(person for person, allowed in judged.items() if allowed),
+            refused=frozenset(person for person, allowed in judged.items() if not allowed),
+        )
+
+
+def token_of(interrupt_id: str, texts: Mapping[int, str], standing: StandingTerms | None = None) -> str:
+    """Name a click by what it records. Pressing again after a lost answer then says "recorded"."""
+    later = [standing.model_dump(mode="json")] if standing else []
+    return digest("click", interrupt_id, sorted(texts.items()), *later)

@@ -1,0 +1,11 @@
+"""`python -m playground.demo`."""
+
+import sys
+
+try:
+    from playground.demo import main
+except ImportError as error:
+    sys.exit(f"{error}: `make demo` installs what the demo needs and shows it")
+
+if __name__ == "__main__":
+    sys.exit(main())

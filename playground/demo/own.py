@@ -1,0 +1,67 @@
+"""What you need to try your own agent: lines to paste, and the settings for other commands."""
+
+import contextlib
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from bot.runtime.settings import Settings
+
+ENVIRONMENT = Path(".data/playground.env")
+
+WELCOME = """
+  Slack's stand-in, a bot and a Redis run here, on this machine only. Open
+
+      {url}
+
+  Then let something ask: in another terminal, go to this folder, and paste
+
+.venv/bin/python - <<'END'
+from agent_adapter import ActionRequest, HITLRequest, ReviewConfig
+from agent_adapter.sync import SyncApprovalClient
+call = ActionRequest(name="send_email", args={{"to": "ada@example.com", "subject": "Hello"}})
+rules = ReviewConfig(action_name="send_email", allowed_decisions=("approve", "edit", "reject"))
+with SyncApprovalClient.from_url("{redis_url}", agent="mine") as approvals:
+    resume = approvals.review(HITLRequest(action_requests=(call,), review_configs=(rules,)))
+print(resume.decisions[0])
+END
+
+  A card appears on the page. You are Dana, who may decide. The program prints what you decided.
+
+  Your own agent needs the address of this Redis, and nothing else: docs/how-to has a page for each framework.
+
+      Redis:    {redis_url}
+      HTTP API: {http_url}
+
+  The examples, and the bot's commands such as `.venv/bin/python -m bot doctor`, use all of this in a terminal after
+
+      source {environment}
+
+  Ctrl-C ends all of it.
+"""
+
+
+@contextlib.contextmanager
+def environment(settings: Settings, http_url: str) -> Iterator[Path]:
+    """Write a file to `source`, so that other commands use this bot's Slack and Redis. It exists while the body runs."""
+    ENVIRONMENT.parent.mkdir(exist_ok=True)
+    ENVIRONMENT.write_text(exports(settings, http_url), encoding="utf-8")
+    try:
+        yield ENVIRONMENT
+    finally:
+        ENVIRONMENT.unlink(missing_ok=True)
+
+
+def exports(settings: Settings, http_url: str) -> str:
+    """Write settings as a shell reads them, with the address that an agent over HTTP needs."""
+    values = {
+        "SLACK_API_URL": settings.slack_api_url,
+        "SLACK_BOT_TOKEN": settings.slack_bot_token,
+        "SLACK_APP_TOKEN": settings.slack_app_token or "",
+        "REDIS_URL": settings.redis_url,
+        "ASSENT_NAMESPACE": settings.namespace,
+        "ASSENT_APPROVERS": ",".join(settings.approvers),
+        "ASSENT_CHANNEL": settings.channel or "",
+        "ASSENT_URL": http_url,
+    }
+    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values.items())

@@ -1,0 +1,99 @@
+"""The JSON Schema of policy files, by which editors complete, explain and underline."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from typer.testing import CliRunner
+
+from bot.cli.policy import policy_cli
+from bot.policy.file import read_policy
+from bot.policy.keys import RENAMED, json_schema
+from bot.policy.yaml_values import read_yaml
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = [ROOT / "deploy/policy.example.yaml", *sorted(ROOT.glob("docs/policies/*.yaml"))]
+EDITOR = jsonschema_rs.validator_for(json_schema())
+
+
+def mistakes(text: str) -> list[list[str | int]]:
+    """Give the places that an editor underlines."""
+    return [list(error.instance_path) for error in EDITOR.iter_errors(read_yaml(text).value)]
+
+
+def objects(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give what has keys, by its name."""
+    yield "the file", schema
+    yield from schema["$defs"].items()
+
+
+def test_the_command_prints_it():
+    """As a file that an editor reads."""
+    ran = CliRunner().invoke(policy_cli, ["schema"])
+
+    assert json.loads(ran.stdout) == json_schema()
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_editor_underlines_nothing_in_an_example(path: Path):
+    """What the bot takes, an editor takes, too."""
+    assert mistakes(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "place"),
+    [
+        ("{aprovers: [U0DANA]}", []),
+        ("{approvers: []}", ["approvers"]),
+        ("{approvers: [dana]}", ["approvers"]),
+        ("{channel: '#finance'}", ["channel"]),
+        ("{time_limit: soon}", ["time_limit"]),
+        ("{quorum: 21}", ["quorum"]),
+        ("{requester_may_decide: yes}", ["requester_may_decide"]),
+        ("{risk: medium}", ["risk"]),
+        ("{match: {tools: pay}}", ["match"]),
+        ("{escalation: {channel: C0LEADS}}", ["escalation"]),
+        ("{quiet_hours: {from: 22:00, to: 24:00, zone: UTC}}", ["quiet_hours", "to"]),
+        ("{extend: {by: 30m, times: 11}}", ["extend"]),
+        ("{standing: {scope: everywhere}}", ["standing", "scope"]),
+    ],
+)
+def test_an_editor_underlines_a_mistake_while_it_is_typed(rule: str, place: list[str]):
+    """Where it is, before any check."""
+    text = f"default: {{channel: C0APPROVALS, approvers: [U0DANA]}}\nrules: [{rule}]"
+
+    assert mistakes(text) == [["rules", 0, *place]]
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "known"),
+    [
+        (name, key, known)
+        for name, keys in objects(json_schema())
+        for key, known in keys["properties"].items()
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_editor_explains_every_key(name: str, key: str, known: dict[str, Any]):
+    """Whoever writes a rule needs no other page."""
+    assert known.get("description"), f"{key} of {name}"
+
+
+@pytest.mark.parametrize("rule", ["{match: {args: true}}", "{claim: 1h}", "{sticky: {lasts: 1h}}"])
+def test_an_editor_underlines_nothing_that_the_bot_reads(rule: str):
+    """What an older page taught, and the schema that everything fits."""
+    text = f"default: {{channel: C0APPROVALS, approvers: [U0DANA]}}\nrules: [{rule}]"
+
+    assert read_policy(text, "policy.yaml")
+    assert mistakes(text) == []
+
+
+def test_an_editor_shows_that_a_name_is_old():
+    """They are read, and nobody should begin to use them."""
+    keys = [known for _, of in objects(json_schema()) for known in of["properties"].items()]
+
+    assert {name for name, known in keys if known.get("deprecated")} == RENAMED.keys()
+    assert {*RENAMED.values()} < {name for name, known in keys if not known.get("deprecated")}

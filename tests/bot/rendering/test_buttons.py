@@ -1,0 +1,166 @@
+"""Buttons and forms as Slack keeps them: cards and forms of earlier versions are still open there."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.approval import Assignment
+from bot.domain.schedule import Extension
+from bot.domain.standing import StandingApproval, StandingLimits, StandingTerms
+from bot.domain.votes import Vote, position_of
+from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import plan_parts
+from bot.rendering.modal.forms import (
+    render_agree_view,
+    render_confirm_view,
+    render_edit_view,
+    render_hand_over_view,
+    render_reject_all_view,
+    render_reject_view,
+    render_respond_view,
+)
+from bot.rendering.modal.reading import render_reading_view
+from bot.rendering.modal.standing import render_standing_list, render_standing_view
+from bot.rendering.modal.view import render_notice_view
+from tests.bot.rendering.slack_side import buttons
+from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt, calls_of
+
+HOUR = timedelta(hours=1)
+LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
+EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "bo@example.com"}))
+
+
+def asked(*actions: Any, place: dict[str, Any] | None = None, **fields: Any) -> Any:
+    """Build an open record of these actions; fields go to the admission where it has them."""
+    interrupt = an_interrupt(*(actions or [an_action()]))
+    everywhere = tuple(range(len(interrupt.request.action_requests)))
+    known = {*Admission.model_fields, *Terms.model_fields}
+    given = {name: fields.pop(name) for name in tuple(fields) if name in known}
+    where = {"parts": plan_parts(interrupt, calls_of(interrupt)), **(place or {})}
+    admission = an_admission(places=(Place(channel="C1", actions=everywhere, **where),), **given)
+    return a_state(interrupt, admission=admission, **fields)
+
+
+def ids(state: Any) -> list[list[str]]:
+    return [[found["action_id"] for found in buttons(part.blocks)] for part in render_card(state)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, "approve:0 edit:0 reject:0 respond:0"),
+        ({"decisions": ("reject",)}, "reject:0"),
+        ({"risk": "high"}, "confirm:0 edit:0 reject:0 respond:0"),
+        (
+            {"risk": "low", "standing": StandingLimits()},
+            "approve:0 sticky:0 edit:0 reject:0 respond:0",
+        ),
+        (
+            {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
+            "agree:0 approve:0 edit:0 reject:0 respond:0",
+        ),
+    ],
+    ids=["all", "one", "high risk", "standing", "proposal"],
+)
+def test_the_buttons_of_an_action(fields: dict[str, Any], expected: str):
+    """The verb, a colon, and the index of the action, in the order in which they stand."""
+    assert ids(asked(**fields)) == [expected.split()]
+
+
+def test_what_has_to_be_read_first_is_approved_and_edited_at_its_end():
+    """So its card has neither button."""
+    assert ids(asked(an_action("sql", LONG))) == [["reject:0", "respond:0", "read:0"]]
+
+
+def test_an_agent_that_allows_it_is_answered_for_its_whole_run():
+    """Beside what holds from now on, which is the policy's to offer."""
+    state = asked(an_action(allow_always=True), risk="low", standing=StandingLimits())
+
+    assert ids(state) == [["approve:0", "sticky:0", "approve_always:0", "edit:0", "reject:0", "respond:0"]]
+
+
+def test_the_buttons_of_a_place():
+    """They name it by its number; Approve all on a part also names the part."""
+    together = asked(an_action(), an_action())
+    apart = asked(*(an_action("mail", {"text": "x" * 2_000}) for _ in range(8)))
+
+    (card,) = ids(together)
+    assert card[-2:] == ["approve_all:0", "reject_all:0"]
+    first, *parts = ids(apart)
+    assert first == ["reject_all:0"]
+    assert [part[-1] for part in parts] == [f"approve_all:0.{number + 1}" for number in range(len(parts))]
+
+
+def test_the_buttons_about_time():
+    """More time is asked for by how often it was given, so that a second press gives none."""
+    late = {"now": NOW + timedelta(minutes=45), "extension": Extension(by=HOUR, times=3)}
+    looking = {"assignments": {0: Assignment("U0ERIK", NOW, NOW + HOUR)}}
+
+    free, held = (ids(asked(place={"assign": HOUR}, **late, **more)) for more in ({"extended": 1}, looking))
+
+    assert free[0][-2:] == ["claim:0", "extend:1"]
+    assert held[0][-2:] == ["hand_over:0", "extend:0"]
+
+
+def test_the_button_that_revokes():
+    """In a list of several it also names its row, because no two ids of a view are equal."""
+    later = StandingApproval(StandingTerms(), NOW + HOUR, ())
+    given = a_state(an_interrupt(), decided={0: ApproveDecision()}, status="decided", standing={0: later})
+
+    assert ids(given) == [[], ["revoke:0.0"]]
+    rows = buttons(render_standing_list([(given, 0)] * 3))
+    assert [row["action_id"] for row in rows] == ["revoke:0.0", "revoke:0.1", "revoke:0.2"]
+
+
+def test_the_buttons_of_a_reading():
+    """They name the page that they turn to."""
+    state = asked(an_action(), an_action("sql", LONG))
+
+    pages = [render_reading_view(state, 1, page, pages_read=page - 1) for page in (1, 2, 3)]
+
+    turns = [[button["action_id"] for button in buttons(page)] for page in pages]
+    assert turns == [["page:2"], ["page:1", "page:3"], ["page:2"]]
+
+
+def test_what_is_read_to_its_end_is_edited_from_there():
+    """The form opens on top of the reading."""
+    state = asked(an_action("sql", {"a": "x" * 2_500, "b": "y" * 2_500}))
+
+    last = render_reading_view(state, 0, 1, pages_read=0)
+
+    assert [button["action_id"] for button in buttons(last)] == ["edit:0"]
+
+
+def test_a_form_is_named_by_what_it_does():
+    """What comes back is read by this name, also from a form that was opened before an update."""
+    plain = asked(an_action(), an_action())
+    later = asked(risk="low", standing=StandingLimits())
+    forms = {
+        "edit": render_edit_view(plain, 0),
+        "reject": render_reject_view(plain, 0),
+        "respond": render_respond_view(plain, 0),
+        "confirm": render_confirm_view(asked(risk="high"), 0),
+        "agree": render_agree_view(
+            asked(quorum=2, votes={0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}), 0
+        ),
+        "read": render_reading_view(plain, 0, 1, pages_read=0),
+        "sticky": render_standing_view(later, 0),
+        "reject_all": render_reject_all_view(plain, 0),
+        "hand_over": render_hand_over_view(plain, 0),
+        "rules": render_standing_list([]),
+        "notice": render_notice_view("Done", "It is done."),
+    }
+
+    assert {name: view["callback_id"] for name, view in forms.items()} == {name: name for name in forms}
+
+
+def test_what_a_screen_reader_says_of_a_button_is_as_long_as_slack_takes():
+    """75 characters: the button first, then its action, then as much of a long tool name as there is room for."""
+    (card,) = render_card(asked(an_action("t" * 64)))
+
+    said = {found["action_id"]: found["accessibility_label"] for found in buttons(card.blocks)}
+    assert said["approve:0"].startswith("Approve action 1: ttt")
+    assert {len(words) for words in said.values()} == {75}
