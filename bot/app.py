@@ -222,7 +222,7 @@ class Bot:
     def _compose(self, bolt: AsyncApp) -> None:
         settings, store = self.settings, self.store
         tasks = Tasks()
-        proposals = Proposals(lambda: self.policies.policy, self.slack)
+        proposals = Proposals(lambda: self.policies.policy, self.slack, self.directory)
         judge = Judge(self.directory)
         standing = StandingApprovals(store, judge)
         pacing = Pacing(store.scripts, store.keys, enabled=settings.pace)

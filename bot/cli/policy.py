@@ -136,6 +136,8 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     yield "asked", _where(policy, rule)
     agree = f"; {rule.quorum} of them have to agree" if rule.quorum > 1 else ""
     yield "may decide", ", ".join(_approver(rule, entry) for entry in rule.approvers) + agree
+    if rule.notify is not None:
+        yield "notified", ", ".join(_approver(rule, entry) for entry in rule.notify) or "nobody"
     yield "requester", f"{_requester(policy, agent)}; {_MAY[rule.requester_may_decide]}"
     if refused:
         yield "refused", f"yes, with the code {refused.code}: {refused.reason}"

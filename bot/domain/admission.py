@@ -38,6 +38,10 @@ class Terms(WireModel, populate_by_name=True):
 
     approvers: tuple[str, ...] = Field(min_length=1)
     """Slack user ids (`U…`, `W…`), user group ids (`S…`), or `channel` for its members."""
+    named_only: dict[str, str] = Field({})
+    """Approvers who are named and not mentioned, so that Slack does not notify them: their names, by id. An empty name was
+    not to be had from Slack.
+    """
     requester_may_decide: bool = False
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""
@@ -65,10 +69,19 @@ class Terms(WireModel, populate_by_name=True):
     """The name in another rule that the tool's name looks like, and that rule."""
 
     @property
+    def mentioned(self) -> tuple[str, ...]:
+        """The approvers whom Slack notifies."""
+        return tuple(name for name in self.approvers if name not in self.named_only)
+
+    @property
     def masked(self) -> Mask:
         """Give the names of all masked arguments, and what is shown in their place."""
         random = tuple(name for name in self.mask_random if name not in self.mask)
         return Mask((*self.mask, *random), random, self.mask_key)
+
+    def naming(self, names: dict[str, str]) -> "Terms":
+        """Give these terms with the names of people and groups, by id."""
+        return self.model_copy(update={"named_only": {entry: names[entry] for entry in self.named_only}})
 
     def needed(self, decision: str) -> int:
         """Give how many people have to agree on a decision."""
@@ -81,7 +94,10 @@ class Terms(WireModel, populate_by_name=True):
 
     def joined_by(self, more: tuple[str, ...]) -> "Terms":
         """Give these terms with more approvers."""
-        return self.model_copy(update={"approvers": tuple(dict.fromkeys([*self.approvers, *more]))})
+        approvers = tuple(dict.fromkeys([*self.approvers, *more]))
+        # Who is asked because nobody has decided is notified of it.
+        named_only = {entry: name for entry, name in self.named_only.items() if entry not in more}
+        return self.model_copy(update={"approvers": approvers, "named_only": named_only})
 
     def narrow(self, config: ReviewConfig) -> ReviewConfig:
         """Give the decisions that people are offered: those that the agent allows and these terms offer."""

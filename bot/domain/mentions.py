@@ -1,12 +1,13 @@
 """People and groups, as sentences mention them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bot.domain.person import is_person
 from bot.sentences import on_card
 from bot.text.literal import clip, mrkdwn, one_line
 
+_NOBODY: Mapping[str, str] = {}
 _GROUP = re.compile(r"S[A-Z0-9]{2,20}")
 
 
@@ -16,11 +17,26 @@ def mention(name: str) -> str:
         return f"<@{name}>"
     if _GROUP.fullmatch(name):
         return f"<!subteam^{name}>"
+    return _plain(name)
+
+
+def _plain(name: str) -> str:
     return mrkdwn(clip(one_line(name), 60))
 
 
-def approver_names(approvers: Sequence[str], *, at_most: int, channel: str = "") -> str:
-    """Mention who may decide; a longer list is counted."""
+def approver_names(
+    approvers: Sequence[str], *, at_most: int, channel: str = "", named_only: Mapping[str, str] = _NOBODY
+) -> str:
+    """Mention who may decide; a longer list is counted. The people in `named_only` are named, so Slack does not notify them."""
     anyone = on_card.anyone_in(channel or on_card.THIS_CHANNEL)
-    names = [anyone if name == "channel" else mention(name) for name in approvers]
+    # Those who are notified come first, so that they are not among the ones that are only counted.
+    ordered = sorted(approvers, key=named_only.__contains__)
+    names = [
+        anyone
+        if name == "channel"
+        else _plain(named_only[name] or name)
+        if name in named_only
+        else mention(name)
+        for name in ordered
+    ]
     return on_card.people(names, at_most)

@@ -20,6 +20,8 @@ class Person:
     """From outside the workspace, through Slack Connect."""
     workspaces: frozenset[str] = field(default=frozenset(), compare=False)
     """The workspaces in which they act as a member and not as a stranger."""
+    name: str = field(default="", compare=False)
+    """What they call themselves. It says nothing about who they are."""
 
 
 def is_person(text: str) -> bool:

@@ -131,9 +131,11 @@ class Policy:
             life: How long people have; nothing for an edit, since silence never approves one.
             mask_key: Of the fingerprints on its cards.
         """
-        agent = interrupt.agent
+        agent, approvers = interrupt.agent, self.approvers_for(rule, interrupt.route)
+        notify = approvers if rule.notify is None else rule.notify
         return Terms(
-            approvers=self.approvers_for(rule, interrupt.route),
+            approvers=approvers,
+            named_only={entry: "" for entry in approvers if entry not in (*notify, "channel")},
             requester_may_decide=rule.requester_may_decide,
             decisions=rule.decisions,
             # Later calls could have arguments that another rule is about.

@@ -76,6 +76,8 @@ class Rule:
     requester_may_decide: bool = False
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""
+    notify: tuple[str, ...] | None = None
+    """Which of the approvers are mentioned; all of them when `None`."""
     time_limit: timedelta | None = None
     on_timeout: Literal["reject", "raise", "approve", "extend"] | None = None
     """What happens to an open action then; as the agent says when `None`. `extend` waits as long again, then rejects."""

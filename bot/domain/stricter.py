@@ -41,6 +41,7 @@ def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tupl
 
 _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "approvers": lambda _, met: met,
+    "named_only": lambda _, met: met,
     "requester_may_decide": lambda one, other: one and other,
     "decisions": _in_both,
     "allow_always": lambda *_: False,
@@ -56,4 +57,4 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "standing": lambda *_: None,
     "resembles": lambda one, other: one or other,
 }
-_NOT_OF_EDITS = {"approvers", "allow_always", "by_silence", "mask_key", "standing", "resembles"}
+_NOT_OF_EDITS = {"approvers", "named_only", "allow_always", "by_silence", "mask_key", "standing", "resembles"}

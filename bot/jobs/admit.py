@@ -58,7 +58,8 @@ class Admissions:
         except InterruptFaultError as error:
             await self.trouble.refuse_unreachable(state, error)
             return None
-        fixed = {"places": tuple(filter(None, found)), "thread_author": author}
+        terms = tuple([own.naming(await self.directory.names(own.named_only)) for own in admission.terms])
+        fixed = {"places": tuple(filter(None, found)), "thread_author": author, "terms": terms}
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
 

@@ -177,6 +177,6 @@ def who_is_left(state: Approval, actions: tuple[int, ...]) -> tuple[str, ...]:
         done = {"channel", *(vote.user for vote in state.votes.get(index, ()))}
         done |= state.kept_out(terms)
         proposal = state.proposals.get(index)
-        may_agree = proposal.terms.approvers if proposal else ()
-        found += [approver for approver in (*terms.approvers, *may_agree) if approver not in done]
+        asked = (terms, proposal.terms) if proposal else (terms,)
+        found += [name for each in asked for name in each.mentioned if name not in done]
     return tuple(dict.fromkeys(found))

@@ -48,6 +48,8 @@ def _about_places(rule: Rule) -> Iterator[str]:
 
 
 def _about_people(rule: Rule) -> Iterator[str]:
+    if others := {*(rule.notify or ())} - {*rule.approvers}:
+        yield f"notifies {_listed(others)}, which is not among its approvers: add it there, or take it out of notify"
     people = len(rule.approvers)
     # How many are in a group or a channel is known only when they are asked.
     if not people or not all(map(is_person, rule.approvers)):

@@ -98,7 +98,9 @@ def _rule(base: Rule, written: Any, document: Document, loc: Loc, faulty: Collec
     keys = written if isinstance(written, dict) else {}
     left_out = {each[len(loc)] for each in faulty if each[: len(loc)] == loc != each}
     given = RULE.validate_python({key: value for key, value in keys.items() if key not in left_out})
-    rule = replace(base, **given, line=document.line(loc))
+    # Whom to notify is said of a list of approvers, so another list does not inherit it.
+    inherited = replace(base, notify=None) if "approvers" in given else base
+    rule = replace(inherited, **given, line=document.line(loc))
     return replace(rule, match=UNKNOWN) if loc in faulty or "match" in left_out else rule
 
 

@@ -157,6 +157,8 @@ class SharedKeys(TypedDict, total=False):
     """Whether the person for whom the agent acts may approve, too. They may always reject."""
     decisions: Annotated[tuple[_Decision, ...], one_or_more(_Decision, 1), values.ONCE]
     """Which of the agent's allowed decisions are offered. Left out, all of them."""
+    notify: values.Notify
+    """Which of the approvers a card mentions, so that Slack notifies them. The others are named. Left out, all of them."""
     time_limit: values.Duration
     """How long people have, as in 30m or 8h. The agent's own limit counts when it is earlier."""
     on_timeout: Literal["reject", "raise", "approve", "extend"]

@@ -184,6 +184,7 @@ _GLOB = "* is any characters, ? is one"
 
 Approver = Annotated[str, text("[UWS][A-Z0-9]{2,20}|channel", "an approver", f"{_IDS}, or the word channel")]
 Approvers = Annotated[tuple[Approver, ...], AfterValidator(_no_twice), one_or_more(Approver, 1)]
+Notify = Annotated[tuple[Approver, ...], AfterValidator(_no_twice), one_or_more(Approver)]
 Other = Annotated[
     str,
     text("[UWS][A-Z0-9]{2,20}", "another approver", f"{_IDS}; the word channel means others in each place"),

@@ -315,6 +315,11 @@ class SlackClient:
         answer = await self._call(self.repeating, "usergroups.users.list", usergroup=group_id)
         return frozenset(answer["users"])
 
+    async def group_names(self) -> dict[str, str]:
+        """Handles of all user groups, by id."""
+        answer = await self._call(self.repeating, "usergroups.list")
+        return {str(group["id"]): f"@{group.get('handle', '')}" for group in answer["usergroups"]}
+
     async def channel_members(self, channel: str) -> frozenset[str]:
         """Members of a channel."""
         members: set[str] = set()

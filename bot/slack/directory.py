@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from agent_adapter.background import in_background
 from bot.domain.errors import SlackError
-from bot.domain.person import Person
+from bot.domain.person import Person, is_person
 from bot.slack.client import SlackClient
 
 _T = TypeVar("_T")
@@ -90,6 +90,19 @@ class Directory:
                 found.add(entry)
         return frozenset(found)
 
+    async def names(self, entries: Iterable[str]) -> dict[str, str]:
+        """Give the names of people and user groups, by id. A name is empty where Slack does not say."""
+        return {entry: await self._name(entry) for entry in entries}
+
+    async def _name(self, entry: str) -> str:
+        try:
+            if is_person(entry):
+                return (await self.person(entry)).name
+            groups = await self._fresh(("group names", ""), self._slack.group_names, inf)
+        except SlackError:
+            return ""
+        return groups.get(entry, "")
+
     async def thread_author(self, channel: str, thread_ts: str) -> str | None:
         """Name the person who began a thread; `None` when no person did.
 
@@ -140,6 +153,7 @@ class Directory:
             is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
             is_stranger=bool(user.get("is_stranger")),
             workspaces=frozenset(workspaces - {""}),
+            name=_name_of(user),
         )
 
     def _recall(self, name: tuple[str, str], within: float) -> object | None:
@@ -182,3 +196,8 @@ class Directory:
         if len(self._kept) >= REMEMBERED:
             self._kept.clear()
         self._kept[name] = answer
+
+
+def _name_of(user: Mapping[str, Any]) -> str:
+    profile = user.get("profile") or {}
+    return str(profile.get("display_name") or profile.get("real_name") or user.get("name") or "")

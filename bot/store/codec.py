@@ -138,6 +138,8 @@ def admission_fields(admission: Admission) -> list[str]:
 
 def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
     fields = {f"approvers{of}": " ".join(terms.approvers)}
+    if terms.named_only:
+        fields[f"named_only{of}"] = encode(terms.named_only)
     if terms.requester_may_decide:
         fields[f"requester{of}"] = "1"
     if terms.decisions is not None:
@@ -257,6 +259,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
     decisions = card.get(f"decisions{of}")
     return {
         "approvers": tuple(card[f"approvers{of}"].split()),
+        "named_only": decode(card.get(f"named_only{of}", "{}")),
         "requester_may_decide": f"requester{of}" in card,
         "decisions": None if decisions is None else tuple(decisions.split()),
         "allow_always": f"once{of}" not in card,

@@ -26,6 +26,7 @@ from bot.rendering.pages import measured_proposal
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient
+from bot.slack.directory import Directory
 from bot.text.literal import clip, one_line
 
 MOST_JSON, MOST_BLOCKS = 11_000, 48
@@ -49,6 +50,7 @@ class Proposals:
     policies: Callable[[], Policy]
     """Gives the rules in force."""
     slack: SlackClient
+    directory: Directory
 
     async def meet(
         self, state: Approval, index: int, decision: EditDecision, author: str, *, until: float
@@ -95,7 +97,7 @@ class Proposals:
         home = state.place_of(index)
         if is_same_rule and home.channel == channel:
             return None
-        terms = stricter(admitted, met)
+        terms = await self._naming(stricter(admitted, met), until)
         if fault := _fault(state, index, decision, terms):
             return _refused(rule, fault)
         config = interrupt.request.review_configs[index]
@@ -115,13 +117,21 @@ class Proposals:
         fits = await offload(state, _fits, state, index, opening)
         return opening if fits else _refused(rule, in_answer.NO_ROOM)
 
+    async def _naming(self, terms: Terms, until: float) -> Terms:
+        try:
+            async with asyncio.timeout_at(until):
+                return terms.naming(await self.directory.names(terms.named_only))
+        except TimeoutError:
+            return terms
+
 
 def proposal_name(known: Proposal | None, fingerprint: str, terms: Terms, channel: str) -> str:
     """Name what is proposed. What is proposed already keeps its name, also where another version gave it."""
     if known and (known.fingerprint, known.terms, known.channel) == (fingerprint, terms, channel):
         return known.name
-    # Neither the order of the terms nor one that this rule does not use changes the name in a later version.
-    given = terms.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    # Neither the order of the terms nor one that this rule does not use changes the name in a later version. Who is notified
+    # and what people are called is no part of it.
+    given = terms.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"named_only"})
     return digest("proposal", fingerprint, sorted(given.items()), channel)
 
 
@@ -151,7 +161,7 @@ def _opening(state: Approval, index: int, proposal: Proposal, thread_ts: str | N
             channel=proposal.channel, thread_ts=thread_ts, actions=(index,), parts=parts, proposed=True
         )
     # A card of its own calls them where it is asked as well.
-    called = () if place else tuple(name for name in proposal.terms.approvers if name != "channel")
+    called = () if place else tuple(name for name in proposal.terms.mentioned if name != "channel")
     remark = Remark(
         kind="propose",
         places=tuple(beside),

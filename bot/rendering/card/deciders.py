@@ -1,5 +1,7 @@
 """Who may decide, as a card names them."""
 
+from collections.abc import Iterable
+
 from bot.domain.admission import Admission, Place
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names
@@ -10,7 +12,17 @@ from bot.sentences.words import place_name
 def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> str:
     """Mention who decides about a proposal."""
     channel = place_name(proposal.channel) if len(state.places) > 1 else ""
-    return approver_names(proposal.terms.approvers, at_most=at_most, channel=channel)
+    terms = proposal.terms
+    return approver_names(terms.approvers, at_most=at_most, channel=channel, named_only=terms.named_only)
+
+
+def named_only(admission: Admission, indices: Iterable[int]) -> dict[str, str]:
+    """Give the approvers that none of these actions mentions."""
+    terms = [admission.terms[index] for index in indices]
+    mentioned = {name for each in terms for name in each.mentioned}
+    return {
+        entry: name for each in terms for entry, name in each.named_only.items() if entry not in mentioned
+    }
 
 
 def is_mixed(admission: Admission, place: Place) -> bool:

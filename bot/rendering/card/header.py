@@ -9,7 +9,7 @@ from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, header
 from bot.rendering.calls import safe_name
-from bot.rendering.card.deciders import home, is_mixed, proposal_deciders
+from bot.rendering.card.deciders import home, is_mixed, named_only, proposal_deciders
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card
 from bot.sentences.words import UNUSUAL_TOOL, and_more, place_name
@@ -144,10 +144,12 @@ def _deciders(state: Approval, place: Place) -> list[str]:
 
 
 def _approvers(state: Approval, place: Place) -> str:
-    first = place.actions[0]
+    first, quiet = place.actions[0], named_only(state.admission, place.actions)
     if not is_mixed(state.admission, place):
         approvers = state.admission.terms[first].approvers
-        return approver_names(approvers, at_most=_SHOWN_APPROVERS, channel=home(state, first))
+        return approver_names(
+            approvers, at_most=_SHOWN_APPROVERS, channel=home(state, first), named_only=quiet
+        )
     if not place.parts:
         return on_card.SEVERAL_DECIDERS
     decides: dict[str, list[int]] = {}
@@ -155,7 +157,9 @@ def _approvers(state: Approval, place: Place) -> str:
         for approver in dict.fromkeys(state.admission.terms[index].approvers):
             decides.setdefault(approver, []).append(index)
     names = [
-        on_card.person_decides(approver_names([name], at_most=1, channel=home(state, first)), indices)
+        on_card.person_decides(
+            approver_names([name], at_most=1, channel=home(state, first), named_only=quiet), indices
+        )
         for name, indices in decides.items()
     ]
     return and_more(names, _CALLED_ONCE)

@@ -39,7 +39,6 @@ def _approver_words(state: Approval, action: Action) -> list[str]:
     # In a card of several parts, the card itself has mentioned everybody.
     if place.parts or not is_mixed(state.admission, place):
         return []
-    approvers = state.admission.terms[action.index].approvers
-    return [
-        on_action.to_be_decided_by(approver_names(approvers, at_most=3, channel=home(state, action.index)))
-    ]
+    terms, channel = state.admission.terms[action.index], home(state, action.index)
+    names = approver_names(terms.approvers, at_most=3, channel=channel, named_only=terms.named_only)
+    return [on_action.to_be_decided_by(names)]

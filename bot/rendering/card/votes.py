@@ -30,9 +30,9 @@ def vote_words(state: Approval, action: Action) -> list[str]:
     if len(positions) > _SHOWN_POSITIONS:
         lines.append(on_action.other_proposals(len(positions) - _SHOWN_POSITIONS))
     voters = {vote.user for vote in action.votes}
-    approvers = state.admission.terms[action.index].approvers
-    left = [name for name in approvers if name not in voters]
-    names = approver_names(left, at_most=3, channel=home(state, action.index))
+    terms = state.admission.terms[action.index]
+    left = [name for name in terms.approvers if name not in voters]
+    names = approver_names(left, at_most=3, channel=home(state, action.index), named_only=terms.named_only)
     return [*lines, on_action.not_heard(names)] if left and positions else lines
 
 

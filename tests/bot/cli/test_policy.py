@@ -290,6 +290,7 @@ KEYS = {
     "requester": "required",
     "requester_may_decide": "true",
     "decisions": "[reject]",
+    "notify": "[]",
     "time_limit": "3h",
     "on_timeout": "raise",
     "quorum": "3",

@@ -1,0 +1,120 @@
+"""People who may decide and are not notified: a card names them, and mentions the others."""
+
+import pytest
+
+from tests.conftest import until
+from tests.support.builders import an_action, review
+from tests.support.people import words
+
+RULES = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK, S0OPS]
+  notify: [U0DANA]
+rules:
+  - name: refunds
+    match: {tool: refund}
+    approvers: [U0ERIK]
+  - name: deletions
+    match: {tool: drop}
+    notify: [U0ERIK]
+  - name: quick ones
+    match: {tool: remind}
+    reminders: [1s]
+"""
+
+
+@pytest.fixture
+async def start(start_bot, policy):
+    """Start a bot by these rules."""
+    return lambda: start_bot(policy=str(policy), approvers="", channel=None)
+
+
+async def test_a_card_names_whom_it_does_not_notify_and_they_decide(start, client, slack, dana, erik):
+    """Only Dana's phone makes a sound; Erik presses all the same, and the outcome is his."""
+    await start()
+    reviewing = review(client, an_action("pay"))
+    shown = words((card := await dana.card())["blocks"])
+    assert "<@U0DANA>" in shown
+    assert "@ops" in shown
+    assert "<@U0ERIK>" not in shown + card["text"]
+    assert "<!subteam" not in shown + card["text"]
+
+    await erik.press(card, "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0ERIK"
+
+
+@pytest.mark.parametrize("name", ["<!channel>", "<@U0MIRA>", "<!subteam^S0OPS>", "@here"])
+async def test_nobody_is_notified_by_what_a_person_calls_themselves(start, client, slack, dana, name):
+    """A name is text of that person, and Slack takes nothing in it as a mention."""
+    await slack.person("U0ERIK", name=name)
+    await start()
+    review(client, an_action("pay"))
+
+    shown = words((await dana.card())["blocks"])
+
+    assert name.startswith("@") or name not in shown
+    assert name.replace("<", "&lt;").replace(">", "&gt;") in shown
+
+
+async def test_a_rule_with_approvers_of_its_own_notifies_all_of_them(start, client, dana):
+    """Otherwise nobody would hear of its calls, because the default notifies somebody else."""
+    await start()
+    review(client, an_action("refund"))
+
+    assert "<@U0ERIK>" in words((await dana.card("refund"))["blocks"])
+
+
+async def test_a_card_notifies_everybody_whom_one_of_its_calls_notifies(start, client, dana):
+    """Dana is notified of one call and Erik of the other, on the card that has both."""
+    await start()
+    review(client, an_action("pay"), an_action("drop"))
+
+    shown = words((await dana.card("drop"))["blocks"])
+
+    assert "<@U0DANA>" in shown
+    assert "<@U0ERIK>" in shown
+    assert "<!subteam" not in shown
+
+
+async def test_a_reminder_calls_only_whom_the_card_notified(start, client, slack, dana):
+    """Who is not to be disturbed by the card is not disturbed by its reminder."""
+    await start()
+    review(client, an_action("remind"))
+    await dana.card("remind")
+
+    remark = await slack.wait_for_message(lambda m: "Still to be decided" in m["text"])
+
+    assert "<@U0DANA>" in remark["text"]
+    assert "<@U0ERIK>" not in remark["text"]
+
+
+async def test_a_slack_that_does_not_say_a_name_leaves_the_id(start, client, slack, dana):
+    """The card is posted all the same, and still notifies only Dana."""
+    await slack.fault("usergroups.list", "error", times=None, error="missing_scope")
+    await start()
+    review(client, an_action("pay"))
+
+    shown = words((await dana.card())["blocks"])
+
+    assert "S0OPS" in shown
+    assert "<!subteam" not in shown
+
+
+async def test_what_a_card_names_is_fixed_when_it_is_asked(start, client, slack, dana, policy):
+    """A change of the file, or of a name, changes no card that is open."""
+    bot = await start()
+    review(client, an_action("pay"))
+    before = await dana.card()
+    policy.write_text(RULES.replace("  notify: [U0DANA]\n", ""))
+    version = bot.policies.policy.version
+    bot.policies.look_now()
+    await until(lambda: bot.policies.policy.version != version)
+    await slack.person("U0ERIK", name="Somebody")
+
+    (interrupt_id,) = {m.interrupt_id for m in (await bot.store.posted())[0]}
+    state = await bot.store.admitted(interrupt_id)
+
+    assert set(state.admission.terms[0].named_only) == {"U0ERIK", "S0OPS"}
+    assert "Somebody" not in words(before["blocks"])
