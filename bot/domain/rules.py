@@ -90,6 +90,8 @@ class Rule:
     mask_random: tuple[str, ...] = ()
     """The same for random values: a fingerprint shows whether two are equal."""
     modal_only: tuple[str, ...] = ()
+    reject_reasons: tuple[str, ...] = ()
+    """What the form to reject offers, beside a text of one's own."""
     reminders: tuple[timedelta, ...] = ()
     """Times after publication."""
     escalation: Escalation | None = None

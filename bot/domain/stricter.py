@@ -54,7 +54,18 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     # Without a key on the card, no value has a fingerprint.
     "mask_key": lambda admitted, _: admitted,
     "modal_only": _of_both,
+    # The call is rejected as it was asked, also while there is a proposal.
+    "reject_reasons": lambda admitted, _: admitted,
     "standing": lambda *_: None,
     "resembles": lambda one, other: one or other,
 }
-_NOT_OF_EDITS = {"approvers", "named_only", "allow_always", "by_silence", "mask_key", "standing", "resembles"}
+_NOT_OF_EDITS = {
+    "approvers",
+    "named_only",
+    "allow_always",
+    "by_silence",
+    "mask_key",
+    "reject_reasons",
+    "standing",
+    "resembles",
+}

@@ -15,7 +15,14 @@ from bot.domain.approval import Approval
 from bot.listeners.payloads import Submission
 from bot.listeners.services import Services
 from bot.rendering.modal.argument_form import Errors, Unchanged, changed_input, parse_form
-from bot.rendering.modal.questions import CODE, parse_always, parse_code, parse_person, parse_words
+from bot.rendering.modal.questions import (
+    CODE,
+    parse_always,
+    parse_code,
+    parse_person,
+    parse_reason,
+    parse_words,
+)
 from bot.rendering.modal.standing import parse_standing_terms
 from bot.rendering.modal.view import render_notice_view
 from bot.runtime.offload import offload
@@ -76,7 +83,7 @@ def approval(_state: Approval, _submission: Submission) -> Decision:
 
 def rejection(_state: Approval, submission: Submission) -> Decision:
     """Reject the call, with a reason where one was typed."""
-    return RejectDecision(message=parse_words(submission.view), always=parse_always(submission.view))
+    return RejectDecision(message=parse_reason(submission.view), always=parse_always(submission.view))
 
 
 def answer(_state: Approval, submission: Submission) -> Decision | Reply:
@@ -148,7 +155,7 @@ async def _agree(services: Services, state: Approval, submission: Submission) ->
 
 async def reject_all(services: Services, state: Approval, submission: Submission) -> Reply:
     """Reject all open actions of a place."""
-    reason, place = parse_words(submission.view), submission.meta.index
+    reason, place = parse_reason(submission.view), submission.meta.index
     return closing(await bulk.reject_all(services.decisions, state, submission.user, place, message=reason))
 
 

@@ -175,6 +175,8 @@ class SharedKeys(TypedDict, total=False):
     """The same for random values, which get a fingerprint."""
     modal_only: values.Arguments
     """Names of arguments that are kept off the card, and read in a modal."""
+    reject_reasons: values.Reasons
+    """Reasons that the form to reject offers, beside a text of one's own. The agent gets the words."""
     reminders: Annotated[
         tuple[values.Duration, ...], one_or_more(values.Duration, most=10), AfterValidator(_by_size)
     ]

@@ -171,6 +171,13 @@ TimeOfDay = Annotated[
     text("([01][0-9]|2[0-3]):[0-5][0-9]", "a time of day", "write 22:00"),
 ]
 Zone = Annotated[str, BeforeValidator(_zone, json_schema_input_type=str)]
+Reason = Annotated[
+    str,
+    text(
+        r"(?=.{1,75}$)\S(.*\S)?", "a reason", "write one line of at most 75 characters, as in wrong recipient"
+    ),
+]
+Reasons = Annotated[tuple[Reason, ...], AfterValidator(_no_twice), one_or_more(Reason, most=20)]
 ONCE = AfterValidator(lambda entries: tuple(dict.fromkeys(entries)))
 Argument = Annotated[str, BeforeValidator(_argument, json_schema_input_type=str | dict[str, str])]
 Arguments = Annotated[tuple[Argument, ...], one_or_more(Argument), ONCE]

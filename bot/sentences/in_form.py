@@ -118,6 +118,8 @@ def proposal(people: str, decision: str) -> str:
 # --- Rejecting, answering and handing over ------------------------------------------------------------------------------
 
 REASON = "Reason, for the agent"
+OWN_REASON = "More, in your own words"
+CHOOSE_REASON = "Choose a reason"
 LATER_CALLS = "Later calls"
 REJECT_LATER_CALLS = "Reject every later call of this tool in this run too"
 NOTHING_TO_REJECT = "Nothing is left to reject."

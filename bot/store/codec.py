@@ -159,7 +159,12 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         fields[f"sticky{of}"] = dumped(terms.standing)
     if terms.mask_key:
         fields[f"mask_key{of}"] = terms.mask_key
-    names = {"mask": terms.mask, "mask_random": terms.mask_random, "modal_only": terms.modal_only}
+    names = {
+        "mask": terms.mask,
+        "mask_random": terms.mask_random,
+        "modal_only": terms.modal_only,
+        "reject_reasons": terms.reject_reasons,
+    }
     return fields | {f"{name}{of}": encode(found) for name, found in names.items() if found}
 
 
@@ -272,6 +277,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "mask_random": tuple(decode(card.get(f"mask_random{of}", "[]"))),
         "mask_key": card.get(f"mask_key{of}", ""),
         "modal_only": tuple(decode(card.get(f"modal_only{of}", "[]"))),
+        "reject_reasons": tuple(decode(card.get(f"reject_reasons{of}", "[]"))),
         "standing": StandingLimits.model_validate(decode(card[f"sticky{of}"]))
         if f"sticky{of}" in card
         else None,

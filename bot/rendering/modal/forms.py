@@ -1,5 +1,7 @@
 """The forms behind the buttons: to edit, reject, answer, confirm, agree, hand over."""
 
+from collections.abc import Sequence
+
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
@@ -17,7 +19,7 @@ from bot.rendering.modal.questions import (
     always_input,
     code_input,
     person_input,
-    reason_input,
+    reason_inputs,
     words_input,
 )
 from bot.rendering.modal.reading import approve_label
@@ -60,7 +62,7 @@ def render_reject_view(state: Approval, index: int) -> Block:
     action = state.actions[index]
     blocks = [
         *which_call_blocks(action),
-        reason_input(),
+        *reason_inputs(action.terms.reject_reasons),
         *([always_input()] if action.config.allow_always else []),
     ]
     return modal(
@@ -73,9 +75,18 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
     rejected = decided_together(state, state.admission.places[place].actions, "reject")
     if not rejected:
         return render_notice_view(in_form.REJECT_ALL, in_form.NOTHING_TO_REJECT)
-    blocks = [section("about", in_form.to_be_rejected(rejected)), reason_input()]
+    blocks = [
+        section("about", in_form.to_be_rejected(rejected)),
+        *reason_inputs(_shared_reasons(state, rejected)),
+    ]
     submit = in_form.reject_several(len(rejected))
     return modal(REJECT_ALL.verb, in_form.REJECT_ALL, blocks, ViewMeta(state.id, place), submit=submit)
+
+
+def _shared_reasons(state: Approval, rejected: Sequence[int]) -> list[str]:
+    """Give the reasons that the policy offers for each of these actions."""
+    first, *others = (state.actions[index].terms.reject_reasons for index in rejected)
+    return [reason for reason in first if all(reason in each for each in others)]
 
 
 def render_confirm_view(state: Approval, index: int) -> Block:

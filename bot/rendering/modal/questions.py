@@ -1,5 +1,6 @@
 """The questions that several forms ask, each beside the reading of its answer."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from bot.rendering.blocks import Block, plain
@@ -10,6 +11,7 @@ CODE = "code"
 _WORDS, _TEXT = "words", "text"
 _ALWAYS = "always"
 _PERSON = "person"
+_CHOICE = "reason"
 
 
 def code_input(*, beside_proposal: bool = False) -> Block:
@@ -31,9 +33,33 @@ def parse_code(view: dict[str, Any]) -> str:
     return str(value or "").strip().upper()
 
 
-def reason_input() -> Block:
-    """Ask for the reason, which may stay empty."""
-    return words_input(in_form.REASON, most=MAX_REASON, optional=True)
+def reason_inputs(offered: Sequence[str]) -> list[Block]:
+    """Ask for the reason, which may stay empty: one of those that the policy offers, words of one's own, or both."""
+    own = words_input(in_form.OWN_REASON if offered else in_form.REASON, most=MAX_REASON, optional=True)
+    return [_choice_input(offered), own] if offered else [own]
+
+
+def _choice_input(offered: Sequence[str]) -> Block:
+    options = [{"text": plain(reason), "value": reason} for reason in offered]
+    element = {
+        "type": "static_select",
+        "action_id": _CHOICE,
+        "placeholder": plain(in_form.CHOOSE_REASON),
+        "options": options,
+    }
+    return {
+        "type": "input",
+        "block_id": _CHOICE,
+        "label": plain(in_form.REASON),
+        "element": element,
+        "optional": True,
+    }
+
+
+def parse_reason(view: dict[str, Any]) -> str | None:
+    """Read the reason that was chosen, typed, or both: `None` for neither."""
+    chosen = view["state"]["values"].get(_CHOICE, {}).get(_CHOICE, {}).get("selected_option") or {}
+    return "\n".join(filter(None, (chosen.get("value"), parse_words(view)))) or None
 
 
 def words_input(label: str, *, most: int, optional: bool) -> Block:
@@ -49,7 +75,7 @@ def words_input(label: str, *, most: int, optional: bool) -> Block:
 
 
 def parse_words(view: dict[str, Any]) -> str | None:
-    """Read the reason or the answer that was typed: `None` for nothing or only spaces."""
+    """Read the words that were typed: `None` for nothing or only spaces."""
     value = view["state"]["values"].get(_WORDS, {}).get(_TEXT, {}).get("value")
     return value if value and value.strip() else None
 

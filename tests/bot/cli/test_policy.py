@@ -299,6 +299,7 @@ KEYS = {
     "mask": "[password]",
     "mask_random": "[token]",
     "modal_only": "[report]",
+    "reject_reasons": "[wrong recipient]",
     "reminders": "[7m]",
     "escalation": "{after: 9m, approvers: [U0ERIK]}",
     "quiet_hours": '{from: "18:00", to: "08:00", zone: Europe/Berlin}',
