@@ -24,6 +24,7 @@ from agent_adapter.contract.interrupt import (
     Link,
     Resume,
 )
+from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -82,8 +83,10 @@ __all__ = [
     "KnownDecision",
     "Link",
     "LoopBrokenError",
+    "Outcome",
     "RejectDecision",
     "RejectedError",
+    "Reported",
     "RespondDecision",
     "Resume",
     "ReviewConfig",

@@ -24,6 +24,7 @@ from agent_adapter.contract.interrupt import (
     Resume,
 )
 from agent_adapter.contract.names import Namespace
+from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.contract.record import (
     GRACE,
     Asked,
@@ -40,7 +41,14 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     WrongArgumentError,
 )
-from agent_adapter.expected import FROM_URL, expect, expect_id, expect_interrupt, expect_request
+from agent_adapter.expected import (
+    FROM_URL,
+    expect,
+    expect_id,
+    expect_interrupt,
+    expect_outcome,
+    expect_request,
+)
 from agent_adapter.loops import Loops
 from agent_adapter.redis.claims import Claims, patiently
 from agent_adapter.redis.pool import (
@@ -51,6 +59,7 @@ from agent_adapter.redis.pool import (
 )
 from agent_adapter.redis.records import Record, Records, milliseconds
 from agent_adapter.redis.replies import Replies
+from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server
@@ -99,6 +108,7 @@ class ApprovalClient:
         self._records: Records
         self._claims: Claims
         self._replies: Replies
+        self._reports: Reports
         self.loops = Loops()
         """The background loops of this client, for a supervisor that checks that they run."""
         self.runs: Runs
@@ -143,7 +153,7 @@ class ApprovalClient:
         )
 
     def __getattr__(self, name: str) -> Never:
-        if name in {"_records", "_claims", "_replies", "runs"}:
+        if name in {"_records", "_claims", "_replies", "_reports", "runs"}:
             raise AgentAdapterError(
                 "this client is not connected: use it inside `async with ApprovalClient.from_url(…) as approvals:`"
             )
@@ -178,6 +188,7 @@ class ApprovalClient:
         )
         self.runs = Runs(self._redis, scripts, lane, self._seal)
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
+        self._reports = Reports(self.report)
         self._replies = Replies(
             self._blocking,
             scripts,
@@ -216,6 +227,7 @@ class ApprovalClient:
 
     async def close(self) -> None:
         """End all waits and close the connections. Nothing that is stored is lost."""
+        await self._reports.close()
         await self._claims.close()
         await self._replies.close()
         await self._disconnect()
@@ -463,6 +475,54 @@ class ApprovalClient:
         """
         expect_id(interrupt_id)
         await self._records.finish(interrupt_id, owner)
+
+    async def report(
+        self,
+        interrupt_id: str,
+        index: int,
+        outcome: Outcome,
+        *,
+        claim: str | None = None,
+        fenced: bool = True,
+    ) -> Reported:
+        """Report what became of an approved call, so that its card says it. The integrations do this by themselves.
+
+        The first outcome is kept. Masked values are not shown on the card; the record keeps the outcome as it is given.
+
+        Args:
+            interrupt_id: The id of the record.
+            index: The position of the action in its batch.
+            outcome: `Outcome.done(result)` or `Outcome.failed(error)`.
+            claim: The owner name that you gave to `claim`, or the `claim` of an answer. Without it, the claim on the run
+                has to be one of this client.
+            fenced: Whether the claim counts. The HTTP API passes `False` for callers without a claim: it knows them by
+                their key.
+
+        Returns:
+            The outcome that is kept, and whether it is that of an earlier report (`is_repeat`).
+
+        Raises:
+            ClaimLostError: when the claim on the run is somebody else's.
+            DecisionNotAllowedError: when the action was not approved.
+            UnknownInterruptError: when there is no record with this id any more.
+            InvalidRequestError: when there is no action at this position.
+            AgentAdapterError: when it is not decided yet.
+        """
+        expect_id(interrupt_id)
+        expect_outcome(outcome)
+        return await self._records.report(interrupt_id, index, outcome, owner=claim, fenced=fenced)
+
+    def report_later(self, key: str, outcome: Outcome, *, claim: str) -> None:
+        """Report what became of a call in the background, as the integrations do. Any thread may call it.
+
+        It returns at once and raises nothing. A report that fails is in the log as `report.lost`.
+
+        Args:
+            key: The idempotency key of the call, as `resume.key(position)` gives it.
+            outcome: `Outcome.done(result)` or `Outcome.failed(error)`.
+            claim: The `claim` of the answer with which the call ran.
+        """
+        self._reports.send(key, outcome, claim)
 
     async def record(self, interrupt_id: str) -> Record:
         """Read a record: the interrupt, its deadline, and what was decided so far.

@@ -13,6 +13,7 @@ from agent_adapter.asking import Asking, spelled_out
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume
+from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect
 from agent_adapter.redis.records import Record
@@ -153,6 +154,12 @@ class SyncApprovalClient:
     def finish(self, interrupt_id: str, owner: str) -> None:
         """See `ApprovalClient.finish`."""
         self.run(self.client.finish(interrupt_id, owner))
+
+    def report(
+        self, interrupt_id: str, index: int, outcome: Outcome, *, claim: str | None = None
+    ) -> Reported:
+        """See `ApprovalClient.report`."""
+        return self.run(self.client.report(interrupt_id, index, outcome, claim=claim))
 
     def withdraw(self, interrupt_id: str, reason: str = "") -> None:
         """See `ApprovalClient.withdraw`."""

@@ -44,12 +44,21 @@ def main() -> None:
         raise SystemExit(f"{state['status']}, nothing may run: {state['reason']}")
     match state["resume"]["decisions"][0]:
         case {"type": "approve"}:
-            send_email(**EMAIL)
+            send_and_report(state["id"], EMAIL)
         case {"type": "edit", "edited_action": action}:
-            send_email(**action["args"])
+            send_and_report(state["id"], action["args"])
         case {"type": "reject" | "respond", **said}:
             print(f"not sent: {said.get('message', 'no reason given')}")
     send("POST", f"/interrupts/{state['id']}/resumed")
+
+
+def send_and_report(interrupt_id: str, email: dict[str, str]) -> None:
+    try:
+        send_email(**email)
+        outcome = {"status": "done", "text": f"sent to {email['to']}"}
+    except OSError as error:
+        outcome = {"status": "failed", "text": str(error)}
+    send("POST", f"/interrupts/{interrupt_id}/outcome", {"index": 0, **outcome})
 
 
 def send_email(to: str, subject: str, body: str) -> None:

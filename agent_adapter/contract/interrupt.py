@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from agent_adapter.contract.hitl import (
     Decision,
@@ -177,3 +177,5 @@ class DecidedResume(Resume):
     """`expired` when the deadline decided what people had left open."""
     decisions: tuple[KnownDecision, ...]
     records: tuple[DecisionRecord, ...]
+    claim: str = Field("", exclude=True, repr=False)
+    """The owner name of the claim under which it was read. `report` takes it."""

@@ -39,6 +39,7 @@ class Keys:
                                                     `fence` `claim_by` `claim_until` (0 when it was given back),
                                                     `claim_for` its lease, `resumed` `resumed_by`,
                                                     `stalled` why its run could not be resumed,
+                                                    `outcome:<i>` when and how a call ended, as its agent says,
                                                     `needs` `head_start` of a run that workers may go on with
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,

@@ -18,6 +18,7 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.identity import action_fingerprints, digest, slots
 from agent_adapter.contract.interrupt import DecidedResume, DecisionRecord, Interrupt, Resume, Status
+from agent_adapter.contract.outcome import Reported, load_outcome
 from agent_adapter.contract.wire import dump_decision, to_model
 from agent_adapter.errors import (
     ConflictError,
@@ -150,6 +151,26 @@ def _stored(card: Fields, index: int) -> dict[str, Any] | None:
     value["decided_at"] = moment(card[f"at:{index}"])
     value["agreed_by"] = card.get(f"by:{index}", "").split()
     return value
+
+
+def load_reported(req: Fields, index: int) -> Reported | None:
+    """Read what the agent has reported about one action, `None` if it has not.
+
+    Raises:
+        InvalidRequestError: when the stored text is not an outcome.
+    """
+    text = req.get(f"outcome:{index}")
+    return None if text is None else read_reported(text)
+
+
+def read_reported(text: str) -> Reported:
+    """Read an outcome as the store keeps it: its time in milliseconds, then the outcome.
+
+    Raises:
+        InvalidRequestError: when the stored text is not an outcome.
+    """
+    at, _, outcome = text.partition(" ")
+    return Reported(load_outcome(outcome), moment(at))
 
 
 @contextmanager

@@ -65,7 +65,7 @@ class Claims:
         lost = f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
         try:
             async with self._kept(interrupt_id, renew, lost):
-                yield record.interrupt, resume
+                yield record.interrupt, resume.model_copy(update={"claim": owner})
         except ClaimLostError:
             raise
         except BaseException as error:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,13 +13,16 @@ from redis.asyncio import Redis
 from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.outcome import Outcome, Reported, dump_outcome
 from agent_adapter.contract.record import (
     Fields,
     Recorded,
     decided,
     expect_written,
     load_recorded,
+    load_reported,
     moment,
+    read_reported,
     read_resume,
     reading,
 )
@@ -28,7 +31,10 @@ from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
     ClaimLostError,
+    ConflictError,
     ConsumedError,
+    DecisionNotAllowedError,
+    InvalidRequestError,
     ServerFailedError,
     UnknownInterruptError,
     UnreadableRecordError,
@@ -38,6 +44,8 @@ from agent_adapter.seal import Seal
 
 SMALL = 16_384
 """Up to this many characters, a stored interrupt is read on the event loop; longer ones in a thread."""
+RUNS = frozenset({"approve", "edit"})
+"""The decisions after which a call runs."""
 REASON_SHOWN = 1_000
 """Characters of an error that are shown on a card."""
 
@@ -77,6 +85,14 @@ class Record:
             load_recorded(self._card, index) for index in range(len(self.interrupt.request.action_requests))
         ]
 
+    def outcomes(self) -> list[Reported | None]:
+        """Return what was reported about each action; `None` where nothing was."""
+        with reading(self.interrupt.id):
+            return [
+                load_reported(self._req, index)
+                for index in range(len(self.interrupt.request.action_requests))
+            ]
+
     def resume(self) -> Resume | None:
         """Return the answer; `None` while the interrupt is open.
 
@@ -115,6 +131,53 @@ class Record:
         """When the claim on its run expired, if the process that took the answer has not recorded that the run went on."""
         until = int(self._req.get("claim_until", 0))
         return moment(until) if until and until <= self._now and not self.is_resumed else None
+
+    def check_claim(self, owner: str | None, *, process: str) -> str:
+        """Return the fence of the claim on its run.
+
+        Args:
+            owner: Whose claim it has to be; `None` for any of this process.
+            process: The name of this process, with which the owner names of its claims begin.
+
+        Raises:
+            ClaimLostError: when the claim is somebody else's, or nobody has claimed it.
+        """
+        holder = self._req.get("claim_by")
+        if holder is None:
+            raise ClaimLostError(
+                f"{self.interrupt.id}: nobody has claimed its run, so nothing can have run: take the answer with "
+                "`review`, `reviewing`, `resuming` or `claim` first"
+            )
+        if holder != owner if owner is not None else not holder.startswith(f"{process}:"):
+            raise ClaimLostError(
+                f"{self.interrupt.id}: another process has the claim on its run, and reports what becomes of it"
+                + ("" if owner is not None else "; if you took it with `claim`, pass its owner as claim=…")
+            )
+        return self._req["fence"]
+
+    def check_reportable(self, index: int) -> str:
+        """Return the stored decision that lets this action run.
+
+        Raises:
+            InvalidRequestError: when there is no such action.
+            DecisionNotAllowedError: when it was not approved, so it did not run.
+            InterruptEndedError: when the interrupt ended without an answer, so nothing ran.
+            AgentAdapterError: when the interrupt is not decided yet.
+        """
+        decisions = self.answer().decisions
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(decisions):
+            raise InvalidRequestError(
+                f"index: {self.interrupt.id} has no action {index!r}: pass its position in the batch, "
+                f"from 0 to {len(decisions) - 1}"
+            )
+        kind = decisions[index].type
+        if kind not in RUNS:
+            name = self.interrupt.request.action_requests[index].name
+            raise DecisionNotAllowedError(
+                f"{self.interrupt.id}: the decision about action {index} ({name}) is {kind}, so it has no outcome: "
+                "report what became of approved and edited actions only"
+            )
+        return self._card[f"d:{index}"]
 
     @property
     def ended_unanswered(self) -> bool:
@@ -329,6 +392,50 @@ class Records:
                 "another process is running this thread; if that process has died, the thread is free again within "
                 f"{-(-left // 1000)} seconds"
             )
+
+    async def report(
+        self, interrupt_id: str, index: int, outcome: Outcome, *, owner: str | None, fenced: bool = True
+    ) -> Reported:
+        """Keep what became of an approved call. The first outcome is kept.
+
+        Args:
+            interrupt_id: The id of the record.
+            index: The position of the action.
+            outcome: What became of it.
+            owner: Whose claim on the run it has to be; `None` for any of this process.
+            fenced: Whether the claim on the run has to be the caller's.
+
+        Raises:
+            UnknownInterruptError: when the record is gone.
+            ClaimLostError: when the claim is somebody else's.
+            AgentAdapterError: as in `Record.check_reportable`.
+        """
+        record = await self.load(interrupt_id)
+        decided = record.check_reportable(index)
+        fence = record.check_claim(owner, process=self.process) if fenced else ""
+        with _of_our_types(interrupt_id):
+            word, *stored = await self._scripts(
+                "report_outcome",
+                self._lane.of(interrupt_id),
+                index=index,
+                decided=decided,
+                fence=fence,
+                status=outcome.status,
+                outcome=dump_outcome(outcome),
+            )
+        match word:
+            case "unknown":
+                raise self._unknown(interrupt_id)
+            case "lost":
+                raise ClaimLostError(
+                    f"{interrupt_id}: another process took the claim on its run, and reports what becomes of it"
+                )
+            case "changed":
+                raise ConflictError(
+                    f"{interrupt_id}: its decision has changed meanwhile: read the record again"
+                )
+        with reading(interrupt_id):
+            return replace(read_reported(stored[0]), is_repeat=word == "repeat")
 
     async def mark_stalled(self, interrupt_id: str, reason: str) -> None:
         """Show on the card why its run could not be resumed."""

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import count
 from secrets import token_hex
@@ -16,11 +16,13 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.identity import action_fingerprints, interrupt_id
 from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume, Status
+from agent_adapter.contract.outcome import Outcome, Reported, dump_outcome
 from agent_adapter.contract.record import (
     decided,
     dump_recorded,
     in_order,
     matching_actions,
+    read_reported,
     read_resume,
 )
 from agent_adapter.contract.wire import agent_name, dump_interrupt, load_interrupt
@@ -33,7 +35,7 @@ from agent_adapter.errors import (
     ConsumedError,
     UnknownInterruptError,
 )
-from agent_adapter.expected import expect_id, expect_interrupt
+from agent_adapter.expected import expect_id, expect_interrupt, expect_outcome
 from agent_adapter.redis.records import Record
 from agent_adapter.testing.reviewers import Reviewer
 from agent_adapter.testing.runs import InMemoryRuns
@@ -125,7 +127,7 @@ class InMemoryApprovalClient(ApprovalClient):
         resume = decided(record.interrupt, record.decided_by(self.reviewer))
         record.claim(owner := token_hex(6))
         try:
-            yield resume
+            yield resume.model_copy(update={"claim": owner})
         finally:
             record.claimed_by = ""
         record.finish(owner)
@@ -159,8 +161,34 @@ class InMemoryApprovalClient(ApprovalClient):
         """Read a record. See `ApprovalClient.record`."""
         kept = self._record(interrupt_id)
         resumed = {"resumed": str(_now())} if kept.resumed else {}
-        req = {"created": str(kept.created), "deadline": str(kept.deadline), **resumed}
+        req = {"created": str(kept.created), "deadline": str(kept.deadline), **kept.reported, **resumed}
         return Record(kept.interrupt, req, dict(kept.card), _now(), 0)
+
+    async def report(
+        self,
+        interrupt_id: str,
+        index: int,
+        outcome: Outcome,
+        *,
+        claim: str | None = None,
+        fenced: bool = True,
+    ) -> Reported:
+        """Keep what became of an approved call; `record(…).outcomes()` has it. See `ApprovalClient.report`."""
+        expect_outcome(outcome)
+        record = await self.record(interrupt_id)
+        record.check_reportable(index)
+        kept = self._record(interrupt_id)
+        if fenced:
+            kept.check_claim(claim)
+        return kept.keep(index, outcome)
+
+    def report_later(self, key: str, outcome: Outcome, *, claim: str) -> None:
+        """Keep what became of a call at once. See `ApprovalClient.report_later`."""
+        interrupt_id, _, index = key.rpartition(":")
+        with suppress(AgentAdapterError):
+            record = self._record(interrupt_id)
+            record.check_claim(claim)
+            record.keep(int(index), outcome)
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
         """Yield the index of each action and its decision. See `ApprovalClient.decisions`."""
@@ -201,7 +229,10 @@ class _Record:
     deadline: int
     card: dict[str, str] = field(default_factory=lambda: {"policy": POLICY})
     claimed_by: str = ""
+    last_claim: str = ""
+    """Who claimed it last, also when the claim was given back or used."""
     resumed: bool = False
+    reported: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_settled(self) -> bool:
@@ -212,7 +243,18 @@ class _Record:
             raise ConsumedError(f"{self.interrupt.id} was already answered and its run resumed")
         if self.claimed_by not in {"", owner}:
             raise ClaimedError(f"{self.interrupt.id}: another call is resuming it")
-        self.claimed_by = owner
+        self.claimed_by = self.last_claim = owner
+
+    def check_claim(self, owner: str | None) -> None:
+        if not self.last_claim or owner not in {None, self.last_claim}:
+            raise ClaimLostError(f"{self.interrupt.id}: the claim on its run is somebody else's, or nobody's")
+
+    def keep(self, index: int, outcome: Outcome) -> Reported:
+        """Keep an outcome, unless there is one."""
+        name = f"outcome:{index}"
+        is_repeat = name in self.reported
+        kept = self.reported.setdefault(name, f"{_now()} {dump_outcome(outcome)}")
+        return replace(read_reported(kept), is_repeat=is_repeat)
 
     def finish(self, owner: str) -> None:
         if self.resumed or self.claimed_by not in {"", owner}:

@@ -70,6 +70,29 @@ class Resumed(Body):
     """The name under which it was claimed, if somebody claimed it."""
 
 
+class Report(Body):
+    """Says what became of an approved call."""
+
+    index: int = Field(ge=0, strict=True)
+    """The position of the action."""
+    status: Literal["done", "failed"]
+    text: str = Field("", examples=["paid as tr_1"])
+    """The result, or the error. Shown on the card, without masked values. Of a longer text, the first 2,000 characters
+    are kept."""
+    claim: Claim | None = None
+    """The name under which the run was claimed. With a name, that claim has to be the current one."""
+
+
+class ReportedOutcome(WireModel):
+    """What became of an approved call."""
+
+    status: Literal["done", "failed"]
+    text: str
+    length: int | None
+    """How many characters the whole text has, if only its beginning is kept."""
+    reported_at: datetime
+
+
 class State(WireModel):
     """An interrupt as it is now."""
 
@@ -90,6 +113,8 @@ class State(WireModel):
     """Why nothing happens with it, while something is wrong with the workspace."""
     deadline: datetime
     """Until when people may decide."""
+    outcomes: tuple[ReportedOutcome | None, ...]
+    """What became of each action, as the agent reported it first; `null` where it reported nothing."""
     resumed_at: datetime | None
     """When the agent said that its run went on."""
     claim_lapsed_at: datetime | None

@@ -8,17 +8,18 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from pydantic_core import core_schema
 
-from bot.api.messages import Ask, Claiming, DecisionEvent, Failure, Resumed, State
+from bot.api.messages import Ask, Claiming, DecisionEvent, Failure, Report, Resumed, State
 
 Json = dict[str, Any]
 
-MODELS: tuple[type[BaseModel], ...] = (Ask, Claiming, Resumed, State, DecisionEvent, Failure)
+MODELS: tuple[type[BaseModel], ...] = (Ask, Claiming, Resumed, Report, State, DecisionEvent, Failure)
 REFUSALS = {
     "400": "The body is not JSON.",
     "401": "No valid key.",
     "404": "No such interrupt of this agent; or there is no key at all, so the API is off.",
     "409": "It does not fit how the interrupt stands: `pending`, `ended` without an answer, `claimed` by another process, "
-    "`consumed` already, or in `conflict` with what was asked under these names.",
+    "`consumed` already, or in `conflict` with what was asked under these names; or the action was not approved "
+    "(`not_allowed`).",
     "408": "The body did not arrive in time.",
     "413": "The body is too large.",
     "415": "The body has a `Content-Encoding`.",
@@ -118,7 +119,7 @@ def _paths() -> Json:
         },
         "links": {
             name: {"operationId": name, "parameters": {"id": "$response.body#/id"}}
-            for name in ("read", "follow", "claim", "resumed", "withdraw")
+            for name in ("read", "follow", "claim", "resumed", "report", "withdraw")
         },
     }
     state = {"200": _answers("The interrupt as it is now.")}
@@ -195,6 +196,18 @@ def _paths() -> Json:
                 WRITING,
                 body=Resumed,
                 optional=True,
+            ),
+        },
+        f"{one}/outcome": {
+            "parameters": [ID],
+            "post": _operation(
+                "report",
+                "Report what became of a call",
+                "Of an approved or edited action. The first outcome is kept, and the answer has it in `outcomes`. The card "
+                "then says that the call is done, or that it failed, with the error.",
+                state,
+                WRITING,
+                body=Report,
             ),
         },
         "/v1/openapi.json": {

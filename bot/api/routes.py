@@ -13,6 +13,7 @@ from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.interrupt import Interrupt, Source
 from agent_adapter.contract.numbers import as_floats
+from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.record import decided
 from agent_adapter.contract.wire import dump_interrupt, to_model
 from agent_adapter.dialects import DIALECTS, detect
@@ -27,7 +28,7 @@ from agent_adapter.redis.records import Record
 from bot.api.agents import Agents
 from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, as_failure
 from bot.api.keys import ApiKey, KeyRing
-from bot.api.messages import Ask, Claiming, Resumed
+from bot.api.messages import Ask, Claiming, Report, Resumed
 from bot.api.openapi import document
 from bot.api.rates import STRANGERS, Rates
 from bot.api.states import describe
@@ -66,6 +67,7 @@ def build_api(ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, quota
             web.get("/interrupts/{id}/events", api.follow, allow_head=False),
             web.post("/interrupts/{id}/claim", api.claim),
             web.post("/interrupts/{id}/resumed", api.resumed),
+            web.post("/interrupts/{id}/outcome", api.report),
         ]
     )
     site.on_shutdown.append(api.end_waits)
@@ -194,6 +196,16 @@ class Api:
             raise ConsumedError(
                 f"{interrupt_id} was already answered and its run resumed under another claim"
             ) from error
+        return answer(describe(await agent.record(interrupt_id)).dump())
+
+    async def report(self, request: web.Request) -> web.Response:
+        """Note what became of an approved call. The first outcome is kept."""
+        agent, interrupt_id = await self._addressed(request)
+        body = await self._body(request, Report)
+        _check_answered(await agent.record(interrupt_id))
+        outcome = Outcome(status=body.status, text=body.text)
+        owner = _owner(body.claim) if body.claim else None
+        await agent.report(interrupt_id, body.index, outcome, claim=owner, fenced=owner is not None)
         return answer(describe(await agent.record(interrupt_id)).dump())
 
     async def withdraw(self, request: web.Request) -> web.Response:

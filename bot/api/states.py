@@ -5,9 +5,10 @@ from typing import Any
 
 from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.interrupt import Interrupt, Source
+from agent_adapter.contract.outcome import Reported
 from agent_adapter.dialects import answering
 from agent_adapter.redis.records import Record
-from bot.api.messages import State
+from bot.api.messages import ReportedOutcome, State
 
 
 def describe(record: Record) -> State:
@@ -29,9 +30,14 @@ def describe(record: Record) -> State:
         code=resume.code if resume else None,
         notice=None if resume else record.notice,
         deadline=record.deadline,
+        outcomes=tuple(each and _outcome(each) for each in record.outcomes()),
         resumed_at=record.resumed_at,
         claim_lapsed_at=record.claim_lapsed_at,
     )
+
+
+def _outcome(reported: Reported) -> ReportedOutcome:
+    return ReportedOutcome(**dict(reported.outcome), reported_at=reported.reported_at)
 
 
 def _written(interrupt: Interrupt, decisions: Sequence[Decision | None]) -> Any:

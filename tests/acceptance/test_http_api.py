@@ -389,3 +389,53 @@ async def test_numbers_are_shown_compared_and_handed_back_as_they_were_sent(call
         f'"resume":{{"decisions":[{{"type":"edit","edited_action":{{"name":"pay","args":{edited}}}}}]}}'
         in said
     )
+
+
+async def test_an_outcome_is_reported_with_the_key_alone(caller, dana):
+    """Given an approved call, when the agent reports it twice, then the first outcome is in every state."""
+    interrupt_id = await caller.ask()
+    await dana.press(await dana.card(), "approve:0")
+    await read(caller, interrupt_id, wait=30)
+    path = f"/interrupts/{interrupt_id}/outcome"
+
+    done = {"index": 0, "status": "done", "text": "sent as m_17"}
+    status, state = await caller.send("POST", path, json=done)
+    again = await caller.send("POST", path, json={"index": 0, "status": "failed", "text": "twice"})
+
+    (outcome,) = state["outcomes"]
+    assert status == 200
+    assert outcome.pop("reported_at")
+    assert outcome == {"status": "done", "text": "sent as m_17", "length": None}
+    assert again[1]["outcomes"] == (await read(caller, interrupt_id))["outcomes"]
+    assert again[1]["outcomes"][0]["text"] == "sent as m_17"
+
+
+async def test_a_report_under_a_claim_needs_the_current_claim(caller, dana):
+    """The key is not enough for a process that says under which name it has claimed the run."""
+    interrupt_id = await caller.ask()
+    await dana.press(await dana.card(), "approve:0")
+    await read(caller, interrupt_id, wait=30)
+    await caller.send("POST", f"/interrupts/{interrupt_id}/claim", json={"claim": "new"})
+    report = {"index": 0, "status": "done"}
+
+    path = f"/interrupts/{interrupt_id}/outcome"
+    status, said = await caller.send("POST", path, json={**report, "claim": "old"})
+    assert (status, said["error"]["code"]) == (409, "claimed")
+    assert (await caller.send("POST", path, json={**report, "claim": "new"}))[0] == 200
+
+
+async def test_only_what_was_approved_has_an_outcome(caller, dana):
+    """Given an open and a rejected call, a report is refused with the place and the reason."""
+    interrupt_id = await caller.ask()
+    path, report = f"/interrupts/{interrupt_id}/outcome", {"index": 0, "status": "done"}
+    status, said = await caller.send("POST", path, json=report)
+    assert (status, said["error"]["code"]) == (409, "pending")
+
+    await dana.fill(await dana.opened(await dana.card(), "reject:0"), reason="No.")
+    await read(caller, interrupt_id, wait=30)
+
+    status, said = await caller.send("POST", path, json=report)
+    assert (status, said["error"]["code"]) == (409, "not_allowed")
+    assert "action 0 (send_email) is reject" in said["error"]["message"]
+    status, said = await caller.send("POST", path, json={**report, "index": 7})
+    assert (status, said["error"]["code"]) == (422, "invalid")

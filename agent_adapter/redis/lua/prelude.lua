@@ -19,6 +19,9 @@ local WAKE_UPS_KEPT = 1000
 local WAITS = 'w:'
 local FOLLOWS = 'f:'
 
+-- Prefix of fields that end with the index of an action: what became of it.
+local OUTCOME = 'outcome:'
+
 local function now()
   local time = redis.call('TIME')
   return time[1] * SECOND + math.floor(time[2] / MICROSECONDS)

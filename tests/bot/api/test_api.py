@@ -87,7 +87,13 @@ async def test_an_agent_never_sees_another_agents_interrupts(bot, caller, redis_
     interrupt_id = await caller.ask()
     missing = "billing." + "0" * 32
     async with speaking(bot.port, await a_key(redis_url, "reports")) as other:
-        for method, end in (("GET", ""), ("DELETE", ""), ("GET", "/events"), ("POST", "/resumed")):
+        for method, end in (
+            ("GET", ""),
+            ("DELETE", ""),
+            ("GET", "/events"),
+            ("POST", "/resumed"),
+            ("POST", "/outcome"),
+        ):
             foreign = await other.send(method, f"/interrupts/{interrupt_id}{end}")
             assert foreign == await other.send(method, f"/interrupts/{missing}{end}")
             assert code_of(foreign) == (404, "not_found")

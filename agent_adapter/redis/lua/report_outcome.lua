@@ -1,0 +1,36 @@
+-- Keep what became of an approved call, so that its card says so. The first outcome is kept.
+--
+-- KEYS  req, card, undrawn, wake, audit
+-- ARGV  id
+--       index    of the action
+--       decided  its decision as the caller read it, which approves a call; a decision is final
+--       fence    of the claim as the caller read it, or '' if the caller needs none
+--       status   done or failed
+--       outcome
+-- Returns {'reported' | 'repeat', the stored outcome with its time before it} | {'lost'}: the claim is somebody else's
+-- | {'unknown'} | {'changed'}: the decision is not the one that the caller read
+
+local req, card, undrawn, wake, audit = unpack(KEYS)
+local id, index, decided, fence, status, outcome = unpack(ARGV)
+local field = OUTCOME .. index
+
+-- The record may expire at any time. Writing to it then would make a key that never ends.
+if redis.call('HEXISTS', req, 'body') == 0 then
+  return { 'unknown' }
+end
+local known, holder = unpack(redis.call('HMGET', req, field, 'fence'))
+if fence ~= '' and fence ~= holder then
+  return { 'lost' }
+end
+if known then
+  return { 'repeat', known }
+end
+if redis.call('HGET', card, 'd:' .. index) ~= decided then
+  return { 'changed' }
+end
+local at = now()
+local kept = text(at) .. ' ' .. outcome
+queue_drawing(undrawn, wake, id, at)
+write_audit(audit, at, 'reported', id, 'index', index, 'outcome', status)
+redis.call('HSET', req, field, kept)
+return { 'reported', kept }
