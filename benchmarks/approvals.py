@@ -16,7 +16,7 @@ EDITS = 50
 MOST = K * EDITS
 START = 20.0
 """Seconds until the first burst that Slack allows is used up."""
-DONE = "All decided"
+DONE = "Approved"
 
 
 async def measure(window: float) -> dict[str, float]:

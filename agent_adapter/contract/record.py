@@ -51,6 +51,8 @@ class Recorded(WireModel):
     decision: Decision
     decided_by: str
     decided_at: datetime
+    name: str = ""
+    """What this person was called when they decided; empty when nobody said."""
     note: str | None = None
     policy: str | None = None
     """Version of the policy that allowed this person to decide."""
@@ -113,6 +115,7 @@ def dump_recorded(
     *,
     fingerprint: str,
     decided_by: str,
+    name: str = "",
     note: str | None = None,
     policy: str | None = None,
     sticky: str | None = None,
@@ -123,6 +126,7 @@ def dump_recorded(
             "fingerprint": fingerprint,
             "decision": dump_decision(decision),
             "decided_by": decided_by,
+            **({"name": name} if name else {}),
             "note": note,
             "policy": policy,
             **({"sticky": sticky} if sticky else {}),

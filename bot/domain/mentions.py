@@ -25,9 +25,14 @@ def _plain(name: str) -> str:
 
 
 def approver_names(
-    approvers: Sequence[str], *, at_most: int, channel: str = "", named_only: Mapping[str, str] = _NOBODY
+    approvers: Sequence[str],
+    *,
+    at_most: int,
+    channel: str = "",
+    named_only: Mapping[str, str] = _NOBODY,
+    together: bool = True,
 ) -> str:
-    """Mention who may decide; a longer list is counted. The people in `named_only` are named, so Slack does not notify them."""
+    """Mention who may decide; a longer list is counted. Of people who do not decide together, one is enough. The people in `named_only` are named, so Slack does not notify them."""
     anyone = on_card.anyone_in(channel or on_card.THIS_CHANNEL)
     # Those who are notified come first, so that they are not among the ones that are only counted.
     ordered = sorted(approvers, key=named_only.__contains__)
@@ -39,4 +44,4 @@ def approver_names(
         else mention(name)
         for name in ordered
     ]
-    return on_card.people(names, at_most)
+    return on_card.people(names, at_most) if together else on_card.any_of(names, at_most)

@@ -1,59 +1,92 @@
 """What a card says about the whole request: its state, who decides, who is looking, and how the run goes on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
-from bot.sentences.words import actions, and_more, few_numbers, more, numbers, when
+from bot.sentences.words import actions, and_more, few_numbers, more, numbers, or_more, times, when
 
-# --- The headline -----------------------------------------------------------------------------------------------------
+# --- The title --------------------------------------------------------------------------------------------------------
 
-ALL_DECIDED_HERE = "All decided here — waiting for the others"
-ALL_DECIDED = "All decided"
-WITHDRAWN_BY_AGENT = "Withdrawn by the agent"
-WENT_BACK = "Ended: the server went back to an older state"
-NOT_ASKED = "Refused: this could not be asked"
-TIME_IS_UP = "Time is up"
-EXPIRED = "Expired"
-NOBODY_OBJECTED = "Time is up: nobody objected"
-NOBODY_DECIDED = "Expired: nobody decided in time"
-DECIDED_HERE_ONLY = "Expired: decided here, but not everywhere"
+WITHDRAWN, REFUSED, ENDED, EXPIRED, TIME_IS_UP = "Withdrawn", "Refused", "Ended", "Expired", "Time is up"
+WITHOUT_OBJECTION = "Approved without objection"
+IN_ADVANCE = "Approved in advance"
+_DONE = {"approve": "Approved", "edit": "Changed", "reject": "Rejected", "respond": "Answered"}
+_OTHERWISE = "Decided"
+
+
+def calls(tool: str, tools: int, total: int, still: int) -> str:
+    """Name what is asked: a tool, how often, or how many tools; and how many of the calls are open where a part is decided."""
+    several = f"{total} tools" if total == tools else f"{total} calls of {tools} tools"
+    if 0 < still < total:
+        return f"{tool if tools == 1 else several}, {still} of {total} open"
+    if tools == 1:
+        return tool if total == 1 else f"{tool}, {times(total)}"
+    return several
+
+
+def wants(agent: str, calls: str) -> str:
+    """Title a card that is open."""
+    return f"{agent} wants to run {calls}"
+
+
+def ended(how: str, calls: str) -> str:
+    """Title a card that asks nothing any more."""
+    return f"{how}: {calls}"
+
+
+def done(decision: str, by: Sequence[str], people: int) -> str:
+    """Say in a title what was decided, and by whom where the names of all these people are known."""
+    how = _DONE.get(decision, _OTHERWISE)
+    if 0 < len(by) == people <= 2:
+        return f"{how} by {' and '.join(by)}"
+    return f"{how} by {people} people" if people > 1 else how
+
+
+def counted(outcomes: Mapping[str, int]) -> str:
+    """Say in a title how many calls were decided in which way: 2 approved, 1 rejected."""
+    words = {**_DONE, "expired": EXPIRED}
+    known = {words.get(decision, _OTHERWISE): count for decision, count in outcomes.items()}
+    order = [*words.values(), _OTHERWISE]
+    return ", ".join(f"{known[word]} {word.lower()}" for word in sorted(known, key=order.index))
+
+
+# --- The line below: how it ended, and how the run goes on ----------------------------------------------------------------
+
+BY_THE_AGENT = "withdrawn by the agent"
+WENT_BACK = "the server went back to an older state"
+NOT_ASKED = "this could not be asked"
+NOBODY_OBJECTED = "nobody objected"
+NOBODY_DECIDED = "nobody decided in time"
+DECIDED_HERE_ONLY = "decided here, but not everywhere"
 RESUMED = "the agent has resumed"
 LAPSED = "the agent took the answer and did not finish"
 STALLED = "the agent could not go on"
 WAITING = "waiting for the agent"
+WAITING_FOR_OTHERS = "waiting for what is asked elsewhere"
 
 
-def needs_approval(still: int, total: int, parts: int) -> str:
-    """Say how many actions are open; of how many where some are decided, and in how many parts where there are any."""
-    which = (
-        f"{still} of {total} actions" if still < total else f"{still} {'action' if still == 1 else 'actions'}"
-    )
-    where = f", in {'1 part' if parts == 1 else f'{parts} parts'}" if parts else ""
-    return f"{which} {'needs' if still == 1 else 'need'} approval{where}"
-
-
-def ended(how: str, then: str) -> str:
-    """Say how a request ended, and what the agent did then."""
-    return f"{how} — {then}"
-
-
-def so_far(how: str, decided: int, total: int) -> str:
+def so_far(decided: int, total: int) -> str:
     """Say how much was decided when the time was up."""
-    return f"{how}: {decided} of {total} decided"
+    return f"{decided} of {total} decided"
 
 
-# --- Who asks, and until when -------------------------------------------------------------------------------------------
+# --- The line below: who asks, who decides, and until when ----------------------------------------------------------------
 
 REQUESTER_UNKNOWN = "*requester unknown*"
-FOR_PERSON_ABOVE = "the person named on the card above"
-SEVERAL_DECIDERS = "different people, named at each action"
-DECIDED_AS_PROPOSED = "as proposed, by the people that each proposal names"
+FOR_PERSON_ABOVE = "for the person named on the card above"
+SEVERAL_DECIDERS = "different people decide, named at each call"
+DECIDED_AS_PROPOSED = "as proposed, the people that each proposal names decide"
 
 
-def asks(agent: str, requester: str = "") -> str:
-    """Say who asks, and for whom."""
-    return f"Agent `{agent}` asks" + (f" for {requester}" if requester else "")
+def on_behalf_of(requester: str) -> str:
+    """Say for whom an agent asks."""
+    return f"for {requester}"
+
+
+def asked_by(agent: str, requester: str = "") -> str:
+    """Say who asked, and for whom."""
+    return f"asked by `{agent}`" + (f" for {requester}" if requester else "")
 
 
 def closed(at: datetime) -> str:
@@ -62,47 +95,44 @@ def closed(at: datetime) -> str:
 
 
 Deadline = Literal["approves", "as_said", "rejects", "raises"]
-_AT_DEADLINE: dict[Deadline, str] = {
-    "approves": ", then *approved*",
-    "as_said": ", then approved or rejected as each action says",
-    "rejects": ", then rejected",
-    "raises": "",
+_AT_DEADLINE: dict[Deadline, tuple[str, str]] = {
+    "approves": ("*approved*", " if nobody does"),
+    "as_said": ("what is open is approved or rejected as each call says", ""),
+    "rejects": ("rejected", " if nobody does"),
+    "raises": ("open until", ""),
 }
 
 
-def open_until(deadline: datetime, then: Deadline) -> str:
-    """Say until when a request is open, and what the deadline does with it."""
-    return f"open until {when(deadline)}{_AT_DEADLINE[then]}"
+def at_deadline(deadline: datetime, then: Deadline) -> str:
+    """Say when the time is up, and what happens then to what nobody has decided."""
+    what, unless = _AT_DEADLINE[then]
+    return f"{what} {when(deadline)}{unless}"
 
 
-def decided_by(people: str) -> str:
-    """Say who decides."""
-    return f"to be decided by {people}"
+def decides(people: str, *, together: bool = False) -> str:
+    """Say who decides: one of these people, or several of them together."""
+    return f"{people} {'decide' if together else 'decides'}"
 
 
-def as_asked(decided_by: str) -> str:
+def as_asked(decides: str) -> str:
     """Say who decides a call as it was asked."""
-    return f"as asked, {decided_by}"
+    return f"as asked, {decides}"
 
 
 def as_asked_elsewhere(channel: str) -> str:
     """Say that others decide a call as it was asked."""
-    return f"as asked, by the people named in {channel}"
+    return f"as asked, the people named in {channel} decide"
 
 
-def as_proposed(person: str, index: int | None) -> str:
-    """Begin to say who decides a proposal; with the index of its action where a card has several."""
-    return f"action {index + 1} as {person} proposes" if index is not None else f"as {person} proposes"
+def as_proposed(person: str, index: int | None, decides: str) -> str:
+    """Say who decides what somebody proposes; with the index of its action where a card has several."""
+    what = f"action {index + 1} as" if index is not None else "as"
+    return f"{what} {person} proposes, {decides}"
 
 
 def also_asked_in(places: Sequence[str], others: int) -> str:
     """Say where else the same actions are asked."""
     return f"also asked in {', '.join(places)}{more(others)}"
-
-
-def proposal_by(as_proposed: str, people: str) -> str:
-    """Say who decides a proposal."""
-    return f"{as_proposed}, by {people}"
 
 
 def person_decides(person: str, indices: Sequence[int]) -> str:
@@ -113,9 +143,14 @@ def person_decides(person: str, indices: Sequence[int]) -> str:
 # --- Its messages -------------------------------------------------------------------------------------------------------
 
 
-def notification(headline: str, tools: str, agent: str) -> str:
-    """Say in a notification what a card is about."""
-    return f"{headline}: {tools} (agent {agent})"
+def asks(agent: str, calls: str, until: datetime) -> str:
+    """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
+    return f"{agent}: {calls}. Until {when(until)}."
+
+
+def ended_for(title: str, agent: str, then: Sequence[str]) -> str:
+    """Say in a notification how a card ended, and how the run goes on."""
+    return f"{title} ({', '.join([f'agent {agent}', *then])})"
 
 
 def part(number: int, count: int, indices: Sequence[int]) -> str:
@@ -225,6 +260,11 @@ def anyone_in(channel: str) -> str:
 def people(names: Sequence[str], at_most: int) -> str:
     """Name people, and count what is beyond the first of them."""
     return and_more(names, at_most)
+
+
+def any_of(names: Sequence[str], at_most: int) -> str:
+    """Name people of whom one is enough."""
+    return or_more(names, at_most)
 
 
 def extend_by(duration: str) -> str:

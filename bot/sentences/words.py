@@ -38,6 +38,13 @@ def and_more(names: Sequence[str], at_most: int) -> str:
     return ", ".join(names[:at_most]) + more(len(names) - at_most)
 
 
+def or_more(names: Sequence[str], at_most: int) -> str:
+    """Write a list of which one is enough, and count what is beyond the first names of it: a, b or 3 more."""
+    left = len(names) - at_most
+    named = [*names[:at_most], f"{left:,} more"] if left > 0 else [*names]
+    return " or ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+
+
 def more(count: int) -> str:
     """End a list that leaves so many names out; nothing where it leaves none out."""
     return f" and {count:,} more" if count > 0 else ""

@@ -133,6 +133,11 @@ class Directory:
             )
         return await self._fresh(("group", entry), lambda: self._slack.group_members(entry), within)
 
+    def name_of(self, user_id: str) -> str:
+        """Give the name of somebody who was looked up just now; empty when Slack would have to be asked."""
+        person = cast("Person | None", self._recall(("user", user_id), inf))
+        return person.name if person else ""
+
     def _recall_members(self, entry: str, channel: str, within: float) -> frozenset[str] | None:
         if entry[0] in "UW":
             return frozenset((entry,))

@@ -18,6 +18,7 @@ from bot.store.codec import unix_milliseconds
 from bot.store.deliveries import Delivery
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome, Voters
+from bot.text.names import plain_name
 from bot.use_cases.answers import Answer, closed, so_far, uncounted
 from bot.use_cases.judge import Judge
 
@@ -88,16 +89,9 @@ class Voting:
 
         People who agreed before are judged again before anything is final. New voters are judged in the next round.
         """
-        texts = {
-            index: dump_recorded(
-                ballot.decision,
-                fingerprint=state.actions[index].fingerprint,
-                decided_by=user,
-                policy=ballot.policy,
-            )
-            for index, ballot in ballots.items()
-        }
-        token = token_of(state.id, texts, standing)
+        texts = _texts(state, user, ballots, plain_name(self.judge.directory.name_of(user)))
+        # Pressing again is the same click, also when Slack does not say the name any more.
+        token = token_of(state.id, _texts(state, user, ballots), standing)
         outcomes = dict.fromkeys(ballots, Outcome.JUDGE_AGAIN)
         gone: set[str] = set()
         for _ in range(JUDGED_AT_MOST):
@@ -168,6 +162,20 @@ class Voting:
             allowed=frozenset(person for person, allowed in judged.items() if allowed),
             refused=frozenset(person for person, allowed in judged.items() if not allowed),
         )
+
+
+def _texts(state: Approval, user: str, ballots: Mapping[int, Ballot], name: str = "") -> dict[int, str]:
+    """Write the decisions of a person as the record keeps them."""
+    return {
+        index: dump_recorded(
+            ballot.decision,
+            fingerprint=state.actions[index].fingerprint,
+            decided_by=user,
+            name=name,
+            policy=ballot.policy,
+        )
+        for index, ballot in ballots.items()
+    }
 
 
 def token_of(interrupt_id: str, texts: Mapping[int, str], standing: StandingTerms | None = None) -> str:

@@ -76,7 +76,7 @@ class _Tour:
         self.say(f"  {self.names[REQUESTER]}: {TASK}")
         async with asyncio.TaskGroup() as group:
             working = group.create_task(work(self.stage.approvals, self._agent_says, requested_by=REQUESTER))
-            first = await self._card("4 actions need approval")
+            first = await self._card("4 tools")
             self._hear()
             self._title("It wants to call four tools, so it pauses; this is its card in #approvals")
             self._show(first)
@@ -87,7 +87,7 @@ class _Tour:
             await self._reject(first)
             await self._respond(first)
             self._title("The agent goes on with exactly that, and pauses once more")
-            second = await self._card("2 actions need approval")
+            second = await self._card("2 tools")
             self._hear()
             self._show(second)
             await self._press(ERIK, second, "approve_all:0", "Approve all")
@@ -154,16 +154,15 @@ class _Tour:
 
     # What they see
 
-    async def _card(self, headline: str) -> Json:
+    async def _card(self, asks: str) -> Json:
         return await self.stage.control.wait_for_message(
-            lambda message: message["user"] == BOT_USER and _headline(message) == headline, channel=CHANNEL
+            lambda message: message["user"] == BOT_USER and _title(message).endswith(f"wants to run {asks}"),
+            channel=CHANNEL,
         )
 
     async def _resumed(self, card: Json) -> Json:
         return await self.stage.control.wait_for_message(
-            lambda message: (
-                message["ts"] == card["ts"] and _headline(message).endswith("the agent has resumed")
-            ),
+            lambda message: message["ts"] == card["ts"] and "the agent has resumed" in message["text"],
             channel=CHANNEL,
         )
 
@@ -205,7 +204,7 @@ class _Tour:
         self.say(f"\n{text}\n")
 
 
-def _headline(message: Json) -> str:
+def _title(message: Json) -> str:
     return next((block["text"]["text"] for block in message["blocks"] if block["type"] == "header"), "")
 
 

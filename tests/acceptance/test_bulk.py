@@ -113,14 +113,14 @@ async def test_the_message_above_the_parts_counts_what_is_still_open(start_bot, 
     bot = await start_bot()
     _, state = await asked(client, bot, *users())
     parent, first = [await part(slack, state, number) for number in range(2)]
-    assert "24 actions need approval, in " in words(parent["blocks"])
+    assert "wants to run" in words(parent["blocks"])
     before = len(await slack.calls("chat.update"))
 
     await dana.press(first, "approve:3")
 
-    counted = await dana.card("23 of 24 actions need approval, in ")
+    counted = await dana.card("23 of 24 open")
     assert counted["ts"] == parent["ts"]
-    assert counted["text"].startswith("23 of 24 actions need approval")
+    assert counted["text"].startswith("billing: create_user, 23 of 24 open. Until ")
     edits = [call["args"]["ts"] for call in (await slack.calls("chat.update"))[before:]]
     assert edits == [first["ts"], parent["ts"]]
 

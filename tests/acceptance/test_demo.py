@@ -132,15 +132,14 @@ def test_without_a_terminal_it_plays_the_tour(folder):
     assert played.stderr == ""
     lines = [line.strip() for line in played.stdout.splitlines()]
     for line in (
-        "│ 4 actions need approval",
+        "│ support wants to run 4 tools",
         "│       amount:   129.9",
         "only Noor sees: You are not an approver of this. Approvers are @Dana, @Erik, @Mira.",
         "Dana presses Approve on 2. send_email",
         "beside the amount: Must be 250 or less.",
         "Mira gives the reason: Not during business hours, the night shift does that.",
-        "│ 2 actions need approval",
+        "│ support wants to run 2 tools",
         "Erik presses Approve all",
-        "│ All decided — the agent has resumed",
         "│     - 129.9",
         "│     + 64.95",
         'close_ticket {"ticket": 88123, "resolution": "solved", "labels": ["refund", "charged twice"]}',
@@ -256,11 +255,11 @@ async def test_at_a_terminal_it_serves_the_page_and_waits_for_a_person(terminal,
 
     async with Control(url) as slack:
         dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
-        card = await dana.card("4 actions need approval")
+        card = await dana.card("wants to run")
         await dana.press(card, "approve_all:0")
         form = await erik.opened(card, "respond:3")
         await erik.fill(form, Answer="no")
-        rest = await dana.card("2 actions need approval")
+        rest = await dana.card("wants to run 2 tools")
         await dana.press(rest, "approve_all:0")
         terminal.read_until(r"✓ restart_service: payments restarted\r\n(.|\r\n)*✓ close_ticket")
 
@@ -328,7 +327,7 @@ async def test_make_playground_prints_lines_that_ask_when_they_are_pasted(served
     shell.type(lines.replace(".venv/bin/python", sys.executable) + "\n")
     async with Control(re.search(r"http://127\.0\.0\.1:\d+", shown)[0]) as slack:
         dana = Someone(slack, "U0DANA")
-        await dana.press(await dana.card("1 action needs approval"), "approve:0")
+        await dana.press(await dana.card("wants to run"), "approve:0")
     await asyncio.to_thread(shell.read_until, "type='approve'")
 
     assert "Error" not in shell.shown

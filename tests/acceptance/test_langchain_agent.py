@@ -36,7 +36,7 @@ async def test_edit_reject_and_respond_reach_the_agent_exactly(bot, slack, clien
         run(office.agent(TURN, DONE, mode=mode), GO, approvals=client, config=CONFIG)
     )
 
-    card = await dana.card("3 actions need approval")
+    card = await dana.card("wants to run")
     form = await dana.opened(card, "edit:0")
     await dana.fill(form, to="b@x.com", body="new text")
     await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the report.")
@@ -66,7 +66,7 @@ async def test_an_approved_call_runs_unchanged(bot, slack, client, mode):
         run(office.agent(TURN, DONE, mode=mode), GO, approvals=client, config=CONFIG)
     )
 
-    card = await erik.card("3 actions need approval")
+    card = await erik.card("wants to run")
     await erik.press(card, "approve:0")
     await erik.fill(await erik.opened(card, "reject:1"))
     await erik.fill(await erik.opened(card, "respond:2"), answer="prod")
@@ -101,7 +101,7 @@ async def test_all_four_decisions_in_one_batch(bot, slack, client, mode):
     agent = office.agent(BATCH, DONE, mode=mode)
     running = asyncio.create_task(run(agent, GO, approvals=client, config=CONFIG))
 
-    card = await dana.card("4 actions need approval")
+    card = await dana.card("wants to run")
     await dana.press(card, "approve:0")
     await dana.fill(await dana.opened(card, "edit:1"), to="c@x.com")
     await dana.fill(await dana.opened(card, "reject:2"), reason="Keep it.")

@@ -23,7 +23,7 @@ async def test_four_decorated_calls_are_one_card_and_each_is_decided(start_bot, 
     graph = agent(pay, *({"to": to} for to in ("al", "bo", "cy", "di")))
     running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG))
 
-    card = await dana.card("4 actions need approval")
+    card = await dana.card("wants to run")
     await dana.press(card, "approve:0")
     await dana.fill(await dana.opened(card, "edit:1"), to="ed", amount="7")
     await dana.fill(await dana.opened(card, "reject:2"), reason="Too much.")

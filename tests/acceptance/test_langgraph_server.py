@@ -58,7 +58,7 @@ def a_thread():
 
 async def answer_and_approve(dana):
     """Answer in place of the e-mail, and let the file go."""
-    card = await dana.card("2 actions need approval")
+    card = await dana.card("wants to run")
     await dana.fill(await dana.opened(card, "respond:0"), answer="I wrote to Al myself.")
     await dana.press(card, "approve:1")
 
@@ -89,7 +89,7 @@ async def test_card_says_which_subagent_on_the_server_asks(
     dana, graph = Someone(slack, "U0DANA"), RemoteGraph(name, client=server)
     running = asyncio.create_task(run(graph, GO, approvals=client, config=a_thread()))
 
-    card = await dana.card("2 actions need approval")
+    card = await dana.card("wants to run")
     assert f'subagent: "{subagent}"' in words(card["blocks"])
     await answer_and_approve(dana)
     await running
@@ -110,7 +110,7 @@ async def test_edit_runs_on_the_server_where_the_caller_gives_the_tools(
     graph = RemoteGraph("agent", client=server)
     running = asyncio.create_task(run(graph, GO, approvals=client, config=a_thread(), tools=[send_email]))
 
-    card = await dana.card("2 actions need approval")
+    card = await dana.card("wants to run")
     await dana.fill(await dana.opened(card, "edit:0"), to="bo")
     await dana.fill(await dana.opened(card, "reject:1"))
     await running
@@ -236,7 +236,7 @@ async def test_two_who_attend_one_thread_resume_it_once(start_bot, slack, client
     config, graph = a_thread(), RemoteGraph("agent", client=server)
     first = asyncio.create_task(run(graph, GO, approvals=client, config=config))
     dana = Someone(slack, "U0DANA")
-    await dana.card("2 actions need approval")
+    await dana.card("wants to run")
     second = asyncio.create_task(run(graph, None, approvals=client, config=config))
 
     await answer_and_approve(dana)

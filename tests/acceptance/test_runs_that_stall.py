@@ -27,7 +27,7 @@ def dana(slack, bot):
 async def approved(client, dana):
     """Ask about one action, which is approved."""
     interrupt_id = await client.publish(an_interrupt(context=Context()))
-    await dana.press(await dana.card("needs approval"), "approve:0")
+    await dana.press(await dana.card("wants to run"), "approve:0")
     await client.wait(interrupt_id)
     return interrupt_id
 

@@ -47,7 +47,7 @@ async def test_approve_edit_and_reject_in_one_batch(start_bot, slack, client, of
     agent, dana = office.agent(BATCH, DONE), Someone(slack, "U0DANA")
     running = asyncio.create_task(run(agent, "go", approvals=client, interrupt_on=GATED))
 
-    card = await dana.card("3 actions need approval")
+    card = await dana.card("wants to run")
     assert "It cannot be brought back." in words(card["blocks"])
     assert "edit:2" not in buttons(card)
     await dana.press(card, "approve:0")
@@ -126,7 +126,7 @@ async def test_a_run_that_is_cancelled_takes_its_question_back(start_bot, slack,
     with pytest.raises(asyncio.CancelledError):
         await running
 
-    card = await dana.card("Withdrawn by the agent")
+    card = await dana.card("withdrawn by the agent")
     assert "the agent's run has ended" in words(card["blocks"])
     assert buttons(card) == []
     assert office.ran == []

@@ -62,7 +62,7 @@ async def review(client):
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def give(person: Someone, *, saying: str = "1 action needs approval", **chosen: str):
+async def give(person: Someone, *, saying: str = "wants to run", **chosen: str):
     """Approve the newest card's first action for later calls, too."""
     form = await person.opened(await person.card(saying), "sticky:0")
     await person.fill(form, **chosen)
@@ -88,7 +88,7 @@ async def test_later_calls_are_not_approved_while_somebody_proposes_something_el
     policy.write_text(PROPOSED)
     await start_bot(policy=str(policy), approvers="", channel=None)
     answer = review()
-    card = await dana.card("1 action needs approval")
+    card = await dana.card("wants to run")
     form = await dana.opened(card, "sticky:0")
     await erik.fill(await erik.opened(card, "edit:0"), amount="9000")
     proposed = await dana.card("9000")
@@ -103,7 +103,7 @@ async def test_later_calls_are_not_approved_while_somebody_proposes_something_el
     [record] = (await answer).records
     assert (record.decided_by, record.sticky) == ("U0DANA", None)
     review()
-    await dana.card("1 action needs approval")
+    await dana.card("wants to run")
 
 
 async def standing_message(slack, saying: str = "standing approval for later calls"):
@@ -300,7 +300,7 @@ async def test_in_a_batch_only_what_was_approved_before_is_decided(bot, slack, r
     await give(dana, Where="agent")
     await first
     batch = review(an_action("pay", {"amount": 9}), PAY)
-    card = await erik.card("1 of 2 actions needs approval")
+    card = await erik.card("1 of 2 open")
 
     assert "Approved* without asking, as <@U0DANA> said before" in words(card["blocks"])
     assert [name for name in buttons(card) if name.startswith("approve")] == ["approve:0"]
@@ -399,7 +399,7 @@ async def test_a_person_gives_it_and_revokes_it_on_the_page(bot, playground, sla
     require("Chromium", CHROMIUM, "there is no chromium on the PATH")
     async with browsing(playground.url) as screen:
         first = review()
-        await screen.press(screen.card("1 action needs approval"), "sticky:0")
+        await screen.press(screen.card("wants to run"), "sticky:0")
         await expect(screen.modal).to_contain_text("Later calls of this tool then run without asking")
         await expect(screen.modal).to_contain_text("ACME")
         await screen.modal.get_by_label("Where").select_option(label="In every run of the agent billing")

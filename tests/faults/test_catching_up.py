@@ -83,8 +83,8 @@ async def test_an_hour_is_caught_up_with_in_order_and_without_a_storm(
     for interrupt_id in asked:
         said = [(m["channel"], m["text"].partition(":")[0]) for m in watcher.cards(interrupt_id)]
         assert said == [
-            ("C0APPROVALS", "1 action needs approval"),
-            ("C0FINANCE", "1 action needs approval"),
+            ("C0APPROVALS", "billing"),
+            ("C0FINANCE", "billing"),
             ("C0APPROVALS", "Nobody has decided action 1 yet, so it is asked in <#C0FINANCE> as well."),
             ("C0APPROVALS", "Still to be decided"),
         ]

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 
 import pytest
 
@@ -174,7 +175,9 @@ async def slow_bots(start_bot):
     return [await start_bot(**settings) for _ in range(2)]
 
 
-def open_actions(headline):
-    """Read from a card how many actions are open: `3 of 8 actions need approval`."""
-    number = headline.split()[0]
-    return int(number) if number.isdigit() else 0
+def open_actions(text):
+    """Read from a card how many actions are open: `3 of 8 open`."""
+    found = re.search(r"(\d+) of 8 open", text)
+    if found:
+        return int(found[1])
+    return 8 if "Until" in text else 0

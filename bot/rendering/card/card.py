@@ -15,7 +15,7 @@ from bot.rendering.buttons import clock_blocks
 from bot.rendering.calls import safe_name
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.bulk import bulk_blocks
-from bot.rendering.card.header import headline, tool_names, top_blocks, who_and_when_above
+from bot.rendering.card.header import line_of_part, push_text, top_blocks
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT
 from bot.rendering.card.outcomes import outcome_text, status_of
 from bot.rendering.card.rows import action_blocks
@@ -90,7 +90,7 @@ def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> P
 
 
 def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
-    text = on_card.notification(headline(state, place), tool_names(state, place), state.interrupt.agent)
+    text = push_text(state, place)
     top = [*top_blocks(state, place), *assignment_blocks(state, id.place)]
     frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *reason_blocks(state)]
     bulk = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
@@ -104,7 +104,7 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
 def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
     shown = place.parts[id.number - 1]
     title = on_card.part(id.number, len(place.parts), shown)
-    top = [header("part", title), context("who", " · ".join(who_and_when_above(state, shown)))]
+    top = [header("part", title), context("who", " · ".join(line_of_part(state, shown)))]
     bulk = bulk_blocks(state, id)
     blocks = [*top, *_filled(state, shown, [*top, *bulk]), *bulk]
     return Part(id, place.channel, place.thread_ts, id.card, title, blocks, shown)

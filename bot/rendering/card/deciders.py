@@ -13,7 +13,13 @@ def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> s
     """Mention who decides about a proposal."""
     channel = place_name(proposal.channel) if len(state.places) > 1 else ""
     terms = proposal.terms
-    return approver_names(terms.approvers, at_most=at_most, channel=channel, named_only=terms.named_only)
+    return approver_names(
+        terms.approvers,
+        at_most=at_most,
+        channel=channel,
+        named_only=terms.named_only,
+        together=terms.needs_votes,
+    )
 
 
 def named_only(admission: Admission, indices: Iterable[int]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The top of a card: its state, who asks, until when, and who decides."""
+"""The line below a title: for whom, who decides, until when; later how it ended, and how the run goes on."""
 
 from collections.abc import Iterable
 
@@ -8,11 +8,11 @@ from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, header
-from bot.rendering.calls import safe_name
 from bot.rendering.card.deciders import home, is_mixed, named_only, proposal_deciders
+from bot.rendering.card.title import subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card
-from bot.sentences.words import UNUSUAL_TOOL, and_more, place_name
+from bot.sentences.words import and_more, place_name
 
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
@@ -20,26 +20,65 @@ _SHOWN_PLACES = 4
 _CALLED_ONCE = 20
 
 
-def headline(state: Approval, place: Place) -> str:
+def top_blocks(state: Approval, place: Place) -> list[Block]:
+    return [header("top", title(state, place)), context("who", " · ".join(_line(state, place)))]
+
+
+def push_text(state: Approval, place: Place) -> str:
+    """Say in one line what a phone shows of a card."""
+    if any(state.is_open_at(index) for index in place.actions):
+        return on_card.asks(state.interrupt.agent, subject(state, place), state.deadline)
+    return on_card.ended_for(title(state, place), state.interrupt.agent, run_words(state))
+
+
+def run_words(state: Approval) -> list[str]:
+    """Say how the run goes on."""
     if state.is_open:
-        total = len(place.actions)
-        still = sum(state.is_open_at(index) for index in place.actions)
-        if not still:
-            return on_card.ALL_DECIDED_HERE
-        return on_card.needs_approval(still, total, len(place.parts))
-    ended = {
-        "decided": on_card.ALL_DECIDED,
-        "expired": _expired(state, place),
-        "withdrawn": on_card.WITHDRAWN_BY_AGENT,
-        "refused": on_card.WENT_BACK if state.code == "went_back" else on_card.NOT_ASKED,
-    }.get(state.status, on_card.TIME_IS_UP)
+        return [on_card.WAITING_FOR_OTHERS]
     if state.resumed_at is not None:
-        return on_card.ended(ended, on_card.RESUMED)
+        return [on_card.RESUMED]
     if state.claim_has_lapsed:
-        return on_card.ended(ended, on_card.LAPSED)
+        return [on_card.LAPSED]
     if state.stalled:
-        return on_card.ended(ended, on_card.STALLED)
-    return on_card.ended(ended, on_card.WAITING) if state.status == "decided" else ended
+        return [on_card.STALLED]
+    return [on_card.WAITING] if state.status == "decided" else []
+
+
+def _line(state: Approval, place: Place) -> list[str]:
+    if any(state.is_open_at(index) for index in place.actions):
+        return _open_line(state, place)
+    closed = [on_card.closed(state.settled_at)] if state.settled_at is not None else []
+    return [
+        on_card.asked_by(state.interrupt.agent, _requester(state)),
+        *_how_ended(state, place),
+        *closed,
+        *run_words(state),
+    ]
+
+
+def _open_line(state: Approval, place: Place) -> list[str]:
+    named = _requester(state)
+    for_whom = [on_card.on_behalf_of(named)] if named else []
+    if not state.requested_by:
+        for_whom = [on_card.REQUESTER_UNKNOWN]
+    return [*for_whom, *_deciders(state, place), _until(state, place.actions), *_asked_also(state, place)]
+
+
+def _requester(state: Approval) -> str:
+    requester = state.requested_by
+    return mention(requester) if requester and is_person(requester) else ""
+
+
+def _how_ended(state: Approval, place: Place) -> list[str]:
+    match state.status:
+        case "expired":
+            return [_expired(state, place)]
+        case "withdrawn":
+            return [on_card.BY_THE_AGENT]
+        case "refused":
+            return [on_card.WENT_BACK if state.code == "went_back" else on_card.NOT_ASKED]
+        case _:
+            return []
 
 
 def _expired(state: Approval, place: Place) -> str:
@@ -48,59 +87,31 @@ def _expired(state: Approval, place: Place) -> str:
     decided = sum(found.decided_by != EXPIRED for found in recorded)
     silent = any(found.decided_by == EXPIRED and found.decision.type == "approve" for found in recorded)
     total = len(place.actions)
-    if decided == total:
-        return on_card.DECIDED_HERE_ONLY
     if decided:
-        return on_card.so_far(on_card.TIME_IS_UP if silent else on_card.EXPIRED, decided, total)
+        return on_card.so_far(decided, total) if decided < total else on_card.DECIDED_HERE_ONLY
     if silent:
         return on_card.NOBODY_OBJECTED
     votes = [text for index in place.actions if (text := votes_text(state.actions[index]))]
     if not votes:
         return on_card.NOBODY_DECIDED
-    return f"{on_card.EXPIRED}: {votes[0]}" if total == 1 else on_card.so_far(on_card.EXPIRED, 0, total)
+    return votes[0] if total == 1 else on_card.so_far(0, total)
 
 
-def tool_names(state: Approval, place: Place) -> str:
-    names = [safe_name(state.actions[index].request) or UNUSUAL_TOOL for index in place.actions]
-    return and_more(names, 5)
-
-
-def top_blocks(state: Approval, place: Place) -> list[Block]:
-    return [header("top", headline(state, place)), context("who", " · ".join(_who_and_when(state, place)))]
-
-
-def _who_and_when(state: Approval, place: Place) -> list[str]:
-    requester = state.requested_by
-    named = mention(requester) if requester and is_person(requester) else ""
-    words = [on_card.asks(state.interrupt.agent, named)]
-    if state.is_open and not requester:
-        words.append(on_card.REQUESTER_UNKNOWN)
-    if state.is_open:
-        words += [
-            _until(state, place.actions),
-            *_deciders(state, place),
-        ]
-        words += _asked_also(state, place)
-    elif state.settled_at is not None:
-        words.append(on_card.closed(state.settled_at))
-    return words
-
-
-def who_and_when_above(state: Approval, shown: Iterable[int]) -> list[str]:
-    """Say on a part who asks, and until when what it shows is open.
+def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
+    """Say on a part for whom it is asked, and until when what it shows is open.
 
     The card above mentions the person for whom the agent asks. Another mention would notify them again.
     """
-    words = [on_card.asks(state.interrupt.agent, on_card.FOR_PERSON_ABOVE if state.requested_by else "")]
     still = [index for index in shown if state.is_open_at(index)]
-    if still and not state.requested_by:
-        words.append(on_card.REQUESTER_UNKNOWN)
-    return [*words, _until(state, still)] if still else words
+    if not still:
+        return [on_card.asked_by(state.interrupt.agent)]
+    for_whom = on_card.FOR_PERSON_ABOVE if state.requested_by else on_card.REQUESTER_UNKNOWN
+    return [on_card.asked_by(state.interrupt.agent), for_whom, _until(state, still)]
 
 
 def _until(state: Approval, indices: Iterable[int]) -> str:
     """Say until when these are open, and what the deadline does with what is open then."""
-    return on_card.open_until(state.deadline, _then(state, indices))
+    return on_card.at_deadline(state.deadline, _then(state, indices))
 
 
 def _then(state: Approval, indices: Iterable[int]) -> on_card.Deadline:
@@ -128,38 +139,44 @@ def _deciders(state: Approval, place: Place) -> list[str]:
         for index in place.actions
         if state.is_open_at(index) and (proposal := state.proposals.get(index))
     ]
-    asked = on_card.decided_by(_approvers(state, place))
+    asked = _who_decides(state, place)
     if not stricter:
         return [asked]
     if len(stricter) > 1:
         return [on_card.as_asked(asked), on_card.DECIDED_AS_PROPOSED]
     (index, proposal), *_ = stricter
-    proposed = on_card.as_proposed(mention(proposal.by), index if len(place.actions) > 1 else None)
     names = proposal_deciders(state, proposal, at_most=_SHOWN_APPROVERS)
+    decides = on_card.decides(names, together=proposal.terms.needs_votes)
+    proposed = on_card.as_proposed(mention(proposal.by), index if len(place.actions) > 1 else None, decides)
     if place.proposed:
         # The people who decide the call itself were mentioned where it was asked.
-        there = home(state, index)
-        return [f"{proposed}, {on_card.decided_by(names)}", on_card.as_asked_elsewhere(there)]
-    return [on_card.as_asked(asked), on_card.proposal_by(proposed, names)]
+        return [proposed, on_card.as_asked_elsewhere(home(state, index))]
+    return [on_card.as_asked(asked), proposed]
 
 
-def _approvers(state: Approval, place: Place) -> str:
+def _who_decides(state: Approval, place: Place) -> str:
     first, quiet = place.actions[0], named_only(state.admission, place.actions)
     if not is_mixed(state.admission, place):
-        approvers = state.admission.terms[first].approvers
-        return approver_names(
-            approvers, at_most=_SHOWN_APPROVERS, channel=home(state, first), named_only=quiet
+        terms = [state.admission.terms[index] for index in place.actions]
+        together = any(own.needs_votes for own in terms)
+        people = approver_names(
+            terms[0].approvers,
+            at_most=_SHOWN_APPROVERS,
+            channel=home(state, first),
+            named_only=quiet,
+            together=together,
         )
+        return on_card.decides(people, together=together)
     if not place.parts:
         return on_card.SEVERAL_DECIDERS
-    decides: dict[str, list[int]] = {}
+    found: dict[str, list[int]] = {}
     for index in place.actions:
         for approver in dict.fromkeys(state.admission.terms[index].approvers):
-            decides.setdefault(approver, []).append(index)
-    names = [
+            found.setdefault(approver, []).append(index)
+    shares = [
         on_card.person_decides(
             approver_names([name], at_most=1, channel=home(state, first), named_only=quiet), indices
         )
-        for name, indices in decides.items()
+        for name, indices in found.items()
     ]
-    return and_more(names, _CALLED_ONCE)
+    return on_card.decides(and_more(shares, _CALLED_ONCE), together=True)

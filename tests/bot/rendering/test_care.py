@@ -117,14 +117,15 @@ def test_a_card_counts_the_votes_of_each_action_and_keeps_its_buttons():
 )
 @pytest.mark.parametrize("on_timeout", ["reject", "raise"])
 def test_what_expired_with_votes_says_how_many_there_were(votes: Any, said: str, on_timeout: Any):
-    """In the title and beside the action; nobody reads that nobody decided."""
+    """Below the title and beside the action; nobody reads that nobody decided."""
     found = tuple(a_vote(user, vote) for user, vote in zip(("U0DANA", "U0ERIK"), votes, strict=False))
     fields: Any = {"quorum": 3, "reject_quorum": 2, "status": "expired", "on_timeout": on_timeout}
     alone = state_of(an_action(), votes={0: found}, **fields)
     among = state_of(an_action(), an_action(), votes={0: found}, **fields)
 
-    assert text_of(alone).startswith(f"Expired: {said}\n")
-    assert text_of(among).startswith("Expired: 0 of 2 decided\n")
+    assert text_of(alone).startswith("Expired: send_email\n")
+    assert f" · {said}" in text_of(alone)
+    assert " · 0 of 2 decided" in text_of(among)
     outcome = f"*Rejected: {said} in time*" if on_timeout == "reject" else f"*Not decided in time: {said}*"
     for state in (alone, among):
         assert outcome in text_of(state)
@@ -270,9 +271,9 @@ def test_a_card_says_from_the_beginning_what_silence_approves():
     some = text_of(state_of(an_action("a"), an_action("b"), own=silent))
     every = text_of(state_of(an_action("a"), by_silence=True))
 
-    assert ", then approved or rejected as each action says" in some
+    assert "what is open is approved or rejected as each call says <!date^" in some
     assert some.count("*Approved at the deadline* unless somebody decides before.") == 1
-    assert ", then *approved*" in every
+    assert "*approved* <!date^" in every
 
 
 def test_what_silence_approved_names_no_person():
@@ -282,7 +283,8 @@ def test_what_silence_approved_names_no_person():
     state = state_of(an_action(), decided={0: recorded}, status="expired", by_silence=True)
 
     assert "Approved: nobody decided in time" in text_of(state)
-    assert "Time is up: nobody objected" in text_of(state)
+    assert text_of(state).startswith("Approved without objection: send_email\n")
+    assert "nobody objected" in text_of(state)
 
 
 # --- Masks --------------------------------------------------------------------------------------------------------

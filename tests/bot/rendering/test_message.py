@@ -45,6 +45,14 @@ def card(state):
     return part
 
 
+def title_of(part):
+    return part.blocks[0]["text"]["text"]
+
+
+def line_of(part):
+    return block_of(part.blocks, "who")["elements"][0]["text"]
+
+
 def edited(**args):
     return EditDecision(edited_action=EditedAction(name="send_email", args=args))
 
@@ -58,19 +66,18 @@ def test_a_card_of_one_action():
     assert part.id == MessageId(0)
     assert (part.channel, part.thread_ts, part.parent) == ("C0APPROVALS", None, None)
     assert part.actions == (0,)
-    assert part.text == "1 action needs approval: send_email (agent billing)"
+    until = "<!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC>"
+    assert part.text == f"billing: send_email. Until {until}."
     value = buttons(part.blocks)[0]["value"]
     assert part.blocks == [
         {
             "type": "header",
             "block_id": "top",
-            "text": {"type": "plain_text", "text": "1 action needs approval"},
+            "text": {"type": "plain_text", "text": "billing wants to run send_email"},
         },
         _context(
             "who",
-            "Agent `billing` asks for <@U0DANA> · "
-            "open until <!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC>, then rejected · "
-            "to be decided by <@U0ERIK>, <@U0MIRA>",
+            f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides · rejected {until} if nobody does",
         ),
         {"type": "divider", "block_id": "a:0:divider"},
         {
@@ -153,7 +160,8 @@ def test_a_name_that_is_none_stands_alone_as_literal_text():
     part = card(a_state(an_interrupt(an_action(name))))
 
     assert literal_text(part.blocks, "a:0:name") == "send`*\\n<!channel> Approved by security"
-    assert part.text == "1 action needs approval: a tool with an unusual name (agent billing)"
+    assert part.text.startswith("billing: a tool with an unusual name. Until ")
+    assert part.blocks[0]["text"]["text"] == "billing wants to run a tool with an unusual name"
     assert buttons(part.blocks)[0]["accessibility_label"] == "Approve action 1"
     assert all("channel>" not in text for place, text in typed_texts(part.blocks) if place != "literal")
 
@@ -185,7 +193,7 @@ def test_the_agent_speaks_in_blocks_of_its_own():
         "links:",
         '  - Ticket: "https://example.com/1"',
     ]
-    assert block_of(part.blocks, "who")["elements"][0]["text"].startswith("Agent `billing` asks · ")
+    assert line_of(part).startswith("<@U0ERIK> or <@U0MIRA> decides · ")
 
 
 def test_hidden_characters_are_shown_and_announced():
@@ -219,10 +227,10 @@ def test_people_groups_and_channels_may_decide():
     """Approvers are mentioned where Slack knows them; a long list is counted."""
     several = [f"U0000{number}" for number in range(10)]
 
-    assert "to be decided by <!subteam^S0OPS>, anyone in this channel" in shown(
+    assert "<!subteam^S0OPS> or anyone in this channel decides" in shown(
         card(a_state(approvers=["S0OPS", "channel"])).blocks
     )
-    assert "<@U00007> and 2 more" in shown(card(a_state(approvers=several)).blocks)
+    assert "<@U00007> or 2 more decides" in shown(card(a_state(approvers=several)).blocks)
 
 
 def test_a_decision_for_the_whole_run_is_offered_where_the_agent_can_keep_it():
@@ -365,7 +373,8 @@ def test_a_decided_action_says_who_what_and_when(decision, outcome, said):
     assert "a:0:buttons" not in block_ids(part.blocks)
     assert ("a:0:told" in block_ids(part.blocks)) == (said is not None)
     assert literal_text(part.blocks, "a:0:told") == (said or "")
-    assert part.text.startswith("1 of 2 actions needs approval")
+    assert part.text.startswith("billing: send_email, 1 of 2 open. Until ")
+    assert part.blocks[0]["text"]["text"] == "billing wants to run send_email, 1 of 2 open"
 
 
 def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
@@ -375,8 +384,11 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
     waiting = card(a_state(decided=decided, status="decided", settled_at=NOW))
     resumed = card(a_state(decided=decided, status="decided", settled_at=NOW, resumed_at=NOW))
 
-    assert waiting.blocks[0]["text"]["text"] == "All decided — waiting for the agent"
-    assert resumed.blocks[0]["text"]["text"] == "All decided — the agent has resumed"
+    assert title_of(waiting) == title_of(resumed) == "Approved: send_email"
+    assert waiting.text == "Approved: send_email (agent billing, waiting for the agent)"
+    assert resumed.text == "Approved: send_email (agent billing, the agent has resumed)"
+    assert line_of(waiting).endswith(" · waiting for the agent")
+    assert line_of(resumed).endswith(" · the agent has resumed")
     assert waiting.digest != resumed.digest
     assert "closed <!date^" in shown(waiting.blocks)
     assert buttons(waiting.blocks) == buttons(resumed.blocks) == []
@@ -388,7 +400,7 @@ def test_a_card_says_that_the_agent_could_not_go_on():
 
     part = card(a_state(decided=decided, status="decided", settled_at=NOW, stalled="<!here> no such thread"))
 
-    assert part.blocks[0]["text"]["text"] == "All decided — the agent could not go on"
+    assert line_of(part).endswith(" · the agent could not go on")
     assert literal_text(part.blocks, "reason") == "<!here> no such thread"
 
 
@@ -400,7 +412,7 @@ def test_a_card_says_that_the_agent_died_with_the_answer():
         a_state(decided=decided, status="decided", settled_at=NOW, stalled="earlier", claim_has_lapsed=True)
     )
 
-    assert part.blocks[0]["text"]["text"] == "All decided — the agent took the answer and did not finish"
+    assert line_of(part).endswith(" · the agent took the answer and did not finish")
     assert "*what was approved may have run, or a part of it.*" in shown(part.blocks)
 
 
@@ -414,42 +426,47 @@ def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done(
 
 
 @pytest.mark.parametrize(
-    ("fields", "headline", "open_row", "decided_row"),
+    ("fields", "title", "line", "open_row", "decided_row"),
     [
         (
             {"status": "withdrawn"},
-            "Withdrawn by the agent",
+            "Withdrawn: send_email, 2 times",
+            "withdrawn by the agent",
             "*Withdrawn*",
             "*Approved, not run* by <@U0ERIK>",
         ),
         (
             {"status": "refused"},
-            "Refused: this could not be asked",
+            "Refused: send_email, 2 times",
+            "this could not be asked",
             "*Refused*",
             "*Approved, not run* by <@U0ERIK>",
         ),
         (
             {"status": "expired"},
-            "Expired: 1 of 2 decided",
+            "1 approved, 1 expired: send_email, 2 times",
+            "1 of 2 decided",
             "*Rejected: nobody decided in time*",
             "*Approved* by <@U0ERIK>",
         ),
         (
             {"status": "expired", "on_expiry": "raise"},
-            "Expired: 1 of 2 decided",
+            "Expired: send_email, 2 times",
+            "1 of 2 decided",
             "*Not decided in time*",
             "*Approved, not run* by <@U0ERIK>",
         ),
         (
             {"status": "pending", "now": NOW + timedelta(hours=2)},
-            "Time is up",
+            "Time is up: send_email, 2 times",
+            "asked by `billing`",
             "*Not decided in time*",
             "*Approved* by <@U0ERIK>",
         ),
     ],
 )
 def test_an_interrupt_that_ended_has_no_buttons_and_says_what_became_of_each_action(
-    fields, headline, open_row, decided_row
+    fields, title, line, open_row, decided_row
 ):
     """What was approved but will not run says so."""
     ending = dict(fields)
@@ -457,7 +474,8 @@ def test_an_interrupt_that_ended_has_no_buttons_and_says_what_became_of_each_act
 
     part = card(a_state(interrupt, decided={0: ApproveDecision()}, **ending))
 
-    assert part.blocks[0]["text"]["text"] == headline
+    assert title_of(part) == title
+    assert line in line_of(part)
     assert block_of(part.blocks, "a:0:outcome")["elements"][0]["text"].startswith(decided_row)
     assert block_of(part.blocks, "a:1:outcome")["elements"][0]["text"] == open_row
     assert buttons(part.blocks) == []
@@ -466,7 +484,7 @@ def test_an_interrupt_that_ended_has_no_buttons_and_says_what_became_of_each_act
 @bounded(60)
 @given(st.lists(st.sampled_from(["open", "person", "silence"]), min_size=1, max_size=6), st.integers(0, 6))
 def test_nobody_is_said_to_have_decided_or_objected_only_where_nobody_did(how, here):
-    """What expired says how many people decided, in each place for itself."""
+    """The line of what expired says how many people decided, in each place for itself."""
     interrupt = an_interrupt(*(an_action() for _ in how))
     silent = {i: a_decision(interrupt, i, ApproveDecision(), by=EXPIRED) for i, h in enumerate(how)}
     decided = {i: silent[i] if h == "silence" else RejectDecision() for i, h in enumerate(how) if h != "open"}
@@ -476,11 +494,11 @@ def test_nobody_is_said_to_have_decided_or_objected_only_where_nobody_did(how, h
     cards = render_card(a_state(interrupt, decided=decided, places=places, status="expired"))
 
     for part, place in zip(cards, places, strict=True):
-        title = part.blocks[0]["text"]["text"]
+        line = line_of(part)
         people = [how[index] for index in place.actions].count("person")
-        assert ("nobody" in title) == (people == 0)
-        assert (f"{people} of {len(place.actions)} decided" in title) == (0 < people < len(place.actions))
-        assert ("decided here" in title) == (people == len(place.actions))
+        assert ("nobody" in line) == (people == 0)
+        assert (f"{people} of {len(place.actions)} decided" in line) == (0 < people < len(place.actions))
+        assert ("decided here" in line) == (people == len(place.actions))
 
 
 def test_the_reason_of_an_end_is_shown_as_literal_text():
@@ -527,7 +545,7 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
 
     assert_slack_takes_card((parent, *replies))
     assert [index for part in parts for index in part] == list(range(13))
-    assert parent.text.startswith(f"12 of 13 actions need approval, in {len(parts)} parts: tool_0, tool_1, ")
+    assert parent.text.startswith("billing: 13 tools, 12 of 13 open. Until ")
     assert literal_text(parent.blocks, "summary").split("\n")[:2] == [
         " 1  tool_0   part 1",
         " 2  tool_1   part 1, Approved",
@@ -561,10 +579,10 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
         )
     )
 
-    left, where = 13 - len(place.parts[0]), f"in {len(place.parts)} parts"
-    assert asked[0].text.startswith(f"12 actions need approval, {where}: ")
-    assert clicked[0].text.startswith(f"{left} of 12 actions need approval, {where}: ")
-    assert clicked[0].blocks[0]["text"]["text"] == f"{left} of 12 actions need approval, {where}"
+    left = 13 - len(place.parts[0])
+    assert asked[0].text.startswith("billing: 12 tools. Until ")
+    assert clicked[0].text.startswith(f"billing: 12 tools, {left} of 12 open. Until ")
+    assert title_of(clicked[0]) == f"billing wants to run 12 tools, {left} of 12 open"
     assert literal_text(clicked[0].blocks, "summary").split("\n")[:2] == [
         " 1  tool_0   part 1",
         " 2  tool_1   part 1, Approved",
@@ -572,7 +590,7 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     assert button_labels(clicked[0].blocks) == ["Reject all"]
     edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
     assert edits == [MessageId(0), MessageId(0, "part", 1)]
-    assert decided[0].text.startswith("All decided — waiting for the agent")
+    assert decided[0].text == "Approved: 12 tools (agent billing, waiting for the agent)"
     assert literal_text(decided[0].blocks, "summary").startswith(" 1  tool_0   part 1, Approved\n")
     assert button_labels(decided[0].blocks) == []
 
@@ -592,11 +610,10 @@ def test_a_card_in_parts_says_how_many_are_open_whatever_was_decided(decided):
     rows = literal_text(parent.blocks, "summary").split("\n")
     assert sum("Approved" not in row for row in rows) == left
     assert sum(label == "Approve" for part in parts for label in button_labels(part.blocks)) == left
-    title = parent.blocks[0]["text"]["text"]
     if not left:
-        assert title == "All decided here — waiting for the others"
+        assert line_of(parent).endswith("waiting for what is asked elsewhere")
     else:
-        assert title.startswith("24 actions" if left == 24 else f"{left} of 24 actions")
+        assert title_of(parent).endswith("24 times" if left == 24 else f"{left} of 24 open")
 
 
 @pytest.mark.parametrize("requester", ["U0NOOR", "an intern", None])
@@ -615,15 +632,13 @@ def test_each_part_says_who_asks_and_until_when(requester):
     _, *drawn = render_card(a_state(interrupt, admission=admission, decided=decided))
 
     assert_slack_takes_card(tuple(drawn))
-    asks = (
-        "Agent `billing` asks for the person named on the card above" if requester else "Agent `billing` asks"
-    )
-    unknown = "" if requester else " · *requester unknown*"
-    until = "open until <!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC>"
+    asks = "asked by `billing`"
+    whom = "for the person named on the card above" if requester else "*requester unknown*"
+    until = "<!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC> if nobody does"
     lines = [block_of(part.blocks, "who")["elements"][0]["text"] for part in drawn]
     assert lines[:3] == [
-        f"{asks}{unknown} · {until}, then rejected",
-        f"{asks}{unknown} · {until}, then *approved*",
+        f"{asks} · {whom} · rejected {until}",
+        f"{asks} · {whom} · *approved* {until}",
         asks,
     ]
     assert not any("<@" in shown(part.blocks[:2]) for part in drawn)
@@ -637,10 +652,10 @@ def test_each_place_lists_the_actions_asked_there():
     first, second = render_card(a_state(interrupt, places=places, decided={1: ApproveDecision()}))
 
     assert (first.id, second.id) == (MessageId(0), MessageId(1))
-    assert first.text == "2 actions need approval: a, c (agent billing)"
+    assert first.text.startswith("billing: 2 tools. Until ")
     assert "*3.* `c`" in shown(first.blocks)
     assert "`b`" not in shown(first.blocks)
-    assert second.text == "All decided here — waiting for the others: b (agent billing)"
+    assert second.text == "Approved: b (agent billing, waiting for what is asked elsewhere)"
     assert plan_parts(interrupt, calls_of(interrupt)[1:]) == ()
 
 

@@ -1,0 +1,87 @@
+"""The title of a card: what it is about, and what became of it. Ten cards in a channel differ by their titles."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from agent_adapter.contract.record import EXPIRED, Recorded
+from bot.domain.admission import Place
+from bot.domain.approval import Approval
+from bot.rendering.calls import safe_name
+from bot.rendering.card.outcomes import is_void
+from bot.sentences import on_card
+from bot.sentences.words import UNUSUAL_TOOL
+from bot.text.literal import clip
+from bot.text.names import plain_name
+
+_ROOM = 150
+"""What Slack takes as a title."""
+
+
+def title(state: Approval, place: Place) -> str:
+    """Say what a card is about, and what became of it where all of it is decided or over."""
+    return clip(f"{_title(state, place)}{run_suffix(state)}", _ROOM)
+
+
+def subject(state: Approval, place: Place) -> str:
+    """Name what is asked, in a few words, and say how much of it is open where a part of it is decided."""
+    requests = [state.actions[index].request for index in place.actions]
+    first = safe_name(requests[0]) or UNUSUAL_TOOL
+    tools, still = len({request.name for request in requests}), sum(map(state.is_open_at, place.actions))
+    return on_card.calls(first, tools, len(requests), still)
+
+
+def run_suffix(state: Approval) -> str:  # noqa: ARG001  # no agent reports how a call went, yet
+    """End a title with what became of the run, as far as the agent has said: nothing yet."""
+    return ""
+
+
+def _title(state: Approval, place: Place) -> str:
+    if any(state.is_open_at(index) for index in place.actions):
+        return on_card.wants(state.interrupt.agent, subject(state, place))
+    return on_card.ended(_how(state, place), subject(state, place))
+
+
+def _how(state: Approval, place: Place) -> str:
+    if is_void(state):
+        return _void(state)
+    if not state.is_open and state.status == "pending":
+        return on_card.TIME_IS_UP
+    recorded = [state.recorded[index] for index in place.actions]
+    outcomes = Counter(map(_outcome, recorded))
+    if len(outcomes) > 1:
+        return on_card.counted(Counter(outcome.partition(":")[0] for outcome in map(_outcome, recorded)))
+    (outcome,) = outcomes
+    match outcome:
+        case "expired":
+            return on_card.EXPIRED
+        case "approve:silence":
+            return on_card.WITHOUT_OBJECTION
+        case "approve:standing":
+            return on_card.IN_ADVANCE
+        case _:
+            return _by_people(outcome, [found for found in recorded if found])
+
+
+def _void(state: Approval) -> str:
+    if state.status == "refused":
+        return on_card.ENDED if state.code == "went_back" else on_card.REFUSED
+    return on_card.WITHDRAWN if state.status == "withdrawn" else on_card.EXPIRED
+
+
+def _outcome(recorded: Recorded | None) -> str:
+    """Name how one call was decided. Silence and an earlier approval are ways of their own."""
+    if recorded is None:
+        return "expired"
+    kind = recorded.decision.type
+    if recorded.decided_by == EXPIRED:
+        return "approve:silence" if kind == "approve" else "expired"
+    return f"{kind}:standing" if recorded.sticky else kind
+
+
+def _by_people(decision: str, recorded: Sequence[Recorded]) -> str:
+    people = {person for found in recorded for person in (found.agreed_by or (found.decided_by,))}
+    names = {found.decided_by: name for found in recorded if (name := plain_name(found.name))}
+    known = [
+        names[person] for person in dict.fromkeys(found.decided_by for found in recorded) if person in names
+    ]
+    return on_card.done(decision, known, len(people))
