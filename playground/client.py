@@ -9,7 +9,9 @@ from typing import Any, Self
 
 from aiohttp import ClientSession, ClientTimeout
 
+from playground.elements import all_options
 from playground.errors import ControlError
+from playground.inputs import find_element
 from playground.journal import KEPT
 
 Json = dict[str, Any]
@@ -85,6 +87,19 @@ class Control:
             block_id=block_id,
             selected=selected,
         )
+
+    async def choose(self, user: str, channel: str, ts: str, action_id: str, choice: str) -> Json:
+        """Choose from a menu of a message, by the words of the choice."""
+        shown = await self.messages(channel, as_user=user)
+        blocks = next((message["blocks"] for message in shown if message["ts"] == ts), None)
+        if blocks is None:
+            raise ControlError(f"{user} sees no message {ts} in {channel}.", 404)
+        options = all_options(find_element(blocks, action_id, None)[1])
+        values = [option["value"] for option in options if option["text"]["text"] == choice]
+        if not values:
+            words = ", ".join(option["text"]["text"] for option in options) or "nothing"
+            raise ControlError(f"{action_id} does not offer {choice!r}; it offers {words}.", 404)
+        return await self.click(user, channel, ts, action_id, selected=values[0])
 
     async def click_view(
         self,

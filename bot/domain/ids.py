@@ -36,6 +36,17 @@ def parse_button_value(text: str) -> tuple[str, frozenset[int]]:
     return interrupt_id, frozenset(int(index) for index in named if index.isdecimal())
 
 
+def choice_value(action_id: str, value: str) -> str:
+    """Write what a choice in a menu carries: the name and the value that its button would have."""
+    return f"{action_id} {value}"
+
+
+def parse_choice_value(text: str) -> tuple[str, str]:
+    """Split what a choice carries into the name and the value of its button."""
+    name, _, value = text.partition(" ")
+    return name, value
+
+
 Kind = Literal["card", "part", "remark", "standing"]
 """The kinds of messages: a card, one of its numbered parts, a remark in its thread such as a reminder, or the uses of a
 standing approval."""

@@ -93,8 +93,8 @@ class Buttons:
 
     async def _decide(self, click: Click, button: Button, does: Decides, delivery: Delivery) -> Answer:
         async def answer(state: Approval | None) -> Answer:
-            # A view never has such a button.
-            if state is None or click.view or not has_button(state, click, button.scope):
+            # Neither a view nor a menu ever has such a button.
+            if state is None or click.view or click.from_menu or not has_button(state, click, button.scope):
                 return Answer(False, in_answer.OUTDATED)
             return await does.decide(self.services, state, click, delivery)
 

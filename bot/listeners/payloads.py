@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.domain.ids import MessageId, parse_action_id, parse_button_value
+from bot.domain.ids import MessageId, parse_action_id, parse_button_value, parse_choice_value
 from bot.rendering.modal.view import ViewMeta
 
 
@@ -21,7 +21,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Click:
-    """One pressed button."""
+    """One pressed button, or one choice in a menu."""
 
     user: str
     verb: str
@@ -41,6 +41,8 @@ class Click:
     """The proposal that this modal is about, or the vote."""
     named: frozenset[int] = frozenset()
     """The actions that the question of this button named."""
+    from_menu: bool = False
+    """Whether it was chosen from a menu, which asks no question first."""
 
     @property
     def number(self) -> int:
@@ -90,6 +92,13 @@ def _id(body: Mapping[str, Any], of: str) -> str:
 def malformed(body: Mapping[str, Any]) -> str:
     """Say why a click cannot be read; empty when it can, or when the payload is not a click."""
     match body:
+        case {
+            "type": "block_actions",
+            "actions": [{"type": "overflow", "action_id": str(), "selected_option": {"value": str()}}, *_],
+        }:
+            return ""
+        case {"type": "block_actions", "actions": [{"type": "overflow"}, *_]}:
+            return "the click names no choice: actions holds no selected_option with a value"
         case {"type": "block_actions", "actions": [{"action_id": str()}, *_]}:
             return ""
         case {"type": "block_actions"}:
@@ -100,10 +109,11 @@ def malformed(body: Mapping[str, Any]) -> str:
 def parse_click(body: Mapping[str, Any]) -> Click:
     """Read a `block_actions` payload."""
     pressed = body["actions"][0]
-    verb, subject = parse_action_id(pressed["action_id"])
+    name, value = _name_and_value(pressed)
+    verb, subject = parse_action_id(name)
     view = body.get("view")
     meta = ViewMeta.load(view["private_metadata"]) if view and view.get("private_metadata") else None
-    interrupt_id, named = parse_button_value(pressed.get("value", ""))
+    interrupt_id, named = parse_button_value(value)
     message = body.get("message") or {}
     thread = message.get("thread_ts")
     return Click(
@@ -120,7 +130,15 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         index=meta.index if meta else -1,
         vote=meta.vote if meta else "",
         named=named,
+        from_menu=pressed.get("type") == "overflow",
     )
+
+
+def _name_and_value(pressed: Mapping[str, Any]) -> tuple[str, str]:
+    """Read the name and the value of a button. A choice in a menu carries both."""
+    if pressed.get("type") != "overflow":
+        return pressed["action_id"], pressed.get("value", "")
+    return parse_choice_value(pressed["selected_option"]["value"])
 
 
 def parse_submission(body: Mapping[str, Any]) -> Submission:

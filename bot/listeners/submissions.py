@@ -81,6 +81,11 @@ def approval(_state: Approval, _submission: Submission) -> Decision:
     return ApproveDecision()
 
 
+def approval_for_run(_state: Approval, _submission: Submission) -> Decision:
+    """Approve the call as it was asked, and every later call of its tool in the run."""
+    return ApproveDecision(always=True)
+
+
 def rejection(_state: Approval, submission: Submission) -> Decision:
     """Reject the call, with a reason where one was typed."""
     return RejectDecision(message=parse_reason(submission.view), always=parse_always(submission.view))

@@ -18,7 +18,7 @@ from bot.use_cases.answers import Answer
 
 @dataclass(frozen=True, slots=True)
 class Decides:
-    """A click that decides at once, before it is acknowledged. Such a button is on messages, never in a view."""
+    """A click that decides at once, before it is acknowledged. Such a button is on messages, never in a view or a menu."""
 
     decide: Callable[[Services, Approval, Click, Delivery], Awaitable[Answer]]
     from_memory: bool = True
@@ -63,6 +63,8 @@ TABLE: Mapping[Button, Decides | Stores | Opens] = {
         submissions.approve_from_now_on,
         may=opening.may_give_standing,
     ),
+    buttons.FOR_RUN: Opens(form(forms.render_for_run_view), deciding(submissions.approval_for_run)),
+    buttons.MORE: Opens(form(forms.render_more_view), may=opening.anybody),
     buttons.AGREE: Opens(opening.look_and_agree, submissions.agree, may=opening.may_agree),
     buttons.READ: Opens(opening.read, submissions.finish_reading, may=opening.anybody),
     buttons.PAGE: Opens(opening.turn_page, may=opening.anybody),

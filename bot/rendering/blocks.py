@@ -3,6 +3,7 @@
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
+from bot.domain.ids import choice_value
 from bot.sentences import on_card
 from bot.text.literal import clip, pieces, units
 
@@ -75,6 +76,26 @@ def button(
     if asks:
         found["confirm"] = asks
     return found
+
+
+def menu(action_id: str, about: str, buttons: list[Block]) -> Block:
+    """A menu of buttons. It asks no question, so a button that asks one cannot be in it.
+
+    Args:
+        action_id: Of the menu.
+        about: What its buttons are about. Slack has no words for screen readers here: everybody reads this line.
+        buttons: The buttons that it replaces. A choice carries what its button would carry.
+    """
+    assert not any("confirm" in found for found in buttons)
+    options = [
+        {
+            "text": found["text"],
+            "description": plain(about),
+            "value": choice_value(found["action_id"], found["value"]),
+        }
+        for found in buttons
+    ]
+    return {"type": "overflow", "action_id": action_id, "options": options}
 
 
 def confirm(title: str, text: str, yes: str) -> Block:

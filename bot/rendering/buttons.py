@@ -5,17 +5,19 @@ For example `REJECT` is about one action, says "Reject" in red, and appears wher
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.ids import action_id, button_value
-from bot.rendering.blocks import Block, actions, confirm, context
+from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import description_is_cut, safe_name
+from bot.rendering.limits import CHOICE_VALUE
 from bot.sentences import on_action, on_card
 from bot.sentences.words import duration_words
+from bot.text.literal import units
 
 Scope = Literal["action", "message", "place", "card", "standing", "page"]
 """What a button is about: an action; the actions of one message, or of one place; the whole request; a standing
@@ -64,14 +66,18 @@ CONFIRM = Button("confirm", "action", "Approve…", "primary", decision="approve
 """Replaces Approve where the risk is high: it asks for the code."""
 STANDING = Button("sticky", "action", "Approve from now on…", decision="approve")
 """Also approves later calls like this one, within the limits of its form."""
+FOR_RUN = Button("for_run", "action", "Approve for this run…", decision="approve")
+"""Also approves every later call of this tool in the run. Its form says so."""
 ALWAYS = Button("approve_always", "action", "Approve for this run", decision="approve")
-"""Also approves every later call of this tool in the run."""
+"""The same without a form. Cards drawn by earlier versions have it."""
 AGREE = Button("agree", "action", "Look and agree…", "primary")
 """Shows what somebody proposes, to agree with it. It may be any decision."""
 EDIT = Button("edit", "action", "Edit", decision="edit")
 REJECT = Button("reject", "action", "Reject", "danger", decision="reject")
 RESPOND = Button("respond", "action", "Answer", decision="respond")
 READ = Button("read", "action", "Read all")
+MORE = Button("more", "action", "More…")
+"""Opens a view with the buttons that do not fit a menu."""
 PAGE = Button("page", "page", "Next")
 """`page:<number>`: its action is in the view."""
 APPROVE_ALL = Button("approve_all", "message", "Approve all", "primary", decision="approve")
@@ -84,24 +90,24 @@ EXTEND = Button("extend", "card", "Extend")
 REVOKE = Button("revoke", "standing", "Revoke", "danger")
 """`revoke:<index of the action>.<row>`: the row makes the ids in a list different."""
 
-_AS_ASKED = {
-    APPROVE: Button("approve", "action", "Approve as asked", decision="approve"),
-    CONFIRM: Button("confirm", "action", "Approve as asked…", decision="approve"),
-}
+_AS_ASKED = {APPROVE: on_action.APPROVE_AS_ASKED, CONFIRM: on_action.APPROVE_AS_ASKED_WITH_CODE}
 """While somebody proposes something else, the label says which of the two is approved."""
 
 OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
     AGREE: lambda action: action.proposal is not None,
     CONFIRM: lambda action: _may_be_approved(action) and action.has_code,
     APPROVE: lambda action: _may_be_approved(action) and not action.has_code,
-    STANDING: lambda action: _may_be_approved(action) and action.standing is not None,
-    ALWAYS: lambda action: _may_be_approved(action) and action.allows_for_run,
     EDIT: lambda action: action.allows("edit") and not action.must_read,
     REJECT: lambda action: action.allows("reject"),
     RESPOND: lambda action: action.allows("respond"),
     READ: lambda action: action.must_read or description_is_cut(action),
+    STANDING: lambda action: _may_be_approved(action) and action.standing is not None,
+    FOR_RUN: lambda action: _may_be_approved(action) and action.allows_for_run,
 }
-"""The buttons under an action, in this order, and when each is offered."""
+"""The buttons of an action, and when each is offered. `offered` gives their order."""
+
+IN_SIGHT, IN_MENU = 3, 5
+"""How many buttons stand side by side, and how many choices the menu behind them takes."""
 
 
 def _may_be_approved(action: Action) -> bool:
@@ -109,30 +115,73 @@ def _may_be_approved(action: Action) -> bool:
     return action.allows("approve") and not action.must_read
 
 
+def offered(action: Action) -> list[Button]:
+    """Give the buttons of an action, the most important first. Only the first one is primary."""
+    found = [button for button, is_offered in OF_ACTION.items() if is_offered(action)]
+    leading = _leading(action)
+    # Somebody wants other changes already: rejecting is the likelier third way.
+    found.sort(key=lambda button: (button != leading, bool(action.proposal) and button == EDIT))
+    return [_as_offered(button, action, is_first=place == 0) for place, button in enumerate(found)]
+
+
+def _leading(action: Action) -> Button:
+    """Name the button that does what is asked for first: to finish what colleagues began, to read, or to answer."""
+    if action.proposal:
+        return AGREE
+    if not _is_decided_by_reading(action):
+        return APPROVE if action.allows("approve") else RESPOND
+    return READ
+
+
+def _is_decided_by_reading(action: Action) -> bool:
+    return action.must_read and (action.allows("approve") or action.allows("edit"))
+
+
+def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
+    label = button.label
+    if action.proposal:
+        label = _AS_ASKED.get(button, label)
+    elif button == READ and _is_decided_by_reading(action):
+        label = on_action.READ_AND_DECIDE
+    style = button.style if button.style == "danger" else "primary" if is_first else None
+    return replace(button, label=label, style=style)
+
+
 def button_blocks(action: Action, interrupt_id: str) -> list[Block]:
     """Draw the buttons of an action, and say what they really do where the label does not say it."""
-    offered = [_as_asked(button, action) for button, is_offered in OF_ACTION.items() if is_offered(action)]
-    subject = on_action.named(action.number, safe_name(action.request) or "")
-    drawn = [
-        button.drawn(
-            action.index,
-            interrupt_id,
-            says=f"{button.label} {subject}"[:75],
-            asks=_asks_always(subject) if button == ALWAYS else None,
-        )
-        for button in offered
-    ]
-    blocks = [actions(f"a:{action.index}:buttons", drawn)] if drawn else []
-    return [*blocks, *_effect_blocks(action)]
+    drawn = [_drawn(button, action, interrupt_id) for button in offered(action)]
+    shown, behind = drawn[:IN_SIGHT], drawn[IN_SIGHT:]
+    if behind:
+        found = _menu(action, behind)
+        shown.append(found if _takes(found) else MORE.drawn(action.index, interrupt_id))
+    return [*([_group(action, shown)] if shown else []), *_effect_blocks(action)]
 
 
-def _as_asked(button: Button, action: Action) -> Button:
-    """Give a button that approves another label where somebody proposes something else."""
-    return _AS_ASKED.get(button, button) if action.proposal else button
+def buttons_behind(action: Action, interrupt_id: str) -> list[Block]:
+    """Draw the buttons of an action that its card does not have in sight."""
+    return [_drawn(button, action, interrupt_id) for button in offered(action)[IN_SIGHT:]]
 
 
-def _asks_always(subject: str) -> Block:
-    return confirm(f"{ALWAYS.label}?", on_action.for_run(subject), ALWAYS.label)
+def _drawn(button: Button, action: Action, interrupt_id: str) -> Block:
+    return button.drawn(action.index, interrupt_id, says=f"{button.label} {_named(action)}"[:75])
+
+
+def _named(action: Action) -> str:
+    return on_action.named(action.number, safe_name(action.request) or "")
+
+
+def _group(action: Action, shown: list[Block]) -> Block:
+    return actions(f"a:{action.index}:buttons", shown)
+
+
+def _menu(action: Action, behind: list[Block]) -> Block:
+    return menu(action_id("menu", action.index), _named(action)[:75], behind)
+
+
+def _takes(menu: Block) -> bool:
+    """Whether Slack takes a menu with so many choices, and with values of this length."""
+    values = [choice["value"] for choice in menu["options"]]
+    return len(values) <= IN_MENU and all(units(value) <= CHOICE_VALUE for value in values)
 
 
 def _effect_blocks(action: Action) -> list[Block]:

@@ -17,6 +17,9 @@ MESSAGE_TOTAL = 12_000
 """Text of all blocks of a message, added up: over it Slack answers `msg_blocks_too_long`."""
 VIEW_BYTES = 250_000
 
+CHOICE_VALUE = 150
+"""What a choice of a menu carries."""
+
 _TEXT = {"header": 150, "section": 3_000, "context": 3_000}
 _INITIAL = {
     "plain_text_input": 3_000,
@@ -24,7 +27,13 @@ _INITIAL = {
     "url_text_input": 3_000,
     "number_input": 3_000,
 }
-_CHOICES = {"static_select": 100, "multi_static_select": 100, "checkboxes": 10, "radio_buttons": 10}
+_CHOICES = {
+    "static_select": 100,
+    "multi_static_select": 100,
+    "checkboxes": 10,
+    "radio_buttons": 10,
+    "overflow": 5,
+}
 _PICKERS = ("datepicker", "timepicker", "datetimepicker", "users_select")
 _CONFIRM = {"title": 100, "text": 300, "confirm": 30, "deny": 30}
 
@@ -115,11 +124,11 @@ def _check_rich_text(block: dict[str, Any], at: str) -> None:
 def _check_actions(block: dict[str, Any], at: str) -> None:
     _count(block["elements"], f"{at}/elements", most=25)
     for index, element in enumerate(block["elements"]):
-        if element["type"] != "button":
+        if (check := _ACTIONS.get(element["type"])) is None:
             raise SlackLimitError(
                 f"{at}/elements/{index}/type", f"{element['type']} is not an action that we send"
             )
-        _check_button(element, f"{at}/elements/{index}")
+        check(element, f"{at}/elements/{index}")
 
 
 def _check_button(button: dict[str, Any], at: str) -> None:
@@ -132,6 +141,17 @@ def _check_button(button: dict[str, Any], at: str) -> None:
     for part, most in _CONFIRM.items():
         if "confirm" in button:
             _text(button["confirm"][part], f"{at}/confirm/{part}", most=most)
+
+
+def _check_menu(menu: dict[str, Any], at: str) -> None:
+    _length(menu["action_id"], f"{at}/action_id", most=255)
+    _check_choices(menu, at)
+
+
+_ACTIONS: dict[str, Callable[[dict[str, Any], str], None]] = {
+    "button": _check_button,
+    "overflow": _check_menu,
+}
 
 
 def _check_input(block: dict[str, Any], at: str) -> None:
@@ -156,7 +176,9 @@ def _check_choices(element: dict[str, Any], at: str) -> None:
     _count(options, f"{at}/options", most=_CHOICES[element["type"]])
     for index, option in enumerate(options):
         _plain(option["text"], f"{at}/options/{index}/text", most=75)
-        _length(option["value"], f"{at}/options/{index}/value", most=150)
+        _length(option["value"], f"{at}/options/{index}/value", most=CHOICE_VALUE)
+        if "description" in option:
+            _plain(option["description"], f"{at}/options/{index}/description", most=75)
     _distinct((option["value"] for option in options), f"{at}/options", "value")
     initial = element.get(
         "initial_options", [element["initial_option"]] if "initial_option" in element else None

@@ -151,7 +151,7 @@ def proposed_otherwise(index: int) -> str:
 
 def read_first(index: int) -> str:
     """Say that an action is longer than its card."""
-    return f"The card does not show all of action {index + 1}: press Read all, and decide on its last page."
+    return f"The card does not show all of action {index + 1}: press *Read and decide…*, and decide on its last page."
 
 
 def code_needed(index: int) -> str:

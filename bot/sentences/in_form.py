@@ -143,6 +143,10 @@ CODE_BESIDE_PROPOSAL = "The four characters on the card, beside the proposal."
 
 # --- Approving later calls ----------------------------------------------------------------------------------------------
 
+ABOUT_FOR_RUN = (
+    "This call runs as shown here. Every later call of the same tool in this run then goes ahead without asking, "
+    "*whatever its arguments are*."
+)
 ABOUT_STANDING = (
     "This call runs now. Later calls of this tool then run without asking, within the limits that you choose here. "
     "The thread of the card shows each of them. You can revoke this there, or with `/approvals rules`."

@@ -16,7 +16,7 @@ def masked(fingerprint: str) -> str:
 
 def in_reading(size: str) -> str:
     """Replace a value that only a reading shows."""
-    return f"({size}, see Read all)"
+    return f"({size}, see the reading)"
 
 
 def characters(count: int) -> str:

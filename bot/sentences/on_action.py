@@ -35,7 +35,7 @@ def not_in_schema(names: str, count: int) -> str:
 
 def in_reading_only(names: str, *, is_cut: bool) -> str:
     """Say which arguments only a reading shows."""
-    return f"Shown in _Read all_ only: {names}." + ("" if is_cut else f" {READ_FIRST}")
+    return f"Shown in the reading only: {names}." + ("" if is_cut else f" {READ_FIRST}")
 
 
 def approve_with_code(code: str) -> str:
@@ -53,6 +53,8 @@ def people_needed(approving: int, rejecting: int) -> str:
 
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
+APPROVE_AS_ASKED, APPROVE_AS_ASKED_WITH_CODE = "Approve as asked", "Approve as asked…"
+READ_AND_DECIDE = "Read and decide…"
 EFFECTS = {
     "reject_as_answer": "Reject: this agent's framework has no rejection. "
     "The call does not run, and the model gets a sentence that says so as the tool's answer.",
@@ -67,14 +69,6 @@ EFFECTS = {
 def named(number: int, tool: str) -> str:
     """Name an action in a sentence, with its tool where that has a usual name."""
     return f"action {number}" + (f": {tool}" if tool else "")
-
-
-def for_run(action: str) -> str:
-    """Ask whether all later calls of a tool in this run are approved too."""
-    return (
-        f"This is {action}. It runs as this message shows it, and every later call of the same tool in this run "
-        "goes ahead without asking, whatever its arguments are."
-    )
 
 
 # --- What became of an action -------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 
 import { el, icon } from "./dom.js";
 import { INTERACTIVE_INPUTS, renderInput } from "./inputs.js";
+import { overflow } from "./menu.js";
 import { richText } from "./rich_text.js";
 import { plain, textNodes } from "./text.js";
 
@@ -89,21 +90,6 @@ function button(block, element, surface) {
       onclick: () => !waiting && surface.press(block, element),
     },
     plain(element.text),
-  );
-}
-
-function overflow(block, element, surface) {
-  const choose = ({ target }) => target.value && surface.press(block, element, target.value);
-  return el(
-    "select",
-    {
-      class: "control compact",
-      "data-action-id": element.action_id,
-      "aria-label": "More actions",
-      onchange: choose,
-    },
-    el("option", { value: "" }, "More…"),
-    element.options.map((option) => el("option", { value: option.value }, plain(option.text))),
   );
 }
 

@@ -131,10 +131,12 @@ async def test_an_edit_that_changes_nothing_is_said_and_not_recorded(client, peo
 
 
 async def test_an_approval_for_the_whole_run_reaches_the_agent(client, people):
-    """Who approves for this run says so on the card, and the agent hears it."""
+    """Its form shows the call. Who approves for this run says so on the card, and the agent hears it."""
     reviewing = review(client, an_action(allow_always=True))
-    card = await people["dana"].card()
-    await people["dana"].press(card, "approve_always:0")
+    dana = people["dana"]
+    form = await dana.opened(await dana.card(), "for_run:0")
+    assert "dana@example.com" in words(form["blocks"])
+    await dana.slack.submit("U0DANA", form["id"])
 
     assert (await reviewing).decisions[0].always
     assert "Approved for this run" in words((await people["dana"].card("has resumed"))["blocks"])
@@ -277,7 +279,7 @@ async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, pe
     reviewing = review(client, an_action("run", {"script": text}))
     dana = people["dana"]
     card = await dana.card("characters in all")
-    assert buttons(card) == ["reject:0", "respond:0", "read:0"]
+    assert buttons(card) == ["read:0", "reject:0", "respond:0"]
 
     page, seen = await dana.opened(card, "read:0"), ""
     while not page.get("submit"):

@@ -210,12 +210,13 @@ async def test_a_proposed_answer_stands_on_the_card(client, dana, erik):
 
 
 def styles(card):
-    """Give label and style of every button."""
+    """Give label and style of every button in sight."""
     return {
         each["action_id"]: (each["text"]["text"], each.get("style"))
         for block in card["blocks"]
         if block["type"] == "actions"
         for each in block["elements"]
+        if each["type"] == "button"
     }
 
 

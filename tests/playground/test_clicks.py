@@ -117,6 +117,39 @@ async def test_chosen_option_is_in_the_action_and_stays_in_the_state(slack, app,
     assert erik["state"]["values"]["b"]["menu"]["selected_option"] is None
 
 
+async def test_choice_of_a_menu_is_in_the_action_and_nowhere_else(slack, app, over_sockets, control):
+    """An overflow menu remembers nothing: the payload has the option, and the state has no such element."""
+
+    @app.action("more")
+    async def anything(ack):
+        await ack()
+
+    about = {"type": "plain_text", "text": "action 1"}
+    choices = [option("reject:0 id-1", "Reject"), {**option("edit:0 id-1", "Edit"), "description": about}]
+    menu = {"type": "overflow", "action_id": "more", "options": choices}
+    ts = await post(slack, actions(button(), menu, block_id="b"))
+    await control.choose("U0DANA", CHANNEL, ts, "more", "Edit")
+
+    [delivery] = await control.deliveries("block_actions")
+    [action] = delivery["payload"]["actions"]
+    assert action.pop("action_ts")
+    assert action == {
+        "type": "overflow",
+        "action_id": "more",
+        "block_id": "b",
+        "selected_option": {
+            "text": {"type": "plain_text", "text": "Edit", "emoji": True},
+            "value": "edit:0 id-1",
+            "description": {"type": "plain_text", "text": "action 1", "emoji": True},
+        },
+    }
+    assert delivery["payload"]["state"] == {"values": {}}
+    with pytest.raises(ControlError, match="more does not offer 'Approve'; it offers Reject, Edit"):
+        await control.choose("U0DANA", CHANNEL, ts, "more", "Approve")
+    with pytest.raises(ControlError, match="sees no message"):
+        await control.choose("U0DANA", CHANNEL, "1.1", "more", "Edit")
+
+
 @pytest.mark.parametrize("timing", [Timing(acknowledge=0.3)])
 async def test_unacknowledged_click_fails_visibly_and_is_not_repeated(slack, app, over_sockets, control):
     """Slack never sends a click again."""

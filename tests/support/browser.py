@@ -38,8 +38,17 @@ class Screen:
         await menu.select_option(await option.get_attribute("value"))
 
     async def press(self, card: Locator, action_id: str) -> None:
-        """Press a button of a card."""
-        await card.locator(f'[data-action-id="{action_id}"]').click()
+        """Press a button of a card, also where it is a choice in a menu."""
+        button = card.locator(f'[data-action-id="{action_id}"]')
+        named = f'[role=menuitem][data-value^="{action_id} "]'
+        choice = card.locator(named)
+        await button.or_(choice).wait_for(state="attached")
+        if await choice.count():
+            menu = card.locator(".menu", has=self.page.locator(named))
+            await menu.get_by_role("button", name="More actions").click()
+            await choice.click()
+        else:
+            await button.click()
 
     async def confirm(self) -> None:
         """Say yes to the question that a button asks."""

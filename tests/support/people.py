@@ -29,8 +29,9 @@ class Someone:
         )
 
     async def press(self, card: Json, button: str) -> Json:
-        """Press a button by its `action_id`."""
-        return await self.slack.click(self.user, card["channel"], card["ts"], button)
+        """Press a button by its `action_id`, also where it is a choice in a menu."""
+        menu, choice = in_menu(card, button) or (button, None)
+        return await self.slack.click(self.user, card["channel"], card["ts"], menu, selected=choice)
 
     async def opened(self, card: Json, button: str) -> Json:
         """Press a button that opens a form, and wait for the form."""
@@ -81,10 +82,25 @@ def words(blocks: Any) -> str:
 
 
 def buttons(card: Json) -> list[str]:
-    """Give the `action_id` of every button of a message or view."""
-    return [
-        element["action_id"]
-        for block in card.get("blocks") or ()
-        if block["type"] == "actions"
-        for element in block["elements"]
-    ]
+    """Give the `action_id` of every button of a message or view, in sight or in a menu."""
+    return [found for block in _actions(card) for element in block["elements"] for found in _ids(element)]
+
+
+def in_menu(card: Json, button: str) -> tuple[str, str] | None:
+    """Give the menu that has this button as a choice, and the value of the choice."""
+    for block in _actions(card):
+        for element in block["elements"]:
+            for option in element.get("options", ()):
+                if option["value"].partition(" ")[0] == button:
+                    return element["action_id"], option["value"]
+    return None
+
+
+def _ids(element: Json) -> list[str]:
+    if element["type"] != "overflow":
+        return [element["action_id"]]
+    return [option["value"].partition(" ")[0] for option in element["options"]]
+
+
+def _actions(card: Json) -> list[Json]:
+    return [block for block in card.get("blocks") or () if block["type"] == "actions"]

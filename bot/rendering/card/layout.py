@@ -23,7 +23,7 @@ _OUTCOME, OUTCOME_TEXT = 300, 300
 # The line that says who decides an action, on a card where that differs.
 _WHO_DECIDES = 350
 # The lines that count votes, with the button to agree, and the line about silence.
-_VOTES, _SILENCE = 950, 160
+_VOTES, _SILENCE = 1_050, 160
 # The line that warns of a tool's name.
 _LOOK_ALIKE = 1_500
 

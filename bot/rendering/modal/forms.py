@@ -10,8 +10,20 @@ from bot.domain.masking import hide
 from bot.domain.mentions import approver_names
 from bot.domain.votes import Written
 from bot.rendering.arguments import argument_lines, change_lines, text_lines
-from bot.rendering.blocks import Block, context, literal, section
-from bot.rendering.buttons import AGREE, CONFIRM, EDIT, HAND_OVER, REJECT, REJECT_ALL, RESPOND
+from bot.rendering.blocks import Block, actions, context, literal, section
+from bot.rendering.buttons import (
+    AGREE,
+    CONFIRM,
+    EDIT,
+    FOR_RUN,
+    HAND_OVER,
+    IN_SIGHT,
+    MORE,
+    REJECT,
+    REJECT_ALL,
+    RESPOND,
+    buttons_behind,
+)
 from bot.rendering.calls import title_blocks
 from bot.rendering.cautions import Shown, caution_blocks
 from bot.rendering.modal.argument_form import form_blocks, form_of, schema_problem
@@ -101,6 +113,23 @@ def render_confirm_view(state: Approval, index: int) -> Block:
         ViewMeta(state.id, index),
         submit=approve_label(action),
     )
+
+
+def render_for_run_view(state: Approval, index: int) -> Block:
+    """Draw a call, and say that approving it here holds for every later call of its tool in the run."""
+    action = state.actions[index]
+    blocks = [*title_blocks(action), section("about", in_form.ABOUT_FOR_RUN), *_whole_call_blocks(action)]
+    meta = ViewMeta(state.id, index)
+    return modal(FOR_RUN.verb, in_form.approve_title(index), blocks, meta, submit=in_form.APPROVE)
+
+
+def render_more_view(state: Approval, index: int) -> Block:
+    """Draw the buttons of an action that its card has no room for."""
+    action = state.actions[index]
+    behind = buttons_behind(action, state.id)
+    rows = [actions(f"more:{at}", behind[at : at + IN_SIGHT]) for at in range(0, len(behind), IN_SIGHT)]
+    blocks = [*which_call_blocks(action), *rows]
+    return modal(MORE.verb, in_form.title(index), blocks, ViewMeta(state.id, index))
 
 
 def render_agree_view(state: Approval, index: int) -> Block:

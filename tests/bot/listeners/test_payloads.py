@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.listeners.payloads import Click, parse_click, parse_submission
+from bot.listeners.payloads import Click, malformed, parse_click, parse_submission
 from bot.rendering.modal.view import ViewMeta
 
 META = ViewMeta(id="billing.abc", index=2, page=3, channel="C1", ts="100.1")
@@ -47,6 +47,31 @@ def test_a_button_of_a_card():
         ts="100.1",
         view=None,
     )
+
+
+def test_a_choice_in_a_menu_is_the_button_that_it_stands_for():
+    """The choice carries the name and the value of the button; the name of the menu says nothing."""
+    chosen = {
+        "type": "overflow",
+        "action_id": "menu:7",
+        "selected_option": {
+            "text": {"type": "plain_text", "text": "Answer"},
+            "value": "respond:12 billing.abc",
+        },
+    }
+
+    click = parse_click(pressed(actions=[chosen]))
+
+    assert (click.verb, click.number, click.interrupt_id) == ("respond", 12, "billing.abc")
+    assert click.from_menu
+
+
+@pytest.mark.parametrize("option", [None, "respond:0", {}, {"value": None}, {"value": 7}])
+def test_a_menu_without_a_choice_is_malformed(option: Any):
+    """It is answered with an error, as any click that cannot be read."""
+    chosen = {"type": "overflow", "action_id": "menu:0", "selected_option": option}
+
+    assert "names no choice" in malformed(pressed(actions=[chosen]))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from slack_sdk.models.blocks import Block
 from slack_sdk.models.views import View
 
 from agent_adapter.contract.arguments import encode
+from bot.domain.ids import parse_choice_value
 from bot.rendering.arguments import SAME_WORD, WRAP
 from bot.rendering.card.card import Part
 from bot.rendering.card.layout import BUDGET, MAX_BLOCKS
@@ -105,8 +106,28 @@ def button_labels(payload: Any) -> list[str]:
 
 
 def buttons(payload: Any) -> list[dict[str, Any]]:
+    """Every button of a payload; a choice in a menu as the button that it stands for."""
+    return [button for element in in_sight(payload) for button in _as_buttons(element)]
+
+
+def in_sight(payload: Any) -> list[dict[str, Any]]:
+    """What stands side by side in the payload: buttons and menus."""
     blocks = payload["blocks"] if isinstance(payload, dict) else payload
-    return [button for block in blocks if block["type"] == "actions" for button in block["elements"]]
+    return [element for block in blocks if block["type"] == "actions" for element in block["elements"]]
+
+
+def _as_buttons(element: dict[str, Any]) -> list[dict[str, Any]]:
+    if element["type"] != "overflow":
+        return [element]
+    return [
+        {
+            "action_id": parse_choice_value(option["value"])[0],
+            "text": option["text"],
+            "value": parse_choice_value(option["value"])[1],
+            "accessibility_label": f"{option['text']['text']} {option['description']['text']}",
+        }
+        for option in element["options"]
+    ]
 
 
 def labels(view: dict[str, Any]) -> list[str]:

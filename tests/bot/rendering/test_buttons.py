@@ -11,13 +11,18 @@ from bot.domain.approval import Assignment
 from bot.domain.schedule import Extension
 from bot.domain.standing import StandingApproval, StandingLimits, StandingTerms
 from bot.domain.votes import Vote, position_of
+from bot.listeners.table import TABLE, Opens
+from bot.rendering.blocks import confirm, json_size, menu
+from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
+from bot.rendering.limits import check_message
 from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
     render_edit_view,
     render_hand_over_view,
+    render_more_view,
     render_reject_all_view,
     render_reject_view,
     render_respond_view,
@@ -25,7 +30,7 @@ from bot.rendering.modal.forms import (
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.modal.standing import render_standing_list, render_standing_view
 from bot.rendering.modal.view import render_notice_view
-from tests.bot.rendering.slack_side import buttons
+from tests.bot.rendering.slack_side import assert_slack_takes_view, block_of, buttons, in_sight, shown
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt, calls_of
 
 HOUR = timedelta(hours=1)
@@ -56,30 +61,30 @@ def ids(state: Any) -> list[list[str]]:
         ({"risk": "high"}, "confirm:0 edit:0 reject:0 respond:0"),
         (
             {"risk": "low", "standing": StandingLimits()},
-            "approve:0 sticky:0 edit:0 reject:0 respond:0",
+            "approve:0 edit:0 reject:0 respond:0 sticky:0",
         ),
         (
             {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
-            "agree:0 approve:0 edit:0 reject:0 respond:0",
+            "agree:0 approve:0 reject:0 respond:0 edit:0",
         ),
     ],
     ids=["all", "one", "high risk", "standing", "proposal"],
 )
 def test_the_buttons_of_an_action(fields: dict[str, Any], expected: str):
-    """The verb, a colon, and the index of the action, in the order in which they stand."""
+    """The verb, a colon, and the index of the action, in the order in which they stand; a menu has all after the third."""
     assert ids(asked(**fields)) == [expected.split()]
 
 
 def test_what_has_to_be_read_first_is_approved_and_edited_at_its_end():
     """So its card has neither button."""
-    assert ids(asked(an_action("sql", LONG))) == [["reject:0", "respond:0", "read:0"]]
+    assert ids(asked(an_action("sql", LONG))) == [["read:0", "reject:0", "respond:0"]]
 
 
 def test_an_agent_that_allows_it_is_answered_for_its_whole_run():
     """Beside what holds from now on, which is the policy's to offer."""
     state = asked(an_action(allow_always=True), risk="low", standing=StandingLimits())
 
-    assert ids(state) == [["approve:0", "sticky:0", "approve_always:0", "edit:0", "reject:0", "respond:0"]]
+    assert ids(state) == [["approve:0", "edit:0", "reject:0", "respond:0", "sticky:0", "for_run:0"]]
 
 
 def test_the_buttons_of_a_place():
@@ -163,4 +168,128 @@ def test_what_a_screen_reader_says_of_a_button_is_as_long_as_slack_takes():
 
     said = {found["action_id"]: found["accessibility_label"] for found in buttons(card.blocks)}
     assert said["approve:0"].startswith("Approve action 1: ttt")
-    assert {len(words) for words in said.values()} == {75}
+    assert {len(words) for words in said.values()} == {75, len("Answer action 1: ") + 64}
+
+
+# --- Three in sight, and the others in a menu -----------------------------------------------------------------------
+
+
+def drawn(state: Any) -> list[dict[str, Any]]:
+    """What stands side by side under the first action."""
+    (card,) = render_card(state)
+    return in_sight([block_of(card.blocks, "a:0:buttons")])
+
+
+def styles(state: Any) -> list[tuple[str, str | None]]:
+    return [(found["text"]["text"], found.get("style")) for found in drawn(state) if "text" in found]
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "expected"),
+    [
+        (an_action(), {}, [("Approve", "primary"), ("Edit", None), ("Reject", "danger")]),
+        (
+            an_action(allowed=["edit", "reject", "respond"]),
+            {},
+            [("Answer", "primary"), ("Edit", None), ("Reject", "danger")],
+        ),
+        (an_action(allowed=["respond"]), {}, [("Answer", "primary")]),
+        (
+            an_action("sql", LONG),
+            {},
+            [("Read and decide…", "primary"), ("Reject", "danger"), ("Answer", None)],
+        ),
+        (
+            an_action("sql", LONG, allowed=["reject", "respond"]),
+            {},
+            [("Answer", "primary"), ("Reject", "danger"), ("Read all", None)],
+        ),
+        (
+            an_action(),
+            {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
+            [("Look and agree…", "primary"), ("Approve as asked", None), ("Reject", "danger")],
+        ),
+        (an_action(allowed=["reject"]), {}, [("Reject", "danger")]),
+    ],
+    ids=["call", "question", "only a question", "long call", "long question", "proposal", "reject"],
+)
+def test_at_most_three_buttons_are_in_sight_and_only_the_first_can_be_primary(
+    action: Any, fields: dict[str, Any], expected: Any
+):
+    """The first does what is asked for: it approves, answers, opens the reading, or finishes what colleagues began."""
+    assert styles(asked(action, **fields)) == expected
+
+
+def test_a_choice_in_a_menu_carries_what_its_button_would_and_names_its_action():
+    """Slack has no words for screen readers there, so the line below the choice says which action it is about."""
+    state = asked(an_action("pay"))
+
+    *_, menu = drawn(state)
+
+    assert menu == {
+        "type": "overflow",
+        "action_id": "menu:0",
+        "options": [
+            {
+                "text": {"type": "plain_text", "text": "Answer", "emoji": False},
+                "value": f"respond:0 {state.id}",
+                "description": {"type": "plain_text", "text": "action 1: pay", "emoji": False},
+            }
+        ],
+    }
+
+
+def test_a_button_that_asks_a_question_is_never_in_a_menu():
+    """A menu would lose the question, because its choices have none."""
+    asks = confirm("Sure?", "It runs.", "Approve")
+
+    with pytest.raises(AssertionError):
+        menu("menu:0", "action 1", [APPROVE.drawn(0, "billing.1", says="Approve", asks=asks)])
+
+
+def test_only_buttons_that_open_something_can_be_in_a_menu():
+    """What decides at once is in sight, where its question can be asked."""
+    behind = {button for button in OF_ACTION if not isinstance(TABLE[button], Opens)}
+
+    assert behind == {APPROVE}
+    for fields in ({}, {"risk": "low", "standing": StandingLimits()}):
+        state = asked(an_action(allow_always=True), **fields)
+        assert "approve:0" in [found["action_id"] for found in drawn(state)]
+
+
+@pytest.mark.parametrize("length", [73, 120, 400])
+def test_a_record_with_a_long_id_opens_a_view_instead_of_a_menu(length: int):
+    """A choice carries at most 150 characters, and a button 2,000."""
+    long_id = "b" * length
+    state = asked(an_action(allow_always=True), risk="low", standing=StandingLimits())
+
+    blocks = button_blocks(state.actions[0], long_id)
+
+    *_, last = in_sight(blocks)
+    assert last["type"] == ("overflow" if length < 150 else "button")
+    check_message("x", blocks)
+
+
+def test_more_choices_than_a_menu_takes_are_in_a_view(monkeypatch):
+    """The card then has a button More…, and its view has every button that is not in sight."""
+    monkeypatch.setattr("bot.rendering.buttons.IN_MENU", 2)
+    state = asked(an_action("pay", allow_always=True), risk="low", standing=StandingLimits())
+
+    *_, more = drawn(state)
+    view = render_more_view(state, 0)
+
+    assert (more["action_id"], more["text"]["text"]) == ("more:0", "More…")
+    assert_slack_takes_view(view)
+    assert [found["action_id"] for found in buttons(view)] == ["respond:0", "sticky:0", "for_run:0"]
+    assert "`pay`" in shown(view)
+
+
+def test_a_proposal_makes_the_buttons_little_larger():
+    """A card is laid out once, before anybody has proposed anything, with room for the button that agrees."""
+    votes = {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}
+    for allowed in (["approve", "edit", "reject", "respond"], ["approve", "edit"], ["respond", "edit"]):
+        for fields in ({}, {"risk": "low", "standing": StandingLimits()}, {"risk": "high"}):
+            action = an_action("t" * 64, allowed=allowed, allow_always=True)
+            before, after = (asked(action, quorum=2, **fields, **more) for more in ({}, {"votes": votes}))
+            sizes = [json_size(button_blocks(s.actions[0], s.id)) for s in (before, after)]
+            assert sizes[1] <= sizes[0] + 450

@@ -219,7 +219,7 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code()
     assert text_of(state).count("High risk*") == 1
     assert f"to approve, type *{code}*" in text_of(state)
     assert "High risk, decided one by one: 2." in text_of(state)
-    assert buttons(state).count("Approve for this run") == 2
+    assert buttons(state).count("Approve for this run…") == 2
     assert buttons(state).count("Approve…") == 1
     assert buttons(state)[-2:] == ["Approve 2 of 3", "Reject 2 of 3"]
 
@@ -526,14 +526,14 @@ def test_what_is_shown_in_a_modal_only_is_read_before_it_is_approved():
     state = state_of(an_action(args=args), modal_only=("body",))
 
     assert "diagnosis" not in text_of(state)
-    assert "Shown in _Read all_ only: `body`. To approve or edit, read all of it first." in text_of(state)
-    assert buttons(state) == ["Reject", "Answer", "Read all"]
+    assert "Shown in the reading only: `body`. To approve or edit, read all of it first." in text_of(state)
+    assert buttons(state) == ["Read and decide…", "Reject", "Answer"]
     assert "diagnosis" in shown(render_reading_view(state, 0, 1, pages_read=0))
     changed = edit(**{**args, "body": "Dear Al, call us"})
     decided = text_of(state_of(an_action(args=args), modal_only=("body",), decided={0: changed}))
     assert "call us" not in decided
     assert "diagnosis" not in decided
-    assert "characters, see Read all)" in decided
+    assert "characters, see the reading)" in decided
 
 
 # --- Within Slack's limits ----------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from bot.domain.bulk import decided_together
 from bot.domain.ids import MessageId
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
-from bot.rendering.modal.forms import render_edit_view
+from bot.rendering.modal.forms import render_edit_view, render_for_run_view
 from bot.rendering.modal.reading import render_reading_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -96,10 +96,22 @@ def test_a_card_of_one_action():
                 _button("approve:0", "Approve", value, style="primary"),
                 _button("edit:0", "Edit", value),
                 _button("reject:0", "Reject", value, style="danger"),
-                _button("respond:0", "Answer", value),
+                _menu("menu:0", ("respond:0", "Answer", value)),
             ],
         },
     ]
+
+
+def _menu(action_id, *buttons):
+    options = [
+        {
+            "text": {"type": "plain_text", "text": label, "emoji": False},
+            "value": f"{name} {value}",
+            "description": {"type": "plain_text", "text": "action 1: send_email", "emoji": False},
+        }
+        for name, label, value in buttons
+    ]
+    return {"type": "overflow", "action_id": action_id, "options": options}
 
 
 def _context(block_id, text):
@@ -234,18 +246,20 @@ def test_people_groups_and_channels_may_decide():
 
 
 def test_a_decision_for_the_whole_run_is_offered_where_the_agent_can_keep_it():
-    """The button stands beside Approve, asks first, and says what it means."""
-    (part,) = render_card(a_state(an_interrupt(an_action(allow_always=True), an_action("b"))))
+    """It is in the menu, and its form shows the call and says what it means."""
+    state = a_state(an_interrupt(an_action(allow_always=True), an_action("b")))
+    (part,) = render_card(state)
     first, second = (
-        block["elements"] for block in part.blocks if block["type"] == "actions" and "a:" in block["block_id"]
+        button_labels([block])
+        for block in part.blocks
+        if block["type"] == "actions" and "a:" in block["block_id"]
     )
 
-    assert [button["text"]["text"] for button in first][:3] == ["Approve", "Approve for this run", "Edit"]
-    asks = first[1]["confirm"]["text"]["text"]
-    assert asks.startswith(
-        "This is action 1: send_email. It runs as this message shows it, and every later call of"
-    )
-    assert "Approve for this run" not in [button["text"]["text"] for button in second]
+    assert first == ["Approve", "Edit", "Reject", "Answer", "Approve for this run…"]
+    assert second == ["Approve", "Edit", "Reject", "Answer"]
+    form = render_for_run_view(state, 0)
+    assert "Every later call of the same tool in this run then goes ahead without asking" in shown(form)
+    assert "dana@example.com" in shown(form)
 
 
 def test_what_was_decided_for_the_whole_run_says_so():
@@ -331,7 +345,7 @@ def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
     long = an_action("sql", LONG, allow_always=True)
     part = card(a_state(an_interrupt(long, an_action(), an_action())))
 
-    assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Reject", "Answer", "Read all"]
+    assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Read and decide…", "Reject", "Answer"]
     assert "of 28,011 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
     assert "more characters" in literal_text(part.blocks, "a:0:arguments")
     approve = block_of(part.blocks, "bulk")["elements"][0]

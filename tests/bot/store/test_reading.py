@@ -69,7 +69,7 @@ def test_a_record_that_an_older_bot_admitted_is_measured_by_the_sizes_of_today()
     """It has no number of pages: the long call is read, and the short one is not."""
     assert [action.pages for action in stored(None).actions] == [0, 3]
     assert stored(None).admission == stored(PAGES_TODAY).admission
-    assert "press Read all" in objection(None, read=2)
+    assert "press *Read and decide…*" in objection(None, read=2)
     assert not objection(None, read=3)
 
 
@@ -79,7 +79,7 @@ def test_the_stored_number_of_pages_decides(pages):
     fixed = f"1:{pages}"
 
     assert [len(pages_of(action)) for action in stored(fixed).actions] == [1, pages]
-    assert "press Read all" in objection(fixed, read=pages - 1)
+    assert "press *Read and decide…*" in objection(fixed, read=pages - 1)
     assert not objection(fixed, read=pages)
 
 

@@ -25,7 +25,7 @@ from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from bot.use_cases.objections import first_objection
 from bot.use_cases.propose import proposal_name
-from tests.bot.rendering.slack_side import assert_slack_takes_card
+from tests.bot.rendering.slack_side import assert_slack_takes_card, button_labels
 from tests.bot.store.test_votes import (
     DANA,
     ERIK,
@@ -341,11 +341,9 @@ def test_nothing_is_approved_for_later_calls_while_something_else_is_proposed():
     admission = on_terms(a_state(interrupt).admission, standing=StandingLimits())
     before, after = (a_state(interrupt, admission=admission, proposals=p) for p in ({}, proposals))
 
-    labels = [
-        [e["text"]["text"] for e in button_blocks(s.actions[0], "x")[0]["elements"]] for s in (before, after)
-    ]
-    assert {"Approve for this run", "Approve from now on…", "Approve"} < {*labels[0]}
-    assert labels[1] == ["Look and agree…", "Approve as asked", "Edit", "Reject", "Answer"]
+    labels = [button_labels(button_blocks(s.actions[0], "x")) for s in (before, after)]
+    assert {"Approve for this run…", "Approve from now on…", "Approve"} < {*labels[0]}
+    assert labels[1] == ["Look and agree…", "Approve as asked", "Reject", "Answer", "Edit"]
     views = [render_reading_view(s, 0, 1, pages_read=0) for s in (before, after)]
     assert [view["submit"]["text"] for view in views] == ["Approve", "Approve as asked"]
 

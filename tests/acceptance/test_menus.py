@@ -1,0 +1,118 @@
+"""Buttons in the menu of an action, and buttons that earlier versions drew: each does what its words say, and no more."""
+
+import asyncio
+
+import pytest
+from playwright.async_api import expect
+from slack_sdk.web.async_client import AsyncWebClient
+
+from tests.support.browser import CHROMIUM, browsing
+from tests.support.builders import an_action, review
+from tests.support.lanes import require
+from tests.support.people import in_menu, words
+
+
+@pytest.fixture(autouse=True)
+async def _bot(start_bot):
+    await start_bot()
+
+
+@pytest.fixture
+def app(playground):
+    """Slack's own client with the bot's token: it puts buttons on a card that this version would not put there."""
+    return AsyncWebClient(playground.bot_token, base_url=playground.api_url)
+
+
+async def with_element(app, card, element):
+    """Edit a card so that it has this element in place of its buttons."""
+    frame = [block for block in card["blocks"] if block["type"] != "actions"]
+    blocks = [*frame, {"type": "actions", "block_id": "a:0:buttons", "elements": [element]}]
+    await app.chat_update(channel=card["channel"], ts=card["ts"], text="edited", blocks=blocks)
+
+
+def text(words):
+    return {"type": "plain_text", "text": words}
+
+
+async def test_a_choice_of_the_menu_opens_its_form_and_decides_nothing_by_itself(client, dana):
+    """The menu asks no question, so every choice leads to a form first."""
+    reviewing = review(client, an_action(allow_always=True))
+    card = await dana.card()
+
+    form = await dana.opened(card, "for_run:0")
+    await dana.close()
+    assert "without asking" in words(form["blocks"])
+    await dana.fill(await dana.opened(card, "respond:0"), answer="I did it by hand.")
+
+    assert (await reviewing).decisions[0].message == "I did it by hand."
+
+
+async def test_a_button_for_the_run_on_a_card_of_an_earlier_version_still_approves(client, dana, app):
+    """Its question was asked by Slack, and the card that it is on stays as it is until something changes."""
+    reviewing = review(client, an_action(allow_always=True))
+    card = await dana.card()
+    value = in_menu(card, "for_run:0")[1].partition(" ")[2]
+    old = {
+        "type": "button",
+        "action_id": "approve_always:0",
+        "text": text("Approve for this run"),
+        "value": value,
+    }
+    await with_element(app, card, old)
+
+    await dana.press(card, "approve_always:0")
+
+    assert (await reviewing).decisions[0].always
+
+
+@pytest.mark.parametrize("verb", ["approve:0", "approve_always:0", "approve_all:0", "unknown:0", ""])
+async def test_a_choice_that_would_decide_at_once_decides_nothing(client, dana, app, verb):
+    """No version of the bot draws it, so somebody else did, without the question that belongs to it."""
+    reviewing = review(client, an_action(allow_always=True), an_action("other"))
+    card = await dana.card()
+    value = in_menu(card, "for_run:0")[1].partition(" ")[2]
+    forged = {"text": text("Show more"), "value": f"{verb} {value}"}
+    await with_element(app, card, {"type": "overflow", "action_id": "menu:0", "options": [forged]})
+
+    await dana.slack.click("U0DANA", card["channel"], card["ts"], "menu:0", selected=forged["value"])
+
+    await dana.notice("nothing was recorded")
+    assert not reviewing.done()
+    reviewing.cancel()
+    await asyncio.gather(reviewing, return_exceptions=True)
+
+
+async def test_the_menu_is_used_by_keyboard_alone(client, playground):
+    """Enter opens it, arrows go through it, Escape leaves it, and only Enter on a choice does something."""
+    require("Chromium", CHROMIUM, "there is no chromium on the PATH")
+    reviewing = review(client, an_action(allow_always=True))
+    async with browsing(playground.url, width=400, height=800) as screen:
+        card, keys = screen.card("send_email"), screen.page.keyboard
+        opener = card.get_by_role("button", name="More actions")
+        await opener.focus()
+        await keys.press("Enter")
+        await expect(opener).to_have_attribute("aria-expanded", "true")
+        answer, for_run = (
+            card.get_by_role("menuitem", name=name) for name in ("Answer", "Approve for this run…")
+        )
+        await expect(answer).to_be_focused()
+        await expect(answer).to_contain_text("action 1: send_email")
+        await keys.press("ArrowUp")
+        await expect(for_run).to_be_focused()
+        await expect(for_run).to_be_in_viewport(ratio=1)
+
+        await keys.press("Escape")
+        await expect(opener).to_be_focused()
+        await expect(for_run).to_be_hidden()
+        await expect(screen.modal).to_be_hidden()
+
+        await keys.press("ArrowDown")
+        await keys.press("End")
+        await keys.press("Home")
+        await expect(answer).to_be_focused()
+        await keys.press("Enter")
+        await screen.modal.get_by_label("Answer").fill("By hand.")
+        await screen.submit()
+
+        assert (await reviewing).decisions[0].message == "By hand."
+        assert screen.complaints == []
