@@ -12,7 +12,7 @@ local PRELUDE = {
   'ANSWERED', 'FAILED', 'read_delivery', 'why_not_handled', 'note_delivery',
   'now', 'text', 'append', 'try', 'message_fields', 'clock_may_be_set', 'lease_left', 'time_left', 'failing_field',
   'queue_drawing', 'queue_look', 'queue_run', 'is_closed', 'add_remark', 'wake_processes', 'expire_record',
-  'persist_record', 'store_continuation', 'write_audit',
+  'persist_record', 'store_continuation', 'decision_facts', 'write_audit',
 }
 files['**/lua/*.lua'] = { read_globals = PRELUDE }
 -- Each script takes what it needs of it.

@@ -51,7 +51,7 @@ class Keys:
                                                     `approvers` `requester` `decisions` `once` `quorum`
                                                     `reject_quorum` `risk` `silence` `mask`
                                                     `mask_random` `mask_key` `modal_only` `resembles`
-                                                    `standing`, or
+                                                    `rule` its name, `standing`, or
                                                     `<term>:<i>` of an action that has its own,
                                                     `votes:<i>` one line for each person: who, position, token,
                                                     when, decision,

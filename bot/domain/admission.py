@@ -69,6 +69,8 @@ class Terms(WireModel, populate_by_name=True):
     """The widest standing approval that can be given with it. `None`: there can be none."""
     resembles: str = ""
     """The name in another rule that the tool's name looks like, and that rule."""
+    rule: str = ""
+    """The name of the rule, for people. A proposal names its rule itself."""
 
     @property
     def mentioned(self) -> tuple[str, ...]:

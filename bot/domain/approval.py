@@ -197,6 +197,14 @@ class Approval(Published):
         """Give the place where an action was asked first. The approver `channel` means the members of that channel."""
         return next(place for place in self.admission.places if index in place.actions)
 
+    def message_of(self, index: int) -> MessageId:
+        """Name the message that shows an action where it was asked first."""
+        number, place = next(
+            (n, place) for n, place in enumerate(self.admission.places) if index in place.actions
+        )
+        shown = (part for part, actions in enumerate(place.parts, 1) if index in actions)
+        return MessageId(number, "part", part) if (part := next(shown, 0)) else MessageId(number)
+
     @property
     def places(self) -> Mapping[int, Place]:
         """The places where it is asked now, by number. A later step may add places."""

@@ -19,17 +19,28 @@ class Ballot:
     channel: str
     """The channel whose members the approver `channel` means."""
     policy: str
+    """The version of the rules."""
+    rule: str = ""
+    """The name of the rule, for people."""
 
     @classmethod
     def on_call(cls, state: Approval, index: int, decision: Decision) -> "Ballot":
         """Decide about an action, on the terms that were fixed when it was admitted."""
         admission, channel = state.admission, state.place_of(index).channel
-        return cls(decision, position_of(decision), admission.terms[index], channel, admission.policy_version)
+        terms, version = admission.terms[index], admission.policy_version
+        return cls(decision, position_of(decision), terms, channel, version, terms.rule)
 
     @classmethod
     def on_proposal(cls, proposal: Proposal) -> "Ballot":
         """Agree with a proposal, on the terms of the proposal."""
-        return cls(proposal.decision, proposal.position, proposal.terms, proposal.channel, proposal.policy)
+        return cls(
+            proposal.decision,
+            proposal.position,
+            proposal.terms,
+            proposal.channel,
+            proposal.policy,
+            proposal.rule,
+        )
 
     @property
     def needed(self) -> int:

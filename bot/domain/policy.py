@@ -152,4 +152,5 @@ class Policy:
             reject_reasons=rule.reject_reasons,
             standing=self.standing_for(agent, action.name, rule),
             resembles=self.resembled_by(agent, action.name, rule),
+            rule=rule.name,
         )

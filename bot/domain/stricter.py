@@ -58,6 +58,8 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "reject_reasons": lambda admitted, _: admitted,
     "standing": lambda *_: None,
     "resembles": lambda one, other: one or other,
+    # A proposal names its rule itself.
+    "rule": lambda *_: "",
 }
 _NOT_OF_EDITS = {
     "approvers",
@@ -68,4 +70,5 @@ _NOT_OF_EDITS = {
     "reject_reasons",
     "standing",
     "resembles",
+    "rule",
 }

@@ -10,7 +10,9 @@ from agent_adapter.contract.record import dump_recorded
 from bot.domain.admission import Admission
 from bot.domain.agent_limits import Limits, What
 from bot.domain.approval import Published
+from bot.domain.audit import facts_of_question, facts_of_standing
 from bot.domain.standing import StandingMatch
+from bot.runtime.offload import offload
 from bot.store.codec import admission_fields
 from bot.store.connected import Connected
 
@@ -73,7 +75,8 @@ class Admitting(Connected):
             life: The policy's milliseconds from publication to the deadline. The earlier of its deadline and the agent's counts.
             matched: Actions that a standing approval answers, if it is still active.
         """
-        uses = [part for each in matched for part in _use(each, admission.policy_version)]
+        facts = await offload(state, facts_of_question, state, admission)
+        uses = [part for each in matched for part in _use(state, admission, each)]
         await self.scripts(
             "admit",
             self._of(state.id),
@@ -81,18 +84,21 @@ class Admitting(Connected):
             actions=len(state.interrupt.request.action_requests),
             lifetime=life,
             is_due=int(bool(admission.steps or admission.extension)),
+            facts=facts,
             covered=len(matched),
         )
 
 
-def _use(matched: StandingMatch, policy: str) -> list[str | int]:
+def _use(state: Published, admission: Admission, matched: StandingMatch) -> list[str | int]:
     """Write the decision of an action that a standing approval answers, and what that approval keeps of this use."""
     interrupt_id, _, index = matched.name.rpartition(":")
     decision = dump_recorded(
         ApproveDecision(),
         fingerprint=matched.fingerprint,
         decided_by=matched.by,
-        policy=policy,
+        policy=admission.policy_version,
         sticky=matched.name,
     )
-    return [matched.index, interrupt_id, index, matched.by, decision, encode(matched.kept)]
+    call = state.interrupt.request.action_requests[matched.index]
+    facts = facts_of_standing(call, admission.terms[matched.index])
+    return [matched.index, interrupt_id, index, matched.by, decision, encode(matched.kept), facts]

@@ -151,14 +151,12 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
     fields |= {f"{name}{of}": str(number) for name, number in numbers.items() if of or number > 1}
     if terms.risk != "normal":
         fields[f"risk{of}"] = terms.risk
-    if terms.resembles:
-        fields[f"resembles{of}"] = terms.resembles
     if terms.by_silence:
         fields[f"silence{of}"] = "1"
     if terms.standing:
         fields[f"sticky{of}"] = dumped(terms.standing)
-    if terms.mask_key:
-        fields[f"mask_key{of}"] = terms.mask_key
+    texts = {"resembles": terms.resembles, "rule": terms.rule, "mask_key": terms.mask_key}
+    fields |= {f"{name}{of}": text for name, text in texts.items() if text}
     names = {
         "mask": terms.mask,
         "mask_random": terms.mask_random,
@@ -273,6 +271,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "risk": card.get(f"risk{of}", "normal"),
         "by_silence": f"silence{of}" in card,
         "resembles": card.get(f"resembles{of}", ""),
+        "rule": card.get(f"rule{of}", ""),
         "mask": tuple(decode(card.get(f"mask{of}", "[]"))),
         "mask_random": tuple(decode(card.get(f"mask_random{of}", "[]"))),
         "mask_key": card.get(f"mask_key{of}", ""),

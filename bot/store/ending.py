@@ -41,7 +41,7 @@ class Ending(Reading):
             await self.scripts(
                 "settle",
                 self._of(interrupt_id),
-                [part for index, texts in silence.decided.items() for part in (index, *texts)],
+                [part for index, texts in silence.decided.items() for part in (str(index), *texts)],
                 ending=status,
                 reason=reason,
                 code=code,

@@ -7,6 +7,7 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision
 from agent_adapter.contract.record import EXPIRED, EXPIRED_MESSAGE, by_silence, dump_recorded
 from bot.domain.action import Action
 from bot.domain.approval import Approval
+from bot.domain.audit import facts_of_silence
 from bot.sentences import on_action
 from bot.store.codec import unix_milliseconds
 
@@ -17,8 +18,9 @@ class SilentDecisions:
 
     since: int
     """Since when a bot must have been running, in the server's milliseconds."""
-    decided: Mapping[int, tuple[str, str]]
-    """By index: the decision, and the one to take if no bot was running all the time."""
+    decided: Mapping[int, tuple[str, ...]]
+    """By index: the message that asks, the decision and what the audit says about it, and the same two for the decision to
+    take if no bot was running all the time."""
 
 
 NO_DECISIONS = SilentDecisions(0, {})
@@ -42,21 +44,23 @@ def decided_by_silence(state: Approval, why_not: str) -> SilentDecisions:
                 if noted or why_not
                 else _ended(state, action, ApproveDecision())
             )
-            decided[action.index] = (watched, _rejected(state, action, noted or on_action.UNWATCHED))
+            unwatched = _rejected(state, action, noted or on_action.UNWATCHED)
+            decided[action.index] = (str(state.message_of(action.index)), *watched, *unwatched)
     return SilentDecisions(unix_milliseconds(state.silent_from), decided)
 
 
-def _rejected(state: Approval, action: Action, why: str) -> str:
+def _rejected(state: Approval, action: Action, why: str) -> tuple[str, str]:
     """Write the rejection of an action that silence does not approve. Empty when the agent accepts no rejection."""
     config = state.interrupt.request.review_configs[action.index]
     decision = by_silence(config, f"{EXPIRED_MESSAGE} {why}")
-    return _ended(state, action, decision) if decision else ""
+    return _ended(state, action, decision) if decision else ("", "")
 
 
-def _ended(state: Approval, action: Action, decision: Decision) -> str:
-    return dump_recorded(
+def _ended(state: Approval, action: Action, decision: Decision) -> tuple[str, str]:
+    recorded = dump_recorded(
         decision,
         fingerprint=action.fingerprint,
         decided_by=EXPIRED,
         policy=state.admission.policy_version,
     )
+    return recorded, facts_of_silence(action, decision)

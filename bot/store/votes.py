@@ -10,6 +10,7 @@ from agent_adapter.errors import ServerUnreachableError
 from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
+from bot.domain.audit import Facts
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
@@ -66,6 +67,7 @@ class Votes(Connected):
         positions: Mapping[int, str] | None = None,
         voters: Mapping[int, Voters] | None = None,
         policies: Mapping[int, str] | None = None,
+        facts: Mapping[int, Facts] | None = None,
         standing: StandingTerms | None = None,
         delivery: Delivery | None = None,
     ) -> dict[int, Outcome]:
@@ -80,6 +82,7 @@ class Votes(Connected):
             positions: What each decision says, where several people have to agree. Without it, nobody can agree.
             voters: Whose votes may make each decision final. Without it, the votes of everybody who was allowed to vote.
             policies: The version of the rules by which each was judged. Without it, the version of the card.
+            facts: What the audit says about each.
             standing: Which later calls the decision approves as well.
             delivery: The click, if the same script notes it. Nothing is recorded when another process handles it.
 
@@ -88,7 +91,7 @@ class Votes(Connected):
             StoreUnavailableError: when Redis has not answered within `deadline` seconds. It may have been recorded.
                             Press again with the same token to find out.
         """
-        named, judged, rules = positions or {}, voters or {}, policies or {}
+        named, judged, rules, said = positions or {}, voters or {}, policies or {}, facts or {}
         slots = [
             part
             for index, text in decisions.items()
@@ -98,6 +101,7 @@ class Votes(Connected):
                 text,
                 *_judged(judged.get(index)),
                 rules.get(index, ""),
+                *_audited(said.get(index)),
             )
         ]
         try:
@@ -135,6 +139,7 @@ class Votes(Connected):
         *,
         place: Place | None,
         deadline: float,
+        facts: Facts | None = None,
     ) -> Outcome:
         """Keep an edit that another rule decides about. It replaces an earlier one, and the votes on that.
 
@@ -145,6 +150,7 @@ class Votes(Connected):
             remark: The message about it in the thread.
             place: The other place where it is asked; `None` when there is no other.
             deadline: Seconds that it may take.
+            facts: What the audit says about it.
 
         Returns:
             `RECORDED`, `REPEAT`, `TAKEN` or `CLOSED`.
@@ -164,6 +170,8 @@ class Votes(Connected):
             proposal=proposal_field(proposal),
             place=place_field(place) if place else None,
             remark=dumped(remark),
+            facts=facts.text if facts else None,
+            message=facts.message if facts else None,
         )
         return Outcome(outcome)
 
@@ -179,6 +187,10 @@ class Votes(Connected):
             StoreUnavailableError: when Redis did not answer in time.
         """
         await self._within("mark_missed", interrupt_id)
+
+
+def _audited(facts: Facts | None) -> tuple[str, str]:
+    return (facts.text, facts.message) if facts else ("", "")
 
 
 def _judged(voters: Voters | None) -> tuple[str, str]:

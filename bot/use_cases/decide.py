@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from agent_adapter.contract.hitl import Decision, EditDecision
 from bot.domain.approval import Approval
+from bot.domain.audit import facts_of_ballot
 from bot.domain.ballot import Ballot
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import position_of
@@ -14,6 +15,7 @@ from bot.sentences import in_answer
 from bot.store.deliveries import Delivery
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome
+from bot.text.names import plain_name
 from bot.use_cases.answers import Answer, closed, left_out, proposed
 from bot.use_cases.judge import Judge, look_up_until
 from bot.use_cases.objections import first_objection, masked_objection
@@ -152,7 +154,15 @@ class Decisions:
             alone = replace(ballot, position=position_of(ballot.decision))
             return await self._voting.cast(state, user, {index: alone}, until=until)
         outcome = await self.store.propose(
-            state.id, index, proposal, opening.remark, place=opening.place, deadline=WRITE_WITHIN
+            state.id,
+            index,
+            proposal,
+            opening.remark,
+            place=opening.place,
+            deadline=WRITE_WITHIN,
+            facts=facts_of_ballot(
+                state, index, ballot, name=plain_name(self.judge.directory.name_of(user)), how="form"
+            ),
         )
         logger.info(
             "click.proposed",

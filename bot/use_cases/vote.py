@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.record import dump_recorded
 from bot.domain.approval import Approval
+from bot.domain.audit import How, facts_of_ballot
 from bot.domain.ballot import Ballot
 from bot.domain.errors import PersonUnknownError, StoreUnavailableError, VotersUnknownError
 from bot.domain.standing import StandingTerms
@@ -89,7 +90,12 @@ class Voting:
 
         People who agreed before are judged again before anything is final. New voters are judged in the next round.
         """
-        texts = _texts(state, user, ballots, plain_name(self.judge.directory.name_of(user)))
+        name = plain_name(self.judge.directory.name_of(user))
+        texts = _texts(state, user, ballots, name)
+        facts = {
+            index: facts_of_ballot(state, index, ballot, name=name, how=said_by(delivery))
+            for index, ballot in ballots.items()
+        }
         # Pressing again is the same click, also when Slack does not say the name any more.
         token = token_of(state.id, _texts(state, user, ballots), standing)
         outcomes = dict.fromkeys(ballots, Outcome.JUDGE_AGAIN)
@@ -107,6 +113,7 @@ class Voting:
                 positions={index: ballot.position for index, ballot in left.items()},
                 voters=voters,
                 policies={index: ballot.policy for index, ballot in left.items()},
+                facts={index: facts[index] for index in left},
                 person=user,
                 deadline=min(WRITE_WITHIN, until + WRITE_WITHIN - asyncio.get_running_loop().time()),
                 standing=standing,
@@ -176,6 +183,11 @@ def _texts(state: Approval, user: str, ballots: Mapping[int, Ballot], name: str 
         )
         for index, ballot in ballots.items()
     }
+
+
+def said_by(delivery: Delivery | None) -> How:
+    """Say how somebody decides: a click notes its delivery with the decision, and a form notes it before."""
+    return "click" if delivery else "form"
 
 
 def token_of(interrupt_id: str, texts: Mapping[int, str], standing: StandingTerms | None = None) -> str:

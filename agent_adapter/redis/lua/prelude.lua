@@ -247,6 +247,19 @@ local function queue_run(unresumed, req, prefix, id, at)
   return true
 end
 
+-- Return the fields of an audit entry that say more about a decision: what the caller knows of it, and for how many
+-- milliseconds the message that asks had been there.
+local function decision_facts(card, facts, message, at)
+  if facts == '' then
+    return
+  end
+  local up = redis.call('HGET', card, 'up:' .. message)
+  if up then
+    return 'facts', facts, 'waited', text(at - up)
+  end
+  return 'facts', facts
+end
+
 local AUDIT_KEPT = 90 * DAY
 
 local function write_audit(audit, at, event, id, ...)

@@ -5,15 +5,16 @@
 --       actions      how many
 --       lifetime     the policy's milliseconds from publication to the deadline, or ''
 --       is_due       1 when steps or an extension come before the deadline, else 0
+--       facts        what the audit says about the question
 --       covered      how many actions a standing approval may answer
 --       for each of them: index, id of the record that has the standing approval, index of the action there, who gave
---       it, decision, what is kept of this use
+--       it, decision, what is kept of this use, what the audit says about the decision
 --       fields of the admission and their values, …
 -- Returns 'admitted' | 'known': it was admitted before | 'unknown': there is no such record
 
 local req, card, undrawn, due, unresumed, standing, wake, audit = unpack(KEYS)
-local id, prefix, actions, lifetime, is_due, covered = unpack(ARGV)
-local FIRST_COVERED, PER_COVERED = 7, 6
+local id, prefix, actions, lifetime, is_due, facts, covered = unpack(ARGV)
+local FIRST_COVERED, PER_COVERED = 8, 7
 local FIRST_FIELD = FIRST_COVERED + PER_COVERED * covered
 
 local at = now()
@@ -80,11 +81,12 @@ else
   -- The bot finds out what comes first. LT keeps an earlier time: a withdrawal may be due already.
   redis.call('ZADD', due, 'LT', text(is_due == '1' and at or deadline), id)
 end
-write_audit(audit, at, 'admitted', id, 'policy', policy)
+write_audit(audit, at, 'admitted', id, 'policy', policy, 'facts', facts)
 for _, i in ipairs(found) do
-  local index, given_in, given_at, by, _, kept = unpack(ARGV, i, i + PER_COVERED - 1)
+  local index, given_in, given_at, by, _, kept, its_facts = unpack(ARGV, i, i + PER_COVERED - 1)
   use(given_in, given_at, kept)
-  write_audit(audit, at, 'decided', id, 'index', index, 'by', by, 'policy', policy, 'sticky', given_in .. ':' .. given_at)
+  write_audit(audit, at, 'decided', id, 'index', index, 'by', by, 'policy', policy, 'sticky', given_in .. ':' .. given_at,
+    'facts', its_facts)
 end
 redis.call('HSET', card, unpack(changes))
 if open == 0 then

@@ -11,10 +11,12 @@
 --       proposal
 --       place     the other place where it is asked, or ''
 --       remark    the message about it in the thread
+--       facts     what the audit says about it
+--       message   that asks
 -- Returns 'recorded' | 'repeat': this proposal is there already | 'taken': the action is decided | 'closed'
 
 local card, undrawn, wake, audit = unpack(KEYS)
-local id, index, person, name, quorum, policy, proposal, place, remark = unpack(ARGV)
+local id, index, person, name, quorum, policy, proposal, place, remark, facts, message = unpack(ARGV)
 local PROPOSAL = 'proposal:'
 
 local at = now()
@@ -35,7 +37,8 @@ for line in string.gmatch(votes or '', '[^\n]+') do
   end
 end
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name)
+write_audit(audit, at, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name,
+  decision_facts(card, facts, message, at))
 if #left > 0 then
   redis.call('HSET', card, 'votes:' .. index, table.concat(left, '\n'))
 else

@@ -14,7 +14,8 @@
 --       answer    of the delivery once something is recorded
 --       pressed   channel and ts of the message that was pressed, '' for a form
 --       of each action: index, position, decision, others who were judged and may decide ('*': everybody), others who were
---       judged and may not any more: their votes are taken out, version of the rules that judged ('': the card's)
+--       judged and may not any more: their votes are taken out, version of the rules that judged ('': the card's), what
+--       the audit says about it, the message that asks
 -- Returns {'first', outcome of each action, …}, or why the click is not handled here, as `begin_delivery` does
 -- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': by this very click | 'taken' | 'closed'
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
@@ -22,7 +23,7 @@
 
 local req, card, undrawn, due, unresumed, standing, wake, audit, delivery, newest = unpack(KEYS)
 local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed = unpack(ARGV)
-local FIRST_ACTION, PER_ACTION = 11, 6
+local FIRST_ACTION, PER_ACTION = 11, 8
 
 local at = now()
 local refusal = delivery and why_not_handled(delivery, newest, owner, at)
@@ -90,13 +91,13 @@ local function sort_votes(votes, position, decision, allowed, refused)
   return { kept = kept, same = same, tokens = tokens, gone = gone, mine = mine, all_judged = all_judged }
 end
 
-local function make_final(index, decision, votes, of_rules)
+local function make_final(index, decision, votes, of_rules, facts, message)
   local by = table.concat(votes.same, ' ')
   append(changes, 'd:' .. index, decision, 't:' .. index, table.concat(votes.tokens, ' '), 'at:' .. index, text(at))
   if #votes.same > 1 then
     append(changes, 'by:' .. index, by)
   end
-  note('decided', index, by, 'policy', of_rules)
+  note('decided', index, by, 'policy', of_rules, decision_facts(card, facts, message, at))
   if grant ~= '' then
     give_standing(index)
   end
@@ -104,7 +105,7 @@ local function make_final(index, decision, votes, of_rules)
 end
 
 -- Keep a vote. The same one again changes nothing, but where others are taken out beside it.
-local function count(index, position, decision, votes, of_rules)
+local function count(index, position, decision, votes, of_rules, facts, message)
   if votes.mine and #votes.gone == 0 then
     return 'repeat'
   end
@@ -115,11 +116,11 @@ local function count(index, position, decision, votes, of_rules)
   if votes.mine then
     return 'repeat'
   end
-  note('counted', index, person, 'policy', of_rules, 'position', position)
+  note('counted', index, person, 'policy', of_rules, 'position', position, decision_facts(card, facts, message, at))
   return 'counted'
 end
 
-local function decide(index, position, decision, allowed, refused, of_rules)
+local function decide(index, position, decision, allowed, refused, of_rules, facts, message)
   local kind = position == 'reject' and 'reject_quorum' or 'quorum'
   local decided_by, said, own, of_all = unpack(redis.call('HMGET', card,
     't:' .. index, 'votes:' .. index, kind .. ':' .. index, kind))
@@ -144,10 +145,10 @@ local function decide(index, position, decision, allowed, refused, of_rules)
     note('uncounted', index, voter, 'policy', of_rules, 'position', position)
   end
   if is_final then
-    make_final(index, decision, votes, of_rules)
+    make_final(index, decision, votes, of_rules, facts, message)
     return 'recorded'
   end
-  return count(index, position, decision, votes, of_rules)
+  return count(index, position, decision, votes, of_rules, facts, message)
 end
 
 for i = FIRST_ACTION, #ARGV, PER_ACTION do

@@ -7,13 +7,13 @@
 --       code
 --       grace   milliseconds after a deadline in which an agent still waits for the answer
 --       since   from when on a bot must have been running for silence to approve
---       for each action that the deadline decides: index, decision if people could answer all that time, decision if
---       they could not ('' for none)
+--       for each action that the deadline decides: index, the message that asks, decision if people could answer all that
+--       time and what the audit says about it, the same if they could not ('' for none)
 -- Returns 'settled' | 'early': the deadline is not reached | the status it already ended with | 'unknown'
 
 local req, card, undrawn, due, unresumed, wake, watched, audit = unpack(KEYS)
 local id, prefix, ending, reason, code, grace, since = unpack(ARGV)
-local FIRST_SILENT, PER_SILENT = 8, 3
+local FIRST_SILENT, PER_SILENT = 8, 6
 
 if redis.call('EXISTS', req) == 0 then
   redis.call('ZREM', due, id)
@@ -45,12 +45,14 @@ local is_in_time = at - tonumber(deadline or 0) < tonumber(grace) and redis.call
 if is_in_time and not clock_may_be_set(prefix, tonumber(redis.call('HGET', req, 'created')), at) then
   local is_answerable = could_answer()
   for i = FIRST_SILENT, #ARGV, PER_SILENT do
-    local index, answerable, unanswerable = unpack(ARGV, i, i + PER_SILENT - 1)
+    local index, message, answerable, its_facts, unanswerable, other_facts = unpack(ARGV, i, i + PER_SILENT - 1)
     local decision = is_answerable and answerable or unanswerable
+    local facts = is_answerable and its_facts or other_facts
     local decided, proposed = unpack(redis.call('HMGET', card, 'd:' .. index, 'proposal:' .. index))
     if decision ~= '' and not decided and not proposed then
       append(changes, 'd:' .. index, decision, 't:' .. index, 'expired', 'at:' .. index, text(at))
-      write_audit(audit, at, 'decided', id, 'index', index, 'by', 'expired', 'policy', policy)
+      write_audit(audit, at, 'decided', id, 'index', index, 'by', 'expired', 'policy', policy,
+        decision_facts(card, facts, message, at))
     end
   end
 end

@@ -577,8 +577,12 @@ def test_actions_of_one_batch_meet_their_own_rules():
         Place(channel="C0FINANCE", actions=(1,)),
     )
     assert admission.terms[0].approvers == ("U0DANA",)
-    assert admission.terms[1] == Terms(approvers=("U0MIRA",), decisions=("approve",), allow_always=False)
-    assert admission.terms[2] == Terms(approvers=("U0ERIK",), requester_may_decide=True, allow_always=False)
+    assert admission.terms[1] == Terms(
+        approvers=("U0MIRA",), decisions=("approve",), allow_always=False, rule="large"
+    )
+    assert admission.terms[2] == Terms(
+        approvers=("U0ERIK",), requester_may_decide=True, allow_always=False, rule="pay"
+    )
     assert admission.policy_version == "v1"
 
 

@@ -1,0 +1,103 @@
+"""What an audit entry says about a decision. Pure. Nothing that is masked is in it, also not inside of a digest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import (
+    ActionRequest,
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    RejectDecision,
+    RespondDecision,
+)
+from agent_adapter.contract.identity import digest
+from bot.domain.action import Action
+from bot.domain.admission import Admission, Terms
+from bot.domain.approval import Approval, Published
+from bot.domain.ballot import Ballot
+from bot.domain.masking import Mask, hide, plain, scrub
+
+How = Literal["click", "form", "standing", "silence"]
+"""How somebody decided, or what decided in their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the audit says about one decision, beside who decided what, when, and by which version of the rules."""
+
+    text: str
+    """A JSON object."""
+    message: str
+    """The message that asks. The audit says for how long it was there before the decision."""
+
+
+def facts_of_ballot(state: Approval, index: int, ballot: Ballot, *, name: str, how: How) -> Facts:
+    """Say what a person decides about an action, by the rule that judged it.
+
+    Args:
+        state: The record.
+        index: The index of the action.
+        ballot: What the person decides.
+        name: What the person calls themselves now.
+        how: How they said it.
+    """
+    action = state.actions[index]
+    said = _said(action.request, action.terms, ballot.decision, ballot.terms, action.secrets)
+    return Facts(_written(**said, name=name, rule=ballot.rule, how=how), str(state.message_of(index)))
+
+
+def facts_of_silence(action: Action, decision: Decision) -> str:
+    """Say what the deadline decides about an action."""
+    said = _said(action.request, action.terms, decision, action.terms, action.secrets)
+    return _written(**said, rule=action.terms.rule, how="silence")
+
+
+def facts_of_standing(call: ActionRequest, terms: Terms) -> str:
+    """Say that a standing approval approves a call."""
+    said = _said(call, terms, ApproveDecision(), terms, ())
+    return _written(**said, rule=terms.rule, how="standing")
+
+
+def facts_of_question(state: Published, admission: Admission) -> str:
+    """Say what a new record asks, and which rule decides about each action."""
+    asked = [
+        _present(tool=call.name, asked=arguments_digest(call.name, call.args, terms.masked), rule=terms.rule)
+        for call, terms in zip(state.interrupt.request.action_requests, admission.terms, strict=True)
+    ]
+    requested_by = admission.requested_by or state.interrupt.context.requested_by
+    return _written(actions=asked, requested_by=requested_by)
+
+
+def arguments_digest(tool: str, args: Any, masked: Mask) -> str:
+    """Name arguments by what people may see of them.
+
+    The digest of a short masked value could be guessed by trying, so masked values are replaced first.
+    """
+    return digest("arguments", tool, encode(plain(hide(args, masked))))
+
+
+def _said(
+    call: ActionRequest, asked_on: Terms, decision: Decision, terms: Terms, secrets: Sequence[str]
+) -> dict[str, Any]:
+    asked = arguments_digest(call.name, call.args, asked_on.masked)
+    said: dict[str, Any] = {"decision": decision.type, "tool": call.name, "asked": asked}
+    match decision:
+        case EditDecision(edited_action=edited):
+            return {**said, "decided": arguments_digest(call.name, edited.args, terms.masked)}
+        case RespondDecision(message=message):
+            return {**said, "decided": digest("answer", scrub(message, secrets))}
+        case RejectDecision(message=message):
+            return {**said, "reason": scrub(message or "", secrets)}
+        case _:
+            return {**said, "decided": asked}
+
+
+def _written(**facts: Any) -> str:
+    return encode(_present(**facts))
+
+
+def _present(**facts: Any) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value}
