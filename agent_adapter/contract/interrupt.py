@@ -119,6 +119,9 @@ class DecisionRecord(WireModel):
     policy: str | None = None
     """Version of the policy that applied; `None` if the interrupt ended before a bot had read it."""
     note: str | None = None
+    """What the person wrote beside an approval."""
+    changes: str | None = None
+    """What the person wants changed. They rejected the call and asked for a new proposal."""
     agreed_by: tuple[str, ...] = ()
     """Everybody who agreed, `decided_by` last; empty when one person was enough."""
     sticky: str | None = None

@@ -54,6 +54,9 @@ class Recorded(WireModel):
     name: str = ""
     """What this person was called when they decided; empty when nobody said."""
     note: str | None = None
+    """What the person wrote beside an approval."""
+    changes: str | None = None
+    """What the person wants changed. They rejected the call and asked for a new proposal."""
     policy: str | None = None
     """Version of the policy that allowed this person to decide."""
     agreed_by: tuple[str, ...] = ()
@@ -71,6 +74,7 @@ class Recorded(WireModel):
             decided_by=self.decided_by,
             decided_at=self.decided_at,
             note=self.note,
+            changes=self.changes,
             policy=self.policy,
             agreed_by=self.agreed_by,
             sticky=self.sticky,
@@ -117,6 +121,7 @@ def dump_recorded(
     decided_by: str,
     name: str = "",
     note: str | None = None,
+    changes: str | None = None,
     policy: str | None = None,
     sticky: str | None = None,
 ) -> str:
@@ -129,6 +134,7 @@ def dump_recorded(
             **({"name": name} if name else {}),
             "note": note,
             "policy": policy,
+            **({"changes": changes} if changes else {}),
             **({"sticky": sticky} if sticky else {}),
         }
     )

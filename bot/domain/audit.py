@@ -46,6 +46,9 @@ def facts_of_ballot(state: Approval, index: int, ballot: Ballot, *, name: str, h
     """
     action = state.actions[index]
     said = _said(action.request, action.terms, ballot.decision, ballot.terms, action.secrets)
+    # The message of a request for changes has more than the person wrote.
+    own = {"reason": ballot.changes, "note": ballot.note}
+    said |= {fact: scrub(text, action.secrets) for fact, text in own.items() if text}
     return Facts(_written(**said, name=name, rule=ballot.rule, how=how), str(state.message_of(index)))
 
 

@@ -22,6 +22,10 @@ class Ballot:
     """The version of the rules."""
     rule: str = ""
     """The name of the rule, for people."""
+    note: str | None = None
+    """What the person writes beside an approval."""
+    changes: str | None = None
+    """What the person wants changed, where they reject the call for that."""
 
     @classmethod
     def on_call(cls, state: Approval, index: int, decision: Decision) -> "Ballot":

@@ -19,6 +19,7 @@ from bot.rendering.modal.questions import (
     CODE,
     parse_always,
     parse_code,
+    parse_note,
     parse_person,
     parse_reason,
     parse_words,
@@ -26,7 +27,7 @@ from bot.rendering.modal.questions import (
 from bot.rendering.modal.standing import parse_standing_terms
 from bot.rendering.modal.view import render_notice_view
 from bot.runtime.offload import offload
-from bot.sentences import in_answer
+from bot.sentences import in_answer, to_agent
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer, closed
 
@@ -91,6 +92,14 @@ def rejection(_state: Approval, submission: Submission) -> Decision:
     return RejectDecision(message=parse_reason(submission.view), always=parse_always(submission.view))
 
 
+def for_changes(_state: Approval, submission: Submission) -> Decision | Reply:
+    """Reject the call with words that its model can act on."""
+    wanted = parse_words(submission.view)
+    if wanted is None:
+        return beside_first(submission, in_answer.ONLY_SPACES)
+    return RejectDecision(message=to_agent.changes(wanted))
+
+
 def answer(_state: Approval, submission: Submission) -> Decision | Reply:
     """Answer in the tool's place."""
     message = parse_words(submission.view)
@@ -126,6 +135,16 @@ def vote(state: Approval, submission: Submission) -> Decision | Reply:
 # --- Forms that do more than decide one action ------------------------------------------------------------------------
 
 
+async def approve(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Approve the call as it was asked, with a note where one was typed."""
+    return await _decide(services, state, submission, approval, note=parse_note(submission.view))
+
+
+async def ask_for_changes(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Reject the call, and ask the agent for another one."""
+    return await _decide(services, state, submission, for_changes, changes=parse_words(submission.view))
+
+
 async def approve_from_now_on(services: Services, state: Approval, submission: Submission) -> Reply:
     """Approve the call, and later calls like it within the chosen limits."""
     return await _decide(
@@ -145,7 +164,7 @@ async def finish_reading(services: Services, state: Approval, submission: Submis
     """Approve the call that was read to its end, or agree with the proposal that was read."""
     if submission.meta.vote:
         return await _agree(services, state, submission)
-    return await _decide(services, state, submission, approval)
+    return await approve(services, state, submission)
 
 
 async def _agree(services: Services, state: Approval, submission: Submission) -> Reply:

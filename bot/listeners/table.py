@@ -54,7 +54,9 @@ TABLE: Mapping[Button, Decides | Stores | Opens] = {
         lambda services, state, click: services.assignments.extend(state, click.user, click.number)
     ),
     buttons.REVOKE: Stores(clicks.revoke),
-    buttons.CONFIRM: Opens(form(forms.render_confirm_view), deciding(submissions.approval)),
+    buttons.CONFIRM: Opens(form(forms.render_confirm_view), submissions.approve),
+    buttons.NOTE: Opens(form(forms.render_note_view), submissions.approve),
+    buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.ask_for_changes),
     buttons.EDIT: Opens(form(forms.render_edit_view), deciding(submissions.edit)),
     buttons.REJECT: Opens(form(forms.render_reject_view), deciding(submissions.rejection)),
     buttons.RESPOND: Opens(form(forms.render_respond_view), deciding(submissions.answer)),

@@ -64,6 +64,7 @@ class Button:
 APPROVE = Button("approve", "action", "Approve", "primary", decision="approve")
 CONFIRM = Button("confirm", "action", "Approve…", "primary", decision="approve")
 """Replaces Approve where the risk is high: it asks for the code."""
+NOTE = Button("approve_note", "action", "Approve with a note…", decision="approve")
 STANDING = Button("sticky", "action", "Approve from now on…", decision="approve")
 """Also approves later calls like this one, within the limits of its form."""
 FOR_RUN = Button("for_run", "action", "Approve for this run…", decision="approve")
@@ -74,6 +75,8 @@ AGREE = Button("agree", "action", "Look and agree…", "primary")
 """Shows what somebody proposes, to agree with it. It may be any decision."""
 EDIT = Button("edit", "action", "Edit", decision="edit")
 REJECT = Button("reject", "action", "Reject", "danger", decision="reject")
+CHANGES = Button("changes", "action", "Ask for changes…", decision="reject")
+"""Rejects the call with words that ask the model for another one."""
 RESPOND = Button("respond", "action", "Answer", decision="respond")
 READ = Button("read", "action", "Read all")
 MORE = Button("more", "action", "More…")

@@ -32,6 +32,11 @@ def reject_title(index: int) -> str:
     return f"Reject action {index + 1}"
 
 
+def changes_title(index: int) -> str:
+    """Title the form that asks for changes to an action."""
+    return f"Changes: action {index + 1}"
+
+
 def answer_title(index: int) -> str:
     """Title the form that answers in the tool's place."""
     return f"Answer action {index + 1}"
@@ -120,6 +125,10 @@ def proposal(people: str, decision: str) -> str:
 REASON = "Reason, for the agent"
 OWN_REASON = "More, in your own words"
 CHOOSE_REASON = "Choose a reason"
+NOTE = "Note, for the agent and the record"
+WHAT_TO_CHANGE = "What has to change"
+ASK_FOR_CHANGES = "Ask for changes"
+ABOUT_CHANGES = "The call does not run. The agent gets your words and is asked for a new proposal, which people decide on again."
 LATER_CALLS = "Later calls"
 REJECT_LATER_CALLS = "Reject every later call of this tool in this run too"
 NOTHING_TO_REJECT = "Nothing is left to reject."

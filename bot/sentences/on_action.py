@@ -86,6 +86,7 @@ _VOID = {
     "reject": "Rejected, not passed on",
     "respond": "Answered, not passed on",
 }
+CHANGES_REQUESTED, CHANGES_NOT_PASSED_ON = "Changes requested", "Changes requested, not passed on"
 _FOLLOWS = {"edit": ". Asked (-) and decided (+):", "reject": ", because:", "respond": ":"}
 
 

@@ -11,7 +11,13 @@ from bot.sentences.words import actions, and_more, few_numbers, more, numbers, o
 WITHDRAWN, REFUSED, ENDED, EXPIRED, TIME_IS_UP = "Withdrawn", "Refused", "Ended", "Expired", "Time is up"
 WITHOUT_OBJECTION = "Approved without objection"
 IN_ADVANCE = "Approved in advance"
-_DONE = {"approve": "Approved", "edit": "Changed", "reject": "Rejected", "respond": "Answered"}
+_DONE = {
+    "approve": "Approved",
+    "edit": "Changed",
+    "reject": "Rejected",
+    "changes": "Changes requested",
+    "respond": "Answered",
+}
 _OTHERWISE = "Decided"
 
 

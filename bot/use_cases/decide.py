@@ -41,6 +41,8 @@ class Decisions:
         decisions: Mapping[int, Decision],
         *,
         code: str = "",
+        note: str | None = None,
+        changes: str | None = None,
         standing: StandingTerms | None = None,
         delivery: Delivery | None = None,
     ) -> Answer:
@@ -51,6 +53,8 @@ class Decisions:
             user: Who decides.
             decisions: The decision on each action, by its index.
             code: The code that they typed to approve an action of high risk.
+            note: What they write beside an approval.
+            changes: What they want changed, where they reject for that.
             standing: Which later calls an approval approves as well.
             delivery: The click, if it is not begun yet. It is begun with the decision, or before a question to Slack.
 
@@ -90,7 +94,10 @@ class Decisions:
                     return Answer(False, met, keeps_form=True)
                 if met:
                     return await self._propose(state, user, index, met, until)
-        ballots = {index: Ballot.on_call(state, index, decision) for index, decision in decisions.items()}
+        ballots = {
+            index: replace(Ballot.on_call(state, index, decision), note=note, changes=changes)
+            for index, decision in decisions.items()
+        }
         return await self._voting.cast(
             state, user, ballots, left_out(refused), standing, until=until, delivery=delivery
         )

@@ -179,6 +179,8 @@ def _texts(state: Approval, user: str, ballots: Mapping[int, Ballot], name: str 
             fingerprint=state.actions[index].fingerprint,
             decided_by=user,
             name=name,
+            note=ballot.note,
+            changes=ballot.changes,
             policy=ballot.policy,
         )
         for index, ballot in ballots.items()

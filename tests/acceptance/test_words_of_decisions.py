@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.rendering import buttons
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import words
@@ -19,6 +21,9 @@ rules:
   - name: texts
     match: {tool: send_text}
     reject_reasons: [needs more detail]
+  - name: deletions
+    match: {tool: drop}
+    risk: high
 """
 
 
@@ -86,3 +91,123 @@ async def test_reasons_are_those_of_the_time_when_it_was_asked(bot, client, dana
 
     assert "wrong recipient" in view
     assert "too late" not in view
+
+
+# --- A note beside an approval --------------------------------------------------------------------------------------
+
+
+async def with_button(playground, card, button):
+    """Put a button on a card that has it behind its menu."""
+    app = AsyncWebClient(playground.bot_token, base_url=playground.api_url)
+    drawn = button.drawn(0, card["metadata"]["event_payload"]["id"])
+    blocks = [*card["blocks"], {"type": "actions", "block_id": "more", "elements": [drawn]}]
+    await app.chat_update(channel=card["channel"], ts=card["ts"], text=card["text"], blocks=blocks)
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_note_reaches_the_agent_and_the_card(client, dana, playground):
+    """The decision itself is a plain approval; the note stands beside it."""
+    reviewing = review(client, an_action("pay"))
+    card = await dana.card()
+    await with_button(playground, card, buttons.NOTE)
+
+    await dana.fill(await dana.opened(card, "approve_note:0"), Note="Agreed by phone.")
+
+    resume = await reviewing
+    assert resume.decisions[0].type == "approve"
+    assert resume.records[0].note == "Agreed by phone."
+    assert "Agreed by phone." in words((await dana.card("Approved"))["blocks"])
+
+
+@pytest.mark.usefixtures("bot")
+async def test_an_approval_without_a_note_has_none(client, dana, playground):
+    """An empty field, or one of spaces, is no note."""
+    reviewing = review(client, an_action("pay"))
+    card = await dana.card()
+    await with_button(playground, card, buttons.NOTE)
+
+    await dana.fill(await dana.opened(card, "approve_note:0"), Note="  ")
+
+    assert (await reviewing).records[0].note is None
+
+
+@pytest.mark.usefixtures("bot")
+async def test_whoever_types_the_code_of_a_high_risk_can_add_a_note(client, dana):
+    """Also at the end of a reading."""
+    reviewing = review(client, an_action("drop"))
+    card = await dana.card()
+    code = words(card["blocks"]).partition("to approve, type *")[2][:4]
+
+    await dana.fill(await dana.opened(card, "confirm:0"), Code=code, Note="Backup is there.")
+
+    assert (await reviewing).records[0].note == "Backup is there."
+
+
+# --- Asking for changes ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("bot")
+async def test_whoever_asks_for_changes_rejects_with_words_that_the_model_can_act_on(
+    client, dana, playground
+):
+    """Nothing runs. The model reads that it is to propose the call again; the card shows the person's words alone."""
+    reviewing = review(client, an_action("pay"))
+    card = await dana.card()
+    await with_button(playground, card, buttons.CHANGES)
+
+    await dana.fill(await dana.opened(card, "changes:0"), What="Pay the half of it.")
+
+    resume = await reviewing
+    assert resume.decisions[0].type == "reject"
+    assert resume.decisions[0].message.endswith("The reviewer wrote:\nPay the half of it.")
+    assert resume.records[0].changes == "Pay the half of it."
+    shown = words((await dana.card("Changes requested"))["blocks"])
+    assert "Pay the half of it." in shown
+    assert "call the tool again" not in shown
+
+
+@pytest.mark.usefixtures("bot")
+async def test_changes_without_a_word_of_what_to_change_are_not_asked(client, dana, playground):
+    """The form stays, with the reason beside the field."""
+    reviewing = review(client, an_action("pay"))
+    card = await dana.card()
+    await with_button(playground, card, buttons.CHANGES)
+
+    answer = await dana.fill(await dana.opened(card, "changes:0"), What=" ")
+
+    assert "errors" in json.dumps(answer)
+    assert not reviewing.done()
+
+
+@pytest.mark.usefixtures("bot")
+async def test_who_may_not_reject_may_not_ask_for_changes(client, dana, mira, playground):
+    """It is judged like any rejection."""
+    reviewing = review(client, an_action("pay"))
+    card = await dana.card()
+    await with_button(playground, card, buttons.CHANGES)
+
+    await mira.press(card, "changes:0")
+
+    await mira.notice("not an approver")
+    assert not reviewing.done()
+
+
+async def test_the_audit_keeps_what_was_written(bot, client, dana, playground):
+    """A note stands in its own fact; of a request for changes the audit keeps the person's words alone."""
+    noted, changed = review(client, an_action("pay")), review(client, an_action("transfer"))
+    card = await dana.card("`pay`")
+    await with_button(playground, card, buttons.NOTE)
+    await dana.fill(await dana.opened(card, "approve_note:0"), Note="Agreed by phone.")
+    await noted
+    card = await dana.card("`transfer`")
+    await with_button(playground, card, buttons.CHANGES)
+    await dana.fill(await dana.opened(card, "changes:0"), What="Pay the half of it.")
+    await changed
+
+    entries = await bot.store._redis.xrange(bot.store.keys.lane(0).audit)
+
+    facts = [json.loads(fields["facts"]) for _, fields in entries if fields["event"] == "decided"]
+    assert [fact.get("note") or fact.get("reason") for fact in facts] == [
+        "Agreed by phone.",
+        "Pay the half of it.",
+    ]

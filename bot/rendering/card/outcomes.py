@@ -18,6 +18,8 @@ def status_of(state: Approval, action: Action) -> str:
     """Give the state of an action in a few words."""
     if action.recorded is not None:
         decision = action.recorded.decision
+        if action.recorded.changes:
+            return on_action.CHANGES_NOT_PASSED_ON if is_void(state) else on_action.CHANGES_REQUESTED
         for_run = bool(getattr(decision, "always", False))
         return on_action.decided(decision.type, is_void=is_void(state), for_run=for_run)
     if state.is_open:
@@ -71,7 +73,8 @@ def _told(action: Action, recorded: Recorded) -> str:
             after = hide(edited.args, terms.masked, terms.modal_only)
             return "\n".join([*caution_lines(after, action.shown(on_card=True)), *lines])
         case RejectDecision(message=message) | RespondDecision(message=message):
-            return visible(message or "")
+            # Beside what a person wants changed, the message only says to the model what to do about it.
+            return visible(recorded.changes or message or "")
         case _:
             return ""
 
@@ -92,5 +95,6 @@ def outcome_line(state: Approval, action: Action) -> str:
     people = approver_names(recorded.agreed_by or (recorded.decided_by,), at_most=20)
     if recorded.sticky:
         return on_action.outcome_by_standing(status, people, recorded.decided_at)
-    follows = recorded.decision.type if _has_words(recorded) else ""
+    kind = "changes" if recorded.changes else recorded.decision.type
+    follows = kind if _has_words(recorded) else ""
     return on_action.outcome(status, people, recorded.decided_at, follows)

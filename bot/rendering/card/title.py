@@ -72,7 +72,7 @@ def _outcome(recorded: Recorded | None) -> str:
     """Name how one call was decided. Silence and an earlier approval are ways of their own."""
     if recorded is None:
         return "expired"
-    kind = recorded.decision.type
+    kind = "changes" if recorded.changes else recorded.decision.type
     if recorded.decided_by == EXPIRED:
         return "approve:silence" if kind == "approve" else "expired"
     return f"{kind}:standing" if recorded.sticky else kind

@@ -13,12 +13,14 @@ from bot.rendering.arguments import argument_lines, change_lines, text_lines
 from bot.rendering.blocks import Block, actions, context, literal, section
 from bot.rendering.buttons import (
     AGREE,
+    CHANGES,
     CONFIRM,
     EDIT,
     FOR_RUN,
     HAND_OVER,
     IN_SIGHT,
     MORE,
+    NOTE,
     REJECT,
     REJECT_ALL,
     RESPOND,
@@ -28,8 +30,10 @@ from bot.rendering.calls import title_blocks
 from bot.rendering.cautions import Shown, caution_blocks
 from bot.rendering.modal.argument_form import form_blocks, form_of, schema_problem
 from bot.rendering.modal.questions import (
+    MAX_REASON,
     always_input,
     code_input,
+    note_input,
     person_input,
     reason_inputs,
     words_input,
@@ -105,7 +109,7 @@ def render_confirm_view(state: Approval, index: int) -> Block:
     """Draw a call of high risk, and below it the question for the code on its card."""
     action = state.actions[index]
     about = section("about", in_form.HIGH_RISK)
-    blocks = [*title_blocks(action), about, *_whole_call_blocks(action), code_input()]
+    blocks = [*title_blocks(action), about, *_whole_call_blocks(action), note_input(), code_input()]
     return modal(
         CONFIRM.verb,
         in_form.approve_title(index),
@@ -130,6 +134,22 @@ def render_more_view(state: Approval, index: int) -> Block:
     rows = [actions(f"more:{at}", behind[at : at + IN_SIGHT]) for at in range(0, len(behind), IN_SIGHT)]
     blocks = [*which_call_blocks(action), *rows]
     return modal(MORE.verb, in_form.title(index), blocks, ViewMeta(state.id, index))
+
+
+def render_note_view(state: Approval, index: int) -> Block:
+    """Draw a call, and below it the question for a note that goes with its approval."""
+    action = state.actions[index]
+    blocks = [*title_blocks(action), *_whole_call_blocks(action), note_input()]
+    meta, submit = ViewMeta(state.id, index), approve_label(action)
+    return modal(NOTE.verb, in_form.approve_title(index), blocks, meta, submit=submit)
+
+
+def render_changes_view(state: Approval, index: int) -> Block:
+    """Draw the question what has to change before people approve."""
+    wanted = words_input(in_form.WHAT_TO_CHANGE, most=MAX_REASON, optional=False)
+    blocks = [*which_call_blocks(state.actions[index]), context("about", in_form.ABOUT_CHANGES), wanted]
+    meta, submit = ViewMeta(state.id, index), in_form.ASK_FOR_CHANGES
+    return modal(CHANGES.verb, in_form.changes_title(index), blocks, meta, submit=submit)
 
 
 def render_agree_view(state: Approval, index: int) -> Block:

@@ -12,6 +12,7 @@ _WORDS, _TEXT = "words", "text"
 _ALWAYS = "always"
 _PERSON = "person"
 _CHOICE = "reason"
+_NOTE = "note"
 
 
 def code_input(*, beside_proposal: bool = False) -> Block:
@@ -62,12 +63,26 @@ def parse_reason(view: dict[str, Any]) -> str | None:
     return "\n".join(filter(None, (chosen.get("value"), parse_words(view)))) or None
 
 
+def note_input() -> Block:
+    """Ask for a note beside an approval, which may stay empty."""
+    return _words_input(_NOTE, in_form.NOTE, most=MAX_REASON, optional=True)
+
+
+def parse_note(view: dict[str, Any]) -> str | None:
+    """Read the note that was typed: `None` for nothing or only spaces."""
+    return _typed(view, _NOTE, _NOTE)
+
+
 def words_input(label: str, *, most: int, optional: bool) -> Block:
     """Ask for words."""
-    element = {"type": "plain_text_input", "action_id": _TEXT, "multiline": True, "max_length": most}
+    return _words_input(_WORDS, label, most=most, optional=optional, action=_TEXT)
+
+
+def _words_input(name: str, label: str, *, most: int, optional: bool, action: str = "") -> Block:
+    element = {"type": "plain_text_input", "action_id": action or name, "multiline": True, "max_length": most}
     return {
         "type": "input",
-        "block_id": _WORDS,
+        "block_id": name,
         "label": plain(label),
         "element": element,
         "optional": optional,
@@ -76,7 +91,11 @@ def words_input(label: str, *, most: int, optional: bool) -> Block:
 
 def parse_words(view: dict[str, Any]) -> str | None:
     """Read the words that were typed: `None` for nothing or only spaces."""
-    value = view["state"]["values"].get(_WORDS, {}).get(_TEXT, {}).get("value")
+    return _typed(view, _WORDS, _TEXT)
+
+
+def _typed(view: dict[str, Any], block: str, action: str) -> str | None:
+    value = view["state"]["values"].get(block, {}).get(action, {}).get("value")
     return value if value and value.strip() else None
 
 

@@ -8,7 +8,7 @@ from bot.rendering.blocks import Block, actions, context, literal
 from bot.rendering.buttons import EDIT, PAGE, READ
 from bot.rendering.calls import title_blocks
 from bot.rendering.modal.argument_form import form_of
-from bot.rendering.modal.questions import code_input
+from bot.rendering.modal.questions import code_input, note_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, modal
 from bot.rendering.pages import pages_of
 from bot.sentences import in_form
@@ -52,6 +52,8 @@ def render_reading_view(
     meta = ViewMeta(state.id, index, page, proposal.name if proposal else "")
     submit = in_form.AGREE if proposal else approve_label(action) if action.allows("approve") else None
     submit = submit if done else None
+    if submit and not proposal:
+        blocks.append(note_input())
     if submit and action.has_code:
         blocks.append(code_input(beside_proposal=proposal is not None))
     return modal(READ.verb, in_form.read_title(index), blocks, meta, submit=submit)

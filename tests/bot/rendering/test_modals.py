@@ -166,7 +166,7 @@ def test_a_reading_of_one_page_decides_below_its_text(risk):
     kinds = [block["type"] for block in view["blocks"]]
     last_text = max(n for n, kind in enumerate(kinds) if kind == "rich_text")
     assert set(kinds[:last_text]) <= {"section", "context", "rich_text"}
-    assert kinds[last_text + 1 :] == ["actions", *(["input"] if risk == "high" else [])]
+    assert kinds[last_text + 1 :] == ["actions", "input", *(["input"] if risk == "high" else [])]
     assert button_labels(view) == ["Edit…"]
     assert view["submit"]["text"] == "Approve"
 
