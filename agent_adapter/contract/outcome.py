@@ -10,6 +10,8 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WrittenModel
 from agent_adapter.contract.wire import to_model
 
+RUNS = frozenset({"approve", "edit"})
+"""The decisions after which a call runs, and so has an outcome."""
 MAX_OUTCOME = 2_000
 """Characters of a result or an error that are kept."""
 

@@ -4,7 +4,7 @@ A pause has the name and the arguments of a tool call, but not its id; the messa
 identified by the graph that it runs in, its call id, its name and its arguments.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -12,26 +12,31 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command, PregelTask, StateSnapshot
 from langgraph.types import Interrupt as Pause
-from langgraph.types import PregelTask, StateSnapshot
 
 from agent_adapter.contract.hitl import ActionRequest, ApproveDecision, EditDecision, RejectDecision
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.interrupt import Resume
+from agent_adapter.contract.outcome import Outcome
 from agent_adapter.idempotency import enter
 
 Inside: TypeAlias = Callable[[StateSnapshot, PregelTask], Awaitable[CheckpointTuple | None]]
 Keys: TypeAlias = Mapping[str, str]
 """The key of each call, by a digest of its graph's checkpoint namespace, its id, its name and its arguments.
 
-Also the key of each task that asked by itself, by a digest of the task's namespace.
+Also the key of each task that asked by itself, by a digest of the task's namespace. And the key of an edited call by its
+arguments as they were asked: a tool that asks by itself starts with these.
 """
+
+Report: TypeAlias = Callable[[str, Outcome], None]
+"""Takes the key of a call, and what became of it."""
 
 # LangGraph gives such a tag to the run of a node, and to nothing inside it.
 _NODE = "graph:step:"
@@ -45,6 +50,12 @@ class Begun:
     """For each decided call, and each task that asked by itself: its name, and the namespace of the task around it."""
     tasks: dict[UUID, str] = field(default_factory=dict)
     """The namespace of each node that runs."""
+    reports: dict[str, Report] = field(default_factory=dict)
+    """For the key of each call: what takes its outcome."""
+    tools: dict[UUID, tuple[str, str]] = field(default_factory=dict)
+    """For each tool that runs for a decided call: its key, and the namespace of the task around it."""
+    failed: dict[str, tuple[str, Outcome]] = field(default_factory=dict)
+    """For the key of each call that failed: the namespace of its task, and the error. It may be tried again."""
 
     def in_doubt(self) -> list[str]:
         """Name the calls that may have taken effect, although the failed run has no result of them."""
@@ -53,20 +64,47 @@ class Begun:
     def settle(self, namespace: str) -> None:
         """Forget the calls of a task, at any depth, because its node has ended."""
         for run_id, (_, inside) in list(self.calls.items()):
-            if inside == namespace or inside.startswith(f"{namespace}|"):
+            if _is_inside(inside, namespace):
                 self.calls.pop(run_id, None)
+        self.report_failed(
+            [key for key, (inside, _) in list(self.failed.items()) if _is_inside(inside, namespace)]
+        )
+
+    def end(self, run_id: UUID, outcome: Outcome) -> None:
+        """Take what became of a tool. An error is reported when its node ends, because the call may be tried again."""
+        key, task = self.tools.pop(run_id)
+        if outcome.status == "failed":
+            self.failed[key] = task, outcome
+        else:
+            self.failed.pop(key, None)
+            self.reports[key](key, outcome)
+
+    def report_failed(self, keys: Iterable[str]) -> None:
+        """Report these calls, if they failed and nobody tries them again."""
+        for key in keys:
+            if key in self.failed:
+                _, outcome = self.failed.pop(key)
+                self.reports[key](key, outcome)
 
 
 @contextmanager
-def passing_keys(keys: Keys) -> Iterator[Begun]:
-    """Pass these keys to the tools that the body runs, in addition to the keys of an outer `passing_keys`."""
+def passing_keys(keys: Keys, report: Report | None = None) -> Iterator[Begun]:
+    """Pass these keys to the tools that the body runs, in addition to the keys of an outer `passing_keys`.
+
+    Args:
+        keys: The keys of the decided calls.
+        report: Takes what became of each of these calls.
+    """
     before = _handler.get()
     known, begun = (before.keys, before.begun) if before else ({}, Begun())
+    own = frozenset(keys.values()) if report else frozenset()
+    begun.reports.update({key: report for key in own if report})
     _handler.set(_KeyHandler({**known, **keys}, begun))
     try:
         yield begun
     finally:
         _handler.set(before)
+        begun.report_failed(own)
 
 
 async def keys_of(
@@ -93,6 +131,9 @@ async def keys_of(
             args = decision.edited_action.args if isinstance(decision, EditDecision) else action.args
             if call_id and isinstance(decision, ApproveDecision | EditDecision):
                 found[digest("call", place.namespace, call_id, action.name, args)] = resume.key(position)
+                if isinstance(decision, EditDecision):
+                    asked_as = digest("asked", place.namespace, call_id, action.name, action.args)
+                    found[asked_as] = resume.key(position)
             if place.task and not isinstance(decision, RejectDecision) and not (call_id and place.is_inside):
                 # A tool call is recognised by itself. Anything else after such a pause is recognised by its task only.
                 found[digest("task", place.task)] = resume.key(position)
@@ -184,25 +225,29 @@ class _KeyHandler(BaseCallbackHandler):
         **more: Any,
     ) -> None:
         task = _task_of(metadata)
+        call = task.rpartition("|")[0], more.get("tool_call_id"), serialized.get("name"), inputs
         try:
-            call = digest(
-                "call", task.rpartition("|")[0], more.get("tool_call_id"), serialized.get("name"), inputs
-            )
+            key, asked_as = self.keys.get(digest("call", *call)), self.keys.get(digest("asked", *call))
         except (TypeError, ValueError):
             # Nobody was asked about arguments that are not JSON.
             return enter(None)
-        key = self.keys.get(call)
+        if (ran := key or asked_as) in self.begun.reports:
+            self.begun.tools[run_id] = str(ran), task
         if key or self._asked(task):
             # The name of the tool says more than the name of its node.
             self.begun.calls.pop(parent_run_id, None)
             self.begun.calls[run_id] = str(serialized.get("name")), task
         return enter(key)
 
-    def on_tool_end(self, *_args: Any, **_more: Any) -> None:
+    def on_tool_end(self, output: Any, *, run_id: UUID, **_more: Any) -> None:
+        if run_id in self.begun.tools:
+            self.begun.end(run_id, _outcome_of(output))
         enter(None)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
         self._pause(error, run_id)
+        if run_id in self.begun.tools:
+            self.begun.end(run_id, Outcome.failed(error))
         enter(None)
 
     def on_chain_start(
@@ -236,6 +281,30 @@ class _KeyHandler(BaseCallbackHandler):
         """Forget a call that paused: it starts again when its question is answered."""
         if isinstance(error, GraphBubbleUp):
             self.begun.calls.pop(run_id, None)
+            self.begun.tools.pop(run_id, None)
+
+
+def _outcome_of(output: Any) -> Outcome:
+    """Read what a tool answered: a message, a command with messages, or a plain value."""
+    if isinstance(output, Command):
+        messages = output.update.get("messages") if isinstance(output.update, dict) else None
+        found = [each for each in messages or () if isinstance(each, ToolMessage)]
+        output = found[-1] if found else None
+    if not isinstance(output, ToolMessage):
+        return Outcome.done(output)
+    text = _text_of(output.content)
+    return Outcome.failed(text) if output.status == "error" else Outcome.done(text)
+
+
+def _text_of(content: str | list[Any]) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [part if isinstance(part, str) else part.get("text", "") for part in content]
+    return "\n".join(filter(None, parts))
+
+
+def _is_inside(task: str, namespace: str) -> bool:
+    return task == namespace or task.startswith(f"{namespace}|")
 
 
 def _task_of(metadata: dict[str, Any] | None) -> str:

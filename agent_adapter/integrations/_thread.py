@@ -13,7 +13,7 @@ from langgraph.types import Command, PregelTask, StateSnapshot
 
 from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
-from agent_adapter.contract.interrupt import Interrupt, Resume
+from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError
 from agent_adapter.expected import expect
@@ -230,11 +230,15 @@ class Thread:
 
     @asynccontextmanager
     async def command_for(
-        self, resume: Resume, questions: Sequence[Question]
+        self, resume: DecidedResume, questions: Sequence[Question]
     ) -> AsyncIterator[Command[Any] | None]:
-        """Yield the command that hands these decisions back. In the body, tools have the keys of their calls."""
+        """Yield the command that hands these decisions back.
+
+        In the body, tools have the keys of their calls, and what becomes of them is reported.
+        """
         command = command_for(resume, questions, self.tools)
-        with passing_keys(await self.keys_for(resume, questions)):
+        report = partial(self.approvals.report_later, claim=resume.claim)
+        with passing_keys(await self.keys_for(resume, questions), report):
             yield await self._unless_saved(command)
 
     async def keys_for(self, resume: Resume, questions: Sequence[Question]) -> dict[str, str]:
@@ -283,7 +287,7 @@ class Thread:
         ]
         return [question for question, record in zip(questions, records, strict=True) if record == records[0]]
 
-    async def _reviewing(self, questions: Sequence[Question]) -> AbstractAsyncContextManager[Resume]:
+    async def _reviewing(self, questions: Sequence[Question]) -> AbstractAsyncContextManager[DecidedResume]:
         return self.approvals.reviewing(await self.interrupt_of(questions))
 
     async def interrupt_of(self, questions: Sequence[Question]) -> Interrupt:

@@ -21,7 +21,8 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
     RespondDecision,
 )
-from agent_adapter.contract.interrupt import Interrupt, Resume
+from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
+from agent_adapter.contract.outcome import RUNS, Outcome
 from agent_adapter.contract.record import EXPIRED
 from agent_adapter.errors import (
     DecisionNotAllowedError,
@@ -215,6 +216,7 @@ class _GatedFunction:
             except BaseException as error:  # noqa: BLE001  # raised below
                 # The decision was carried out, even if the function failed. So the question is used up: no second try.
                 failure = error
+            _report(approvals, resume, result, failure)
         if failure is not None:
             raise failure
         return result
@@ -232,6 +234,7 @@ class _GatedFunction:
                 result = decided()
             except BaseException as error:  # noqa: BLE001  # as above
                 failure = error
+            _report(approvals.client, resume, result, failure)
         if failure is not None:
             raise failure
         return result
@@ -344,6 +347,15 @@ async def run(
     _check_options(options, CallOptions)
     gated = _GatedFunction.of(function, allowed_decisions, description, when, on_reject)
     return await gated.ask(Call.of(gated.inputs, arguments), approvals, {**_asked(), **options})
+
+
+def _report(
+    approvals: ApprovalClient, resume: DecidedResume, result: Any, failure: BaseException | None
+) -> None:
+    """Report what became of the call, if it ran."""
+    if resume.decisions[0].type in RUNS:
+        outcome = Outcome.done(result) if failure is None else Outcome.failed(failure)
+        approvals.report_later(resume.key(0), outcome, claim=resume.claim)
 
 
 async def _done(call: Call, decided: Callable[[], Any]) -> Any:

@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.contract.keys import Lane
-from agent_adapter.contract.outcome import Outcome, Reported, dump_outcome
+from agent_adapter.contract.outcome import RUNS, Outcome, Reported, dump_outcome
 from agent_adapter.contract.record import (
     Fields,
     Recorded,
@@ -44,8 +44,6 @@ from agent_adapter.seal import Seal
 
 SMALL = 16_384
 """Up to this many characters, a stored interrupt is read on the event loop; longer ones in a thread."""
-RUNS = frozenset({"approve", "edit"})
-"""The decisions after which a call runs."""
 REASON_SHOWN = 1_000
 """Characters of an error that are shown on a card."""
 

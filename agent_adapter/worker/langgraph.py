@@ -198,7 +198,8 @@ async def _set_aside_on_failure(turn: Turn, keys: Keys) -> AsyncIterator[None]:
     Raises:
         CutOffError: in place of the error with which the run failed.
     """
-    with passing_keys(keys) as begun:
+    report = partial(turn.approvals.report_later, claim=turn.resume.claim)
+    with passing_keys(keys, report) as begun:
         try:
             yield
         except Exception as error:

@@ -32,6 +32,7 @@ from agent_adapter.idempotency import finding
 from agent_adapter.integrations.openai_agents import PausedRun, editing
 from agent_adapter.integrations.openai_agents.checks import check_agent, check_options
 from agent_adapter.integrations.openai_agents.paused import check_input
+from agent_adapter.integrations.openai_agents.reporting import Reporting
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.redis.claims import patiently
 from agent_adapter.redis.runs import failed_with
@@ -143,11 +144,13 @@ class ResumableAgent:
             if getattr(resume.decisions[position], "always", False):
                 paused.state.approve(items[position], always_approve=True)
         state = paused.decided((_with_outputs(resume, outputs), items))
-        hooks = _Notes(turn, paused, self._options.get("hooks"))
+        reporting = Reporting(turn.approvals, paused, self._options)
+        hooks = _Notes(turn, paused, reporting)
         try:
             with editing(paused.edits), finding(paused.key):
                 result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
         except Exception as error:
+            reporting.fail(error)
             if tools := _in_doubt(turn, items, resume, top=top):
                 raise await patiently(partial(turn.journal.set_aside, failed_with(error), tools)) from error
             raise

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
-from agent_adapter.contract.interrupt import Continuation, Interrupt, Resume, Status
+from agent_adapter.contract.interrupt import Continuation, DecidedResume, Interrupt, Status
 from agent_adapter.redis.runs import Journal
 
 
@@ -52,7 +52,7 @@ class Turn:
     """One decided question, with everything that a worker needs to resume its run."""
 
     interrupt: Interrupt
-    resume: Resume
+    resume: DecidedResume
     continuation: Continuation
     approvals: ApprovalClient
     journal: Journal

@@ -14,6 +14,7 @@ try:
         Agent,
         Runner,
         RunResult,
+        RunState,
         Session,
         TResponseInputItem,
     )
@@ -24,6 +25,7 @@ from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.calls import to_request, to_resume
 from agent_adapter.integrations.openai_agents.checks import check_agent, settings_of
 from agent_adapter.integrations.openai_agents.paused import PausedRun, check_input
+from agent_adapter.integrations.openai_agents.reporting import Reporting
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.streaming import RunStream
 from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, editable, editing
@@ -90,10 +92,26 @@ async def run(
         paused = PausedRun.of(agent, result, allow_always=allow_always)
     while paused:
         async with asker.answered(paused) as state:
-            with editing(paused.edits), finding(paused.key):
-                result = await Runner.run(agent, state, **settings)
+            result = await _resumed(agent, state, paused, approvals, settings)
         paused = paused.then(result)
     return result
+
+
+async def _resumed(
+    agent: Agent[Any],
+    state: RunState[Any],
+    paused: PausedRun,
+    approvals: ApprovalClient,
+    settings: Mapping[str, Any],
+) -> RunResult:
+    """Run a decided state, and report what becomes of its calls."""
+    reporting = Reporting(approvals, paused, settings)
+    try:
+        with editing(paused.edits), finding(paused.key):
+            return await Runner.run(agent, state, **{**settings, "hooks": reporting})
+    except Exception as error:
+        reporting.fail(error)
+        raise
 
 
 @spelled_out
@@ -118,7 +136,7 @@ def stream(
     asker = Asker(approvals, asking, partial=partial, is_found_again=isinstance(input, PausedRun))
     check_agent(agent, allow_always)
     check_input(input)
-    return RunStream(agent, input, asker, settings_of(options, session), allow_always)
+    return RunStream(agent, input, asker, approvals, settings_of(options, session), allow_always)
 
 
 async def resume_state(

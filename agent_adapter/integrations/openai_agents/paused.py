@@ -58,6 +58,8 @@ class PausedRun:
     """Edited calls that continue after this pause: agents as tools that paused inside."""
     keys: dict[CallKey, str] = field(default_factory=dict)
     """The keys of decided calls, for `approval_key`."""
+    claims: dict[str, str] = field(default_factory=dict)
+    """The claim under which each question was answered."""
     held: list[tuple[ToolApprovalItem, Decision]] = field(default_factory=list)
     """Decisions for later calls, held back while another call of their tool waits for its own decision."""
     reused: str = ""
@@ -101,7 +103,7 @@ class PausedRun:
         following = self.of(self.agent, result, id=self.id, allow_always=self.allow_always)
         if following is None:
             return None
-        return replace(following, edits=self.edits, keys=self.keys, held=self.held)
+        return replace(following, edits=self.edits, keys=self.keys, claims=self.claims, held=self.held)
 
     @spelled_out
     def interrupt(
@@ -143,6 +145,7 @@ class PausedRun:
         self.held[:] = decide(self.state, answers, self.edits, held=self.held)
         for resume, items in resumes:
             self.keys.update({call_key(item): resume.key(position) for position, item in enumerate(items)})
+            self.claims[resume.interrupt_id] = getattr(resume, "claim", "")
         return self.state
 
     def key(self, context: Any) -> str | None:

@@ -6,10 +6,12 @@ from typing import Any, Self
 
 from agents import Agent, Runner, RunResultStreaming, StreamEvent, TResponseInputItem
 
+from agent_adapter.client import ApprovalClient
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.idempotency import finding
 from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.paused import PausedRun
+from agent_adapter.integrations.openai_agents.reporting import Reporting
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.tools import editing
 
@@ -26,11 +28,13 @@ class RunStream:
         agent: Agent[Any],
         input: str | list[TResponseInputItem] | PausedRun,
         asker: Asker,
+        approvals: ApprovalClient,
         settings: Mapping[str, Any],
         allow_always: Collection[str],
     ) -> None:
         self._agent = agent
         self._asker = asker
+        self._approvals = approvals
         self._settings = settings
         self._allow_always = allow_always
         self._result: RunResultStreaming | None = None
@@ -77,11 +81,17 @@ class RunStream:
             paused = PausedRun.of(self._agent, result, allow_always=self._allow_always)
         while paused:
             async with self._asker.answered(paused) as state:
+                reporting = Reporting(self._approvals, paused, self._settings)
                 with editing(paused.edits), finding(paused.key):
-                    result = Runner.run_streamed(self._agent, state, **self._settings)
-                async with aclosing(_events(result)) as events:
-                    async for event in events:
-                        yield event
+                    settings = {**self._settings, "hooks": reporting}
+                    result = Runner.run_streamed(self._agent, state, **settings)
+                try:
+                    async with aclosing(_events(result)) as events:
+                        async for event in events:
+                            yield event
+                except Exception as error:
+                    reporting.fail(error)
+                    raise
             paused = paused.then(result)
         self._result = result
 

@@ -23,6 +23,8 @@ from agent_adapter.contract.arguments import encode
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.function_schema import check_arguments_kept
 
+_NOTE = "[A person changed the arguments of this call before it ran."
+
 CallKey: TypeAlias = tuple[str, str, str, str]
 """Agent, tool, call id and the model's own arguments. A call id alone is not enough: other runs may use it again."""
 
@@ -169,8 +171,20 @@ def _model(tool: FunctionTool) -> type[BaseModel] | None:
     return function_schema(function, use_docstring_info=False, strict_json_schema=False).params_pydantic_model
 
 
+def without_note(output: Any) -> str:
+    """Return what a tool answered, without the note that tells the model about an edit."""
+    parts = output if isinstance(output, list | tuple) else [output]
+    texts = [
+        str(part.get("text", "") if isinstance(part, Mapping) else getattr(part, "text", part))
+        for part in parts
+    ]
+    if texts and texts[0].startswith(_NOTE):
+        _, _, texts[0] = texts[0].partition("]\n\n")
+    return "\n".join(filter(None, texts))
+
+
 def _with_note(args: Mapping[str, Any], output: Any) -> Any:
-    note = f"[A person changed the arguments of this call before it ran. It was called with: {encode(args)}]"
+    note = f"{_NOTE} It was called with: {encode(args)}]"
     parts = list(output) if isinstance(output, list | tuple) else [output]
     if parts and all(map(_is_structured, parts)):
         return [ToolOutputText(text=note), *parts]
