@@ -6,7 +6,6 @@ and the SDK's own sentences are recognised.
 """
 
 from collections.abc import Mapping
-from contextvars import ContextVar
 from functools import wraps
 from inspect import isawaitable
 from typing import Any
@@ -18,10 +17,8 @@ from agent_adapter.contract.outcome import Outcome
 from agent_adapter.integrations.openai_agents.paused import PausedRun
 from agent_adapter.integrations.openai_agents.tools import Editable, without_note
 
-_NOTES_ERRORS = "_assent_notes_errors"
+_NOTES_ERRORS, _ERROR = "_assent_notes_errors", "_assent_error"
 _SDK_ERRORS = ("An error occurred while running the tool.", "An error occurred while parsing tool arguments.")
-
-_errors: ContextVar[dict[str, Exception] | None] = ContextVar("assent_tool_errors", default=None)
 
 
 class Reporting(RunHooks[Any]):
@@ -40,7 +37,6 @@ class Reporting(RunHooks[Any]):
     async def on_tool_start(self, context: Any, agent: Any, tool: Tool) -> None:
         if self._knows_errors and (key := self._paused.key(context)) and _notes_errors(tool):
             self._running.add(key)
-            _errors.set({})
         await self._own.on_tool_start(context, agent, tool)
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Tool, result: Any) -> None:
@@ -62,8 +58,7 @@ class Reporting(RunHooks[Any]):
 
 
 def _outcome(context: Any, tool: Tool, result: Any) -> Outcome:
-    noted = (_errors.get() or {}).pop(str(context.tool_call_id), None)
-    if noted is not None:
+    if noted := getattr(context, _ERROR, None):
         return Outcome.failed(noted)
     text = without_note(result)
     is_error = text.startswith((*_SDK_ERRORS, f"Tool '{tool.name}' timed out after"))
@@ -89,8 +84,7 @@ def _noting(tool: FunctionTool) -> bool:
 
     @wraps(own)
     async def noting(context: Any, error: Exception) -> Any:
-        if (noted := _errors.get()) is not None:
-            noted[str(getattr(context, "tool_call_id", ""))] = error
+        setattr(context, _ERROR, error)
         found = own(context, error)
         return await found if isawaitable(found) else found
 

@@ -1,8 +1,9 @@
 # ruff: noqa: SLF001  # SpoonAI has no public names for an agent's step limit and pipeline
 """The middleware: it asks about all gated calls of a turn together, and runs each as it was decided."""
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
@@ -31,11 +32,12 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.gating import Gate, InterruptOn, check_tools
 from agent_adapter.integrations.spoon.reviewers import ApprovalCallback, Callback, People, Reviewer
-from agent_adapter.integrations.spoon.turn import Call, Refused, Turn
+from agent_adapter.integrations.spoon.turn import Call, Refused, Turn, Verdicts
 from agent_adapter.integrations.spoon.words import (
     DECISIONS,
     in_our_words,
@@ -46,6 +48,8 @@ from agent_adapter.integrations.spoon.words import (
 
 MARGIN = timedelta(minutes=5)
 """Extra time for a step, on top of its usual limit and `expires_in`: an answer is late when Redis or the bot restarts."""
+
+_OBSERVED = re.compile(r"^Observed output of cmd \S+ execution: ")
 
 Handler: TypeAlias = Callable[[Any], Any]
 
@@ -155,7 +159,7 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         values = given.get("decisions") if isinstance(given, Mapping) else None
         if not isinstance(values, list | tuple) or turn.asked is None:
             raise InvalidRequestError('resume: it has no decisions; pass {"decisions": […]}')
-        turn.decide(read_decisions(values, turn.asked))
+        turn.decide(Verdicts(read_decisions(values, turn.asked)))
 
     def before_agent(self, state: dict[str, Any], runtime: AgentRuntime) -> None:  # noqa: ARG002  # SpoonAI's hook
         """Raise the time limit of each step to the time that people have. SpoonAI's own limit is 30 seconds."""
@@ -192,20 +196,22 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         if not self._gates(tool):
             return await handler(request)
         turn = self._turns.get(id(agent))
-        verdict = turn.take(tool, request) if turn else Refused("nobody was asked about it")
-        match verdict:
-            case ApproveDecision() | None:
+        call = turn.take(tool, request) if turn else Call(None, Refused("nobody was asked about it"))
+        match call.verdict:
+            case None:
                 return await handler(request)
+            case ApproveDecision():
+                return await _reported(call, handler(request))
             case EditDecision(edited_action=edited):
                 note = f"A reviewer changed this call. What ran: {tool}({encode(edited.args)})."
-                result = await handler(replace(request, arguments=edited.args))
+                result = await _reported(call, handler(replace(request, arguments=edited.args)))
                 return replace(result, output=f"{note}\n\n{result.output}")
             case RespondDecision(message=answer):
                 return ToolCallResult.from_string(answer)
             case RejectDecision(message=reason):
                 return ToolCallResult.from_error(f"This call was rejected and did not run{_because(reason)}")
             case _:
-                return ToolCallResult.from_error(f"This call did not run: {verdict}")
+                return ToolCallResult.from_error(f"This call did not run: {call.verdict}")
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Handler) -> Any:
         """Run a call that is not gated. This synchronous hook cannot wait for people, so a gated call does not run."""
@@ -236,6 +242,27 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         )
         turn.ask(shown, review)
         return turn
+
+
+async def _reported(call: Call, running: Awaitable[ToolCallResult]) -> ToolCallResult:
+    """Run a decided call, and report what becomes of it."""
+    try:
+        result = await running
+    except BaseException as error:
+        call.report(Outcome.failed(error))
+        raise
+    call.report(_outcome_of(result))
+    return result
+
+
+def _outcome_of(result: ToolCallResult) -> Outcome:
+    """Read a result. SpoonAI's tools also return their errors as the output."""
+    output = result.output
+    error = result.error or (output if isinstance(output, Exception) else getattr(output, "error", None))
+    if error:
+        return Outcome.failed(error)
+    # SpoonAI puts a sentence for the model before the tool's own answer.
+    return Outcome.done(_OBSERVED.sub("", str(getattr(output, "output", output)), count=1))
 
 
 def _check_options(

@@ -3,10 +3,11 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from spoon_ai.tools import hitl
@@ -14,9 +15,10 @@ from spoon_ai.tools import hitl
 from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient, withdrawn_on_cancel
 from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest, ReviewConfig
-from agent_adapter.contract.interrupt import Context
+from agent_adapter.contract.interrupt import Context, DecidedResume
+from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.record import EXPIRED_MESSAGE
-from agent_adapter.integrations.spoon.turn import Refused
+from agent_adapter.integrations.spoon.turn import Refused, Verdicts
 from agent_adapter.integrations.spoon.words import fitting, read_decisions
 
 logger = logging.getLogger(__name__)
@@ -28,7 +30,7 @@ ApprovalCallback: TypeAlias = Callable[[hitl.ApprovalRequest], Any]
 class Reviewer(Protocol):
     """Decides about all gated calls of a turn."""
 
-    async def decide(self, asked: HITLRequest, agent: Any) -> Sequence[Decision | Refused]:
+    async def decide(self, asked: HITLRequest, agent: Any) -> Verdicts:
         """Return one decision for each action, in action order."""
 
 
@@ -39,7 +41,7 @@ class People:
     approvals: ApprovalClient
     asking: Asking
 
-    async def decide(self, asked: HITLRequest, agent: Any) -> Sequence[Decision | Refused]:
+    async def decide(self, asked: HITLRequest, agent: Any) -> Verdicts:
         """Ask about all calls on one card, and wait."""
         asking: Asking = {**self.asking, "context": self._context(agent)}
         interrupt = self.approvals.interrupt(asked, **asking)
@@ -48,7 +50,10 @@ class People:
             withdrawn_on_cancel(self.approvals, interrupt, "the agent's run has ended"),
             self.approvals.reviewing(interrupt) as resume,
         ):
-            return fitting(resume.decisions, asked)
+            return Verdicts(fitting(resume.decisions, asked), partial(self._report, resume))
+
+    def _report(self, resume: DecidedResume, position: int, outcome: Outcome) -> None:
+        self.approvals.report_later(resume.key(position), outcome, claim=resume.claim)
 
     def _context(self, agent: Any) -> Context:
         """Say which subagent asks: SpoonAI names it `<agent>/<subagent>`."""
@@ -64,11 +69,11 @@ class Callback:
     function: ApprovalCallback
     wait: timedelta
 
-    async def decide(self, asked: HITLRequest, agent: Any) -> Sequence[Decision | Refused]:  # noqa: ARG002  # as the protocol
+    async def decide(self, asked: HITLRequest, agent: Any) -> Verdicts:  # noqa: ARG002  # as the protocol
         """Call the function for each action. A call that it does not decide in time is refused; so is one where it fails."""
         until = asyncio.get_running_loop().time() + self.wait.total_seconds()
         pairs = zip(asked.action_requests, asked.review_configs, strict=True)
-        return [await self._decide(action, config, until) for action, config in pairs]
+        return Verdicts([await self._decide(action, config, until) for action, config in pairs])
 
     async def _decide(self, action: ActionRequest, config: ReviewConfig, until: float) -> Decision | Refused:
         alone = HITLRequest(action_requests=(action,), review_configs=(config,))

@@ -1,7 +1,8 @@
 """One turn of the model: its gated calls, and the decision about each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from spoon_ai.middleware.base import ToolCallRequest
@@ -9,6 +10,7 @@ from spoon_ai.middleware.base import ToolCallRequest
 from agent_adapter.contract.arguments import decode_arguments, encode
 from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest
 from agent_adapter.contract.numbers import as_floats
+from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.gating import Review
 
@@ -27,6 +29,18 @@ Verdict: TypeAlias = Decision | Refused | None
 """`None` for a call that needs no decision, because the policy's `when` let it run."""
 
 
+Report: TypeAlias = Callable[[int, Outcome], None]
+"""Takes the position of a call that was asked about, and what became of it."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What was decided about the calls of a turn, in the order of the actions."""
+
+    decisions: Sequence[Decision | Refused]
+    report: Report = lambda _position, _outcome: None
+
+
 @dataclass
 class Call:
     """One call of a gated tool."""
@@ -34,6 +48,7 @@ class Call:
     action: ActionRequest | None
     """What the card shows; `None` if the call cannot be shown."""
     verdict: Verdict = Refused("it was not decided")
+    report: Callable[[Outcome], None] = lambda _outcome: None
 
     @classmethod
     def of(cls, tool: str, call: Any, *, times: int) -> "Call":
@@ -82,17 +97,19 @@ class Turn:
             if review is None or index not in review.indices:
                 self.calls[str(action.id)].verdict = None
 
-    def decide(self, decisions: Sequence[Decision | Refused]) -> None:
-        """Store the decisions, in the order of the actions."""
-        for action, decision in zip(self.asked.action_requests if self.asked else (), decisions, strict=True):
-            self.calls[str(action.id)].verdict = decision
+    def decide(self, given: Verdicts) -> None:
+        """Store the decisions."""
+        asked = self.asked.action_requests if self.asked else ()
+        for position, (action, decision) in enumerate(zip(asked, given.decisions, strict=True)):
+            call = self.calls[str(action.id)]
+            call.verdict, call.report = decision, partial(given.report, position)
         self.is_decided = True
 
-    def take(self, tool: str, request: ToolCallRequest) -> Verdict:
-        """Return the decision about this call; it can be taken once."""
+    def take(self, tool: str, request: ToolCallRequest) -> Call:
+        """Return this call with its decision; it can be taken once."""
         call = self.calls.pop(request.tool_call_id, None)
         if call is None:
-            return Refused("nobody was asked about it, or it has run before")
+            return Call(None, Refused("nobody was asked about it, or it has run before"))
         if not call.is_about(tool, request.arguments):
-            return Refused("it was changed after it was shown")
-        return call.verdict
+            return Call(None, Refused("it was changed after it was shown"))
+        return call

@@ -4,6 +4,8 @@ import asyncio
 from typing import Annotated
 
 import pytest
+from agents import Agent, function_tool
+from agents.testing import ScriptedModel as SdkModel
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware
 from langchain_core.messages import ToolMessage
@@ -14,7 +16,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from agent_adapter import Outcome
-from agent_adapter.integrations import functions, langchain_dev_utils
+from agent_adapter.integrations import functions, langchain_dev_utils, openai_agents
 from agent_adapter.integrations.langgraph import run, stream
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import (
@@ -25,6 +27,7 @@ from agent_adapter.testing import (
     reject,
     respond,
 )
+from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -249,3 +252,65 @@ async def test_a_report_that_is_refused_does_not_reach_the_run(monkeypatch):
     await run(office.agent(TURN, DONE), GO, approvals=client, config=CONFIG)
 
     assert office.names() == ["delete_file", "read_file", "send_email"]
+
+
+# --- OpenAI Agents SDK --------------------------------------------------------------------------------------------
+
+
+async def test_the_outputs_of_the_sdks_tools_are_reported():
+    client = answering(approve(), edit({"order": 8, "reason": "late"}), respond("staging"))
+    await openai_agents.run(desk.Desk().agent(desk.TURN, desk.DONE), "go", approvals=client)
+
+    assert await outcomes_of(client) == [
+        [Outcome.done("sent to dana@x.com"), Outcome.done("cancelled 8"), None]
+    ]
+
+
+async def test_a_streamed_run_of_the_sdk_reports_too():
+    client = answering(approve(), reject("No."), respond("staging"))
+    events = openai_agents.stream(desk.Desk().agent(desk.TURN, desk.DONE), "go", approvals=client)
+    async for _ in events:
+        pass
+
+    assert await outcomes_of(client) == [[Outcome.done("sent to dana@x.com"), None, None]]
+
+
+def failing(**tool):
+    """An agent of the SDK whose tool raises an error."""
+
+    @function_tool(needs_approval=True, **tool)
+    def charge(amount: int) -> str:
+        """Charge."""
+        raise OSError(f"no funds for {amount}")
+
+    model = SdkModel([desk.says(("charge", {"amount": 5})), desk.DONE])
+    return Agent(name="desk", model=model, tools=[charge])
+
+
+async def test_an_error_that_the_sdk_hides_from_the_model_is_a_failure():
+    """The SDK answers with a sentence of its own, and the card says the same."""
+    client = answering(approve())
+    await openai_agents.run(failing(), "go", approvals=client)
+
+    ((outcome,),) = await outcomes_of(client)
+    assert outcome.status == "failed"
+    assert outcome.text.startswith("An error occurred while running the tool.")
+
+
+async def test_an_error_that_a_tool_puts_into_its_own_words_is_a_failure():
+    client = answering(approve())
+    agent = failing(failure_error_function=lambda _context, _error: "It will be fine.")
+    result = await openai_agents.run(agent, "go", approvals=client)
+
+    assert result.final_output == "done"
+    assert await outcomes_of(client) == [[Outcome.failed("OSError: no funds for 5")]]
+
+
+async def test_an_error_that_ends_the_run_is_a_failure():
+    client = answering(approve())
+    with pytest.raises(Exception, match="no funds"):
+        await openai_agents.run(failing(failure_error_function=None), "go", approvals=client)
+
+    ((outcome,),) = await outcomes_of(client)
+    assert outcome.status == "failed"
+    assert "no funds for 5" in outcome.text

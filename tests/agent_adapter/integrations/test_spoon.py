@@ -23,6 +23,7 @@ from spoon_ai.schema import AgentState
 from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInput, HITLInterrupt
 from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
 
+from agent_adapter import Outcome
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import (
@@ -1047,3 +1048,33 @@ async def test_a_question_is_answered_once(office):
     with pytest.raises(ConsumedError):
         async with approvals.resuming(record):
             raise AssertionError("it was taken before")
+
+
+# --- What became of the calls --------------------------------------------------------------------------------------
+
+
+async def outcomes_of(approvals):
+    """Give what was reported about each action of the only question."""
+    (asked,) = approvals.asked
+    return [each and each.outcome for each in (await approvals.record(asked.id)).outcomes()]
+
+
+async def test_what_became_of_the_approved_calls_is_reported(office):
+    """The call that was rejected did not run, so it has no outcome."""
+    approvals = people({"send_email": approve(), "delete_file": reject("Keep it.")})
+    await run(office.agent(TURN, DONE), "go", approvals=approvals, interrupt_on=GATED)
+
+    assert await outcomes_of(approvals) == [Outcome.done("send_email was done"), None]
+
+
+async def test_the_error_of_an_approved_call_is_reported(office, monkeypatch):
+    approvals = people({"send_email": edit({"to": "b@x.com", "subject": "Hi"}), "delete_file": reject()})
+    agent = office.agent(TURN, DONE)
+
+    async def broken(name, arguments):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(type(agent), "_execute_tool_direct", lambda _agent, *given: broken(*given))
+    await run(agent, "go", approvals=approvals, interrupt_on=GATED)
+
+    assert await outcomes_of(approvals) == [Outcome.failed("no route to host"), None]
