@@ -80,6 +80,7 @@ class Keys:
     `assent:{00}:sent:<user>:<digest>`      STRING  something that a person sent: since when and by whom it is being
                                                     handled, or its answer, for ten minutes
     `assent:{00}:sent:<user>`               STRING  digest of the newest of them
+    `assent:{00}:draft:<user>:<i>:<id>`     STRING  what a person has filled into the form of an edit, for a day
     `assent:{00}:vouched:<id>`              SET     for whom a key of the HTTP API says that the agent acts, of the
                                                     first record about these pauses; eight days
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
@@ -181,6 +182,9 @@ class Lane:
 
     def newest_delivery(self, user: str) -> str:
         return f"{self.prefix}sent:{user}"
+
+    def draft(self, interrupt_id: str, index: int, user: str) -> str:
+        return f"{self.prefix}draft:{user}:{index}:{interrupt_id}"
 
     def held(self, agent: str) -> str:
         return f"{self.prefix}held:{agent}"

@@ -6,15 +6,13 @@ from typing import Any
 from agent_adapter.contract.hitl import (
     ApproveDecision,
     Decision,
-    EditDecision,
-    EditedAction,
     RejectDecision,
     RespondDecision,
 )
 from bot.domain.approval import Approval
 from bot.listeners.payloads import Submission
 from bot.listeners.services import Services
-from bot.rendering.modal.argument_form import Errors, Unchanged, changed_input, parse_form
+from bot.rendering.blocks import Block
 from bot.rendering.modal.questions import (
     CODE,
     parse_always,
@@ -59,19 +57,21 @@ async def _decide(
         return decision
     code, index = parse_code(submission.view), submission.meta.index
     answer = await services.decisions.decide(state, submission.user, {index: decision}, code=code, **more)
-    if answer.keeps_form:
-        block = await offload(state, _changed_input, state, submission, decision)
-        return _beside(block, answer.sentence) if block else beside_first(submission, answer.sentence)
     return closing(answer)
 
 
 def _meant(state: Approval, submission: Submission, read: Read) -> Decision | Reply:
+    return code_objection(state, submission) or read(state, submission)
+
+
+def code_objection(state: Approval, submission: Submission) -> Reply | None:
+    """Say that the code is not the one on the card; `None` when it is, or when the form does not ask for it."""
     if (
         _asks_for_code(submission)
         and parse_code(submission.view) != state.actions[submission.meta.index].code
     ):
-        return _beside(CODE, in_answer.WRONG_CODE)
-    return read(state, submission)
+        return beside(CODE, in_answer.WRONG_CODE)
+    return None
 
 
 # --- Decisions, read from forms -------------------------------------------------------------------------------------
@@ -108,19 +108,6 @@ def answer(_state: Approval, submission: Submission) -> Decision | Reply:
         if message is None
         else RespondDecision(message=message)
     )
-
-
-def edit(state: Approval, submission: Submission) -> Decision | Reply:
-    """Approve the call with what was changed."""
-    action = state.actions[submission.meta.index]
-    args, schema = action.request.args, action.config.args_schema
-    match parse_form(submission.view, args, schema, action.terms.masked):
-        case Errors(by_block):
-            return {"response_action": "errors", "errors": by_block}
-        case Unchanged():
-            return beside_first(submission, in_answer.NOTHING_CHANGED)
-        case edited:
-            return EditDecision(edited_action=EditedAction(name=action.request.name, args=edited.args))
 
 
 def vote(state: Approval, submission: Submission) -> Decision | Reply:
@@ -171,7 +158,7 @@ async def _agree(services: Services, state: Approval, submission: Submission) ->
     index, code = submission.meta.index, parse_code(submission.view)
     is_stricter = index in state.proposals
     if is_stricter and _asks_for_code(submission) and code != state.actions[index].proposed.code:
-        return _beside(CODE, in_answer.WRONG_CODE)
+        return beside(CODE, in_answer.WRONG_CODE)
     return closing(
         await services.decisions.agree(state, submission.user, index, submission.meta.vote, code=code)
     )
@@ -193,16 +180,6 @@ def _asks_for_code(submission: Submission) -> bool:
     return any(block["block_id"] == CODE for block in submission.view["blocks"])
 
 
-def _changed_input(state: Approval, submission: Submission, decision: Decision) -> str | None:
-    """Name the first input of an edit with a changed value."""
-    if submission.form != "edit" or not isinstance(decision, EditDecision):
-        return None
-    action = state.actions[submission.meta.index]
-    return changed_input(
-        action.request.args, decision.edited_action.args, action.config.args_schema, action.terms.masked
-    )
-
-
 # --- Replies ----------------------------------------------------------------------------------------------------------
 
 
@@ -216,13 +193,19 @@ def closing(answer: Answer) -> Reply:
 
 def notice(sentence: str, *, title: str = in_answer.NOT_DONE) -> Reply:
     """Replace the form with a sentence."""
-    return {"response_action": "update", "view": render_notice_view(title, sentence)}
+    return replacing(render_notice_view(title, sentence))
+
+
+def replacing(view: Block) -> Reply:
+    """Show another view instead of the form."""
+    return {"response_action": "update", "view": view}
 
 
 def beside_first(submission: Submission, sentence: str) -> Reply:
     """Show a sentence next to the first input, so that the form keeps what was typed. Without inputs, replace the form."""
-    return _beside(submission.first_input, sentence) if submission.first_input else notice(sentence)
+    return beside(submission.first_input, sentence) if submission.first_input else notice(sentence)
 
 
-def _beside(block: str, sentence: str) -> Reply:
+def beside(block: str, sentence: str) -> Reply:
+    """Show a sentence next to an input."""
     return {"response_action": "errors", "errors": {block: sentence}}

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from bot.domain.approval import Approval
-from bot.listeners import clicks, opening, submissions
+from bot.listeners import clicks, editing, opening, submissions
 from bot.listeners.opening import form
 from bot.listeners.payloads import Click
 from bot.listeners.services import Services
@@ -57,7 +57,8 @@ TABLE: Mapping[Button, Decides | Stores | Opens] = {
     buttons.CONFIRM: Opens(form(forms.render_confirm_view), submissions.approve),
     buttons.NOTE: Opens(form(forms.render_note_view), submissions.approve),
     buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.ask_for_changes),
-    buttons.EDIT: Opens(form(forms.render_edit_view), deciding(submissions.edit)),
+    buttons.EDIT: Opens(editing.open_form, editing.submit),
+    buttons.FORM: Opens(editing.change_form, may=opening.anybody),
     buttons.REJECT: Opens(form(forms.render_reject_view), deciding(submissions.rejection)),
     buttons.RESPOND: Opens(form(forms.render_respond_view), deciding(submissions.answer)),
     buttons.STANDING: Opens(

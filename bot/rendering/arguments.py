@@ -31,6 +31,8 @@ _COUNT = re.compile(r"\\\{[0-9]+ [a-z ]+\}")
 
 Line = tuple[str, str]
 """Our indent, and the text after it."""
+Change = tuple[str, list[str], list[str]]
+"""What is about one place: its path, the lines of the value before, and those of the value after."""
 
 
 def argument_lines(args: dict[str, Any]) -> list[str]:
@@ -62,8 +64,23 @@ def change_lines(
 ) -> list[str]:
     """Write what differs, by path: `-` was asked, `+` was decided. Values with these names are not shown."""
     unshown = {*mask, *modal_only}
-    lines = list(_changes(before, after, "", unshown, lambda value: hide(value, mask, modal_only)))
-    return lines or [in_text.ONLY_ORDER]
+    changes = _changes(before, after, "", unshown, lambda value: hide(value, mask, modal_only))
+    return [line for change in changes for line in _marked(*change)] or [in_text.ONLY_ORDER]
+
+
+def before_and_after(before: dict[str, Any], after: dict[str, Any], mask: Collection[str] = ()) -> list[str]:
+    """Write what an edit changes, by path: a short value as `before -> after`, any other as `-` and `+` lines."""
+    changes = _changes(before, after, "", frozenset(mask), lambda value: hide(value, mask))
+    return [line for change in changes for line in _arrow(*change)] or [in_text.ONLY_ORDER]
+
+
+def _arrow(title: str, old: list[str], new: list[str]) -> list[str]:
+    if len(old) == len(new) == 1:
+        line = f"{title} {old[0]} -> {new[0]}"
+        # With a second arrow in it, another change could be written the same way.
+        if len(line) <= WIDTH and line.count("->") == 1:
+            return [line]
+    return _marked(title, old, new)
 
 
 def _wrapped(lines: Iterable[Line]) -> list[str]:
@@ -173,27 +190,26 @@ def _cut(word: str) -> Iterator[str]:
 
 def _changes(
     before: Any, after: Any, path: str, unshown: Collection[str], hidden: Callable[[Any], Any]
-) -> Iterator[str]:
+) -> Iterator[Change]:
     pairs = _common(before, after, path)
     if pairs is None:
-        if _is_same(before, after):
-            return
-        yield f"{path}:"
-        yield from _marked("- ", hidden(before))
-        yield from _marked("+ ", hidden(after))
+        if not _is_same(before, after):
+            yield f"{path}:", value_lines(hidden(before)), value_lines(hidden(after))
         return
     for name, child_path, old, new in pairs:
         if old is not _ABSENT and new is not _ABSENT:
             if name not in unshown:
                 yield from _changes(old, new, child_path, unshown, hidden)
             elif not _is_same(old, new):
-                yield f"{child_path}:"
-                yield from _marked("- ", hidden({name: old})[name])
-                yield from _marked("+ ", hidden({name: new})[name])
+                yield (
+                    f"{child_path}:",
+                    value_lines(hidden({name: old})[name]),
+                    value_lines(hidden({name: new})[name]),
+                )
+        elif old is _ABSENT:
+            yield in_text.added(child_path), [], value_lines(hidden({name: new})[name])
         else:
-            is_new = old is _ABSENT
-            yield in_text.added(child_path) if is_new else in_text.removed(child_path)
-            yield from _marked("+ " if is_new else "- ", hidden({name: new if is_new else old})[name])
+            yield in_text.removed(child_path), value_lines(hidden({name: old})[name]), []
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -220,6 +236,5 @@ def _common(before: Any, after: Any, path: str) -> list[tuple[str | None, str, A
     return None
 
 
-def _marked(mark: str, value: Any) -> Iterator[str]:
-    for line in value_lines(value):
-        yield mark + line
+def _marked(title: str, old: list[str], new: list[str]) -> list[str]:
+    return [title, *(f"- {line}" for line in old), *(f"+ {line}" for line in new)]

@@ -83,6 +83,8 @@ MORE = Button("more", "action", "More…")
 """Opens a view with the buttons that do not fit a menu."""
 PAGE = Button("page", "page", "Next")
 """`page:<number>`: its action is in the view."""
+FORM = Button("form", "page", "Back")
+"""`form:<what>`: changes what the form of an edit shows, and decides nothing. Its action is in the view."""
 APPROVE_ALL = Button("approve_all", "message", "Approve all", "primary", decision="approve")
 """`approve_all:<place>`, and on a part `approve_all:<place>.<part>`."""
 REJECT_ALL = Button("reject_all", "place", "Reject all", "danger", decision="reject")

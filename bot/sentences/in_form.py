@@ -80,11 +80,24 @@ def about_edit(problem: str | None) -> str:
     )
 
 
-def more_arguments(count: int) -> str:
-    """Say how many arguments have no input."""
-    if count == 1:
-        return "1 more argument does not fit here. It stays exactly as it is."
-    return f"{count} more arguments do not fit here. They stay exactly as they are."
+CONTINUE, SEE_CHANGES = "Continue", "See changes"
+START_OVER, CHOOSE_OTHERS, CHANGE_MORE = "Start over", "Choose other fields", "Change more"
+BEFORE_AND_AFTER = "What the agent asked for `->` what would run:"
+CHANGED_SINCE = "This form was changed in another window. Nothing was recorded: look at it again."
+KEPT = "This is what you typed before."
+ALSO_WRONG = (
+    "The tool does not accept some values that were not in sight. They are in the form now: change them, too."
+)
+
+
+def check_title(index: int) -> str:
+    """Title the last step of an edit."""
+    return f"Changes of action {index + 1}"
+
+
+def which_to_change(first: int, last: int) -> str:
+    """Ask which arguments a person wants to change, ten at a time."""
+    return "What do you want to change?" if first == 1 else f"Or one of these ({first} to {last})"
 
 
 # --- Reading page by page -----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from bot.store.admission import Admitting
 from bot.store.bots import Bots
+from bot.store.drafts import Drafts
 from bot.store.ending import Ending
 from bot.store.messages import Messages
 from bot.store.standing import StandingApprovals
@@ -9,5 +10,5 @@ from bot.store.votes import Votes
 from bot.store.work import WorkLeases
 
 
-class ApprovalStore(Admitting, Votes, StandingApprovals, Ending, Messages, WorkLeases, Bots):
+class ApprovalStore(Admitting, Votes, StandingApprovals, Ending, Messages, WorkLeases, Bots, Drafts):
     """Reads and writes records. Every write is one script, safe to repeat."""

@@ -21,8 +21,6 @@ class Answer:
     recorded: bool
     sentence: str = ""
     """Empty when the card itself says it."""
-    keeps_form: bool = False
-    """Whether the sentence is about an input of a form, which the person can correct."""
 
 
 def closed(state: Approval, indices: Sequence[int]) -> str:

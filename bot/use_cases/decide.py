@@ -88,10 +88,8 @@ class Decisions:
         for index, decision in decisions.items():
             if isinstance(decision, EditDecision):
                 met = await self._met(state, index, decision, user, until)
-                if met == in_answer.CHANNEL_UNKNOWN:
-                    await self.store.mark_missed(state.id)
                 if isinstance(met, str):
-                    return Answer(False, met, keeps_form=True)
+                    return Answer(False, met)
                 if met:
                     return await self._propose(state, user, index, met, until)
         ballots = {
@@ -101,6 +99,11 @@ class Decisions:
         return await self._voting.cast(
             state, user, ballots, left_out(refused), standing, until=until, delivery=delivery
         )
+
+    async def why_no_edit(self, state: Approval, index: int, decision: EditDecision, author: str) -> str:
+        """Say why these values cannot be recorded, before their author is asked whether they are meant; empty when they can."""
+        met = await self._met(state, index, decision, author, look_up_until())
+        return met if isinstance(met, str) else ""
 
     @property
     def _voting(self) -> Voting:
@@ -112,9 +115,12 @@ class Decisions:
         """Say what becomes of an edit: a sentence refuses it, a proposal asks it, and `None` decides it like the call."""
         if sentence := await offload(state, masked_objection, state, index, decision):
             return sentence
-        return (
-            await self.proposals.meet(state, index, decision, author, until=until) if self.proposals else None
-        )
+        if self.proposals is None:
+            return None
+        met = await self.proposals.meet(state, index, decision, author, until=until)
+        if met == in_answer.CHANNEL_UNKNOWN:
+            await self.store.mark_missed(state.id)
+        return met
 
     async def agree(self, state: Approval, user: str, index: int, name: str, *, code: str = "") -> Answer:
         """Record that one person agrees with a proposal.

@@ -131,7 +131,11 @@ class _Tour:
         complaint = tuple(answer.get("errors", {}).values())
         self.say(f"          beside the amount: {' '.join(complaint)}")
         self.say("  Erik types 64.95 and submits again")
-        await self.stage.control.submit(ERIK, view["id"], {amount: "64.95"})
+        answer = await self.stage.control.submit(ERIK, view["id"], {amount: "64.95"})
+        last = answer["views"][-1]
+        self.say(frame(last["title"]["text"], block_lines(last["blocks"], self.names)))
+        self.say("  Erik sees what changes, and approves it")
+        await self.stage.control.submit(ERIK, view["id"], {})
         return complaint
 
     async def _reject(self, card: Json) -> None:

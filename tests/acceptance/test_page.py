@@ -61,6 +61,8 @@ async def test_a_person_decides_a_whole_batch(screen, agent):
     await expect(amount).to_have_value("1299")
     await amount.fill("64.95")
     await screen.submit()
+    await expect(screen.modal).to_contain_text("129.9 -> 64.95")
+    await screen.submit()
     await expect(screen.modal).to_be_hidden()
     await expect(card).to_contain_text("Approved with changes by @Dana")
 
@@ -166,6 +168,7 @@ async def test_the_page_is_usable_on_a_telephone(playground, agent):
         await expect(screen.page.get_by_test_id("modal-submit")).to_be_in_viewport()
         assert await width_of(screen) <= 400
         await screen.modal.get_by_label("refund → amount").fill("64.95")
+        await screen.submit()
         await screen.submit()
         await screen.press(card, "approve:1")
 

@@ -90,11 +90,7 @@ async def test_an_edit_into_a_rule_without_edits_is_refused_beside_the_field(sta
     assert not reviewing.done()
 
     # The same form, with values that the first rule is about, too.
-    await slack.submit(
-        "U0DANA",
-        view["id"],
-        {block_of(view, "amount"): "7", block_of(view, "iban"): "GB33 BUKB 2020 1555 5555 55"},
-    )
+    await dana.fill(view, amount="7", iban="GB33 BUKB 2020 1555 5555 55")
     resume = await reviewing
     assert resume.decisions[0].edited_action.args == {
         "amount": 7,
@@ -459,12 +455,8 @@ async def test_an_edit_never_brings_in_what_the_same_rule_masks(
     assert not reviewing.done()
 
     # The same form without it is decided as ever, and runs with what the agent wrote where it is masked.
-    await slack.submit(
-        "U0DANA",
-        view["id"],
-        {block_of(view, name): "{}" if name == "opts" else "[]" for name in typed if name != "user"}
-        | {block_of(view, "user"): "cy"},
-    )
+    emptied = {name: "{}" if name == "opts" else "[]" for name in typed if name != "user"}
+    await dana.fill(view, **{**emptied, "user": "cy"})
     if quorum == 2:
         await agrees(Someone(slack, "U0ERIK"), await dana.card("1 of 2"))
     assert (await reviewing).decisions[0].edited_action.args == {**args, "user": "cy"}
@@ -617,7 +609,7 @@ async def test_what_the_other_rule_masks_cannot_be_changed(client, dana):
     answer, _ = await edits(dana, database="live", password="two")
     [said] = answer["errors"].values()
     assert "masks what you changed" in said
-    await edits(dana, database="live")
+    await edits(dana, database="live", password="one")
     card = await dana.card("proposes")
     await agrees(dana, card, code=code_of(card))
 

@@ -40,8 +40,11 @@ class Person:
         if self.decision == "approve":
             return await self.slack.click(self.user, CHANNEL, self.card["ts"], "approve:0")
         form = self.watcher.form(self.user, self.id)
-        block = "f:0" if self.decision == "edit" else "words"
-        return await self.slack.submit(self.user, form["id"], {block: f"{self.user} says"})
+        if self.decision != "edit":
+            return await self.slack.submit(self.user, form["id"], {"words": f"{self.user} says"})
+        answer = await self.slack.submit(self.user, form["id"], {"f:/to": f"{self.user} says"})
+        # The last step decides. Without it, somebody else was quicker or the store did not answer.
+        return await self.slack.submit(self.user, form["id"]) if answer["result"] == "update" else answer
 
     async def notice(self):
         """Give the sentence that came instead of a recorded decision: private words, or in the form's place."""

@@ -101,6 +101,9 @@ class Gallery:
         await self.save("edit", self.screen.modal)
         await self.screen.modal.get_by_label("amount").fill("25")
         await self.screen.submit()
+        await expect(self.screen.modal).to_contain_text("->")
+        await self.save("edit-check", self.screen.modal)
+        await self.screen.submit()
         await expect(card).to_contain_text("@Dana")
         async with self.approvals.resuming(interrupt.id):
             pass

@@ -39,7 +39,21 @@ class Someone:
         return await self.slack.wait_for_view(self.user)
 
     async def fill(self, view: Json, **typed: Any) -> Json:
-        """Type into the inputs with these labels (spaces as `_`), and submit."""
+        """Type into the inputs with these labels (spaces as `_`), and submit. Go through the last step of an edit, too."""
+        here = {
+            name: value
+            for name, value in typed.items()
+            if has_input(view, name) or view["callback_id"] != "edit"
+        }
+        answer = await self.submit(view, **here)
+        if answer.get("result") == "update" and is_last_step(answer["views"][-1]):
+            later = {name: value for name, value in typed.items() if name not in here}
+            return await self.submit(answer["views"][-1], **later)
+        assert len(here) == len(typed) or answer["result"] != "clear", f"{typed} has names without an input"
+        return answer
+
+    async def submit(self, view: Json, **typed: Any) -> Json:
+        """Type into the inputs with these labels (spaces as `_`), and submit this one view."""
         return await self.slack.submit(
             self.user, view["id"], {block_of(view, name): value for name, value in typed.items()}
         )
@@ -54,6 +68,19 @@ class Someone:
             lambda m: m.get("ephemeral_for") == self.user and saying in m["text"], as_user=self.user
         )
         return str(message["text"])
+
+
+def is_last_step(view: Json) -> bool:
+    """Tell whether a view shows what was asked beside what would run."""
+    return '"step":"check"' in view.get("private_metadata", "")
+
+
+def has_input(view: Json, label: str) -> bool:
+    """Tell whether a view has an input with this label."""
+    try:
+        return bool(block_of(view, label))
+    except AssertionError:
+        return False
 
 
 def block_of(view: Json, label: str) -> str:

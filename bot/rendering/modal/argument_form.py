@@ -1,30 +1,37 @@
-"""Arguments as a form, and a submitted form as arguments.
+"""Arguments as a form, and a filled form as arguments.
 
 Each argument has one input. Its kind follows the schema, or the value where no schema can be used. A value that this
-kind cannot hold exactly is entered as JSON. A value that is too long for an input is shown and stays as it is.
+kind cannot hold exactly is entered as JSON. What is masked is shown as masked, and stays as it is.
 """
 
 import copy
+import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_adapter.contract.arguments import check_arguments, encode
 from agent_adapter.errors import InvalidRequestError
+from bot.domain.drafts import Draft, Raw
 from bot.domain.masking import Unshown, hide, holds
 from bot.domain.schemas import Schema, UnsafeSchemaError, flatten, violations
 from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, context, literal, plain
 from bot.rendering.modal.boxes import BOXES, Box, is_blank, is_text
 from bot.rendering.modal.field_types import ABSENT, InputError, Question
-from bot.rendering.modal.inputs import answer, element, fits, raw_of
+from bot.rendering.modal.inputs import answer, element, fits, initial, raw_of
 from bot.rendering.modal.labels import LONGEST, label_of
 from bot.rendering.modal.specs import ANYTHING, UNKNOWN, Spec, inferred_kind
 from bot.sentences import in_field
 from bot.text.literal import clip, one_line, visible
 
-MAX_BLOCKS = 92
+MOST_AT_ONCE = 8
+"""More inputs than this are offered as a choice first."""
+MOST_FIELDS = 800
+"""The most arguments that the choice can list. Beyond that, inner objects are entered as JSON."""
+MAX_BLOCKS = 88
 """Of a view's 100. The rest is for the blocks above the form."""
 MAX_FORM_BYTES = 200_000
 """Of a view's 250 KB."""
@@ -35,6 +42,7 @@ _KEPT = "kept"
 _MULTILINE = 100
 _EXCERPT = 1_000
 _OPTION = 75
+_READABLE = re.compile(r"[!-~]{0,80}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,8 @@ class Field:
 
     @property
     def block_id(self) -> str:
-        return f"f:{self.number}"
+        """Its name in Slack and in drafts: the same whatever else is in the form."""
+        return block_id_of(self.path)
 
     def label(self, size: int = LONGEST) -> str:
         return label_of(self.path, self.number + 1, as_json=self.kind == "json", size=size)
@@ -82,22 +91,37 @@ class Errors:
     """A sentence for each input, by its `block_id`."""
 
 
+def block_id_of(path: Path) -> str:
+    """Name an input by its argument, as a JSON pointer where that is short and plain."""
+    pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
+    if _READABLE.fullmatch(pointer):
+        return f"f:{pointer}"
+    return f"f#{hashlib.sha256(pointer.encode()).hexdigest()[:32]}"
+
+
 def form_of(args: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()) -> tuple[Field, ...]:
     """Choose the inputs for these arguments: always the same ones for the same arguments and schema.
 
     A masked argument has no input. An argument that holds something masked is shown without it and stays as it is.
     """
     flat = _usable(schema)
-    whole = [] if holds(args, mask) else [_whole(args)]
-    for fields in (
-        _fields(args, flat, (), mask, deep=True),
-        _fields(args, flat, (), mask, deep=False),
-        whole,
-    ):
-        numbered = _numbered(fields)
-        if any(field.is_input for field in numbered) and _is_drawable(numbered):
-            return numbered
-    return _numbered(_fewer(_fields(args, flat, (), mask, deep=False)))
+    for deep in (True, False):
+        fields = _numbered(_fields(args, flat, (), mask, deep=deep))
+        if len(fields) <= MOST_FIELDS and any(field.is_input for field in fields):
+            return fields
+    return fields[:MOST_FIELDS] if holds(args, mask) else _numbered([_whole(args)])
+
+
+def must_choose(fields: Collection[Field]) -> bool:
+    """Tell whether a person first says what they want to change: the inputs are too many to look through."""
+    return sum(field.is_input for field in fields) > MOST_AT_ONCE or not is_drawable(fields)
+
+
+def visible_fields(fields: tuple[Field, ...], draft: Draft) -> tuple[Field, ...]:
+    """Give the inputs that a person sees: all of them, or those that they chose."""
+    if not must_choose(fields):
+        return fields
+    return tuple(field for field in fields if field.is_input and field.block_id in draft.chosen)
 
 
 def schema_problem(schema: Schema | None) -> str | None:
@@ -110,8 +134,9 @@ def schema_problem(schema: Schema | None) -> str | None:
     return None
 
 
-def form_blocks(fields: tuple[Field, ...]) -> list[Block]:
-    """Draw the inputs, those of a nested object under its name."""
+def form_blocks(fields: Iterable[Field], draft: Draft | None = None) -> list[Block]:
+    """Draw the inputs with what was typed into them, those of a nested object under its name."""
+    fields, typed = list(fields), draft.typed if draft else {}
     blocks: list[Block] = []
     group: Path = ()
     for field in fields:
@@ -119,28 +144,57 @@ def form_blocks(fields: tuple[Field, ...]) -> list[Block]:
             name = label_of(field.path[:-1], field.number + 1, as_json=False)
             blocks.append(literal(f"group:{field.number}", name))
         group = field.path[:-1]
-        blocks += [_input(field)] if field.is_input else _kept_blocks(field)
-    return blocks + [box.block(_options(suited)) for box, suited in _boxes(fields)]
+        blocks += [_input(field, typed)] if field.is_input else _kept_blocks(field)
+    return blocks + [
+        box.block(_options(suited), _several(typed.get(box.block_id))) for box, suited in _boxes(fields)
+    ]
 
 
-def parse_form(
-    view: dict[str, Any], args: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()
+def is_drawable(fields: Iterable[Field], draft: Draft | None = None) -> bool:
+    """Tell whether one view can hold these inputs."""
+    blocks = form_blocks(fields, draft)
+    return len(blocks) <= MAX_BLOCKS and len(json.dumps(blocks)) <= MAX_FORM_BYTES
+
+
+def merged(draft: Draft, view: Mapping[str, Any]) -> Draft:
+    """Add what a view holds to what was typed before."""
+    values, typed = view["state"]["values"], dict(draft.typed)
+    for block in view["blocks"]:
+        block_id = block["block_id"]
+        state = values.get(block_id, {}).get(block_id)
+        if block["type"] != "input" or state is None:
+            continue
+        if block_id.startswith(("f:", "f#")):
+            typed[block_id] = raw_of(state)
+        elif block_id in {box.block_id for box in BOXES}:
+            offered = {option["value"] for option in block["element"]["options"]}
+            others = [ticked for ticked in _several(typed.get(block_id)) if ticked not in offered]
+            typed[block_id] = others + _several(raw_of(state))
+    return replace(draft, typed=typed)
+
+
+def held_text(field: Field, draft: Draft, size: int) -> str:
+    """Write what an input holds in a few characters; empty when it holds nothing."""
+    held = _held(field, draft.typed)
+    if field.kind in {"choice", "choices"} or not isinstance(held, str):
+        value = field.question.value
+        held = "" if value is ABSENT else encode(value)
+    return clip(one_line(held), size) if held.strip() else ""
+
+
+def read_form(
+    draft: Draft, args: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()
 ) -> Edited | Unchanged | Errors:
-    """Read the arguments out of a submitted view.
+    """Read the arguments out of what was typed.
 
     An input that nobody touched gives exactly the value that was asked, whatever Slack did to its text. Keys keep their
     order. All arguments together are then checked against the schema.
     """
     fields = [field for field in form_of(args, schema, mask) if field.is_input]
     found, errors = copy.deepcopy(args), {}
-    ticked = {box: box.ticked(view) & {f.block_id for f in suited} for box, suited in _boxes(fields)}
     for field in fields:
-        boxes = [box for box, block_ids in ticked.items() if field.block_id in block_ids]
-        state = view["state"]["values"].get(field.block_id, {}).get(field.block_id, {})
         try:
-            value = (
-                answer(field.kind, field.question, raw_of(state), boxes) if state else field.question.value
-            )
+            value = _value(field, draft)
         except InputError as error:
             errors[field.block_id] = str(error)
         else:
@@ -170,6 +224,27 @@ def _at(args: Any, path: Path) -> str | None:
             return None
         args = args[name]
     return encode(args)
+
+
+def _value(field: Field, draft: Draft) -> Any:
+    suited = [box for box in BOXES if box.suits(field.kind, field.question)]
+    ticked = [box for box in suited if field.block_id in _several(draft.typed.get(box.block_id))]
+    if field.block_id not in draft.typed and not ticked:
+        return field.question.value
+    return answer(field.kind, field.question, _held(field, draft.typed), ticked)
+
+
+def _held(field: Field, typed: Any) -> Raw:
+    """Give what an input holds: what was typed, or the value that was asked."""
+    held: Raw = typed.get(field.block_id, _NOTHING_TYPED)
+    return initial(field.kind, field.question) if held is _NOTHING_TYPED else held
+
+
+_NOTHING_TYPED: Any = object()
+
+
+def _several(raw: Raw | None) -> list[str]:
+    return raw if isinstance(raw, list) else []
 
 
 # Which inputs
@@ -247,29 +322,16 @@ def _options(fields: list[Field]) -> list[tuple[str, str]]:
     return [(field.label(_OPTION), field.block_id) for field in fields]
 
 
-def _is_drawable(fields: tuple[Field, ...]) -> bool:
-    blocks = form_blocks(fields)
-    return len(blocks) <= MAX_BLOCKS and len(json.dumps(blocks)) <= MAX_FORM_BYTES
-
-
-def _fewer(fields: Iterable[Field]) -> list[Field]:
-    """Keep as many inputs as a view can hold. The arguments after them stay as they are."""
-    found = list(fields)[: MAX_BLOCKS - len(BOXES)]
-    while len(found) > 1 and not _is_drawable(_numbered(found)):
-        found = found[: len(found) * 9 // 10]
-    return found
-
-
 # How they look
 
 
-def _input(field: Field) -> Block:
+def _input(field: Field, typed: Any) -> Block:
     question = field.question
     block = {
         "type": "input",
         "block_id": field.block_id,
         "label": plain(field.label()),
-        "element": element(field.kind, question, field.block_id),
+        "element": element(field.kind, question, field.block_id, _held(field, typed)),
         "optional": _may_be_empty(field),
     }
     return {**block, "hint": plain(field.hint)} if field.hint else block

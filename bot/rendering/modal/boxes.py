@@ -3,7 +3,7 @@
 Slack refuses an empty text where one is required, and may trim what is typed. So neither can be read from the text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,23 +42,24 @@ class Box:
     hint: str
     suits: Callable[[str, Question], bool]
 
-    def block(self, options: list[tuple[str, str]]) -> Block:
+    def block(self, options: list[tuple[str, str]], ticked: Collection[str] = ()) -> Block:
         """Draw its input. Each option is a label and a value."""
         found = [{"text": plain(label), "value": value} for label, value in options]
         kind = "checkboxes" if len(found) <= 10 else "multi_static_select"
+        chosen = [option for option in found if option["value"] in ticked]
         return {
             "type": "input",
             "block_id": self.block_id,
             "label": plain(self.label),
             "hint": plain(self.hint),
-            "element": {"type": kind, "action_id": self.block_id, "options": found},
+            "element": {
+                "type": kind,
+                "action_id": self.block_id,
+                "options": found,
+                **({"initial_options": chosen} if chosen else {}),
+            },
             "optional": True,
         }
-
-    def ticked(self, view: dict[str, Any]) -> frozenset[str]:
-        """Read the values that somebody ticked."""
-        state = view["state"]["values"].get(self.block_id, {}).get(self.block_id, {})
-        return frozenset(option["value"] for option in state.get("selected_options") or ())
 
 
 EMPTY = Box("empty", in_field.EMPTY, in_field.EMPTY_HINT, _can_be_emptied)

@@ -16,14 +16,12 @@ from typing import Any
 from agent_adapter.contract.arguments import decode, encode, encode_indented
 from agent_adapter.contract.numbers import Number, is_exact, map_numbers
 from agent_adapter.errors import InvalidRequestError
+from bot.domain.drafts import Raw
 from bot.rendering.blocks import Block, plain
 from bot.sentences import in_field
 from bot.text.literal import clip, has_decomposed, has_invisible, one_line, respelled, units
 
 MAX_INPUT = 3_000
-
-Raw = str | list[str] | None
-"""`None`: left empty."""
 
 
 class _Absent:
@@ -121,6 +119,8 @@ def _number_element(raw: Raw, question: Question, *, decimals: bool) -> Block:
 
 
 def _is_kept_by_slack(raw: str) -> bool:
+    if not _NUMBER.fullmatch(raw):
+        return False
     return "e" not in raw.lower() and abs(Decimal(raw)) <= _SAFE and is_same_number(raw, repr(float(raw)))
 
 

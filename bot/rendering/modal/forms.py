@@ -1,4 +1,4 @@
-"""The forms behind the buttons: to edit, reject, answer, confirm, agree, hand over."""
+"""The forms behind the buttons: to reject, answer, confirm, agree, hand over."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,6 @@ from bot.rendering.buttons import (
     AGREE,
     CHANGES,
     CONFIRM,
-    EDIT,
     FOR_RUN,
     HAND_OVER,
     IN_SIGHT,
@@ -28,7 +27,6 @@ from bot.rendering.buttons import (
 )
 from bot.rendering.calls import title_blocks
 from bot.rendering.cautions import Shown, caution_blocks
-from bot.rendering.modal.argument_form import form_blocks, form_of, schema_problem
 from bot.rendering.modal.questions import (
     MAX_REASON,
     always_input,
@@ -54,23 +52,6 @@ from bot.text.literal import clip, units
 
 MAX_ANSWER = 3_000
 _ABOVE_INPUT = 8_000
-
-
-def render_edit_view(state: Approval, index: int) -> Block:
-    """Draw the form that changes an action's arguments."""
-    action = state.actions[index]
-    args, schema = action.request.args, action.config.args_schema
-    fields = form_of(args, schema, action.terms.masked)
-    problem = schema_problem(schema)
-    blocks = [*title_blocks(action), context("about", in_form.about_edit(problem)), *care_blocks(action)]
-    blocks += call_cautions(action, as_json=True)
-    blocks += form_blocks(fields)
-    if missing := set(args) - {name for field in fields for name in field.path[:1] or args}:
-        blocks.append(context("more", in_form.more_arguments(len(missing))))
-    submit = in_form.APPROVE_WITH_CHANGES if any(field.is_input for field in fields) else None
-    if submit and action.has_code:
-        blocks.append(code_input())
-    return modal(EDIT.verb, in_form.edit_title(index), blocks, ViewMeta(state.id, index), submit=submit)
 
 
 def render_reject_view(state: Approval, index: int) -> Block:

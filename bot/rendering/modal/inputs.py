@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
+from bot.domain.drafts import Raw
 from bot.rendering.blocks import Block
 from bot.rendering.modal.boxes import BARE, EMPTY, Box, is_blank, is_text
 from bot.rendering.modal.field_types import (
@@ -12,15 +13,14 @@ from bot.rendering.modal.field_types import (
     NULL,
     InputError,
     Question,
-    Raw,
     is_same_number,
 )
 from bot.sentences import in_field
 
 
-def element(kind: str, question: Question, action_id: str) -> Block:
-    """Draw the element of an input, with the value in it."""
-    return {**KINDS[kind].element(initial(kind, question), question), "action_id": action_id}
+def element(kind: str, question: Question, action_id: str, raw: Raw) -> Block:
+    """Draw the element of an input, with what it holds."""
+    return {**KINDS[kind].element(raw, question), "action_id": action_id}
 
 
 def initial(kind: str, question: Question) -> Raw:

@@ -25,6 +25,10 @@ class ViewMeta:
     page: int = 0
     vote: str = ""
     """The name of the vote that somebody is asked to agree with."""
+    step: str = ""
+    """Of a form with several steps; empty for its inputs."""
+    shown: str = ""
+    """The digest of the arguments that the last step of an edit shows."""
     channel: str = ""
     """Where the button was pressed."""
     ts: str = ""

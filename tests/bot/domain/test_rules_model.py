@@ -23,10 +23,10 @@ from bot.listeners.views import Forms
 from bot.policy.file import read_policy
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
+from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
-    render_edit_view,
     render_reject_all_view,
     render_reject_view,
     render_respond_view,
@@ -325,10 +325,17 @@ class Table:
         if "private_metadata" not in view:
             return
 
-        async def ack(**_: object) -> None:
-            """Slack would show it; here only what is decided counts."""
+        replies: list[dict[str, Any]] = []
+
+        async def ack(**reply: Any) -> None:
+            """Slack would show it; here only what is decided counts, and the last step of an edit."""
+            replies.append(reply)
 
         await self.forms.submit(ack, {"user": {"id": person}, "view": submitted(view, **typed)})
+        for reply in replies:
+            shown = reply.get("view", {})
+            if '"step":"check"' in shown.get("private_metadata", ""):
+                await self._submit(person, shown, **typed)
 
 
 async def begin(client, forms: Forms, policy: Policy, slots: Sequence[Slot], amounts: Sequence[int]) -> Table:

@@ -8,11 +8,13 @@ from slack_sdk.models.blocks import Block
 from slack_sdk.models.views import View
 
 from agent_adapter.contract.arguments import encode
+from bot.domain.drafts import Draft
 from bot.domain.ids import parse_choice_value
 from bot.rendering.arguments import SAME_WORD, WRAP
 from bot.rendering.card.card import Part
 from bot.rendering.card.layout import BUDGET, MAX_BLOCKS
 from bot.rendering.limits import check_message, check_view
+from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged, read_form
 from bot.rendering.modal.boxes import BOXES
 
 
@@ -144,6 +146,18 @@ def inputs(view: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The input blocks of a view that are about one argument, by their label."""
     boxes = {box.label for box in BOXES}
     return {label: block for label, block in all_inputs(view).items() if label not in boxes}
+
+
+def everything(args: dict[str, Any], schema: dict[str, Any] | None = None, mask: Any = ()) -> Draft:
+    """What a person has chosen who wants to see every input."""
+    return Draft(chosen=tuple(field.block_id for field in form_of(args, schema, mask)))
+
+
+def parse_form(
+    view: dict[str, Any], args: dict[str, Any], schema: dict[str, Any] | None, mask: Any = ()
+) -> Edited | Unchanged | Errors:
+    """What one submitted form means."""
+    return read_form(merged(Draft(), view), args, schema, mask)
 
 
 def submitted(view: dict[str, Any], *, trims: bool = True, **typed: Any) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.limits import check_message
+from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
-    render_edit_view,
     render_hand_over_view,
     render_more_view,
     render_reject_all_view,

@@ -24,11 +24,11 @@ from bot.domain.masking import Mask, Unshown, code_of, hide, secrets_of
 from bot.domain.votes import Vote, position_of
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
-from bot.rendering.modal.argument_form import Edited, Unchanged, parse_form
+from bot.rendering.modal.argument_form import Edited, Unchanged
+from bot.rendering.modal.editing import render_check_view, render_edit_view
 from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
-    render_edit_view,
     render_reject_view,
     render_respond_view,
 )
@@ -41,6 +41,7 @@ from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     button_labels,
     inputs,
+    parse_form,
     shown,
     submitted,
 )
@@ -232,7 +233,7 @@ def test_the_code_is_on_the_card_and_in_no_form():
 
     for view in (
         render_confirm_view(state, 0),
-        render_edit_view(state, 0),
+        render_check_view(state, 0, {"to": "x"}),
         render_reading_view(state, 0, 1, pages_read=0),
         render_agree_view(voted, 0),
     ):

@@ -10,14 +10,17 @@ from pydantic import BaseModel, Field
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.numbers import Number
 from bot.domain.admission import Place
-from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, parse_form
+from bot.domain.drafts import Draft
+from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of
 from bot.rendering.modal.boxes import BARE, BOXES, EMPTY
-from bot.rendering.modal.forms import render_edit_view
+from bot.rendering.modal.editing import fits_one_view, render_edit_view
 from bot.sentences.in_form import CODE
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
+    everything,
     inputs,
     labels,
+    parse_form,
     shown,
     submitted,
     typed_texts,
@@ -26,7 +29,8 @@ from tests.support.builders import a_state, an_action, an_admission, an_interrup
 
 
 def form(args, schema=None):
-    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
+    state = a_state(an_interrupt(an_action(args=args, schema=schema)))
+    view = render_edit_view(state, 0, everything(args, schema))
     assert_slack_takes_view(view)
     return view
 
@@ -333,7 +337,7 @@ def test_an_empty_text_that_the_tool_does_not_take_is_refused():
     schema = an_object(["text"], text={"type": "string", "minLength": 1})
 
     assert submit({"text": "y"}, schema, **{EMPTY.label: ["text"]}) == Errors(
-        {"f:0": "Must have at least 1 characters."}
+        {"f:/text": "Must have at least 1 characters."}
     )
 
 
@@ -369,8 +373,8 @@ def test_only_spaces_have_an_error_at_their_field(spaces):
     """They look like nothing, so they are neither a text nor an empty one; those of the agent stay."""
     sentence = NEEDS_TEXT.replace("This needs a text. Write one", "There are only spaces here. Write a text")
 
-    assert submit({"text": "y"}, trims=False, text=spaces) == Errors({"f:0": sentence})
-    assert submit({}, OPTIONAL_TEXT, trims=False, text=spaces) == Errors({"f:0": sentence})
+    assert submit({"text": "y"}, trims=False, text=spaces) == Errors({"f:/text": sentence})
+    assert submit({}, OPTIONAL_TEXT, trims=False, text=spaces) == Errors({"f:/text": sentence})
     for trims in (True, False):
         args = {"text": spaces, "to": "dana"}
         assert submit(args, trims=trims) == Unchanged()
@@ -436,7 +440,6 @@ def test_no_two_inputs_share_a_label(args):
 
     found = labels(view)
     assert len(set(found)) == len(found)
-    assert CODE in found
     for ticks in boxes(view).values():
         assert len(set(ticks)) == len(ticks)
 
@@ -459,7 +462,7 @@ def test_a_wrong_value_has_an_error_at_its_input(value, typed, sentence):
     """In plain words, and the person's other inputs stay as typed."""
     label = "a · JSON" if isinstance(value, list) else "a"
 
-    assert submit({"a": value, "b": 1}, **{label: typed, "b": "2"}) == Errors({"f:0": sentence})
+    assert submit({"a": value, "b": 1}, **{label: typed, "b": "2"}) == Errors({"f:/a": sentence})
 
 
 def test_the_whole_is_held_against_the_schema():
@@ -475,9 +478,9 @@ def test_the_whole_is_held_against_the_schema():
 
     assert found == Errors(
         {
-            "f:0": "Must be 5 or less.",
-            "f:1": "Must have at most 3 characters.",
-            "f:2": "tags.1: Must be text.",
+            "f:/n": "Must be 5 or less.",
+            "f:/who/name": "Must have at most 3 characters.",
+            "f:/tags": "tags.1: Must be text.",
         }
     )
 
@@ -489,7 +492,7 @@ def test_arguments_that_grew_too_large_are_refused():
     found = submit({"a": [1]}, **{"a · JSON": deep})
 
     assert isinstance(found, Errors)
-    assert "nested deeper than 32 levels" in found.by_block["f:0"]
+    assert "nested deeper than 32 levels" in found.by_block["f:/a"]
 
 
 def test_moments_keep_their_own_zone_and_form():
@@ -567,41 +570,57 @@ def test_a_value_too_long_for_an_input_is_shown_and_kept():
     assert "8,040 more characters" in shown(view)
 
 
-def test_many_arguments_are_one_json_input():
-    """A view has no room for hundreds of inputs."""
-    args = {f"k{number}": number for number in range(150)}
-
-    assert list(elements(args)) == ["All arguments · JSON"]
-    assert submit(args) == Unchanged()
-    assert submit(args, **{"All arguments · JSON": '{"k": 1}'}) == Edited({"k": 1})
-    assert isinstance(submit(args, **{"All arguments · JSON": "[1]"}), Errors)
-
-
-def test_very_many_arguments_have_as_many_inputs_as_a_view_holds():
-    """The rest is counted, and kept."""
-    args = {f"key number {number}": "value" for number in range(500)}
-
-    assert len(elements(args)) == 90
-    assert "410 more arguments do not fit here" in shown(form(args))
-    assert submit(args, **{"key number 89": "x"}) == Edited({**args, "key number 89": "x"})
+def chosen(args, *names, schema=None):
+    """The form of those arguments that a person chose."""
+    state = a_state(an_interrupt(an_action(args=args, schema=schema)))
+    wanted = [field.block_id for field in form_of(args, schema) if field.path[-1] in names]
+    view = render_edit_view(state, 0, Draft(chosen=tuple(wanted)))
+    assert_slack_takes_view(view)
+    return view
 
 
-def test_groups_become_json_when_their_inputs_are_too_many():
-    """The outer arguments keep their inputs."""
-    args = {"first": {f"k{number}": number for number in range(100)}, "n": 1}
+def offered(args, schema=None):
+    """What a person is asked to choose from, with the values beside."""
+    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
+    assert_slack_takes_view(view)
+    return {
+        option["text"]["text"]: option.get("description", {}).get("text", "")
+        for block in view["blocks"]
+        if block["block_id"].startswith("pick:")
+        for option in block["element"]["options"]
+    }
 
-    assert list(elements(args)) == ["first · JSON", "n"]
+
+@pytest.mark.parametrize(("count", "asks"), [(8, False), (9, True)])
+def test_above_eight_inputs_a_person_first_says_what_to_change(count, asks):
+    """Each argument is offered with its value, and only the chosen ones get an input."""
+    args = {f"k{number}": f"value {number}" for number in range(count)}
+
+    assert bool(offered(args)) == asks
+    if asks:
+        assert offered(args)["k3"] == "value 3"
+        assert list(inputs(chosen(args, "k3", "k7"))) == ["k3", "k7"]
 
 
-def test_many_long_arguments_are_edited_as_far_as_they_fit():
-    """The rest is counted, and kept."""
-    args = {f"k{number}": "x" * 400 for number in range(150)}
+@pytest.mark.parametrize("count", [96, 150, 500, 799])
+def test_every_one_of_very_many_arguments_can_be_chosen(count):
+    """More than a view has blocks for: the choice takes ten in a block."""
+    args = {f"key number {number}": "x" * 40 for number in range(count)}
+    last = f"key number {count - 1}"
 
-    view = form(args)
+    assert list(offered(args))[-1] == last
+    answered = parse_form(submitted(chosen(args, last), **{last: "x"}), args, None)
+    assert answered == Edited({**args, last: "x"})
 
-    assert len(inputs(view)) > 50
-    assert "more arguments do not fit here" in shown(view)
-    assert submit(args, k0="y") == Edited({**args, "k0": "y"})
+
+def test_a_choice_that_one_view_cannot_hold_is_asked_again():
+    """Nothing that was chosen is left out without a word."""
+    args = {f"k{number}": "x" for number in range(200)}
+    state = a_state(an_interrupt(an_action(args=args)))
+    everything_chosen = everything(args)
+
+    assert not fits_one_view(state.actions[0], everything_chosen)
+    assert "What do you want to change?" in shown(render_edit_view(state, 0, everything_chosen))
 
 
 def test_no_arguments_can_be_given_some():
@@ -617,7 +636,7 @@ def test_an_argument_that_the_schema_does_not_know_is_json():
     assert list(elements(args, schema)) == ["a", "odd · JSON"]
     assert submit(args, schema, **{"odd · JSON": None}) == Edited({"a": 1})
     assert submit(args, {**schema, "additionalProperties": False}, a="2") == Errors(
-        {"f:1": "The tool does not accept this."}
+        {"f:/odd": "The tool does not accept this."}
     )
 
 

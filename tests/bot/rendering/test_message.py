@@ -20,7 +20,8 @@ from bot.domain.bulk import decided_together
 from bot.domain.ids import MessageId
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
-from bot.rendering.modal.forms import render_edit_view, render_for_run_view
+from bot.rendering.modal.editing import render_edit_view
+from bot.rendering.modal.forms import render_for_run_view
 from bot.rendering.modal.reading import render_reading_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,

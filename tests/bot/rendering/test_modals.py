@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
+from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import (
-    render_edit_view,
     render_reject_all_view,
     render_reject_view,
     render_respond_view,
@@ -51,7 +51,7 @@ def test_the_edit_view_is_a_form_of_the_arguments():
 
     assert_slack_takes_view(view)
     assert view["title"]["text"] == "Edit action 1"
-    assert view["submit"]["text"] == "Approve with changes"
+    assert view["submit"]["text"] == "See changes"
     assert list(inputs(view)) == ["to", "n"]
     assert "*1.* `send_email`" in shown(view)
 

@@ -29,10 +29,10 @@ from bot.domain.schedule import Extension, Step
 from bot.domain.schemas import UnsafeSchemaError, flatten, violations
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
-from bot.rendering.modal.argument_form import Edited, Unchanged, form_of, parse_form
+from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
+from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import (
     render_confirm_view,
-    render_edit_view,
     render_hand_over_view,
     render_reject_all_view,
     render_reject_view,
@@ -50,6 +50,7 @@ from tests.bot.rendering.slack_side import (
     inputs,
     labels,
     literal_text,
+    parse_form,
     shown,
     submitted,
     typed_texts,

@@ -11,10 +11,10 @@ from agent_adapter.contract.interrupt import Context, Link
 from bot.domain.votes import Vote, position_of
 from bot.rendering.arguments import change_lines
 from bot.rendering.card.card import render_card
+from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
-    render_edit_view,
     render_reject_view,
     render_respond_view,
 )

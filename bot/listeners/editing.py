@@ -1,0 +1,158 @@
+"""The form of an edit: what is typed is kept at every step, and the last step decides.
+
+The last step decides exactly what it showed: its view carries the digest of these arguments, and any others are shown
+again instead.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from agent_adapter.contract.hitl import EditDecision, EditedAction
+from bot.domain.approval import Approval
+from bot.domain.drafts import Draft
+from bot.domain.errors import DoneBeforeError
+from bot.listeners.payloads import Click, Submission
+from bot.listeners.services import Services
+from bot.listeners.submissions import Reply, beside, beside_first, closing, code_objection, notice, replacing
+from bot.rendering.blocks import Block
+from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, changed_input, merged, read_form
+from bot.rendering.modal.editing import (
+    CHECK,
+    CHOOSE,
+    CHOOSE_OTHERS,
+    START_OVER,
+    fits_one_view,
+    render_check_view,
+    render_choice_view,
+    render_edit_view,
+    shown_as,
+    with_choice,
+    with_chosen,
+)
+from bot.rendering.modal.questions import parse_code
+from bot.rendering.modal.view import ViewMeta, pressed_at
+from bot.runtime.offload import offload
+from bot.sentences import in_answer, in_form
+
+
+async def open_form(services: Services, state: Approval, click: Click) -> None:
+    """Show the form, with what this person typed into it before."""
+    draft = await services.store.draft(state.id, click.number, click.user)
+    note = "" if draft.is_empty else in_form.KEPT
+    await services.open(click, await offload(state, render_edit_view, state, click.number, draft, note=note))
+
+
+async def change_form(services: Services, state: Approval, click: Click) -> None:
+    """Do what a button in the form says, and keep what was typed until then."""
+    view = click.view or {}
+    draft = await services.store.draft(state.id, click.index, click.user)
+    draft = Draft() if click.subject == START_OVER else with_view(draft, view)
+    await services.store.save_draft(state.id, click.index, click.user, draft)
+    render = render_choice_view if click.subject == CHOOSE_OTHERS else render_edit_view
+    drawn = await offload(state, render, state, click.index, draft)
+    try:
+        await services.turn(click, drawn)
+    except DoneBeforeError:
+        # Another press was quicker. The draft has both, so this view is the newer one.
+        await services.turn(replace(click, view={"id": view["id"]}), drawn)
+
+
+def with_view(draft: Draft, view: Mapping[str, Any]) -> Draft:
+    """Add what a view holds, whichever step it is of."""
+    if ViewMeta.load(view["private_metadata"]).step == CHOOSE:
+        return with_choice(draft, view)
+    return merged(draft, view)
+
+
+async def submit(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Go on to the next step, or decide at the last one."""
+    draft = await services.store.draft(state.id, submission.meta.index, submission.user)
+    if submission.meta.step == CHECK:
+        return await _decide(services, state, submission, draft)
+    draft = with_view(draft, submission.view)
+    await services.store.save_draft(state.id, submission.meta.index, submission.user, draft)
+    if submission.meta.step == CHOOSE:
+        return await offload(state, _chosen, state, submission, draft)
+    found = await offload(state, _read, state, submission.meta.index, draft)
+    if isinstance(found, Edited):
+        return await _check(services, state, submission, found.args)
+    return await offload(state, _objections, state, submission, draft, found)
+
+
+def _chosen(state: Approval, submission: Submission, draft: Draft) -> Reply:
+    """Show the inputs that were chosen."""
+    if not draft.chosen:
+        return beside_first(submission, in_answer.CHOOSE_FIRST)
+    if not fits_one_view(state.actions[submission.meta.index], draft):
+        return beside_first(submission, in_answer.CHOOSE_FEWER)
+    return _show(submission, render_edit_view(state, submission.meta.index, draft))
+
+
+async def _check(services: Services, state: Approval, submission: Submission, args: dict[str, Any]) -> Reply:
+    """Show what was asked beside what would run, or say beside the input why it cannot run."""
+    index = submission.meta.index
+    decision = _edit(state, index, args)
+    if why_not := await services.decisions.why_no_edit(state, index, decision, submission.user):
+        block = await offload(state, _changed_input, state, index, args)
+        in_sight = block in {found["block_id"] for found in submission.view["blocks"]}
+        return beside(block, why_not) if block and in_sight else beside_first(submission, why_not)
+    return _show(submission, await offload(state, render_check_view, state, index, args))
+
+
+def _objections(state: Approval, submission: Submission, draft: Draft, found: Errors | Unchanged) -> Reply:
+    if isinstance(found, Unchanged):
+        return beside_first(submission, in_answer.NOTHING_CHANGED)
+    return _errors(state, submission, draft, found.by_block)
+
+
+def _edit(state: Approval, index: int, args: dict[str, Any]) -> EditDecision:
+    return EditDecision(edited_action=EditedAction(name=state.actions[index].request.name, args=args))
+
+
+def _changed_input(state: Approval, index: int, args: dict[str, Any]) -> str | None:
+    action = state.actions[index]
+    return changed_input(action.request.args, args, action.config.args_schema, action.terms.masked)
+
+
+def _read(state: Approval, index: int, draft: Draft) -> Edited | Unchanged | Errors:
+    action = state.actions[index]
+    return read_form(draft, action.request.args, action.config.args_schema, action.terms.masked)
+
+
+def _errors(state: Approval, submission: Submission, draft: Draft, by_block: dict[str, str]) -> Reply:
+    """Say what is wrong beside the inputs. Those that are not in sight are shown first."""
+    in_sight = {block["block_id"] for block in submission.view["blocks"]}
+    if found := {block: sentence for block, sentence in by_block.items() if block in in_sight}:
+        return {"response_action": "errors", "errors": found}
+    draft = with_chosen(draft, by_block)
+    return _show(submission, render_edit_view(state, submission.meta.index, draft, note=in_form.ALSO_WRONG))
+
+
+async def _decide(services: Services, state: Approval, submission: Submission, draft: Draft) -> Reply:
+    index, user = submission.meta.index, submission.user
+    if objection := code_objection(state, submission):
+        return objection
+    found = await offload(state, _read, state, index, draft)
+    if not isinstance(found, Edited) or shown_as(found.args) != submission.meta.shown:
+        return await _again(services, submission, draft, in_form.CHANGED_SINCE)
+    edited = EditedAction(name=state.actions[index].request.name, args=found.args)
+    decision = EditDecision(edited_action=edited)
+    answer = await services.decisions.decide(state, user, {index: decision}, code=parse_code(submission.view))
+    if not answer.recorded:
+        return await _again(services, submission, draft, answer.sentence)
+    await services.store.save_draft(state.id, index, user, Draft())
+    return closing(answer)
+
+
+async def _again(services: Services, submission: Submission, draft: Draft, sentence: str) -> Reply:
+    """Show the form again with what was typed, and why nothing was recorded. Nothing is shown to change once it is over."""
+    state, index = await services.store.admitted(submission.meta.id), submission.meta.index
+    if state is None or not state.is_open_at(index):
+        return notice(sentence)
+    view = await offload(state, render_edit_view, state, index, draft, note=sentence)
+    return _show(submission, view)
+
+
+def _show(submission: Submission, view: Block) -> Reply:
+    return replacing(pressed_at(view, submission.meta.channel, submission.meta.ts))

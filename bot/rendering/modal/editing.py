@@ -1,0 +1,169 @@
+"""The form of an edit, step by step: what to change, the new values, and what was asked beside what would run."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.identity import digest
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.domain.drafts import Draft
+from bot.rendering.arguments import before_and_after
+from bot.rendering.blocks import Block, actions, context, literal, plain, section
+from bot.rendering.buttons import EDIT, FORM
+from bot.rendering.calls import title_blocks
+from bot.rendering.cautions import caution_blocks
+from bot.rendering.modal.argument_form import (
+    MAX_BLOCKS,
+    Field,
+    form_blocks,
+    form_of,
+    held_text,
+    is_drawable,
+    must_choose,
+    schema_problem,
+    visible_fields,
+)
+from bot.rendering.modal.inputs import raw_of
+from bot.rendering.modal.questions import code_input
+from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, modal
+from bot.rendering.pages import PAGE_SIZE
+from bot.sentences import in_form
+from bot.sentences.in_text import TOOL
+from bot.text.literal import clip, pieces
+
+CHOOSE, CHECK = "choose", "check"
+"""The steps of the form before and after its inputs."""
+START_OVER, CHOOSE_OTHERS, CHANGE_MORE = "start_over", "choose", "back"
+"""What the buttons in the form do, as the subject of `FORM`."""
+
+_PICK = "pick:"
+_BOXES = 10
+"""Slack's limit of checkboxes in one input."""
+_SHORT = 75
+_DESCRIBED = 300
+"""The most options that also show their value."""
+
+
+def render_edit_view(state: Approval, index: int, draft: Draft | None = None, *, note: str = "") -> Block:
+    """Draw the form that changes an action's arguments, with what this person typed before.
+
+    Args:
+        state: The record.
+        index: The action.
+        draft: What was typed.
+        note: What the person has to know first, as mrkdwn.
+    """
+    action, draft = state.actions[index], draft or Draft()
+    fields = fields_of(action)
+    seen = visible_fields(fields, draft)
+    if must_choose(fields) and not (seen and is_drawable(seen, draft)):
+        return render_choice_view(state, index, draft, note=note)
+    blocks = [*_head(action, note), context("about", in_form.about_edit(_problem(action)))]
+    blocks += care_blocks(action)
+    blocks += call_cautions(action, as_json=True)
+    blocks += form_blocks(seen, draft)
+    if turns := _turns(state, draft, chosen=len(seen) < len(fields)):
+        blocks.append(actions("form", turns))
+    submit = in_form.SEE_CHANGES if any(field.is_input for field in seen) else None
+    return modal(EDIT.verb, in_form.edit_title(index), blocks, ViewMeta(state.id, index), submit=submit)
+
+
+def render_choice_view(state: Approval, index: int, draft: Draft, *, note: str = "") -> Block:
+    """Draw the question which arguments are to be changed, each with its value."""
+    action = state.actions[index]
+    fields = [field for field in fields_of(action) if field.is_input]
+    blocks = [*_head(action, note), *care_blocks(action)]
+    room = (MAX_BLOCKS - len(blocks)) * _BOXES
+    blocks += _choice_inputs(fields[:room], draft)
+    meta = ViewMeta(state.id, index, step=CHOOSE)
+    return modal(EDIT.verb, in_form.edit_title(index), blocks, meta, submit=in_form.CONTINUE)
+
+
+def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Block:
+    """Draw what was asked beside what would run: the last step of an edit. Submitting it decides."""
+    action = state.actions[index]
+    lines = before_and_after(action.request.args, args, action.terms.masked)
+    text = "\n".join(lines)
+    blocks = [*_head(action), section("about", in_form.BEFORE_AND_AFTER)]
+    blocks += [literal(f"changes:{number}", piece) for number, piece in enumerate(pieces(text, PAGE_SIZE))]
+    blocks += care_blocks(action)
+    blocks += caution_blocks("after:", [(TOOL, action.request.name), ("", args)])
+    blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, state.id, in_form.CHANGE_MORE)]))
+    if action.has_code:
+        blocks.append(code_input())
+    meta = ViewMeta(state.id, index, step=CHECK, shown=shown_as(args))
+    return modal(EDIT.verb, in_form.check_title(index), blocks, meta, submit=in_form.APPROVE_WITH_CHANGES)
+
+
+def shown_as(args: dict[str, Any]) -> str:
+    """Name the arguments that the last step shows, so that no others are approved with it."""
+    return digest("edited", encode(args))
+
+
+def fields_of(action: Action) -> tuple[Field, ...]:
+    """Give the inputs for an action."""
+    return form_of(action.request.args, action.config.args_schema, action.terms.masked)
+
+
+def with_choice(draft: Draft, view: Mapping[str, Any]) -> Draft:
+    """Add the inputs that a person chose to their draft."""
+    values = view["state"]["values"]
+    chosen = [
+        option
+        for block_id, state in values.items()
+        if block_id.startswith(_PICK)
+        for option in raw_of(state.get(block_id, {})) or ()
+    ]
+    return replace(draft, chosen=tuple(chosen))
+
+
+def with_chosen(draft: Draft, block_ids: Iterable[str]) -> Draft:
+    """Show these inputs as well."""
+    return replace(draft, chosen=tuple(dict.fromkeys((*draft.chosen, *block_ids))))
+
+
+def fits_one_view(action: Action, draft: Draft) -> bool:
+    """Tell whether one view can hold what a person chose."""
+    return is_drawable(visible_fields(fields_of(action), draft), draft)
+
+
+def _head(action: Action, note: str = "") -> list[Block]:
+    said = [section("note", clip(note, 2_800))] if note else []
+    return [*said, *title_blocks(action)]
+
+
+def _problem(action: Action) -> str | None:
+    return schema_problem(action.config.args_schema)
+
+
+def _turns(state: Approval, draft: Draft, *, chosen: bool) -> list[Block]:
+    turns = []
+    if chosen:
+        turns.append(FORM.drawn(CHOOSE_OTHERS, state.id, in_form.CHOOSE_OTHERS))
+    if draft.typed:
+        turns.append(FORM.drawn(START_OVER, state.id, in_form.START_OVER))
+    return turns
+
+
+def _choice_inputs(fields: list[Field], draft: Draft) -> Iterator[Block]:
+    is_described = len(fields) <= _DESCRIBED
+    for first in range(0, len(fields), _BOXES):
+        group = fields[first : first + _BOXES]
+        options = [_option(field, draft, is_described=is_described) for field in group]
+        ticked = [option for option in options if option["value"] in draft.chosen]
+        element = {"type": "checkboxes", "action_id": f"{_PICK}{first}", "options": options}
+        yield {
+            "type": "input",
+            "block_id": f"{_PICK}{first}",
+            "label": plain(in_form.which_to_change(first + 1, first + len(group))),
+            "element": {**element, **({"initial_options": ticked} if ticked else {})},
+            "optional": True,
+        }
+
+
+def _option(field: Field, draft: Draft, *, is_described: bool) -> Block:
+    option: Block = {"text": plain(field.label(_SHORT)), "value": field.block_id}
+    value = held_text(field, draft, _SHORT) if is_described else ""
+    return {**option, "description": plain(value)} if value else option

@@ -1,0 +1,171 @@
+"""The steps of an edit, with a real bot and Redis: what to change, the new values, and a last look before they run."""
+
+import asyncio
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import HITLRequest
+from tests.support.builders import an_action
+from tests.support.people import Someone, block_of, is_last_step, words
+
+NINE = {f"field{number}": f"value {number}" for number in range(9)}
+
+
+@pytest.fixture
+async def dana(start_bot, slack):
+    await start_bot()
+    return Someone(slack, "U0DANA")
+
+
+@pytest.fixture
+async def redis(redis_url):
+    async with Redis.from_url(redis_url, decode_responses=True) as connected:
+        yield connected
+
+
+def review(client, args, schema=None):
+    request, config = an_action("pay", args, schema=schema)
+    batch = HITLRequest(action_requests=(request,), review_configs=(config,))
+    return asyncio.create_task(client.review(batch))
+
+
+async def edited(reviewing):
+    return (await reviewing).decisions[0].edited_action.args
+
+
+def picking(view, label):
+    """What a person ticks to change the argument with this label."""
+    return {
+        block["block_id"]: [option["value"]]
+        for block in view["blocks"]
+        if block["block_id"].startswith("pick:")
+        for option in block["element"]["options"]
+        if option["text"]["text"] == label
+    }
+
+
+async def test_one_field_is_edited_with_three_presses_and_the_last_step_shows_before_and_after(client, dana):
+    """Edit, see the changes, approve them."""
+    reviewing = review(client, {"amount": 12500.0, "to": "ACME"})
+    form = await dana.opened(await dana.card(), "edit:0")
+
+    answer = await dana.submit(form, amount="9800")
+    last = answer["views"][-1]
+    assert "amount: 12500.0 -> 9800" in words(last["blocks"])
+    assert last["submit"]["text"] == "Approve with changes"
+    assert not reviewing.done()
+
+    assert (await dana.submit(last))["result"] == "clear"
+    assert await edited(reviewing) == {"amount": 9800, "to": "ACME"}
+
+
+async def test_above_eight_fields_one_is_edited_with_five_presses(client, dana):
+    """Edit, tick the field, go on, see the changes, approve them."""
+    reviewing = review(client, NINE)
+    choice = await dana.opened(await dana.card(), "edit:0")
+    assert block_of(choice, "What do you want to change?")
+
+    none = await dana.submit(choice)
+    assert list(none["errors"].values()) == ["Choose at least one of these."]
+    chosen = await dana.slack.submit("U0DANA", choice["id"], picking(choice, "field7"))
+    form = chosen["views"][-1]
+    assert next(b["label"]["text"] for b in form["blocks"] if b["type"] == "input") == "field7"
+    assert (await dana.fill(form, field7="new"))["result"] == "clear"
+    assert await edited(reviewing) == {**NINE, "field7": "new"}
+
+
+async def test_the_last_step_goes_back_to_the_form_with_what_was_typed(client, dana):
+    """Nothing has to be typed twice."""
+    reviewing = review(client, {"amount": 5, "to": "ACME"})
+    form = await dana.opened(await dana.card(), "edit:0")
+    last = (await dana.submit(form, amount="7"))["views"][-1]
+
+    await dana.slack.click_view("U0DANA", last["id"], "form:back")
+    back = await dana.slack.wait_for_view("U0DANA", lambda view: not is_last_step(view))
+    assert next(b for b in back["blocks"] if b["block_id"] == "f:/amount")["element"]["initial_value"] == "7"
+    await dana.fill(back, to="Globex")
+
+    assert await edited(reviewing) == {"amount": 7, "to": "Globex"}
+
+
+async def test_a_form_that_was_closed_opens_with_what_was_typed_until_its_author_starts_over(client, dana):
+    """The phone rang, and the form was closed after its last look."""
+    reviewing = review(client, {"amount": 5, "to": "ACME"})
+    card = await dana.card()
+    await dana.submit(await dana.opened(card, "edit:0"), amount="7", to="Globex")
+    await dana.close()
+
+    again = await dana.opened(card, "edit:0")
+    assert "This is what you typed before." in words(again["blocks"])
+    await dana.slack.click_view("U0DANA", again["id"], "form:start_over")
+    fresh = await dana.slack.wait_for_view("U0DANA", lambda view: "typed before" not in words(view["blocks"]))
+    await dana.fill(fresh, to="Initech")
+
+    assert await edited(reviewing) == {"amount": 5, "to": "Initech"}
+
+
+async def test_another_person_does_not_see_what_somebody_typed(client, dana, erik):
+    """A draft belongs to one person."""
+    reviewing = review(client, {"amount": 5})
+    card = await dana.card()
+    await dana.submit(await dana.opened(card, "edit:0"), amount="7")
+
+    theirs = await erik.opened(card, "edit:0")
+    assert (
+        next(b for b in theirs["blocks"] if b["block_id"] == "f:/amount")["element"]["initial_value"] == "5"
+    )
+    reviewing.cancel()
+
+
+async def test_only_what_the_last_step_showed_is_approved(client, dana, redis):
+    """A draft that changes behind it, in another window or in Redis, is shown again and does not run."""
+    reviewing = review(client, {"amount": 5})
+    form = await dana.opened(await dana.card(), "edit:0")
+    last = (await dana.submit(form, amount="7"))["views"][-1]
+    [key] = await redis.keys("*:draft:*")
+    await redis.set(key, (await redis.get(key)).replace('"7"', '"700"'))
+
+    answer = await dana.submit(last)
+    assert answer["result"] == "update"
+    assert not is_last_step(answer["views"][-1])
+    assert "changed in another window" in words(answer["views"][-1]["blocks"])
+    assert not reviewing.done()
+
+    await dana.fill(answer["views"][-1], amount="8")
+    assert await edited(reviewing) == {"amount": 8}
+
+
+async def test_a_draft_that_is_gone_approves_nothing(client, dana, redis):
+    """The last step then has nothing to approve, and says so."""
+    reviewing = review(client, {"amount": 5})
+    form = await dana.opened(await dana.card(), "edit:0")
+    last = (await dana.submit(form, amount="7"))["views"][-1]
+    await redis.delete(*await redis.keys("*:draft:*"))
+
+    answer = await dana.submit(last)
+    assert "changed in another window" in words(answer["views"][-1]["blocks"])
+    assert not reviewing.done()
+    reviewing.cancel()
+
+
+async def test_whoever_comes_too_late_reads_who_decided(client, dana, erik):
+    """Their last step is replaced by that."""
+    reviewing = review(client, {"amount": 5})
+    card = await dana.card()
+    last = (await dana.submit(await dana.opened(card, "edit:0"), amount="7"))["views"][-1]
+    await erik.press(card, "approve:0")
+    await reviewing
+
+    answer = await dana.submit(last)
+    assert "already approved" in words(answer["views"][-1]["blocks"])
+    assert "submit" not in answer["views"][-1] or answer["views"][-1]["submit"] is None
+
+
+async def test_a_draft_is_gone_after_its_edit(client, dana, redis):
+    """What was decided is in the record; nothing else is kept."""
+    reviewing = review(client, {"amount": 5})
+    await dana.fill(await dana.opened(await dana.card(), "edit:0"), amount="7")
+
+    assert await edited(reviewing) == {"amount": 7}
+    assert await redis.keys("*:draft:*") == []
