@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import timedelta
-from typing import cast
 
 from agent_adapter.errors import ServerUnreachableError
 from bot.domain.drafts import Draft
@@ -44,6 +43,7 @@ class Drafts(Connected):
     async def _answer(self, call: object) -> str | None:
         try:
             async with asyncio.timeout(WITHIN):
-                return cast("str | None", await self._guarded(call))
+                found: str | None = await self._guarded(call)
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError("Redis did not answer in time") from error
+        return found
