@@ -47,7 +47,7 @@ class Keys:
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
                                                     `requested_by` for whom, `requester_known` whether
                                                     that is vouched for, `thread_author` who began its thread,
-                                                    and its terms
+                                                    `told` where the requester reads the outcome, and its terms
                                                     `approvers` `requester` `decisions` `once` `quorum`
                                                     `reject_quorum` `risk` `silence` `mask`
                                                     `mask_random` `mask_key` `modal_only` `resembles`

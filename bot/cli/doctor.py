@@ -30,7 +30,7 @@ from bot.rendering.card.card import render_card
 from bot.runtime.settings import Access, Settings, load_access, load_settings, unknown_variables
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
-from bot.slack.manifest import needed_scopes
+from bot.slack.manifest import DIRECT_SCOPES, needed_scopes
 from bot.store.records import ApprovalStore
 
 TRANSPORT_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
@@ -240,6 +240,8 @@ async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | Non
         return
     mentions = named.mentions if named else ()
     yield judge_scopes(me.scopes, scopes_for(named) if named else needed_scopes(()))
+    if named and any(rule.tell_requester == "direct" for rule in (*named.policy.rules, named.policy.default)):
+        yield judge_telling(me.scopes)
     if not settings.policy:
         yield await _channel(slack, settings, settings.channel)
     for channel in _distinct(m.id for m in mentions if m.is_place and m.id[0] not in "UW"):
@@ -325,6 +327,15 @@ def judge_scopes(granted: Collection[str], needed: Iterable[str]) -> Finding:
             f"missing {', '.join(missing)}: add them under OAuth & Permissions, then reinstall the app",
         )
     return Finding("ok", "scopes", "all that is needed was granted")
+
+
+def judge_telling(granted: Collection[str]) -> Finding:
+    """Say whether requesters can be told in direct messages. Without it, everything else works."""
+    missing = sorted(DIRECT_SCOPES.keys() - set(granted))
+    if not missing:
+        return Finding("ok", "tell_requester", "requesters can be told in direct messages")
+    cure = "add them under OAuth & Permissions, then reinstall the app"
+    return Finding("warn", "tell_requester", f"nobody is told, since {', '.join(missing)} is missing: {cure}")
 
 
 def judge_channel(channel: Mapping[str, Any]) -> Finding:

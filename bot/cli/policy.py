@@ -139,6 +139,8 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     if rule.notify is not None:
         yield "notified", ", ".join(_approver(rule, entry) for entry in rule.notify) or "nobody"
     yield "requester", f"{_requester(policy, agent)}; {_MAY[rule.requester_may_decide]}"
+    if rule.tell_requester != "no":
+        yield "told", f"the requester, if vouched for: {_TOLD[rule.tell_requester]}"
     if refused:
         yield "refused", f"yes, with the code {refused.code}: {refused.reason}"
         return
@@ -148,6 +150,9 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
 
 
 _MAY = {True: "may approve, when they are an approver", False: "may only reject"}
+
+
+_TOLD = {"direct": "in a direct message", "thread": "in the thread that the run came from"}
 
 
 def _requester(policy: Policy, agent: str) -> str:

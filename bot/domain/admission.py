@@ -33,6 +33,15 @@ class Place(WireModel, populate_by_name=True):
         return self.proposed or self.opened_by is not None
 
 
+class Told(WireModel):
+    """Where the person for whom the agent acts reads the outcome."""
+
+    person: str
+    channel: str
+    thread_ts: str | None = None
+    """`None` in a direct message."""
+
+
 class Terms(WireModel, populate_by_name=True):
     """The terms on which an action is decided, and what of it is shown."""
 
@@ -135,6 +144,8 @@ class Admission(WireModel):
     """The person for whom the agent acts, if the operator says so. `None`: the person that the agent names."""
     requester_known: bool = False
     """Whether somebody other than the agent vouches for that."""
+    told: Told | None = None
+    """Where the requester reads the outcome. `None`: nowhere."""
     thread_author: str | None = None
     """Who began the thread that the run came from."""
     steps: tuple[Step, ...] = ()

@@ -4,11 +4,11 @@ import secrets
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
-from agent_adapter.contract.interrupt import Interrupt
-from bot.domain.admission import Admission, Place
+from agent_adapter.contract.interrupt import Interrupt, Route
+from bot.domain.admission import Admission, Place, Told
 from bot.domain.policy import AGENT, Policy
 from bot.domain.refusal import Refusal, nothing_left, where_asked, why_not_taken
-from bot.domain.rules import Rule
+from bot.domain.rules import TELLS, Rule
 from bot.domain.schedule import Extension, Step
 
 
@@ -45,6 +45,7 @@ def admit(policy: Policy, interrupt: Interrupt, *, vouched: Collection[str] = ()
         policy_version=policy.version,
         requested_by=None if requester == interrupt.context.requested_by else requester,
         requester_known=is_known,
+        told=_told(interrupt.route, rules, requester) if requester and is_known else None,
         on_timeout=_on_timeout(interrupt, rules),
         time_limit=min(limits, default=None),
         places=tuple(_places(asked, rules, steps)),
@@ -58,6 +59,19 @@ def _requester(policy: Policy, interrupt: Interrupt, vouched: Collection[str]) -
     trusted = policy.requester_of(interrupt.agent)
     requester = trusted if trusted and trusted != AGENT else interrupt.context.requested_by
     return requester, requester is not None and (trusted in {AGENT, requester} or requester in vouched)
+
+
+def _told(route: Route, rules: Sequence[Rule], requester: str) -> Told | None:
+    """Say where a requester reads the outcome: of several rules, the one that tells the least counts.
+
+    The agent alone names nobody who is told, so no agent can have the bot write to somebody of its choice.
+    """
+    where = min((rule.tell_requester for rule in rules), key=TELLS.index)
+    if where == "direct":
+        return Told(person=requester, channel=requester)
+    if where == "thread" and route.channel and route.thread_ts:
+        return Told(person=requester, channel=route.channel, thread_ts=route.thread_ts)
+    return None
 
 
 def _on_timeout(interrupt: Interrupt, rules: Sequence[Rule]) -> Literal["reject", "raise"] | None:

@@ -9,7 +9,7 @@ from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Interrupt, OnExpiry
 from agent_adapter.contract.record import Recorded
 from bot.domain.action import Action
-from bot.domain.admission import Admission, Place, Terms
+from bot.domain.admission import Admission, Place, Terms, Told
 from bot.domain.ids import MessageId
 from bot.domain.masking import secrets_of
 from bot.domain.messages import Remark, Shown, Stage
@@ -218,7 +218,7 @@ class Approval(Published):
         """Whether every message of its cards is in Slack."""
         messages = [len(place.parts) + 1 for place in self.places.values() if not self.is_preapproved(place)]
         remarks = [len(remark.places) for remark in self.remarks.values()]
-        shown = sum(part.kind != "standing" for part in self.shown)
+        shown = sum(part.kind not in {"standing", "told"} for part in self.shown)
         return bool(messages) and shown == sum(messages) + sum(remarks)
 
     def is_shown_since(self, start: datetime) -> bool:
@@ -246,6 +246,12 @@ class Approval(Published):
         """Whether a place asks nothing, because standing approvals approved all of its actions."""
         recorded = [self.recorded[index] for index in place.actions]
         return all(found and found.sticky for found in recorded)
+
+    @property
+    def told(self) -> Told | None:
+        """Where the requester reads the outcome, once there is one that people or the deadline decided."""
+        is_asked = any(not self.is_preapproved(place) for place in self.admission.places)
+        return self.admission.told if self.status in {"decided", "expired"} and is_asked else None
 
     def assignment_at(self, number: int) -> Assignment | None:
         """Give the assignment of a place, made there or in another place that asks some of the same actions."""

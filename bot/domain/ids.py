@@ -47,13 +47,13 @@ def parse_choice_value(text: str) -> tuple[str, str]:
     return name, value
 
 
-Kind = Literal["card", "part", "remark", "standing"]
-"""The kinds of messages: a card, one of its numbered parts, a remark in its thread such as a reminder, or the uses of a
-standing approval."""
+Kind = Literal["card", "part", "remark", "standing", "told"]
+"""The kinds of messages: a card, one of its numbered parts, a remark in its thread such as a reminder, the uses of a
+standing approval, or the outcome for the person who the agent acts for."""
 
 REMARKS_FROM = 1_000
 """Where the numbers of remarks begin. Redis and Slack keep a kind as a range of numbers: a card is 0, then its parts."""
-_STANDING_FROM = 1_000_000
+_STANDING_FROM, _TOLD_FROM = 1_000_000, 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ class MessageId:
 
     @property
     def is_beside(self) -> bool:
-        """Whether it is in the thread and asks nothing, so that people can decide without it."""
-        return self.kind in {"remark", "standing"}
+        """Whether it asks nothing, so that people can decide without it."""
+        return self.kind in {"remark", "standing", "told"}
 
     def __str__(self) -> str:
-        start = {"remark": REMARKS_FROM, "standing": _STANDING_FROM}.get(self.kind, 0)
+        start = {"remark": REMARKS_FROM, "standing": _STANDING_FROM, "told": _TOLD_FROM}.get(self.kind, 0)
         return f"{self.place}:{start + self.number}"
 
     @classmethod
@@ -92,6 +92,8 @@ class MessageId:
     @classmethod
     def stored(cls, place: int, number: int) -> "MessageId":
         """Give the message that has this number in Redis, in Slack and in our buttons."""
+        if number >= _TOLD_FROM:
+            return cls(place, "told", number - _TOLD_FROM)
         if number >= _STANDING_FROM:
             return cls(place, "standing", number - _STANDING_FROM)
         if number >= REMARKS_FROM:

@@ -9,6 +9,10 @@ from typing import Any, Literal
 from bot.domain.schedule import Escalation, Extension, QuietHours, Step
 from bot.domain.standing import StandingLimits
 
+Tell = Literal["no", "thread", "direct"]
+"""Where a requester reads the outcome: nowhere, in the thread that the run came from, or in a direct message."""
+TELLS: tuple[Tell, ...] = ("no", "thread", "direct")
+"""What tells the least first."""
 RISKS = ("low", "normal", "high")
 """The lowest first."""
 THREAD = "thread"
@@ -74,6 +78,8 @@ class Rule:
     requester: Literal["optional", "required"] = "optional"
     """Whether somebody other than the agent has to say for whom it acts."""
     requester_may_decide: bool = False
+    tell_requester: Tell = "no"
+    """Where the person for whom the agent acts reads the outcome."""
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""
     notify: tuple[str, ...] | None = None

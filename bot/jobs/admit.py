@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Route
-from bot.domain.admission import Admission, Place
+from bot.domain.admission import Admission, Place, Told
 from bot.domain.admit import admit
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import InterruptFaultError, SlackError
@@ -18,6 +18,7 @@ from bot.runtime.health import PLACE
 from bot.runtime.offload import offload
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
+from bot.slack.manifest import DIRECT_SCOPES
 from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.standing import StandingApprovals, tell_uses
@@ -59,7 +60,8 @@ class Admissions:
             await self.trouble.refuse_unreachable(state, error)
             return None
         terms = tuple([own.naming(await self.directory.names(own.named_only)) for own in admission.terms])
-        fixed = {"places": tuple(filter(None, found)), "thread_author": author, "terms": terms}
+        told = await self._tellable(admission.told) if admission.told else None
+        fixed = {"told": told, "places": tuple(filter(None, found)), "thread_author": author, "terms": terms}
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
 
@@ -101,6 +103,26 @@ class Admissions:
             return None
         self.trouble.health.warnings.pop(PLACE + place.channel, None)
         return place.model_copy(update={"channel": channel})
+
+    async def _tellable(self, told: Told) -> Told | None:
+        """Give where a requester is told, with Slack's channel for a direct message. `None` when they cannot be told."""
+        try:
+            if why_not := await self._why_not_told(told):
+                logger.warning("requester.not_told", extra={"user": told.person, "reason": why_not})
+                return None
+            if told.thread_ts:
+                return told
+            return told.model_copy(update={"channel": await self.slack.open_direct_message(told.person)})
+        except InterruptFaultError as error:
+            logger.warning("requester.not_told", extra={"user": told.person, "reason": str(error)})
+            return None
+
+    async def _why_not_told(self, told: Told) -> str:
+        person = await self.directory.person(told.person)
+        if person.is_deactivated or person.is_bot or person.is_stranger:
+            return "they are not a person of this workspace"
+        missing = sorted(DIRECT_SCOPES.keys() - self.slack.me.scopes)
+        return f"the app has no scope {', '.join(missing)}" if missing and not told.thread_ts else ""
 
     async def _still_holds(self, matched: StandingMatch) -> bool:
         """Whether a standing approval is still active, also in what people see in Slack. In doubt the call is asked."""

@@ -30,7 +30,7 @@ def is_wanted(state: Approval, part: MessageId) -> bool:
 
     Nobody needs a card that asks nothing either, unless the agent could not go on.
     """
-    if part in state.shown or part.kind == "standing":
+    if part in state.shown or part.kind in {"standing", "told"}:
         return True
     if is_extra(state, part):
         return state.is_open

@@ -128,7 +128,7 @@ class SlackCall:
         return None
 
     async def _update(self, shown: Shown) -> int | None:
-        is_compared = self.part.id.kind != "remark"
+        is_compared = self.part.id.kind not in {"remark", "told"}
         restore_guard = self.line.restore_guard
         if is_compared and await restore_guard.is_behind(self.state, self.part.id, shown, self._thread()):
             await self.give_back()

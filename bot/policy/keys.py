@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.agent_limits import Limits
-from bot.domain.rules import Match
+from bot.domain.rules import Match, Tell
 from bot.domain.schedule import Escalation, Extension, QuietHours
 from bot.domain.schemas import compiled
 from bot.domain.standing import LONGEST, MOST_USES, Same, Scope, StandingLimits
@@ -155,6 +155,8 @@ class SharedKeys(TypedDict, total=False):
     """Whether somebody else than the agent has to say for whom it acts."""
     requester_may_decide: bool
     """Whether the person for whom the agent acts may approve, too. They may always reject."""
+    tell_requester: Tell
+    """Where the person for whom the agent acts reads the outcome: `direct`, `thread` (where the run came from) or `no`."""
     decisions: Annotated[tuple[_Decision, ...], one_or_more(_Decision, 1), values.ONCE]
     """Which of the agent's allowed decisions are offered. Left out, all of them."""
     notify: values.Notify

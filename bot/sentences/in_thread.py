@@ -42,6 +42,18 @@ def handed_over(person: str, to: Sequence[str]) -> str:
     return f"{person} hands this over to {_called(to)}. Everybody who may decide still can."
 
 
+def told(titles: Sequence[str], called: str) -> str:
+    """Say to the person for whom an agent acts how it ended."""
+    what = " ".join(f"*{title}*." for title in titles)
+    return f"{called} {what}".strip()
+
+
+def asked_by(agent: str, places: Sequence[str]) -> str:
+    """Say to that person who asked, and where."""
+    where = f" in {', '.join(places)}" if places else ""
+    return f"Agent `{agent}` asked for you{where}."
+
+
 def _actions(indices: Sequence[int]) -> str:
     more = len(indices) - MOST_NUMBERS
     return actions(indices[:MOST_NUMBERS]) + (f" and {more} more" if more > 0 else "")

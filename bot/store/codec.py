@@ -10,7 +10,7 @@ from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.record import Fields, load_recorded, moment
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
 from bot.domain.action import Action
-from bot.domain.admission import Admission, Place, Terms
+from bot.domain.admission import Admission, Place, Terms, Told
 from bot.domain.approval import Approval, Assignment, Published
 from bot.domain.ids import MessageId
 from bot.domain.messages import PostedMessage, Remark, Shown
@@ -125,6 +125,7 @@ def admission_fields(admission: Admission) -> list[str]:
         "requested_by": admission.requested_by,
         "requester_known": "1" if admission.requester_known else None,
         "thread_author": admission.thread_author,
+        "told": dumped(admission.told) if admission.told else None,
         "on_timeout": admission.on_timeout,
         "extend": dumped(admission.extension) if admission.extension else None,
     }
@@ -194,6 +195,7 @@ def _admission(card: Fields, count: int) -> Admission:
         requested_by=card.get("requested_by"),
         requester_known="requester_known" in card,
         thread_author=card.get("thread_author"),
+        told=Told.model_validate(decode(card["told"])) if "told" in card else None,
         places=tuple(
             Place(
                 channel=channel,

@@ -21,6 +21,7 @@ from bot.rendering.card.outcomes import outcome_text, status_of
 from bot.rendering.card.rows import action_blocks
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
 from bot.rendering.card.times import assignment_blocks, remark_text
+from bot.rendering.card.told import told_blocks, told_text
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import on_action, on_card
 from bot.text.literal import clip
@@ -63,7 +64,7 @@ def draw_parts(state: Approval, only: MessageId | None = None) -> Iterator[Part]
         yield from (
             _render_part(state, part, place) for part in card.parts(len(place.parts)) if only in {None, part}
         )
-    beside = (*_render_remarks(state), *_render_standing_messages(state))
+    beside = (*_render_remarks(state), *_render_standing_messages(state), *_render_told(state))
     yield from (part for part in beside if only in {None, part.id})
 
 
@@ -79,6 +80,14 @@ def _render_standing_messages(state: Approval) -> Iterator[Part]:
         place = next(number for number, place in state.places.items() if index in place.actions)
         id = MessageId(place, "standing", index)
         yield _beside(state, id, standing_text(state, index), standing_blocks(state, index))
+
+
+def _render_told(state: Approval) -> Iterator[Part]:
+    if told := state.told:
+        blocks = told_blocks(state, told)
+        yield Part(
+            MessageId(0, "told"), told.channel, told.thread_ts, None, told_text(state, told), blocks, ()
+        )
 
 
 def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> Part:

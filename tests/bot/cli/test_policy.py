@@ -291,6 +291,7 @@ KEYS = {
     "requester_may_decide": "true",
     "decisions": "[reject]",
     "notify": "[]",
+    "tell_requester": "direct",
     "time_limit": "3h",
     "on_timeout": "raise",
     "quorum": "3",
