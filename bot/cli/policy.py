@@ -187,6 +187,11 @@ def _terms(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[
     yield "on timeout", _ON_TIMEOUT.get(rule.on_timeout or "", rule.on_timeout or "as the agent says")
     yield from _meanwhile(rule)
     yield "risk", rule.risk
+    if rule.risk == "high":
+        yield (
+            "typed to approve",
+            f"the value of {key_text(rule.type)}" if rule.type else "a code from the card",
+        )
     yield "people who have to agree", f"{rule.quorum}, to reject {rule.reject_quorum}"
     if rule.mask:
         yield "masked", ", ".join(map(key_text, rule.mask))

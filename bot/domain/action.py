@@ -9,6 +9,7 @@ from agent_adapter.contract.hitl import ActionRequest, EditDecision, RespondDeci
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.record import Recorded
 from bot.domain.admission import Terms
+from bot.domain.care import value_to_type
 from bot.domain.masking import code_of, hide, named_in, plain, scrub
 from bot.domain.standing import StandingLimits
 from bot.domain.votes import Proposal, Vote, Written, kind_of
@@ -100,6 +101,16 @@ class Action:
         return self.pages > 0
 
     @property
+    def typed(self) -> str:
+        """The value of its arguments that a person types to approve it. Empty where they type the code."""
+        name, hidden = self.terms.type, {*self.terms.masked, *self.terms.modal_only}
+        return value_to_type(self.request.args.get(name)) if name and name not in hidden else ""
+
+    def is_typed(self, text: str) -> bool:
+        """Whether this is what a person has to type to approve it: a value exactly, a code in any case."""
+        return text == self.typed if self.typed else text.upper() == self.code
+
+    @property
     def code(self) -> str:
         """The code that a person types to approve it. It reveals nothing of masked values."""
         args = self.request.args
@@ -120,5 +131,5 @@ class Action:
 
     @property
     def has_code(self) -> bool:
-        """Whether a person has to type the code from its card to approve it."""
+        """Whether a person has to type a value of the call, or the code from its card, to approve it."""
         return self.terms.risk == "high"

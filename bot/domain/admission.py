@@ -61,7 +61,9 @@ class Terms(WireModel, populate_by_name=True):
     reject_quorum: int = Field(1, ge=1)
     """How many people have to reject."""
     risk: Literal["low", "normal", "high"] = "normal"
-    """High: no bulk approval, no standing approval, and the person who approves types a code from the card."""
+    """High: no bulk approval, no standing approval, and the person who approves types something from the card."""
+    type: str = ""
+    """With a high risk: the argument whose value is typed. Empty, or where the value cannot be typed: a code."""
     by_silence: bool = False
     """Whether the deadline approves the action when nobody has decided."""
     mask: tuple[str, ...] = ()

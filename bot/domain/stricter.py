@@ -48,6 +48,8 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "quorum": max,
     "reject_quorum": max,
     "risk": lambda *both: max(both, key=RISKS.index),
+    # The rule about the edited call says which of its values is typed.
+    "type": lambda admitted, met: met or admitted,
     "by_silence": lambda *_: False,
     "mask": _of_both,
     "mask_random": _of_both,
@@ -65,6 +67,7 @@ _NOT_OF_EDITS = {
     "approvers",
     "named_only",
     "allow_always",
+    "type",
     "by_silence",
     "mask_key",
     "reject_reasons",

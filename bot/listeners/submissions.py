@@ -9,6 +9,7 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
     RespondDecision,
 )
+from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.listeners.payloads import Submission
 from bot.listeners.services import Services
@@ -26,6 +27,7 @@ from bot.rendering.modal.standing import parse_standing_terms
 from bot.rendering.modal.view import render_notice_view
 from bot.runtime.offload import offload
 from bot.sentences import in_answer, to_agent
+from bot.text.literal import key_text
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer, closed
 
@@ -65,12 +67,10 @@ def _meant(state: Approval, submission: Submission, read: Read) -> Decision | Re
 
 
 def code_objection(state: Approval, submission: Submission) -> Reply | None:
-    """Say that the code is not the one on the card; `None` when it is, or when the form does not ask for it."""
-    if (
-        _asks_for_code(submission)
-        and parse_code(submission.view) != state.actions[submission.meta.index].code
-    ):
-        return beside(CODE, in_answer.WRONG_CODE)
+    """Say that what was typed is not the value or the code; `None` when it is, or when the form asks for neither."""
+    action = state.actions[submission.meta.index]
+    if _asks_for_code(submission) and not action.is_typed(parse_code(submission.view)):
+        return beside(CODE, _wrong_code(action))
     return None
 
 
@@ -157,8 +157,10 @@ async def finish_reading(services: Services, state: Approval, submission: Submis
 async def _agree(services: Services, state: Approval, submission: Submission) -> Reply:
     index, code = submission.meta.index, parse_code(submission.view)
     is_stricter = index in state.proposals
-    if is_stricter and _asks_for_code(submission) and code != state.actions[index].proposed.code:
-        return beside(CODE, in_answer.WRONG_CODE)
+    if is_stricter and _asks_for_code(submission):
+        proposed = state.actions[index].proposed
+        if not proposed.is_typed(code):
+            return beside(CODE, _wrong_code(proposed))
     return closing(
         await services.decisions.agree(state, submission.user, index, submission.meta.vote, code=code)
     )
@@ -174,6 +176,10 @@ async def hand_over(services: Services, state: Approval, submission: Submission)
     """Assign a place to the person who was chosen."""
     to = parse_person(submission.view)
     return closing(await services.assignments.hand_over(state, submission.user, submission.meta.index, to))
+
+
+def _wrong_code(call: Action) -> str:
+    return in_answer.wrong_value(key_text(call.terms.type)) if call.typed else in_answer.WRONG_CODE
 
 
 def _asks_for_code(submission: Submission) -> bool:

@@ -31,6 +31,7 @@ def _sentences(rule: Rule, default: Rule) -> Iterator[str]:
     yield from _about_people(rule)
     yield from _about_silence(rule)
     yield from _about_arguments(rule)
+    yield from _about_typing(rule, default)
     yield from _about_times(rule, default)
     yield from _about_later_calls(rule)
 
@@ -77,6 +78,15 @@ def _about_arguments(rule: Rule) -> Iterator[str]:
         yield f"has {_listed(twice)} in mask and in mask_random: keep it in one of the lists"
     if twice := {*rule.mask, *rule.mask_random} & {*rule.modal_only}:
         yield f"masks {_listed(twice)} and shows it in a modal, too: keep it in one of the lists"
+
+
+def _about_typing(rule: Rule, default: Rule) -> Iterator[str]:
+    if not rule.type:
+        return
+    if rule.risk != "high" and rule is not default and rule.type != default.type:
+        yield "says what is typed, which only risk: high asks for: write risk: high, or take type out"
+    if rule.type in {*rule.mask, *rule.mask_random, *rule.modal_only}:
+        yield f"has {key_text(rule.type)} in type, and does not show it on the card: type another argument"
 
 
 def _about_times(rule: Rule, default: Rule) -> Iterator[str]:

@@ -170,7 +170,9 @@ class SharedKeys(TypedDict, total=False):
     reject_quorum: _People
     """How many people have to reject."""
     risk: Literal["low", "normal", "high"]
-    """`high`: no bulk buttons, and whoever approves types a code. `low` allows approval by silence."""
+    """`high`: no bulk buttons, and whoever approves types a value of the call, or a code. `low` allows approval by silence."""
+    type: values.Argument
+    """With `risk: high`: the argument whose value a person types to approve, instead of a code."""
     mask: values.Arguments
     """Names of arguments that nobody is shown, at any depth."""
     mask_random: values.Arguments

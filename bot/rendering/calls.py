@@ -135,10 +135,16 @@ def _unshown(action: Action) -> list[str]:
 
 
 def _care_words(action: Action) -> list[str]:
-    said = [on_action.approve_with_code(action.code)] if action.has_code else []
+    said = [_typing_words(action)] if action.has_code else []
     if action.terms.needs_votes:
         said.append(on_action.people_needed(action.terms.quorum, action.terms.reject_quorum))
     return said
+
+
+def _typing_words(action: Action) -> str:
+    if action.typed:
+        return on_action.approve_with_value(code_span(action.terms.type))
+    return on_action.approve_with_code(action.code)
 
 
 def _named(action: Action, names: Sequence[str]) -> str:
@@ -147,15 +153,16 @@ def _named(action: Action, names: Sequence[str]) -> str:
 
 def _code_spans(names: Sequence[str]) -> str:
     # A long name is shortened within its code: behind a cut through the code, Slack would read the rest as markup.
-    spans = [_code_span(clip(key_text(name), _LONGEST_NAME)) for name in names[:_SHOWN_NAMES]]
+    spans = [code_span(name) for name in names[:_SHOWN_NAMES]]
     ends = accumulate(map(len, spans))
     fitting = [span for span, end in zip(spans, ends, strict=True) if end <= _ALL_NAMES] or spans[:1]
     return ", ".join(fitting) + more(len(names) - len(fitting))
 
 
-def _code_span(text: str) -> str:
+def code_span(name: str) -> str:
+    """Write the name of an argument as code."""
     # A backtick would end the code.
-    spelled = text.replace("`", "\\u{60}")
+    spelled = clip(key_text(name), _LONGEST_NAME).replace("`", "\\u{60}")
     return f"`{mrkdwn(spelled)}`"
 
 

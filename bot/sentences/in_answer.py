@@ -156,9 +156,14 @@ def read_first(index: int) -> str:
     return f"The card does not show all of action {index + 1}: press *Read and decide…*, and decide on its last page."
 
 
+def wrong_value(name: str) -> str:
+    """Say that what was typed is not the value of this argument."""
+    return f"This is not the value of {name}. Type it exactly as the call above has it. Nothing was recorded."
+
+
 def code_needed(index: int) -> str:
-    """Say that an action of high risk takes its code."""
-    return f"The risk of action {index + 1} is high: press Approve…, and type the code from its card."
+    """Say that an action of high risk takes its value or its code."""
+    return f"The risk of action {index + 1} is high: press Approve…, and type what the form asks for."
 
 
 def read_proposal_first(index: int) -> str:
@@ -167,8 +172,8 @@ def read_proposal_first(index: int) -> str:
 
 
 def proposal_code_needed(index: int) -> str:
-    """Say that a proposal of high risk takes its code."""
-    return f"Type the code that is shown beside the proposal for action {index + 1}."
+    """Say that a proposal of high risk takes its value or its code."""
+    return f"The risk of the proposal for action {index + 1} is high: look at it, and type what its form asks for."
 
 
 def no_standing_approval(index: int) -> str:

@@ -156,9 +156,21 @@ def to_be_rejected(indices: Sequence[int]) -> str:
     return f"This rejects {actions(indices)}."
 
 
-# --- The code of a high risk --------------------------------------------------------------------------------------------
+# --- What is typed at a high risk --------------------------------------------------------------------------------------------
 
-CODE = "Code"
+CODE, TYPE = "Code", "Type "
+
+
+def type_value(value: str) -> str:
+    """Ask for this value of the call."""
+    return f"{TYPE}{value}"
+
+
+def value_of(name: str) -> str:
+    """Say which argument has this value."""
+    return f"The value of {name}, exactly as the call above has it."
+
+
 CODE_BESIDE_RISK = "The four characters on the card, beside High risk."
 CODE_BESIDE_PROPOSAL = "The four characters on the card, beside the proposal."
 

@@ -43,6 +43,11 @@ def approve_with_code(code: str) -> str:
     return f"⚠️ *High risk*: to approve, type *{code}*."
 
 
+def approve_with_value(name: str) -> str:
+    """Say that approving takes the value of this argument."""
+    return f"⚠️ *High risk*: to approve, type the value of {name}."
+
+
 def people_needed(approving: int, rejecting: int) -> str:
     """Say how many people it takes to approve, and to reject."""
     if approving == 1:
@@ -188,6 +193,11 @@ def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
 def agree_with_code(code: str) -> str:
     """Say that agreeing takes a code."""
     return f"⚠️ *High risk*: to agree, type *{code}*."
+
+
+def agree_with_value(name: str) -> str:
+    """Say that agreeing takes the proposed value of this argument."""
+    return f"⚠️ *High risk*: to agree, type the proposed value of {name}."
 
 
 def to_be_decided_by(people: str) -> str:

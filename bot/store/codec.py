@@ -156,7 +156,7 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         fields[f"silence{of}"] = "1"
     if terms.standing:
         fields[f"sticky{of}"] = dumped(terms.standing)
-    texts = {"resembles": terms.resembles, "rule": terms.rule, "mask_key": terms.mask_key}
+    texts = {"type": terms.type, "resembles": terms.resembles, "rule": terms.rule, "mask_key": terms.mask_key}
     fields |= {f"{name}{of}": text for name, text in texts.items() if text}
     names = {
         "mask": terms.mask,
@@ -271,6 +271,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "quorum": int(card.get(f"quorum{of}") or card.get("quorum", "1")),
         "reject_quorum": int(card.get(f"reject_quorum{of}") or card.get("reject_quorum", "1")),
         "risk": card.get(f"risk{of}", "normal"),
+        "type": card.get(f"type{of}", ""),
         "by_silence": f"silence{of}" in card,
         "resembles": card.get(f"resembles{of}", ""),
         "rule": card.get(f"rule{of}", ""),

@@ -149,7 +149,7 @@ class Decisions:
             return Answer(False, verdict.sentence)
         if not state.has_read(action.proposed, user):
             return Answer(False, in_answer.read_proposal_first(index))
-        if action.proposed.has_code and code != action.proposed.code:
+        if action.proposed.has_code and not action.proposed.is_typed(code):
             return Answer(False, in_answer.proposal_code_needed(index))
         return await self._voting.cast(state, user, {index: ballot}, until=until)
 

@@ -9,6 +9,7 @@ from bot.domain.mentions import approver_names, mention
 from bot.domain.votes import PROPOSAL, Written, kind_of
 from bot.rendering.arguments import change_lines
 from bot.rendering.buttons import AGREE
+from bot.rendering.calls import code_span
 from bot.rendering.card.deciders import home, proposal_deciders
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line, visible
@@ -65,8 +66,14 @@ def proposal_words(state: Approval, action: Action) -> list[str]:
     decides = on_action.proposal_under(says, tally(action, stricter.position), rule, names)
     lines = [f"{decides} {_SHOWS}"]
     if action.proposed.has_code:
-        lines.append(on_action.agree_with_code(action.proposed.code))
+        lines.append(_typing_words(action.proposed))
     return lines
+
+
+def _typing_words(call: Action) -> str:
+    if call.typed:
+        return on_action.agree_with_value(code_span(call.terms.type))
+    return on_action.agree_with_code(call.code)
 
 
 def proposal_text(action: Action) -> str:

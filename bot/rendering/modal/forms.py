@@ -87,10 +87,10 @@ def _shared_reasons(state: Approval, rejected: Sequence[int]) -> list[str]:
 
 
 def render_confirm_view(state: Approval, index: int) -> Block:
-    """Draw a call of high risk, and below it the question for the code on its card."""
+    """Draw a call of high risk, and below it the question for one of its values, or for the code on its card."""
     action = state.actions[index]
     about = section("about", in_form.HIGH_RISK)
-    blocks = [*title_blocks(action), about, *_whole_call_blocks(action), note_input(), code_input()]
+    blocks = [*title_blocks(action), about, *_whole_call_blocks(action), note_input(), code_input(action)]
     return modal(
         CONFIRM.verb,
         in_form.approve_title(index),
@@ -154,7 +154,7 @@ def render_agree_view(state: Approval, index: int) -> Block:
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
         return modal(AGREE.verb, in_form.title(index), blocks, None)
     if call.has_code and found.decision.type == "edit":
-        blocks.append(code_input(beside_proposal=action.stricter is not None))
+        blocks.append(code_input(call, beside_proposal=action.stricter is not None))
     meta = ViewMeta(state.id, index, vote=found.name)
     return modal(AGREE.verb, in_form.agree_title(index), blocks, meta, submit=in_form.AGREE)
 

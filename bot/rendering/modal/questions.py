@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from bot.domain.action import Action
 from bot.rendering.blocks import Block, plain
 from bot.sentences import in_form
+from bot.text.literal import key_text
 
 MAX_REASON = 2_000
 CODE = "code"
@@ -15,23 +17,25 @@ _CHOICE = "reason"
 _NOTE = "note"
 
 
-def code_input(*, beside_proposal: bool = False) -> Block:
-    """Ask for the code on the card. The hint says where on the card it is."""
-    hint = in_form.CODE_BESIDE_PROPOSAL if beside_proposal else in_form.CODE_BESIDE_RISK
+def code_input(call: Action, *, beside_proposal: bool = False) -> Block:
+    """Ask for a value of the call, or for the code on the card. The hint says where it is."""
+    label, hint = in_form.CODE, in_form.CODE_BESIDE_PROPOSAL if beside_proposal else in_form.CODE_BESIDE_RISK
+    if call.typed:
+        label, hint = in_form.type_value(call.typed), in_form.value_of(key_text(call.terms.type))
     return {
         "type": "input",
         "block_id": CODE,
-        "label": plain(in_form.CODE),
+        "label": plain(label),
         "hint": plain(hint),
-        "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 20},
+        "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 100},
         "optional": False,
     }
 
 
 def parse_code(view: dict[str, Any]) -> str:
-    """Read the code that was typed, as the card writes it."""
+    """Read the value or the code that was typed. Phones add a space behind a word."""
     value = view["state"]["values"].get(CODE, {}).get(_TEXT, {}).get("value")
-    return str(value or "").strip().upper()
+    return str(value or "").strip()
 
 
 def reason_inputs(offered: Sequence[str]) -> list[Block]:

@@ -55,7 +55,7 @@ def render_reading_view(
     if submit and not proposal:
         blocks.append(note_input())
     if submit and action.has_code:
-        blocks.append(code_input(beside_proposal=proposal is not None))
+        blocks.append(code_input(action, beside_proposal=proposal is not None))
     return modal(READ.verb, in_form.read_title(index), blocks, meta, submit=submit)
 
 

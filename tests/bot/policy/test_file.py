@@ -306,6 +306,12 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
         ("{mask: [a, b], mask_random: [b]}", "'rule 1' has b in mask and in mask_random"),
         ("{mask_random: [b], modal_only: [b]}", "'rule 1' masks b and shows it in a modal, too"),
         ("{mask: [a, b], modal_only: [b]}", "'rule 1' masks b and shows it in a modal, too"),
+        ("{type: table}", "'rule 1' says what is typed, which only risk: high asks for"),
+        ("{risk: high, type: a, mask: [a]}", "'rule 1' has a in type, and does not show it on the card"),
+        (
+            "{risk: high, type: a, modal_only: [a]}",
+            "'rule 1' has a in type, and does not show it on the card",
+        ),
         (
             "standing: true",
             "standing has keys and values (approvers, same, scope, lasts, uses), not true",

@@ -240,7 +240,7 @@ async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalCl
 @pytest.mark.parametrize(
     ("terms", "decision", "said"),
     [
-        ({"risk": "high"}, APPROVE, "type the code from its card"),
+        ({"risk": "high"}, APPROVE, "type what the form asks for"),
         ({"modal_only": ("to",)}, APPROVE, "does not show all of action 1"),
         ({}, ApproveDecision(always=True), "only about this one call of action 1"),
         ({"allowed": ("reject",)}, APPROVE, "The agent does not accept approve for action 1."),

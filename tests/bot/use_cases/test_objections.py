@@ -30,9 +30,22 @@ def test_nothing_of_high_risk_is_approved_without_its_code(decision, code):
     places = (Place(channel="C1", actions=(0,)),)
     state = a_state(admission=an_admission(approvers=("U0ERIK",), risk="high", places=places))
 
-    assert "type the code from its card" in first_objection(state, "U0ERIK", {0: decision}, code=code)
+    assert "type what the form asks for" in first_objection(state, "U0ERIK", {0: decision}, code=code)
     assert not first_objection(state, "U0ERIK", {0: decision}, code=state.actions[0].code)
     assert not first_objection(state, "U0ERIK", {0: RejectDecision()})
+
+
+@pytest.mark.parametrize("typed", ["", "Invoices_2019", "invoices_201", "invoices_2019.", "????"])
+def test_nothing_of_high_risk_is_approved_without_the_value_that_its_rule_names(typed: str):
+    """Letter by letter. The code does not count where a value is asked for."""
+    places = (Place(channel="C1", actions=(0,)),)
+    terms = {"approvers": ("U0ERIK",), "risk": "high", "type": "table", "places": places}
+    state = a_state(an_interrupt(an_action(args={"table": "invoices_2019"})), admission=an_admission(**terms))
+    action = state.actions[0]
+
+    for wrong in (typed, action.code):
+        assert first_objection(state, "U0ERIK", {0: ApproveDecision()}, code=wrong)
+    assert not first_objection(state, "U0ERIK", {0: ApproveDecision()}, code="invoices_2019")
 
 
 @pytest.mark.parametrize("decision", [ApproveDecision(), EDIT])

@@ -1,0 +1,75 @@
+"""Calls of high risk: a person types a value of the call, and nothing else approves it."""
+
+import pytest
+
+from tests.support.builders import an_action, review
+from tests.support.people import buttons, words
+
+RULES = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK]
+rules:
+  - name: old tables
+    match: {tool: drop_table, args: {properties: {table: {type: string, pattern: "^old_"}}, required: [table]}}
+  - name: tables
+    match: {tool: drop_table}
+    risk: high
+    type: table
+    approvers: [U0ERIK, U0MIRA]
+"""
+
+
+@pytest.fixture(autouse=True)
+async def _bot(start_bot, policy):
+    await start_bot(policy=str(policy), approvers="", channel=None)
+
+
+async def test_a_wrong_value_is_an_error_beside_the_field_and_the_right_one_approves(client, erik):
+    """The form stays as it is, so what was typed stays too."""
+    reviewing = review(client, an_action("drop_table", {"table": "invoices_2019", "cascade": True}))
+    card = await erik.card("type the value of `table`")
+    assert "approve:0" not in buttons(card)
+    form = await erik.opened(card, "confirm:0")
+    assert "cascade" in words(form["blocks"])
+
+    for wrong in ("invoices_2018", "INVOICES_2019", ""):
+        answer = await erik.fill(form, Type_invoices_2019=wrong)
+        assert answer["result"] in {"errors", "invalid"}
+    assert not reviewing.done()
+    answer = await erik.fill(form, Type_invoices_2019="invoices_2018")
+    assert answer["errors"] == {
+        "code": "This is not the value of table. Type it exactly as the call above has it. Nothing was recorded."
+    }
+
+    await erik.fill(form, Type_invoices_2019="invoices_2019 ")
+    assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_who_agrees_with_a_proposal_types_the_proposed_value(client, dana, erik):
+    """The value of the call as it was asked does not count, because it is not what would run."""
+    reviewing = review(client, an_action("drop_table", {"table": "old_invoices"}))
+    form = await dana.opened(await dana.card("drop_table"), "edit:0")
+    await dana.fill(form, table="invoices_2019")
+    await dana.close()
+
+    card = await erik.card("type the proposed value of `table`")
+    view = await erik.opened(card, "agree:0")
+    answer = await erik.fill(view, Type_invoices_2019="old_invoices")
+    assert "not the value of table" in answer["errors"]["code"]
+    await erik.fill(view, Type_invoices_2019="invoices_2019")
+
+    assert (await reviewing).decisions[0].edited_action.args == {"table": "invoices_2019"}
+
+
+async def test_what_is_typed_is_part_of_the_record(client, start_bot, policy, erik):
+    """Another rule that comes later changes nothing for a card that is open."""
+    reviewing = review(client, an_action("drop_table", {"table": "invoices_2019"}))
+    card = await erik.card("type the value of `table`")
+    policy.write_text(RULES.replace("    type: table\n", ""))
+    await start_bot(policy=str(policy), approvers="", channel=None)
+
+    form = await erik.opened(card, "confirm:0")
+    await erik.fill(form, Type_invoices_2019="invoices_2019")
+
+    assert (await reviewing).decisions[0].type == "approve"
