@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import ActionRequest, EditDecision, RespondDecision, ReviewConfig
+from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, RespondDecision, ReviewConfig
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.record import Recorded
 from bot.domain.admission import Terms
@@ -105,6 +105,14 @@ class Action:
         """The value of its arguments that a person types to approve it. Empty where they type the code."""
         name, hidden = self.terms.type, {*self.terms.masked, *self.terms.modal_only}
         return value_to_type(self.request.args.get(name)) if name and name not in hidden else ""
+
+    def edited(self, args: dict[str, Any]) -> "Action":
+        """The call with other arguments, on the same terms."""
+        return replace(self, request=self.request.model_copy(update={"args": args}), kept={})
+
+    def as_decided(self, decision: Decision) -> "Action":
+        """The call as it would run by this decision."""
+        return self.edited(decision.edited_action.args) if isinstance(decision, EditDecision) else self
 
     def is_typed(self, text: str) -> bool:
         """Whether this is what a person has to type to approve it: a value exactly, a code in any case."""

@@ -131,13 +131,13 @@ def _errors(state: Approval, submission: Submission, draft: Draft, by_block: dic
 
 async def _decide(services: Services, state: Approval, submission: Submission, draft: Draft) -> Reply:
     index, user = submission.meta.index, submission.user
-    if objection := code_objection(state, submission):
-        return objection
     found = await offload(state, _read, state, index, draft)
     if not isinstance(found, Edited) or shown_as(found.args) != submission.meta.shown:
         return await _again(services, submission, draft, in_form.CHANGED_SINCE)
     edited = EditedAction(name=state.actions[index].request.name, args=found.args)
     decision = EditDecision(edited_action=edited)
+    if objection := code_objection(state.actions[index].as_decided(decision), submission):
+        return objection
     answer = await services.decisions.decide(state, user, {index: decision}, code=parse_code(submission.view))
     if not answer.recorded:
         return await _again(services, submission, draft, answer.sentence)

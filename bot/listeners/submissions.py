@@ -63,15 +63,19 @@ async def _decide(
 
 
 def _meant(state: Approval, submission: Submission, read: Read) -> Decision | Reply:
-    return code_objection(state, submission) or read(state, submission)
+    decision = read(state, submission)
+    if isinstance(decision, dict):
+        return decision
+    call = state.actions[submission.meta.index].as_decided(decision)
+    return code_objection(call, submission) or decision
 
 
-def code_objection(state: Approval, submission: Submission) -> Reply | None:
+def code_objection(call: Action, submission: Submission) -> Reply | None:
     """Say that what was typed is not the value or the code; `None` when it is, or when the form asks for neither."""
-    action = state.actions[submission.meta.index]
-    if _asks_for_code(submission) and not action.is_typed(parse_code(submission.view)):
-        return beside(CODE, _wrong_code(action))
-    return None
+    if not _asks_for_code(submission) or call.is_typed(parse_code(submission.view)):
+        return None
+    name = key_text(call.terms.type)
+    return beside(CODE, in_answer.wrong_value(name) if call.typed else in_answer.WRONG_CODE)
 
 
 # --- Decisions, read from forms -------------------------------------------------------------------------------------
@@ -157,10 +161,8 @@ async def finish_reading(services: Services, state: Approval, submission: Submis
 async def _agree(services: Services, state: Approval, submission: Submission) -> Reply:
     index, code = submission.meta.index, parse_code(submission.view)
     is_stricter = index in state.proposals
-    if is_stricter and _asks_for_code(submission):
-        proposed = state.actions[index].proposed
-        if not proposed.is_typed(code):
-            return beside(CODE, _wrong_code(proposed))
+    if is_stricter and (objection := code_objection(state.actions[index].proposed, submission)):
+        return objection
     return closing(
         await services.decisions.agree(state, submission.user, index, submission.meta.vote, code=code)
     )
@@ -176,10 +178,6 @@ async def hand_over(services: Services, state: Approval, submission: Submission)
     """Assign a place to the person who was chosen."""
     to = parse_person(submission.view)
     return closing(await services.assignments.hand_over(state, submission.user, submission.meta.index, to))
-
-
-def _wrong_code(call: Action) -> str:
-    return in_answer.wrong_value(key_text(call.terms.type)) if call.typed else in_answer.WRONG_CODE
 
 
 def _asks_for_code(submission: Submission) -> bool:

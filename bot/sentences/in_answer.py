@@ -158,7 +158,7 @@ def read_first(index: int) -> str:
 
 def wrong_value(name: str) -> str:
     """Say that what was typed is not the value of this argument."""
-    return f"This is not the value of {name}. Type it exactly as the call above has it. Nothing was recorded."
+    return f"This is not the value of {name}. Type it exactly as it would run. Nothing was recorded."
 
 
 def code_needed(index: int) -> str:

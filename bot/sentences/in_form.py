@@ -158,17 +158,17 @@ def to_be_rejected(indices: Sequence[int]) -> str:
 
 # --- What is typed at a high risk --------------------------------------------------------------------------------------------
 
-CODE, TYPE = "Code", "Type "
+CODE = "Code"
 
 
 def type_value(value: str) -> str:
     """Ask for this value of the call."""
-    return f"{TYPE}{value}"
+    return f"Type {value}"
 
 
 def value_of(name: str) -> str:
     """Say which argument has this value."""
-    return f"The value of {name}, exactly as the call above has it."
+    return f"The value of {name}, exactly as it would run."
 
 
 CODE_BESIDE_RISK = "The four characters on the card, beside High risk."

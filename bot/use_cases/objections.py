@@ -28,7 +28,7 @@ def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision
             continue
         if not state.has_read(action, user):
             return in_answer.read_first(index)
-        if action.has_code and not action.is_typed(code):
+        if action.has_code and not action.as_decided(decision).is_typed(code):
             return in_answer.code_needed(index)
     return ""
 

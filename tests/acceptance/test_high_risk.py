@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.builders import an_action, review
-from tests.support.people import buttons, words
+from tests.support.people import block_of, buttons, words
 
 RULES = """
 default:
@@ -39,7 +39,7 @@ async def test_a_wrong_value_is_an_error_beside_the_field_and_the_right_one_appr
     assert not reviewing.done()
     answer = await erik.fill(form, Type_invoices_2019="invoices_2018")
     assert answer["errors"] == {
-        "code": "This is not the value of table. Type it exactly as the call above has it. Nothing was recorded."
+        "code": "This is not the value of table. Type it exactly as it would run. Nothing was recorded."
     }
 
     await erik.fill(form, Type_invoices_2019="invoices_2019 ")
@@ -73,3 +73,17 @@ async def test_what_is_typed_is_part_of_the_record(client, start_bot, policy, er
     await erik.fill(form, Type_invoices_2019="invoices_2019")
 
     assert (await reviewing).decisions[0].type == "approve"
+
+
+async def test_who_edits_types_the_value_that_would_run(client, erik):
+    """The last step of an edit shows it, and the value that was asked does not count there."""
+    reviewing = review(client, an_action("drop_table", {"table": "invoices_2019"}))
+    form = await erik.opened(await erik.card("drop_table"), "edit:0")
+    await erik.slack.submit("U0ERIK", form["id"], {block_of(form, "table"): "invoices_2018"})
+    last = await erik.slack.wait_for_view("U0ERIK", lambda view: "Approve" in view["submit"]["text"])
+
+    answer = await erik.slack.submit("U0ERIK", last["id"], {"code": "invoices_2019"})
+    assert "not the value of table" in answer["errors"]["code"]
+    await erik.slack.submit("U0ERIK", last["id"], {"code": "invoices_2018"})
+
+    assert (await reviewing).decisions[0].edited_action.args == {"table": "invoices_2018"}

@@ -92,7 +92,7 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     blocks += caution_blocks("after:", [(TOOL, action.request.name), ("", args)])
     blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, state.id, in_form.CHANGE_MORE)]))
     if action.has_code:
-        blocks.append(code_input())
+        blocks.append(code_input(action.edited(args)))
     meta = ViewMeta(state.id, index, step=CHECK, shown=shown_as(args))
     return modal(EDIT.verb, in_form.check_title(index), blocks, meta, submit=in_form.APPROVE_WITH_CHANGES)
 

@@ -154,7 +154,9 @@ def render_agree_view(state: Approval, index: int) -> Block:
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
         return modal(AGREE.verb, in_form.title(index), blocks, None)
     if call.has_code and found.decision.type == "edit":
-        blocks.append(code_input(call, beside_proposal=action.stricter is not None))
+        blocks.append(
+            code_input(call.as_decided(found.decision), beside_proposal=action.stricter is not None)
+        )
     meta = ViewMeta(state.id, index, vote=found.name)
     return modal(AGREE.verb, in_form.agree_title(index), blocks, meta, submit=in_form.AGREE)
 

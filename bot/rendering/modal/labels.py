@@ -33,11 +33,7 @@ def label_of(path: tuple[str, ...], number: int, *, as_json: bool, size: int = L
 def _name(name: str) -> str:
     text = _SPACES.sub(lambda row: f"\\{{{in_text.spaces(len(row[0]))}}}", one_line(name))
     # Slack trims a label, so spaces around a name would not be seen.
-    if name and name == name.strip() and not _is_ours(name) and not _JOINTS.search(name):
+    if name and name == name.strip() and name not in _OURS and not _JOINTS.search(name):
         return text
     # A quote inside the name is written as its code, so that the name ends where its quotes end.
     return '"' + text.replace('"', "\\u{22}") + '"'
-
-
-def _is_ours(name: str) -> bool:
-    return name in _OURS or name.startswith(in_form.TYPE)

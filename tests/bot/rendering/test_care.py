@@ -41,7 +41,6 @@ from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     button_labels,
     inputs,
-    labels,
     parse_form,
     shown,
     submitted,
@@ -231,7 +230,7 @@ def typing_forms(action, **terms):
     state = state_of(action, risk="high", **terms)
     return state, (
         render_confirm_view(state, 0),
-        render_edit_view(state, 0),
+        render_check_view(state, 0, {**state.actions[0].request.args, "rows": 8}),
         render_reading_view(state, 0, 1, pages_read=0),
     )
 
@@ -246,7 +245,7 @@ def test_a_value_of_the_call_is_typed_in_place_of_a_code():
         assert_slack_takes_view(view)
         asked = next(block for block in view["blocks"] if block["block_id"] == CODE)
         assert asked["label"]["text"] == "Type invoices_2019"
-        assert asked["hint"]["text"] == "The value of table, exactly as the call above has it."
+        assert asked["hint"]["text"] == "The value of table, exactly as it would run."
     assert "rows" in shown(forms[0])
 
 
@@ -290,13 +289,6 @@ def test_a_value_that_the_card_does_not_show_is_never_asked_for(hidden):
     assert state.actions[0].typed == ""
     for view in forms[:2]:
         assert "Type invoices_2019" not in encode(view)
-
-
-def test_an_argument_named_like_the_question_is_told_apart_from_it():
-    """In the form of an edit both are labels."""
-    _, forms = typing_forms(an_action(args={"Type abcd": "x", "table": "abcd"}), type="table")
-
-    assert sorted(label for label in labels(forms[1]) if "Type" in label) == ['"Type abcd"', "Type abcd"]
 
 
 def test_the_code_is_on_the_card_and_in_no_form():
