@@ -89,7 +89,7 @@ async def _fill(url: str, redis: Redis, count: int) -> float:
 
 
 def _used(redis: Redis) -> int:
-    # The audit is a log of what happened, kept for 90 days whatever is pending.
+    # The audit is a log of what happened, kept for some days whatever is pending.
     used: int = redis.info("memory")["used_memory"] - (redis.memory_usage(LANE.audit, samples=0) or 0)
     return used
 

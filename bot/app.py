@@ -42,6 +42,8 @@ from bot.http.application import Malformed, build_site
 from bot.http.bodies import Bodies
 from bot.http.connections import Connections, most_connections
 from bot.jobs.admit import Admissions
+from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
+from bot.jobs.audit_mover import AuditMover
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
@@ -69,6 +71,7 @@ from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
+from bot.store.audit import AuditStore
 from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
@@ -106,6 +109,7 @@ class Bot:
     port: int = 0
     """The port of the HTTP server."""
     store: ApprovalStore = field(init=False)
+    audit: AuditStore = field(init=False)
     slack: SlackClient = field(init=False)
     directory: Directory = field(init=False)
     policies: PolicyKeeper = field(init=False)
@@ -134,7 +138,9 @@ class Bot:
         """
         settings, stack = self.settings, self._stack
         redis, keys = await self._open_redis()
-        self.store = ApprovalStore(redis, keys, address=address_of(settings.redis_url))
+        address = address_of(settings.redis_url)
+        self.store = ApprovalStore(redis, keys, address=address)
+        self.audit = AuditStore(redis, keys, settings.audit_dir, address=address)
         timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
         self.slack = SlackClient(
@@ -283,6 +289,14 @@ class Bot:
             sweep=min(1.0, settings.sweep_seconds),
         )
         self._stack.push_async_callback(self._drain, tasks, self.drawing, falling_due)
+        mover = AuditMover(
+            self.audit,
+            self.health,
+            self.process,
+            settings.audit_max_bytes,
+            settings.audit_days,
+        )
+        self._run("audit", mover.run, every=AUDIT_EVERY)
         self._run("deadlines", falling_due.run)
         self._run("drawing", self.drawing.run)
         self._run("lookout", slack_watch.run)

@@ -209,7 +209,8 @@ def exists(command, words):
         command, words = command.commands[words[0]], words[1:]
     options = {name for given in command.params for name in given.opts}
     asked = {word for word in words if word.startswith("--")}
-    return not hasattr(command, "commands") and asked <= options
+    runs_itself = getattr(command, "invoke_without_command", True) and (not words or words[0] in options)
+    return (not hasattr(command, "commands") or runs_itself) and asked <= options
 
 
 def test_every_page_is_reached_from_the_index():

@@ -17,6 +17,7 @@ SHARED: Mapping[str, str] = {
     "clock": "string",
     "watched": "hash",
     "audit": "stream",
+    "audit_move": "hash",
 }
 """The keys that all records of a lane share, with their types. The strings contain a number."""
 OWN = frozenset({"req", "card", "run", "thread", "replies", "held", "rate"})
@@ -101,7 +102,9 @@ class Keys:
     `assent:{00}:clock`                     STRING  when a bot last noticed that the server's clock was set
     `assent:{00}:watched`                   HASH    `since` when a bot has been there without a gap, and when Slack
                                                     last carried out a call of one (`heard`)
-    `assent:{00}:audit`                     STREAM  one entry per transition, 90 days
+    `assent:{00}:audit`                     STREAM  one entry per transition, the last 7 days
+    `assent:{00}:audit_move`                HASH    who takes old entries out of it, `owner` and `till` when, and
+                                                    `folder_till` when a bot that keeps them in a folder counts
     ======================================  ======  =====================================================
 
     Nothing pending expires, nothing in `unresumed`, and nothing that has ended while its card does not say so. From then
@@ -238,6 +241,10 @@ class Lane:
     @property
     def audit(self) -> str:
         return f"{self.prefix}audit"
+
+    @property
+    def audit_move(self) -> str:
+        return f"{self.prefix}audit_move"
 
 
 @lru_cache

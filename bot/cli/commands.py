@@ -14,6 +14,7 @@ from agent_adapter.contract.wire import agent_name
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.pool import address_of, open_redis
 from bot.api.keys import ApiKey, KeyRing
+from bot.cli.audit import audit_cli
 from bot.cli.policy import policy_cli
 from bot.domain.errors import BotError, SettingsError
 from bot.domain.person import is_person
@@ -31,6 +32,7 @@ cli = typer.Typer(
     rich_markup_mode=None,
 )
 cli.add_typer(policy_cli, name="policy")
+cli.add_typer(audit_cli, name="audit")
 
 
 @cli.callback(invoke_without_command=True)

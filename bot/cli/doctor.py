@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Literal
 
 import aiohttp
@@ -116,6 +118,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield judge_policy(named.policy, settings)
     for finding in await _redis(settings):
         yield finding
+    yield judge_audit(settings.audit_dir)
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
@@ -161,6 +164,25 @@ async def _namespace(redis: Redis, namespace: str, address: str) -> list[Finding
         for entry in (await quarantine.foreign())[:SET_ASIDE_SHOWN]
     ]
     return [schema, *judge_quarantine(await quarantine.set_aside()), *foreign]
+
+
+def judge_audit(folder: str | None) -> Finding:
+    """Judge where the audit trail is kept."""
+    if not folder:
+        return Finding(
+            "warn",
+            "audit",
+            "ASSENT_AUDIT_DIR is not set, so who decided what is lost after 7 days: name a folder that outlives the bot",
+        )
+    path = Path(folder)
+    nearest = next((each for each in (path, *path.absolute().parents) if each.exists()), path)
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        return Finding(
+            "fail",
+            "audit",
+            f"the bot cannot write to {folder} (ASSENT_AUDIT_DIR): correct the path or its rights",
+        )
+    return Finding("ok", "audit", f"entries older than 7 days are kept in {folder}")
 
 
 def judge_quarantine(aside: Sequence[Failing]) -> list[Finding]:

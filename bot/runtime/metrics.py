@@ -16,6 +16,11 @@ SLACK_CALLS = Counter(
 DECISIONS = Counter(
     "assent_decisions", "Decisions of people, by kind and outcome", ["decision", "outcome"], registry=COUNTED
 )
+AUDIT_DROPPED = Counter(
+    "assent_audit_dropped",
+    "Entries of the audit trail that were dropped before seven days were over",
+    registry=COUNTED,
+)
 
 
 Counts = Callable[[], dict[str, int]]
@@ -37,6 +42,9 @@ class _Gauges(Collector):
             "assent_policy_outdated",
             "1 while the policy file cannot be used and an older one is in force",
             int("policy" in self._health.warnings),
+        )
+        yield GaugeMetricFamily(
+            "assent_audit_bytes", "What the audit trail takes in Redis", self._health.audit_bytes
         )
         failures = CounterMetricFamily(
             "assent_loop_failures", "Unexpected errors after which a loop was started again", labels=["loop"]

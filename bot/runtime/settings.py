@@ -84,6 +84,13 @@ class Settings(_Environment):
     """How many requests one key of the HTTP API may send to one replica."""
     log_level: str = "INFO"
 
+    audit_dir: str | None = None
+    """The folder that keeps entries of the audit trail when they leave Redis."""
+    audit_days: int = Field(365, ge=8)
+    """For how many days that folder keeps them."""
+    audit_max_bytes: int = Field(256_000_000, ge=1_000_000)
+    """How many bytes of Redis the entries of the last days may take."""
+
     lease_seconds: float = Field(30.0, gt=0, allow_inf_nan=False)
     """How long leased work and one call to Slack may take before another replica takes over."""
     sweep_seconds: float = Field(5.0, ge=0.1, allow_inf_nan=False)
@@ -143,7 +150,7 @@ class Settings(_Environment):
             raise ValueError(f"{value!r} is not one of {', '.join(_LOG_LEVELS)}")
         return level
 
-    @field_validator("policy")
+    @field_validator("policy", "audit_dir")
     @classmethod
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None
@@ -178,6 +185,7 @@ class Access(_Environment):
     redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
     namespace: str = Field("assent", alias="ASSENT_NAMESPACE")
     policy: str = Field("", alias="ASSENT_POLICY")
+    audit_dir: str = Field("", alias="ASSENT_AUDIT_DIR")
 
 
 class _NamedFiles(PydanticBaseSettingsSource):

@@ -11,6 +11,7 @@ BOT = Path(__file__).parents[2] / "bot"
 LOOKED_AT = ("domain", "jobs", "listeners", "rendering", "slack", "store", "text", "use_cases")
 FOR_OPERATORS = {
     "jobs/admit.py": "reasons in the log",
+    "jobs/audit_mover.py": "warnings in /readyz",
     "jobs/policy_watch.py": "warnings in the log and in /readyz",
     "jobs/presenter.py": "notices to agents",
     "jobs/slack_call.py": "the reason that the agent gets",

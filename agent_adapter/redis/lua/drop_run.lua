@@ -8,5 +8,5 @@ local id, prefix = unpack(ARGV)
 
 if redis.call('ZREM', unresumed, id) == 1 and redis.call('EXISTS', req) == 1 then
   expire_record(id, prefix, KEPT_UNRESUMED)
-  write_audit(audit, now(), 'let_go', id)
+  write_audit(audit, 'let_go', id)
 end

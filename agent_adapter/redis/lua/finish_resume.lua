@@ -29,5 +29,5 @@ end
 redis.call('DEL', run)
 expire_record(id, prefix, KEPT_RESUMED)
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'resumed', id)
+write_audit(audit, 'resumed', id)
 return 'finished'

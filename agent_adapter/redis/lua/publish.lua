@@ -38,7 +38,7 @@ end
 
 local at = now()
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'published', id)
+write_audit(audit, 'published', id)
 for i = FIRST_PAUSE, #KEYS do
   redis.call('SET', KEYS[i], id)
 end

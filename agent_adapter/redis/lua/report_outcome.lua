@@ -31,6 +31,6 @@ end
 local at = now()
 local kept = text(at) .. ' ' .. outcome
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'reported', id, 'index', index, 'outcome', status)
+write_audit(audit, 'reported', id, 'index', index, 'outcome', status)
 redis.call('HSET', req, field, kept)
 return { 'reported', kept }

@@ -17,7 +17,7 @@ end
 if redis.call('HEXISTS', req, 'withdraw') == 0 then
   local at = now()
   redis.call('ZADD', due, text(at), id)
-  write_audit(audit, at, 'withdraw_asked', id)
+  write_audit(audit, 'withdraw_asked', id)
   redis.call('HSET', req, 'withdraw', reason)
 end
 return 'asked'

@@ -55,10 +55,10 @@ local function use(given_in, index, kept)
   local used = { 'sticky_uses:' .. index, (uses and uses .. '\n' or '') .. text(at) .. ' ' .. kept,
     'sticky_left:' .. index, text(left - 1) }
   queue_drawing(undrawn, wake, given_in, at)
-  write_audit(audit, at, 'sticky_used', given_in, 'index', index, 'for', id)
+  write_audit(audit, 'sticky_used', given_in, 'index', index, 'for', id)
   if tonumber(left) == 1 then
     redis.call('ZREM', standing, given_in .. ':' .. index)
-    write_audit(audit, at, 'sticky_ended', given_in, 'index', index, 'by', 'uses')
+    write_audit(audit, 'sticky_ended', given_in, 'index', index, 'by', 'uses')
     append(used, 'sticky_ended:' .. index, text(at) .. ' uses')
   end
   redis.call('HSET', its_card, unpack(used))
@@ -81,11 +81,11 @@ else
   -- The bot finds out what comes first. LT keeps an earlier time: a withdrawal may be due already.
   redis.call('ZADD', due, 'LT', text(is_due == '1' and at or deadline), id)
 end
-write_audit(audit, at, 'admitted', id, 'policy', policy, 'facts', facts)
+write_audit(audit, 'admitted', id, 'policy', policy, 'facts', facts)
 for _, i in ipairs(found) do
   local index, given_in, given_at, by, _, kept, its_facts = unpack(ARGV, i, i + PER_COVERED - 1)
   use(given_in, given_at, kept)
-  write_audit(audit, at, 'decided', id, 'index', index, 'by', by, 'policy', policy, 'sticky', given_in .. ':' .. given_at,
+  write_audit(audit, 'decided', id, 'index', index, 'by', by, 'policy', policy, 'sticky', given_in .. ':' .. given_at,
     'facts', its_facts)
 end
 redis.call('HSET', card, unpack(changes))

@@ -22,7 +22,7 @@ if (redis.call('HGET', card, 'claim:' .. place) or '') ~= seen then
 end
 queue_look(due, id, at)
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, by == '' and 'claimed' or 'handed_over', id, 'to', user, 'by', by)
+write_audit(audit, by == '' and 'claimed' or 'handed_over', id, 'to', user, 'by', by)
 if remark ~= '' then
   add_remark(card, remark)
 end

@@ -21,5 +21,5 @@ end
 redis.call('HSET', card, 'sticky_ended:' .. index, text(at) .. ' ' .. by)
 redis.call('ZREM', standing, id .. ':' .. index)
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'sticky_ended', id, 'index', index, 'by', by)
+write_audit(audit, 'sticky_ended', id, 'index', index, 'by', by)
 return 'ended'

@@ -21,6 +21,6 @@ if tonumber(extended or 0) ~= tonumber(seen) then
 end
 queue_look(due, id, at)
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'extended', id, 'by', by)
+write_audit(audit, 'extended', id, 'by', by)
 add_remark(card, remark, 'deadline', text(deadline + added), 'extended', seen + 1)
 return 'extended'

@@ -14,6 +14,6 @@ if not has_lapsed or redis.call('HGET', card, 'lapsed') == fence then
   return 0
 end
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'claim_lapsed', id)
+write_audit(audit, 'claim_lapsed', id)
 redis.call('HSET', card, 'lapsed', fence)
 return 1

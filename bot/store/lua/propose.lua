@@ -37,7 +37,7 @@ for line in string.gmatch(votes or '', '[^\n]+') do
   end
 end
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name,
+write_audit(audit, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name,
   decision_facts(card, facts, message, at))
 if #left > 0 then
   redis.call('HSET', card, 'votes:' .. index, table.concat(left, '\n'))

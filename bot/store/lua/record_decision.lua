@@ -173,7 +173,7 @@ if left == 0 then
   queue_run(unresumed, req, prefix, id, at)
 end
 for _, event in ipairs(events) do
-  write_audit(audit, at, unpack(event))
+  write_audit(audit, unpack(event))
 end
 redis.call('HSET', card, unpack(changes))
 if delivery then

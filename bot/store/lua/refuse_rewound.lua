@@ -25,5 +25,5 @@ redis.call('HSETNX', card, 'settled', text(at))
 redis.call('ZREM', unresumed, id)
 wake_processes(req, prefix, id, WAITS)
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'refused', id, 'code', code)
+write_audit(audit, 'refused', id, 'code', code)
 return 'ended'

@@ -20,7 +20,7 @@ for i = FIRST_STEP, #ARGV, 2 do
     noted = noted + 1
     if remark ~= '' then
       add_remark(card, remark)
-      write_audit(audit, at, 'reached', id, 'step', step)
+      write_audit(audit, 'reached', id, 'step', step)
     end
   end
 end

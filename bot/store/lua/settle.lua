@@ -51,12 +51,12 @@ if is_in_time and not clock_may_be_set(prefix, tonumber(redis.call('HGET', req, 
     local decided, proposed = unpack(redis.call('HMGET', card, 'd:' .. index, 'proposal:' .. index))
     if decision ~= '' and not decided and not proposed then
       append(changes, 'd:' .. index, decision, 't:' .. index, 'expired', 'at:' .. index, text(at))
-      write_audit(audit, at, 'decided', id, 'index', index, 'by', 'expired', 'policy', policy,
+      write_audit(audit, 'decided', id, 'index', index, 'by', 'expired', 'policy', policy,
         decision_facts(card, facts, message, at))
     end
   end
 end
-write_audit(audit, at, ending, id, 'code', code, 'policy', policy)
+write_audit(audit, ending, id, 'code', code, 'policy', policy)
 redis.call('HSET', card, unpack(changes))
 wake_processes(req, prefix, id, WAITS)
 return 'settled'

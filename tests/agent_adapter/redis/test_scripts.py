@@ -13,7 +13,7 @@ FILES = sorted(ROOT.glob("*/*/lua/*.lua"))
 SCRIPTS = [path for path in FILES if path.stem != "prelude"]
 ORDER = (
     "req", "card", "run", "undrawn", "due", "unresumed", "standing", "failing",
-    "wake", "bots", "epoch", "clock", "watched", "audit",
+    "wake", "bots", "epoch", "clock", "watched", "audit", "audit_move",
 )  # fmt: skip
 """Of the keys of a lane, in every script."""
 

@@ -9,11 +9,12 @@ from tests.conftest import settings_for
 
 
 @pytest.fixture
-def findings(playground, redis_url):
+def findings(playground, redis_url, tmp_path):
     """Run the doctor with changed settings and give its lines."""
 
     async def run(**changed):
-        return [str(finding) async for finding in examine(settings_for(playground, redis_url, **changed))]
+        given = {"audit_dir": str(tmp_path / "audit"), **changed}
+        return [str(finding) async for finding in examine(settings_for(playground, redis_url, **given))]
 
     return run
 
@@ -23,7 +24,7 @@ def not_ok(lines):
 
 
 async def test_a_sound_installation_passes_every_check(findings, redis_url):
-    """Settings, Redis, schema, app token, bot token, scopes, channel, approvers, card."""
+    """Settings, Redis, schema, audit trail, app token, bot token, scopes, channel, approvers, card."""
     lines = await findings()
 
     assert not_ok(lines) == []
@@ -32,6 +33,7 @@ async def test_a_sound_installation_passes_every_check(findings, redis_url):
         "settings",
         "redis",
         "schema",
+        "audit",
         "app",
         "bot",
         "scopes",
@@ -41,6 +43,19 @@ async def test_a_sound_installation_passes_every_check(findings, redis_url):
     ]
     with Redis.from_url(redis_url) as redis:
         assert redis.keys() == [], "the doctor only looks"
+
+
+async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
+    """Without a folder, or with one that cannot be written."""
+    (tmp_path / "file").write_text("")
+
+    (unset,) = not_ok(await findings(audit_dir=None))
+    (wrong,) = not_ok(await findings(audit_dir=str(tmp_path / "file")))
+
+    assert unset.startswith(
+        "warn  audit: ASSENT_AUDIT_DIR is not set, so who decided what is lost after 7 days"
+    )
+    assert wrong.startswith(f"fail  audit: the bot cannot write to {tmp_path / 'file'}")
 
 
 async def test_missing_scopes_are_named(slack, findings):

@@ -1,0 +1,277 @@
+"""`python -m bot audit …`: who decided what, from Redis and the folder, as one story in order of time."""
+
+import asyncio
+import csv
+import json
+import re
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agent_adapter.contract.hitl import KNOWN_DECISIONS
+from agent_adapter.contract.keys import Keys
+from agent_adapter.errors import AgentAdapterError
+from agent_adapter.redis.pool import address_of, open_redis
+from agent_adapter.redis.server_check import check_keys
+from bot.domain.audit_entry import AuditEntry
+from bot.domain.errors import SettingsError
+from bot.runtime.settings import load_access
+from bot.store.audit import AuditStore
+from bot.text.literal import one_line
+
+audit_cli = typer.Typer(help="Show who decided what, when, and by which rule.", invoke_without_command=True)
+
+COLUMNS = (
+    "at", "id", "index", "event", "decision", "tool", "by", "name", "how", "waited", "rule", "policy",
+    "reason", "asked", "decided", "lane", "entry",
+)  # fmt: skip
+"""The columns of the CSV."""
+_AGO = re.compile(r"(\d{1,5})([mhd])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_FORMULA = "=+-@\t\r"
+"""A cell that begins with one of these is a formula for a spreadsheet."""
+
+
+class Form(StrEnum):
+    """How entries are printed."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+_As = Annotated[Form, typer.Option("--as", help="a table, JSON lines, or CSV")]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which entries are printed. What is empty matches everything."""
+
+    who: str = ""
+    tool: str = ""
+    agent: str = ""
+    decision: str = ""
+
+    def matches(self, entry: AuditEntry) -> bool:
+        """Whether an entry is one of them."""
+        return (
+            (not self.who or self.who in entry["by"].split() or self.who.lower() == entry["name"].lower())
+            and (not self.tool or self.tool in entry.tools)
+            and (not self.agent or self.agent == entry.agent)
+            and (not self.decision or self.decision == entry["decision"])
+        )
+
+
+@audit_cli.callback()
+def audit(
+    context: typer.Context,
+    *,
+    who: Annotated[str, typer.Option(help="a person's id (U…), or their name at that time")] = "",
+    tool: Annotated[str, typer.Option(help="the name of a tool")] = "",
+    agent: Annotated[str, typer.Option(help="who asked")] = "",
+    since: Annotated[
+        str, typer.Option(help="from then on: 2026-11-22, 2026-11-22T14:30 (UTC), or 7d ago")
+    ] = "",
+    until: Annotated[str, typer.Option(help="until then, a day with its end: as --since")] = "",
+    decision: Annotated[str, typer.Option(help=f"one of {', '.join(KNOWN_DECISIONS)}")] = "",
+    form: _As = Form.TABLE,
+) -> None:
+    """Show entries of the audit trail, oldest first. Without options: all of them."""
+    if context.invoked_subcommand:
+        return
+    if decision and decision not in KNOWN_DECISIONS:
+        raise typer.BadParameter(f"--decision: {decision!r} is not one of {', '.join(KNOWN_DECISIONS)}")
+    wanted = Wanted(who, tool, agent, decision)
+    start, end = _moment("--since", since), _moment("--until", until, is_end=True)
+    if not _print(form, lambda trail: trail.entries(start, end), wanted):
+        sys.stderr.write("no entry matches: leave an option out, or look at an earlier time\n")
+
+
+@audit_cli.command()
+def show(
+    interrupt_id: Annotated[str, typer.Argument(help="the request, as the log and every entry name it")],
+    form: _As = Form.TABLE,
+) -> None:
+    """Show everything that happened to one request; exit 1 when the trail does not know it."""
+    if not _print(form, lambda trail: trail.entries(about=interrupt_id), Wanted()):
+        _fail(
+            f"the audit trail has no entry about {one_line(interrupt_id)}: look at its spelling, and whether ASSENT_AUDIT_DIR "
+            "and ASSENT_NAMESPACE are those of the bot",
+            code=1,
+        )
+
+
+def _moment(option: str, text: str, *, is_end: bool = False) -> datetime | None:
+    if not text:
+        return None
+    if ago := _AGO.fullmatch(text):
+        return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    try:
+        found = datetime.fromisoformat(text)
+        if _is_day(text) and is_end:
+            found += timedelta(days=1)
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise typer.BadParameter(
+            f"{option}: {text!r} is not a time: write 2026-11-22, 2026-11-22T14:30, 30m, 4h or 7d"
+        ) from error
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+
+def _print(form: Form, ask: Callable[[AuditStore], AsyncIterator[AuditEntry]], wanted: Wanted) -> int:
+    """Print what matches. Returns how many entries that are."""
+    with _plain_errors():
+        write = _WRITERS[form]
+        return asyncio.run(_with_trail(lambda trail: _write(trail, ask(trail), wanted, write())))
+
+
+async def _write(
+    trail: AuditStore, entries: AsyncIterator[AuditEntry], wanted: Wanted, lines: "_Lines"
+) -> int:
+    count = 0
+    async for entry in entries:
+        if wanted.matches(entry):
+            lines.add(entry)
+            count += 1
+    lines.end()
+    for place in dict.fromkeys(trail.torn):
+        sys.stderr.write(
+            f"{one_line(place)} is not a whole entry: a bot died while it wrote it, and wrote its entries again later\n"
+        )
+    return count
+
+
+async def _with_trail(work: Callable[[AuditStore], Coroutine[Any, Any, int]]) -> int:
+    access = load_access()
+    address = address_of(access.redis_url)
+    async with open_redis(access.redis_url, retries=0) as redis:
+        await check_keys(redis, Keys(access.namespace), address)
+        meta: Any = await redis.hgetall(Keys(access.namespace).meta)
+        keys = Keys(access.namespace, int(meta.get("lanes", 1)))
+        return await work(AuditStore(redis, keys, access.audit_dir or None, address=address))
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    try:
+        yield
+    except SettingsError as error:
+        _fail(str(error), code=2)
+    except AgentAdapterError as error:
+        _fail(str(error), code=1)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _fail(
+            f"ASSENT_AUDIT_DIR cannot be read: {error}: run this as the user of the bot, or correct the path",
+            code=1,
+        )
+
+
+def _fail(sentence: str, *, code: int) -> NoReturn:
+    sys.stderr.write(f"{sentence}\n")
+    raise typer.Exit(code)
+
+
+# --- Printing ---------------------------------------------------------------------------------------------------------
+
+
+def cells_of(entry: AuditEntry) -> dict[str, str]:
+    """Give the cells of an entry. What agents and people wrote cannot act on a terminal or a spreadsheet."""
+    known = {"at": entry.written_at, "lane": entry.lane, "entry": entry.number}
+    cells = {name: one_line(known.get(name) or entry[name]) for name in COLUMNS}
+    cells["tool"] = one_line(", ".join(entry.tools))
+    return cells
+
+
+def neutral(cell: str) -> str:
+    """Give a cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if cell.lstrip()[:1] and cell.lstrip()[0] in _FORMULA else cell
+
+
+class _Lines:
+    """Prints entries one by one."""
+
+    def add(self, entry: AuditEntry) -> None:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Print what comes after the last one."""
+
+
+class _JsonLines(_Lines):
+    def add(self, entry: AuditEntry) -> None:
+        # With everything but ASCII escaped, nothing in it acts on a terminal.
+        typer.echo(json.dumps(json.loads(entry.line)))
+
+
+class _Csv(_Lines):
+    def __init__(self) -> None:
+        self._rows = csv.writer(sys.stdout)
+        self._rows.writerow(COLUMNS)
+
+    def add(self, entry: AuditEntry) -> None:
+        self._rows.writerow(map(neutral, cells_of(entry).values()))
+
+
+class _Table(_Lines):
+    def __init__(self) -> None:
+        self._table = Table(
+            "time (UTC)", "what", "tool", "who", "rule", "how", "request", box=None, pad_edge=False
+        )
+
+    def add(self, entry: AuditEntry) -> None:
+        cells = cells_of(entry)
+        what = [cells["event"], cells["decision"], cells["reason"] and f"“{cells['reason']}”"]
+        who = [cells["name"], cells["by"]]
+        index = f" action {int(cells['index']) + 1}" if cells["index"].isdecimal() else ""
+        row = [
+            cells["at"].replace("T", " ").removesuffix("Z")[:19],
+            _together(what),
+            cells["tool"],
+            _together(who),
+            _together([cells["rule"], cells["policy"] and f"({cells['policy']})"]),
+            _together([cells["how"], _waited(cells["waited"])]),
+            f"{cells['id']}{index}",
+        ]
+        self._table.add_row(*map(Text, row))
+
+    def end(self) -> None:
+        if self._table.row_count:
+            Console(soft_wrap=True, highlight=False).print(self._table)
+
+
+_WRITERS: dict[Form, Callable[[], _Lines]] = {
+    Form.TABLE: _Table,
+    Form.JSONL: _JsonLines,
+    Form.CSV: _Csv,
+}
+
+
+def _together(words: Iterable[str]) -> str:
+    return " ".join(filter(None, words))
+
+
+def _waited(milliseconds: str) -> str:
+    if not milliseconds.isdecimal():
+        return ""
+    return f"after {timedelta(seconds=int(milliseconds) // 1000)}"

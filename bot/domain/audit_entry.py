@@ -1,0 +1,101 @@
+"""One entry of the audit trail, wherever it is kept. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.errors import InvalidRequestError
+
+_NUMBERS = {"index", "waited", "step"}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """Something that happened to a request. Two entries with the same lane and number are the same entry."""
+
+    lane: str
+    number: str
+    """As Redis gave it: `<milliseconds>-<number>`."""
+    said: Mapping[str, Any]
+    """What happened: `event`, `id` and the other fields, with the facts of a decision among them."""
+
+    @classmethod
+    def of_stream(cls, lane: str, number: str, fields: Mapping[str, str]) -> "AuditEntry":
+        """Read an entry of the stream in Redis."""
+        said: dict[str, Any] = {
+            name: int(text) if name in _NUMBERS and text.isdecimal() else text
+            for name, text in fields.items()
+            if name != "facts"
+        }
+        return cls(lane, number, {**said, **_facts(fields.get("facts", ""))})
+
+    @classmethod
+    def of_line(cls, line: str) -> "AuditEntry":
+        """Read a line of the folder.
+
+        Raises:
+            ValueError: when the line is not a whole entry.
+        """
+        try:
+            found = decode(line)
+            said = {name: value for name, value in found.items() if name not in {"at", "lane", "entry"}}
+            entry = cls(str(found["lane"]), str(found["entry"]), said)
+            _ = entry.order
+        except (InvalidRequestError, KeyError, AttributeError, TypeError) as error:
+            raise ValueError("not a whole entry") from error
+        return entry
+
+    @property
+    def line(self) -> str:
+        """The entry as a line of the folder, without its end."""
+        return encode({"at": self.written_at, "lane": self.lane, "entry": self.number, **self.said})
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Its place among all entries, by time."""
+        at, _, count = self.number.partition("-")
+        return int(at), int(count), self.lane
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromtimestamp(self.order[0] / 1000, UTC)
+
+    @property
+    def written_at(self) -> str:
+        """Its time, as people and programs read it."""
+        return self.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    @property
+    def day(self) -> str:
+        """The day of its time, in UTC: `2026-11-22`."""
+        return self.at.date().isoformat()
+
+    def __getitem__(self, name: str) -> str:
+        """Give what it says under a name, as text; empty when it says nothing."""
+        found = self.said.get(name)
+        return "" if found is None else found if isinstance(found, str) else encode(found)
+
+    @property
+    def agent(self) -> str:
+        return self["id"].partition(".")[0]
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that it is about: one for a decision, all of them for a question."""
+        asked = self.said.get("actions")
+        named = (
+            [each.get("tool") for each in asked if isinstance(each, dict)] if isinstance(asked, list) else []
+        )
+        return tuple(filter(None, [self["tool"], *map(str, filter(None, named))]))
+
+
+def _facts(text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    try:
+        found = decode(text)
+    except InvalidRequestError:
+        found = None
+    return found if isinstance(found, dict) else {"facts": text}

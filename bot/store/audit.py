@@ -1,0 +1,136 @@
+"""The audit trail, read as one story: the last days are in Redis, older ones in a folder."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime, time, timedelta
+from math import inf
+
+from redis.asyncio import Redis
+
+from agent_adapter.contract.keys import Keys, Lane
+from bot.domain.audit_entry import AuditEntry
+from bot.store.audit_folder import AuditFolder
+from bot.store.connected import Connected
+
+IN_REDIS = timedelta(days=7)
+"""For how long entries stay in Redis."""
+READ_AT_ONCE = 1000
+"""How many entries one command reads. Clicks wait some milliseconds meanwhile."""
+_DAY = timedelta(days=1)
+
+
+class AuditStore(Connected):
+    """Reads the audit trail. `torn` names the lines of the folder that a dying process did not finish."""
+
+    def __init__(self, redis: Redis, keys: Keys, folder: str | None = None, *, address: str = "") -> None:
+        super().__init__(redis, keys, address=address)
+        self.folder = AuditFolder(folder) if folder else None
+        self.torn: list[str] = []
+
+    async def entries(
+        self, since: datetime | None = None, until: datetime | None = None, *, about: str = ""
+    ) -> AsyncIterator[AuditEntry]:
+        """Give the entries of a time, oldest first, each once.
+
+        Args:
+            since: The earliest time.
+            until: The time before which they are.
+            about: The request that they are about; all of them when empty.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+            OSError: when the folder cannot be read.
+        """
+        lanes = [self.keys.lane_for(about)] if about else self.keys.all_lanes()
+        for day in await self._days(lanes):
+            if (since and day < since.date()) or (until and day > until.date()):
+                continue
+            for entry in await self._of_day(day, lanes, about):
+                if (not since or entry.at >= since) and (not until or entry.at < until):
+                    yield entry
+
+    async def _days(self, lanes: list[Lane]) -> list[date]:
+        days = set(map(date.fromisoformat, await asyncio.to_thread(self.folder.days) if self.folder else ()))
+        for lane in lanes:
+            first = await self._guarded(self._redis.xrange(lane.audit, count=1))
+            last = await self._guarded(self._redis.xrevrange(lane.audit, count=1))
+            if first and last:
+                day, end = _day_of(first[0][0]), _day_of(last[0][0])
+                while day <= end:
+                    days.add(day)
+                    day += _DAY
+        return sorted(days)
+
+    async def _of_day(self, day: date, lanes: list[Lane], about: str) -> list[AuditEntry]:
+        # Redis first: an entry that is moved meanwhile is found twice, and never missed.
+        start = int(datetime.combine(day, time(), UTC).timestamp() * 1000)
+        found: dict[tuple[str, str], AuditEntry] = {}
+        for lane in lanes:
+            async for entry in self.in_redis(lane, start, start + int(_DAY.total_seconds() * 1000) - 1):
+                if about in {"", entry["id"]}:
+                    found[entry.lane, entry.number] = entry
+        if self.folder:
+            kept, torn = await asyncio.to_thread(self.folder.read, day.isoformat(), about=about)
+            self.torn += torn
+            found |= {(entry.lane, entry.number): entry for entry in kept}
+        return sorted(found.values(), key=lambda entry: entry.order)
+
+    async def in_redis(
+        self, lane: Lane, start: int = 0, end: float = inf, *, most: int | None = None
+    ) -> AsyncIterator[AuditEntry]:
+        """Give the entries of a lane that are in Redis, by the milliseconds of their time."""
+        first, last = str(start), "+" if end == inf else str(int(end))
+        while True:
+            count = READ_AT_ONCE if most is None else min(most, READ_AT_ONCE)
+            read = await self._guarded(self._redis.xrange(lane.audit, first, last, count=count))
+            for number, fields in read:
+                yield AuditEntry.of_stream(_number_of(lane), number, fields)
+            if len(read) < count or most is not None:
+                return
+            first = f"({read[-1][0]}"
+
+    async def size(self) -> int:
+        """Give how many bytes the entries in Redis take, about."""
+        sizes = [await self._guarded(self._redis.memory_usage(lane.audit)) for lane in self.keys.all_lanes()]
+        return sum(size or 0 for size in sizes)
+
+    async def count(self, lane: Lane) -> int:
+        """Give how many entries of a lane are in Redis."""
+        return int(await self._guarded(self._redis.xlen(lane.audit)))
+
+    async def lease(self, lane: Lane, process: str, lease: int) -> int:
+        """Lease the right to take entries out of Redis.
+
+        Returns:
+            The server's milliseconds, or 0 when another process has the right. Where one replica has a folder, a replica
+            without one never gets it.
+        """
+        return int(
+            await self.scripts(
+                "lease_audit",
+                lane.of(),
+                process=process,
+                lease=lease,
+                has_folder=int(self.folder is not None),
+            )
+        )
+
+    async def trim(self, lane: Lane, process: str, last: str) -> bool:
+        """Take the entries up to this one out of Redis. No when the right went to another process."""
+        return bool(await self.scripts("trim_audit", lane.of(), process=process, last=last))
+
+    async def has_folder_elsewhere(self) -> bool:
+        """Whether a replica with a folder was there within the last days."""
+        till = [
+            int(await self._guarded(self._redis.hget(lane.audit_move, "folder_till")) or 0)
+            for lane in self.keys.all_lanes()
+        ]
+        return self.folder is None and max(till) > datetime.now(UTC).timestamp() * 1000
+
+
+def _number_of(lane: Lane) -> str:
+    return lane.prefix.rpartition("{")[2].partition("}")[0]
+
+
+def _day_of(number: str) -> date:
+    return datetime.fromtimestamp(int(number.partition("-")[0]) / 1000, UTC).date()

@@ -1,0 +1,25 @@
+-- Lease the right to take old entries out of the audit trail of a lane.
+--
+-- KEYS  audit_move
+-- ARGV  process
+--       lease       milliseconds
+--       has_folder  1 when this process keeps the entries in a folder, else 0
+-- Returns the server's milliseconds, or 0: another process has it, or a process with a folder was there within the last days
+
+local audit_move = unpack(KEYS)
+local process, lease, has_folder = unpack(ARGV)
+-- For so long, replicas without a folder drop nothing: the one with a folder may be down.
+local FOLDER_COUNTS = 8 * DAY
+
+local at = now()
+local owner, till, folder_till = unpack(redis.call('HMGET', audit_move, 'owner', 'till', 'folder_till'))
+if owner and owner ~= process and at < tonumber(till) and tonumber(till) <= at + lease then
+  return 0
+end
+if has_folder == '1' then
+  redis.call('HSET', audit_move, 'folder_till', text(at + FOLDER_COUNTS))
+elseif folder_till and at < tonumber(folder_till) then
+  return 0
+end
+redis.call('HSET', audit_move, 'owner', process, 'till', text(at + lease))
+return at

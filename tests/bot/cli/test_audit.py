@@ -1,0 +1,159 @@
+"""`python -m bot audit` as an auditor meets it: another process, its output, its exit code."""
+
+import asyncio
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.jobs.audit_mover import AuditMover
+from bot.runtime.health import Health
+from bot.store.audit import AuditStore
+
+ROOT = Path(__file__).parents[3]
+DAY = 86_400_000
+
+
+@pytest.fixture
+def command(redis_url, tmp_path):
+    """Run `python -m bot audit` to its end, in a folder without a .env."""
+
+    async def run(*arguments, **changed):
+        given = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "REDIS_URL": redis_url,
+            "ASSENT_AUDIT_DIR": str(tmp_path / "trail"),
+            "COLUMNS": "400",
+            **changed,
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bot", "audit", *arguments,
+            cwd=tmp_path, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        output, errors = await process.communicate()
+        return process.returncode, output.decode(), errors.decode()
+
+    return run
+
+
+@pytest.fixture
+async def trail(redis, store, tmp_path):
+    """Three decisions, of which the first one is old and in the folder."""
+    trail = AuditStore(redis, store.keys, str(tmp_path / "trail"))
+    at = int((await redis.time())[0]) * 1000
+    said = [
+        (
+            30,
+            "billing.a",
+            "U0DANA",
+            {"decision": "approve", "tool": "pay", "name": "Dana", "rule": "payments"},
+        ),
+        (2, "billing.b", "U0ERIK", {"decision": "reject", "tool": "pay", "name": "Erik", "reason": "=1+1"}),
+        (0, "ops.c", "U0DANA U0MIRA", {"decision": "approve", "tool": "restart", "name": "Mira\x1b[31m"}),
+    ]
+    for ago, request, by, facts in said:
+        fields = {"event": "decided", "id": request, "index": "0", "by": by, "facts": json.dumps(facts)}
+        await redis.xadd(store.keys.lane(0).audit, fields, id=f"{at - ago * DAY}-0")
+    await AuditMover(trail, Health(), "one", 10_000_000, 365).tidy()
+    return trail
+
+
+async def ids(command, *arguments):
+    code, output, _ = await command("--as", "jsonl", *arguments)
+    assert code == 0
+    return [json.loads(line)["id"] for line in output.splitlines()]
+
+
+async def test_redis_and_folder_are_one_story_in_order_of_time(command, trail):
+    """The old entry is in the folder, the others in Redis."""
+    assert await ids(command) == ["billing.a", "billing.b", "ops.c"]
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--who", "U0DANA"], ["billing.a", "ops.c"]),
+        (["--who", "erik"], ["billing.b"]),
+        (["--tool", "pay"], ["billing.a", "billing.b"]),
+        (["--agent", "ops"], ["ops.c"]),
+        (["--decision", "reject"], ["billing.b"]),
+        (["--since", "7d"], ["billing.b", "ops.c"]),
+        (["--until", "7d", "--tool", "pay"], ["billing.a"]),
+        (["--until", "2001-01-01"], []),
+    ],
+)
+async def test_each_option_narrows_what_is_shown(command, trail, options, found):
+    """Several narrow it together."""
+    assert await ids(command, *options) == found
+
+
+async def test_until_a_day_means_its_end(command, trail):
+    """As people say it."""
+    today = datetime.now(UTC).date()
+
+    assert "ops.c" in await ids(command, "--until", str(today))
+    assert "ops.c" not in await ids(command, "--until", str(today - timedelta(days=1)))
+
+
+async def test_a_table_is_for_people_and_nothing_in_it_acts_on_the_terminal(command, trail):
+    """A name with a control sequence is shown with its code."""
+    code, output, _ = await command()
+
+    assert code == 0
+    assert "decided approve" in output
+    assert "payments" in output
+    assert "\x1b" not in output
+    assert "Mira" in output
+
+
+async def test_a_cell_of_the_csv_is_never_a_formula(command, trail):
+    """A spreadsheet that opens it computes nothing."""
+    _, output, _ = await command("--as", "csv")
+    rows = list(csv.DictReader(io.StringIO(output)))
+
+    assert [row["reason"] for row in rows] == ["", "'=1+1", ""]
+    assert [row["by"] for row in rows] == ["U0DANA", "U0ERIK", "U0DANA U0MIRA"]
+
+
+async def test_show_tells_one_request_and_knows_when_there_is_none(command, trail):
+    """Exit code 1, with what to look at."""
+    assert (await command("show", "billing.a"))[0] == 0
+    code, output, errors = await command("show", "billing.zzz")
+
+    assert (code, output) == (1, "")
+    assert "no entry about billing.zzz" in errors
+    assert "ASSENT_AUDIT_DIR" in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changed", "code", "cure"),
+    [
+        (["--since", "yesterday"], {}, 2, "write 2026-11-22"),
+        (["--decision", "aprove"], {}, 2, "is not one of approve"),
+        ([], {"REDIS_URL": "redis://127.0.0.1:1/0"}, 1, "127.0.0.1:1"),
+    ],
+)
+async def test_a_mistake_names_its_cure(command, arguments, changed, code, cure):
+    """And has its own exit code."""
+    found, _, errors = await command(*arguments, **changed)
+
+    assert found == code
+    assert cure in errors
+
+
+async def test_a_torn_line_is_told_beside_what_can_be_read(command, trail, tmp_path):
+    """The command still succeeds."""
+    file = next((tmp_path / "trail").glob("*.jsonl"))
+    file.write_text(file.read_text() + '{"at": "20')
+
+    code, output, errors = await command("--as", "jsonl")
+
+    assert (code, len(output.splitlines())) == (0, 3)
+    assert f"{file} line 2 is not a whole entry" in errors
