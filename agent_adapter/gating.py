@@ -27,6 +27,8 @@ class InterruptOnConfig(TypedDict, total=False):
     """Gets the call and says whether it is gated. Only `False` lets it run: an error, or no answer, gates it."""
     allow_always: bool
     """Whether a decision may apply to all later calls of the tool in the run, if the framework can do that."""
+    headline: Sequence[str]
+    """Names of the arguments that are the subject of the call: they come first on its card, and stand in the notification."""
 
 
 InterruptOn: TypeAlias = Mapping[str, bool | InterruptOnConfig | Mapping[str, Any]]
@@ -210,7 +212,7 @@ class Options(TypedDict):
 
 
 _SNAKE = {"allowedDecisions": "allowed_decisions", "argsSchema": "args_schema", "allowAlways": "allow_always",
-          "description": "description", "when": "when"}  # fmt: skip
+          "headline": "headline", "description": "description", "when": "when"}  # fmt: skip
 _TRUE_IN_CAMEL_CASE = ("approve", "edit", "reject")
 
 
@@ -234,6 +236,7 @@ class _Rule:
     args_schema: Mapping[str, Any] | None = None
     when: Callable[[ActionRequest], bool] | None = None
     allow_always: bool = False
+    headline: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, tool: Any, given: Any, possible: tuple[str, ...], *, always: bool) -> "_Rule":
@@ -250,7 +253,8 @@ class _Rule:
         decisions = given.get("allowed_decisions", possible)
         _check_decisions(decisions, possible, where=f"{where}.allowed_decisions")
         _check_values(given, where=where, always=always)
-        return cls(tool, **{**given, "allowed_decisions": tuple(decisions)})
+        headline = tuple(given.get("headline", ()))
+        return cls(tool, **{**given, "allowed_decisions": tuple(decisions), "headline": headline})
 
     def gates(self, call: ActionRequest) -> bool:
         if self.when is None:
@@ -283,6 +287,7 @@ class _Rule:
             allowed_decisions=self.allowed_decisions,
             args_schema=None if own is None else dict(own),
             allow_always=self.allow_always,
+            headline=self.headline,
         )
 
 
@@ -346,6 +351,11 @@ def _check_values(given: Mapping[str, Any], *, where: str, always: bool) -> None
                 f"{where}.args_schema: {schema!r} is not a JSON Schema; pass a dict, such as a model's model_json_schema()"
             )
         check_json(schema, where=f"{where}.args_schema")
+    headline = given.get("headline", ())
+    if isinstance(headline, str) or not all(isinstance(name, str) for name in headline) or len(headline) > 10:
+        raise InvalidRequestError(
+            f"{where}.headline: {headline!r} are not names; pass at most 10 names of arguments, such as ['amount', 'payee']"
+        )
     allow_always = given.get("allow_always", False)
     if not isinstance(allow_always, bool):
         raise InvalidRequestError(f"{where}.allow_always: {allow_always!r} is neither True nor False")

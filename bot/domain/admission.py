@@ -74,6 +74,8 @@ class Terms(WireModel, populate_by_name=True):
     """The key of the fingerprints on this interrupt's cards."""
     modal_only: tuple[str, ...] = ()
     """Names of arguments, at any depth, that only a modal shows. A person has to read it before approving."""
+    headline: tuple[str, ...] = ()
+    """Names of the arguments that are the subject of the call. They come first, and are in the notification."""
     reject_reasons: tuple[str, ...] = ()
     """What the form to reject offers, beside a text of one's own."""
     standing: StandingLimits | None = Field(None, alias="sticky")

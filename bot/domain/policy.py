@@ -150,6 +150,7 @@ class Policy:
             mask_random=rule.mask_random,
             mask_key=mask_key if rule.mask_random else "",
             modal_only=rule.modal_only,
+            headline=rule.headline,
             reject_reasons=rule.reject_reasons,
             standing=self.standing_for(agent, action.name, rule),
             resembles=self.resembled_by(agent, action.name, rule),

@@ -98,6 +98,8 @@ class Rule:
     mask_random: tuple[str, ...] = ()
     """The same for random values: a fingerprint shows whether two are equal."""
     modal_only: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
+    """Names of the arguments that are the subject of a call; those that the agent names when empty."""
     reject_reasons: tuple[str, ...] = ()
     """What the form to reject offers, beside a text of one's own."""
     reminders: tuple[timedelta, ...] = ()

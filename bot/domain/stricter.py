@@ -56,6 +56,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     # Without a key on the card, no value has a fingerprint.
     "mask_key": lambda admitted, _: admitted,
     "modal_only": _of_both,
+    "headline": lambda admitted, _: admitted,
     # The call is rejected as it was asked, also while there is a proposal.
     "reject_reasons": lambda admitted, _: admitted,
     "standing": lambda *_: None,
@@ -70,6 +71,7 @@ _NOT_OF_EDITS = {
     "type",
     "by_silence",
     "mask_key",
+    "headline",
     "reject_reasons",
     "standing",
     "resembles",

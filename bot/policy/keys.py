@@ -179,6 +179,8 @@ class SharedKeys(TypedDict, total=False):
     """The same for random values, which get a fingerprint."""
     modal_only: values.Arguments
     """Names of arguments that are kept off the card, and read in a modal."""
+    headline: values.Headline
+    """Names of the arguments that are the subject of a call. They come first on the card, and are in the notification."""
     reject_reasons: values.Reasons
     """Reasons that the form to reject offers, beside a text of one's own. The agent gets the words."""
     reminders: Annotated[

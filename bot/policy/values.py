@@ -181,6 +181,7 @@ Reasons = Annotated[tuple[Reason, ...], AfterValidator(_no_twice), one_or_more(R
 ONCE = AfterValidator(lambda entries: tuple(dict.fromkeys(entries)))
 Argument = Annotated[str, BeforeValidator(_argument, json_schema_input_type=str | dict[str, str])]
 Arguments = Annotated[tuple[Argument, ...], one_or_more(Argument), ONCE]
+Headline = Annotated[tuple[Argument, ...], one_or_more(Argument, most=10), ONCE]
 
 
 # --- Who and where ------------------------------------------------------------------------------------------------

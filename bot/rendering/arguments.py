@@ -7,14 +7,18 @@ Lines end at spaces, because half a number or half a word would read as another 
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.masking import Unshown, hide
 from bot.sentences import in_text
-from bot.text.literal import key_text, visible
+from bot.text.literal import key_text, one_line, visible
 
 WIDTH = 100
+SHORT = 100
+"""Characters of a value that stands beside its name."""
+_SHORT_LIST = 60
 WRAP = "↪ "
 SAME_WORD = f"↪↪ {in_text.SAME_WORD} "
 """Begins a line that continues a word, where no message or modal could hold that word."""
@@ -33,6 +37,42 @@ Line = tuple[str, str]
 """Our indent, and the text after it."""
 Change = tuple[str, list[str], list[str]]
 """What is about one place: its path, the lines of the value before, and those of the value after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument, as a card draws it."""
+
+    name: str
+    text: str
+    """Its value. Two different values have different texts."""
+    is_short: bool
+    """Whether it stands beside its name."""
+    is_shown: bool = True
+    """Whether this is the value, and not what the bot says in its place."""
+
+
+def arguments_of(args: dict[str, Any]) -> list[Argument]:
+    """Write each argument for itself. Nothing is wrapped here, because Slack knows how wide the reader's window is."""
+    return [_argument(key_text(name), value) for name, value in args.items()]
+
+
+def _argument(name: str, value: Any) -> Argument:
+    short = _list_on_a_line(value) if isinstance(value, list) and value else ""
+    if short or _is_inline(value):
+        text = short or _inline(value)
+        return Argument(name, text, len(text) <= SHORT, not isinstance(value, Unshown))
+    lines: list[Line] = []
+    _value(value, "", lines)
+    return Argument(name, "\n".join(indent + text for indent, text in lines), is_short=False)
+
+
+def _list_on_a_line(values: list[Any]) -> str:
+    """Write a short list of plain values as JSON; empty where it has others or is longer."""
+    if any(isinstance(value, list | dict | Unshown) for value in values):
+        return ""
+    text = one_line(encode(values))
+    return text if len(text) <= _SHORT_LIST else ""
 
 
 def argument_lines(args: dict[str, Any]) -> list[str]:

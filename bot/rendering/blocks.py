@@ -1,5 +1,6 @@
 """The few Block Kit blocks that we send. Words of the bot and words of others are in different kinds of them."""
 
+from collections.abc import Callable
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -30,22 +31,38 @@ def context(block_id: str, text: str) -> Block:
 
 def literal(block_id: str, text: str) -> Block:
     """Words of others, letter by letter: nothing in them is read as a mention, a link or a format."""
-    leaves = [{"type": "text", "text": piece} for piece in pieces(text, PIECE)]
-    return {
-        "type": "rich_text",
-        "block_id": block_id,
-        "elements": [{"type": "rich_text_preformatted", "elements": leaves}],
-    }
+    return rich_text(block_id, [boxed(text)])
 
 
-def literal_within(block_id: str, text: str, room: int) -> Block:
+def boxed(text: str) -> Block:
+    """A part of `rich_text`: words of others in a box."""
+    return {"type": "rich_text_preformatted", "elements": leaves(text)}
+
+
+def quote(block_id: str, text: str) -> Block:
+    """Words of others as a quote, letter by letter like `literal`."""
+    return rich_text(block_id, [{"type": "rich_text_quote", "elements": leaves(text)}])
+
+
+def rich_text(block_id: str, elements: list[Block]) -> Block:
+    """Words of others in several forms, all of them literal."""
+    return {"type": "rich_text", "block_id": block_id, "elements": elements}
+
+
+def leaves(text: str, *styles: str) -> list[Block]:
+    """Literal text in a style: bold, code, strike."""
+    style = {"style": dict.fromkeys(styles, True)} if styles else {}
+    return [{"type": "text", "text": piece, **style} for piece in pieces(text, PIECE)]
+
+
+def literal_within(block_id: str, text: str, room: int, draw: Callable[[str, str], Block] = literal) -> Block:
     """Words of others in a block of at most so much JSON (300 or more). A longer text is cut, and says so at its end."""
     # JSON takes no fewer characters than its text.
-    block = literal(block_id, clip(text, room))
+    block = draw(block_id, clip(text, room))
     size = room
     while json_size(block) > room:
         # Escapes (`\n`, `\"`) make JSON at most six times as long as its text.
-        block = literal(block_id, clip(text, size))
+        block = draw(block_id, clip(text, size))
         size = max(size - max((json_size(block) - room) // 2, 20), 40)
     return block
 

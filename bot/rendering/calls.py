@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, groupby
+from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ActionRequest
@@ -11,11 +12,22 @@ from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.masking import Mask, hide, secrets_of
-from bot.rendering.arguments import argument_lines
-from bot.rendering.blocks import Block, context, json_size, literal, literal_within, section
+from bot.rendering.arguments import Argument, argument_lines, arguments_of, value_lines
+from bot.rendering.blocks import (
+    Block,
+    boxed,
+    context,
+    json_size,
+    leaves,
+    literal,
+    literal_within,
+    quote,
+    rich_text,
+    section,
+)
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import on_action
-from bot.sentences.in_text import TOOL, WORDS
+from bot.sentences.in_text import NO_ARGUMENTS, TOOL, WORDS
 from bot.sentences.words import more
 from bot.text.literal import clip, key_text, mrkdwn, one_line, visible
 
@@ -26,6 +38,7 @@ CARD_DESCRIPTION = 900
 _HEAD = 1_200
 # Characters of arguments whose text is kept for the next drawing.
 _REMEMBERED = 16_384
+_HEADLINE_VALUE = 60
 _SHOWN_NAMES = 6
 _LONGEST_NAME, _ALL_NAMES = 60, 300
 # A schema with one of these allows more arguments than its properties.
@@ -43,6 +56,67 @@ def asked(interrupt: Interrupt, terms: Sequence[Terms], pages: Sequence[int]) ->
         Action(index, action, config, "", None, own, count, secrets)
         for index, (action, config, own, count) in enumerate(calls)
     )
+
+
+def ordered(action: Action) -> dict[str, Any]:
+    """Give the arguments as a card shows them, those of the headline first."""
+    return _headline_first(action.shown(on_card=True), action.terms.headline)
+
+
+def _headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, Any]:
+    first = [name for name in headline if name in args]
+    return {name: args[name] for name in dict.fromkeys([*first, *args])} if first else args
+
+
+def arguments_block(block_id: str, action: Action, *, as_text: bool = True) -> Block:
+    """Draw arguments: a short one beside its name, a long one in a box below it.
+
+    Where that takes too much room, all of them are in one box.
+    """
+    block = _arguments_as_text(block_id, arguments_of(ordered(action))) if as_text else {}
+    return (
+        block if block and json_size(block) <= CARD_ARGUMENTS else literal(block_id, arguments_text(action))
+    )
+
+
+def _arguments_as_text(block_id: str, arguments: Sequence[Argument]) -> Block:
+    elements: list[Block] = []
+    for is_short, group in groupby(arguments, lambda argument: argument.is_short):
+        if is_short:
+            elements.append(_beside_names(list(group)))
+            continue
+        for argument in group:
+            elements += [_section(leaves(f"{argument.name}:", "bold")), boxed(argument.text)]
+    return rich_text(block_id, elements or [_section(leaves(NO_ARGUMENTS))])
+
+
+def _beside_names(arguments: Sequence[Argument]) -> Block:
+    found: list[Block] = []
+    for argument in arguments:
+        new_line = "\n" if found else ""
+        found += leaves(f"{new_line}{argument.name}: ", "bold")
+        found += leaves(argument.text, *(["code"] if argument.is_shown else []))
+    return _section(found)
+
+
+def headline_text(action: Action) -> str:
+    """Give the values that the call is about, on one line; empty where nobody said which these are.
+
+    Strings are without quotes: nobody decides by this line, which a phone shows.
+    """
+    args = action.shown(on_card=True)
+    values = [args[name] for name in action.terms.headline if name in args]
+    return " ".join(clip(_on_one_line(value), _HEADLINE_VALUE) for value in values)
+
+
+def _on_one_line(value: Any) -> str:
+    if isinstance(value, str):
+        return one_line(value)
+    return " ".join(line.strip() for line in value_lines(value))
+
+
+def _section(elements: list[Block]) -> Block:
+    return {"type": "rich_text_section", "elements": elements}
 
 
 def arguments_text(action: Action) -> str:
@@ -69,15 +143,17 @@ def _card_text(action: Action) -> tuple[str, int]:
     encoded = encode(action.request.args)
     # Long arguments would fill the memory.
     draw = _drawn if len(encoded) <= _REMEMBERED else _drawn.__wrapped__
-    text, size = draw(encoded, action.terms.masked, action.terms.modal_only)
+    text, size = draw(encoded, action.terms.masked, action.terms.modal_only, action.terms.headline)
     action.kept["is_long"] = size > CARD_ARGUMENTS
     return text, size
 
 
 @lru_cache(maxsize=256)
-def _drawn(encoded: str, mask: Mask, modal_only: tuple[str, ...]) -> tuple[str, int]:
+def _drawn(
+    encoded: str, mask: Mask, modal_only: tuple[str, ...], headline: tuple[str, ...]
+) -> tuple[str, int]:
     """Give the text of some arguments and its size as JSON. A card asks for it several times at each drawing."""
-    text = "\n".join(argument_lines(hide(decode(encoded), mask, modal_only)))
+    text = "\n".join(argument_lines(_headline_first(hide(decode(encoded), mask, modal_only), headline)))
     return text, json_size(literal("a:00:arguments", text))
 
 
@@ -86,19 +162,24 @@ def safe_name(request: ActionRequest) -> str | None:
     return request.name if _NAME.fullmatch(request.name) else None
 
 
-def call_blocks(action: Action) -> list[Block]:
-    """Draw the call. It looks the same as long as the card exists."""
+def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) -> list[Block]:
+    """Draw the call. It looks the same as long as the card exists.
+
+    Args:
+        action: The call.
+        as_text: Whether the message has room for short arguments beside their names.
+        alone: Whether it is the only one of its card, whose title then names the tool.
+    """
     at, request = f"a:{action.index}", action.request
-    text = arguments_text(action)
-    whole = literal(f"{at}:arguments", text)
-    blocks = title_blocks(action)
+    blocks = [block for block in title_blocks(action) if not (alone and block["type"] == "section")]
     if _is_cut(action):
+        text = arguments_text(action)
         blocks += [
             literal_within(f"{at}:arguments", text, _HEAD),
             context(f"{at}:unread", on_action.only_the_beginning(len(text))),
         ]
     else:
-        blocks.append(whole)
+        blocks.append(arguments_block(f"{at}:arguments", action, as_text=as_text))
     if said := [*_unknown(action), *_unshown(action), *mask_words(action), *_care_words(action)]:
         blocks.append(context(f"{at}:care", "\n".join(said)))
     blocks += caution_blocks(
@@ -108,7 +189,7 @@ def call_blocks(action: Action) -> list[Block]:
     if request.description:
         blocks += [
             context(f"{at}:says", on_action.AGENT_SAYS),
-            literal_within(f"{at}:description", visible(action.description), CARD_DESCRIPTION),
+            literal_within(f"{at}:description", visible(action.description), CARD_DESCRIPTION, quote),
         ]
     return blocks
 
@@ -182,6 +263,6 @@ def description_is_cut(action: Action) -> bool:
         text = visible(action.description)
         # JSON never has fewer characters than its text.
         action.kept["is_cut"] = len(text) > CARD_DESCRIPTION or (
-            bool(text) and json_size(literal("a:00:description", text)) > CARD_DESCRIPTION
+            bool(text) and json_size(quote("a:00:description", text)) > CARD_DESCRIPTION
         )
     return bool(action.kept["is_cut"])

@@ -149,9 +149,10 @@ def person_decides(person: str, indices: Sequence[int]) -> str:
 # --- Its messages -------------------------------------------------------------------------------------------------------
 
 
-def asks(agent: str, calls: str, until: datetime) -> str:
+def asks(agent: str, calls: str, values: str, until: datetime) -> str:
     """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
-    return f"{agent}: {calls}. Until {when(until)}."
+    what = " ".join(filter(None, [calls, values]))
+    return f"{agent}: {what}. Until {when(until)}."
 
 
 def ended_for(title: str, agent: str, then: Sequence[str]) -> str:

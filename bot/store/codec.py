@@ -162,6 +162,7 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         "mask": terms.mask,
         "mask_random": terms.mask_random,
         "modal_only": terms.modal_only,
+        "headline": terms.headline,
         "reject_reasons": terms.reject_reasons,
     }
     return fields | {f"{name}{of}": encode(found) for name, found in names.items() if found}
@@ -279,6 +280,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "mask_random": tuple(decode(card.get(f"mask_random{of}", "[]"))),
         "mask_key": card.get(f"mask_key{of}", ""),
         "modal_only": tuple(decode(card.get(f"modal_only{of}", "[]"))),
+        "headline": tuple(decode(card.get(f"headline{of}", "[]"))),
         "reject_reasons": tuple(decode(card.get(f"reject_reasons{of}", "[]"))),
         "standing": StandingLimits.model_validate(decode(card[f"sticky{of}"]))
         if f"sticky{of}" in card

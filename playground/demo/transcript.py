@@ -49,7 +49,7 @@ def _block(block: Json, names: Names) -> Iterator[str]:
         case "context":
             yield mrkdwn_text(block["elements"][0]["text"], names)
         case "rich_text":
-            text = "".join(leaf["text"] for part in block["elements"] for leaf in part["elements"])
+            text = "\n".join("".join(leaf["text"] for leaf in part["elements"]) for part in block["elements"])
             yield from (f"    {line}" for line in text.split("\n"))
         case "actions":
             yield "  ".join(f"[{button['text']['text']}]" for button in block["elements"])

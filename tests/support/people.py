@@ -98,7 +98,7 @@ def words(blocks: Any) -> str:
     if isinstance(blocks, str):
         return blocks
     if isinstance(blocks, dict):
-        if blocks.get("type") == "rich_text_preformatted":
+        if str(blocks.get("type")).startswith("rich_text_"):
             return "".join(leaf["text"] for leaf in blocks["elements"])
         return "\n".join(
             filter(

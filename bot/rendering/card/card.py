@@ -1,7 +1,7 @@
 """The card of an interrupt: which messages it takes, and what each of them shows."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from bot.rendering.calls import safe_name
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.header import line_of_part, push_text, top_blocks
-from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT
+from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT, has_room, is_mixed, is_timed
 from bot.rendering.card.outcomes import outcome_text, status_of
 from bot.rendering.card.rows import action_blocks
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
@@ -104,7 +104,7 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *reason_blocks(state)]
     bulk = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
     if not place.parts:
-        blocks = [*frame, *_filled(state, place.actions, [*frame, *bulk]), *bulk]
+        blocks = [*frame, *_filled(state, place, place.actions, [*frame, *bulk]), *bulk]
         return Part(id, place.channel, place.thread_ts, None, text, blocks, place.actions)
     blocks = [*frame, _summary_block(state, place), *bulk]
     return Part(id, place.channel, place.thread_ts, None, text, blocks, ())
@@ -115,14 +115,15 @@ def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
     title = on_card.part(id.number, len(place.parts), shown)
     top = [header("part", title), context("who", " · ".join(line_of_part(state, shown)))]
     bulk = bulk_blocks(state, id)
-    blocks = [*top, *_filled(state, shown, [*top, *bulk]), *bulk]
+    blocks = [*top, *_filled(state, place, shown, [*top, *bulk]), *bulk]
     return Part(id, place.channel, place.thread_ts, id.card, title, blocks, shown)
 
 
-def _filled(state: Approval, indices: Iterable[int], frame: list[Block]) -> list[Block]:
+def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[Block]) -> list[Block]:
     """Draw actions. The texts of their decisions share the room that is left."""
     shown = [state.actions[index] for index in indices]
-    drawn = {action.index: _one(state, action) for action in shown}
+    as_text = _has_room(state, place, shown)
+    drawn = {action.index: _one(state, place, action, as_text=as_text) for action in shown}
     open_ones = [action for action in shown if state.is_open_at(action.index)]
     decided, proposed = (
         {action.index: text for action in which if (text := words_of(action))}
@@ -144,8 +145,15 @@ def _before_buttons(blocks: list[Block], added: Block) -> None:
     blocks.insert(at, added)
 
 
-def _one(state: Approval, action: Action) -> list[Block]:
-    return [divider(f"a:{action.index}:divider"), *action_blocks(state, action)]
+def _has_room(state: Approval, place: Place, shown: Sequence[Action]) -> bool:
+    mixed, timed = is_mixed(state.admission, place), is_timed(state.admission, place)
+    return has_room(state.interrupt, shown, mixed=mixed, timed=timed, is_part=bool(place.parts))
+
+
+def _one(state: Approval, place: Place, action: Action, *, as_text: bool) -> list[Block]:
+    alone = not place.parts and len(place.actions) == 1
+    separator = [] if alone else [divider(f"a:{action.index}:divider")]
+    return [*separator, *action_blocks(state, action, as_text=as_text, alone=alone)]
 
 
 def _summary_block(state: Approval, place: Place) -> Block:

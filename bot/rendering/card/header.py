@@ -8,14 +8,18 @@ from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, header
+from bot.rendering.calls import headline_text
 from bot.rendering.card.deciders import home, is_mixed, named_only, proposal_deciders
 from bot.rendering.card.title import subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card
 from bot.sentences.words import and_more, place_name
+from bot.text.literal import clip, mrkdwn
 
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
+# The values in a notification.
+_PUSHED = 240
 # The people who decide different actions of a card in parts.
 _CALLED_ONCE = 20
 
@@ -27,8 +31,16 @@ def top_blocks(state: Approval, place: Place) -> list[Block]:
 def push_text(state: Approval, place: Place) -> str:
     """Say in one line what a phone shows of a card."""
     if any(state.is_open_at(index) for index in place.actions):
-        return on_card.asks(state.interrupt.agent, subject(state, place), state.deadline)
+        return on_card.asks(
+            state.interrupt.agent, subject(state, place), _values(state, place), state.deadline
+        )
     return on_card.ended_for(title(state, place), state.interrupt.agent, run_words(state))
+
+
+def _values(state: Approval, place: Place) -> str:
+    """Give the values that the open calls are about. Nothing in them is active, and masks hold."""
+    texts = [headline_text(state.actions[index]) for index in place.actions if state.is_open_at(index)]
+    return mrkdwn(clip("; ".join(filter(None, texts)), _PUSHED))
 
 
 def run_words(state: Approval) -> list[str]:

@@ -91,9 +91,21 @@ def plan_parts(
     return tuple(tuple(part) for part in parts)
 
 
-def _cost(action: Action, value: str, who_decides: int) -> tuple[int, int]:
+def has_room(
+    interrupt: Interrupt, calls: Sequence[Action], *, mixed: bool, timed: bool, is_part: bool
+) -> bool:
+    """Say whether a message has room for short arguments beside their names, whatever is decided later."""
+    who = _WHO_DECIDES * mixed
+    costs = [_cost(call, interrupt.id, who + _votes_cost(call.terms), as_text=True) for call in calls]
+    if is_part:
+        return _fits(costs, _PART_FRAME)
+    frame = _FRAME + json_size(agent_blocks(interrupt, calls[0].secrets)) + (_CLOCK if timed else 0)
+    return _fits(costs, frame, _FRAME_BLOCKS + (_CLOCK_BLOCKS if timed else 0))
+
+
+def _cost(action: Action, value: str, who_decides: int, *, as_text: bool = False) -> tuple[int, int]:
     """Bound what an action takes at any time: JSON characters and blocks."""
-    call = [divider(f"a:{action.index}:divider"), *call_blocks(action)]
+    call = [divider(f"a:{action.index}:divider"), *call_blocks(action, as_text=as_text)]
     foot = max(who_decides + json_size(button_blocks(action, value)), _OUTCOME + OUTCOME_TEXT)
     return json_size(call) + foot, len(call) + 3 + bool(who_decides)
 

@@ -13,9 +13,11 @@ from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
 
 
-def action_blocks(state: Approval, action: Action) -> list[Block]:
+def action_blocks(
+    state: Approval, action: Action, *, as_text: bool = True, alone: bool = False
+) -> list[Block]:
     """Draw one action, without the text of a decision."""
-    return [*call_blocks(action), *_foot(state, action)]
+    return [*call_blocks(action, as_text=as_text, alone=alone), *_foot(state, action)]
 
 
 def _foot(state: Approval, action: Action) -> list[Block]:

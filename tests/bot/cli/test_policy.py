@@ -301,6 +301,7 @@ KEYS = {
     "mask": "[password]",
     "mask_random": "[token]",
     "modal_only": "[report]",
+    "headline": "[amount, payee]",
     "reject_reasons": "[wrong recipient]",
     "reminders": "[7m]",
     "escalation": "{after: 9m, approvers: [U0ERIK]}",

@@ -74,8 +74,9 @@ def typed_texts(node: Any, within: str = "") -> Iterator[tuple[str, str]]:
 
 
 def literal_text(blocks: list[dict[str, Any]], block_id: str) -> str:
-    """What a person reads in one literal block, its wrapped lines put together again."""
-    return "".join(leaves([block for block in blocks if block["block_id"] == block_id]))
+    """What a person reads in one literal block, each of its parts on a line of its own."""
+    parts = [part for block in blocks if block["block_id"] == block_id for part in block["elements"]]
+    return "\n".join("".join(leaves(part)) for part in parts)
 
 
 def unwrapped(text: str) -> str:
@@ -91,8 +92,20 @@ def unwrapped(text: str) -> str:
 
 
 def shown(payload: Any) -> str:
-    """All texts of a message or a view, one under the other."""
-    return "\n".join(leaves(payload))
+    """All texts of a message or a view, one under the other. What stands side by side is on one line."""
+    return "\n".join(_lines(payload))
+
+
+def _lines(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for child in node:
+            yield from _lines(child)
+    elif isinstance(node, dict) and str(node.get("type")).startswith("rich_text_"):
+        yield "".join(leaves(node))
+    elif isinstance(node, dict):
+        yield from leaves({key: value for key, value in node.items() if not isinstance(value, dict | list)})
+        for child in node.values():
+            yield from _lines(child)
 
 
 def block_of(blocks: list[dict[str, Any]], block_id: str) -> dict[str, Any]:

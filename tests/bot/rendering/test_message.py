@@ -80,16 +80,16 @@ def test_a_card_of_one_action():
             "who",
             f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides · rejected {until} if nobody does",
         ),
-        {"type": "divider", "block_id": "a:0:divider"},
-        {
-            "type": "section",
-            "block_id": "a:0:title",
-            "expand": True,
-            "text": {"type": "mrkdwn", "text": "*1.* `send_email`", "verbatim": True},
-        },
-        _literal("a:0:arguments", 'to: "dana@example.com"\nn:  1'),
+        _rich(
+            "a:0:arguments",
+            "rich_text_section",
+            ("to: ", "bold"),
+            ('"dana@example.com"', "code"),
+            ("\nn: ", "bold"),
+            ("1", "code"),
+        ),
         _context("a:0:says", "The agent says:"),
-        _literal("a:0:description", "Says hello."),
+        _rich("a:0:description", "rich_text_quote", ("Says hello.", None)),
         {
             "type": "actions",
             "block_id": "a:0:buttons",
@@ -123,13 +123,11 @@ def _context(block_id, text):
     }
 
 
-def _literal(block_id, text):
-    leaf = {"type": "text", "text": text}
-    return {
-        "type": "rich_text",
-        "block_id": block_id,
-        "elements": [{"type": "rich_text_preformatted", "elements": [leaf]}],
-    }
+def _rich(block_id, kind, *texts):
+    leaves = [
+        {"type": "text", "text": text, **({"style": {style: True}} if style else {})} for text, style in texts
+    ]
+    return {"type": "rich_text", "block_id": block_id, "elements": [{"type": kind, "elements": leaves}]}
 
 
 def _button(action_id, label, value, **style):

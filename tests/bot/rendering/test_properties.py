@@ -386,7 +386,7 @@ def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description):
 
     assert_slack_takes_view(view)
     _assert_shown(args, literal_text(view["blocks"], "arguments"))
-    assert literal_text(view["blocks"], "arguments") == literal_text(part.blocks, "a:0:arguments")
+    _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
     assert ("description" in block_ids(view["blocks"])) == bool(description)
     assert view["blocks"][-1]["block_id"] == CODE
     assert view["submit"]["text"] == "Approve"

@@ -1,0 +1,188 @@
+"""How a card draws a call: short arguments beside their names, long ones in boxes, and what it is about first."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from agent_adapter.contract.arguments import encode
+from bot.domain.admit import admit
+from bot.domain.policy import Policy
+from bot.domain.rules import Rule
+from bot.rendering.card.card import render_card
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    block_ids,
+    block_of,
+    literal_text,
+    shown,
+)
+from tests.support.builders import a_state, an_action, an_interrupt, on_terms
+from tests.support.properties import bounded
+
+PAYMENT = {
+    "amount": 1_250_000,
+    "currency": "EUR",
+    "iban": "DE89370400440532013000",
+    "beneficiary": "ACME Supplies GmbH",
+}
+
+
+def drawn(args, *more, **terms):
+    interrupt = an_interrupt(an_action("send_payment", args), *(an_action("send_payment", a) for a in more))
+    state = a_state(interrupt)
+    parts = render_card(a_state(interrupt, admission=on_terms(state.admission, **terms)))
+    assert_slack_takes_card(parts)
+    return parts[0]
+
+
+def arguments(args, **terms):
+    return block_of(drawn(args, **terms).blocks, "a:0:arguments")["elements"]
+
+
+def test_short_arguments_are_text_with_the_name_bold_and_the_value_as_code():
+    """One line each, without a box. Lists of few plain values are short, too."""
+    (section,) = arguments({"amount": 5, "to": "Dana", "urgent": True, "tags": ["a", "b"]})
+
+    assert section["type"] == "rich_text_section"
+    assert [(leaf["text"], *leaf["style"]) for leaf in section["elements"]] == [
+        ("amount: ", "bold"),
+        ("5", "code"),
+        ("\nto: ", "bold"),
+        ('"Dana"', "code"),
+        ("\nurgent: ", "bold"),
+        ("true", "code"),
+        ("\ntags: ", "bold"),
+        ('["a","b"]', "code"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("select 1;\ndrop table x;", "│ select 1;\n│ drop table x;"),
+        ("word " * 40, '"' + "word " * 40 + '"'),
+        ({"name": "ACME", "bic": None}, 'name: "ACME"\nbic:  null'),
+        ([{"a": 1}, {"a": 2}], "- a: 1\n- a: 2"),
+    ],
+)
+def test_a_long_one_has_a_box_of_its_own_below_its_name(value, text):
+    """Among short ones, in its place. Nothing in it is wrapped by the bot, however long its lines are."""
+    first, name, box, last = arguments({"before": 1, "value": value, "after": 2})
+
+    assert [leaf["text"] for leaf in first["elements"]] == ["before: ", "1"]
+    assert [leaf["text"] for leaf in name["elements"]] == ["value:"]
+    assert (box["type"], "".join(leaf["text"] for leaf in box["elements"])) == (
+        "rich_text_preformatted",
+        text,
+    )
+    assert [leaf["text"] for leaf in last["elements"]] == ["after: ", "2"]
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-20, 20) | st.sampled_from(["", "1", "true", "null", "[1]", '["a"]', "- 1", '"', 'a" b', "a\n", "\u200b", "a: 1", "│ 1"]) | st.text(max_size=5),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "a: 1", ""]), children, max_size=2),
+    max_leaves=5,
+)  # fmt: skip
+
+
+@bounded(300)
+@given(_VALUES, _VALUES)
+def test_two_different_values_never_look_the_same(one, other):
+    """Whatever they are: texts that look like numbers, lists, names or boxes among them."""
+    assume(encode(one) != encode(other))
+
+    assert arguments({"value": one}) != arguments({"value": other})
+
+
+def test_what_is_masked_is_no_code_so_that_no_text_looks_like_it():
+    """The bot says it, and not the agent."""
+    (section,) = arguments({"password": "x", "fake": "•••• (masked)"}, mask=("password",))
+
+    masked, fake = section["elements"][1], section["elements"][3]
+    assert masked == {"type": "text", "text": "•••• (masked)"}
+    assert fake == {"type": "text", "text": '"•••• (masked)"', "style": {"code": True}}
+
+
+def test_a_card_of_one_call_has_no_number_and_several_have():
+    """Its title names the tool."""
+    alone, several = drawn({"a": 1}), drawn({"a": 1}, {"a": 2})
+
+    assert not {"a:0:title", "a:0:divider"} & {*block_ids(alone.blocks)}
+    assert {"a:0:title", "a:0:divider", "a:1:title", "a:1:divider"} <= {*block_ids(several.blocks)}
+
+
+def test_a_message_without_room_for_it_draws_each_call_in_one_box():
+    """Nothing is cut, and no call needs another message for its looks."""
+    many = [{f"argument_{n}": n * call for n in range(10)} for call in range(5)]
+    part = drawn(*many)
+
+    for index, args in enumerate(many):
+        (box,) = block_of(part.blocks, f"a:{index}:arguments")["elements"]
+        assert box["type"] == "rich_text_preformatted"
+        assert all(
+            f"argument_{n}:" in literal_text(part.blocks, f"a:{index}:arguments") for n in range(len(args))
+        )
+
+
+def test_emoji_are_drawn_as_they_are_and_invisible_characters_are_not():
+    """In names and in values."""
+    text = shown(drawn({"team": "👨‍👩‍👧 ❤️", "\u200bto": "da\u202ena"}).blocks)
+
+    assert 'team: "👨‍👩‍👧 ❤️"' in text
+    assert '"\\u{200B}to": "da\\u{202E}na"' in text
+
+
+def test_headline_arguments_come_first_and_stand_in_the_notification():
+    """In the order in which the policy names them. A name that the call does not have is left out."""
+    part = drawn(PAYMENT, headline=("beneficiary", "amount", "reference", "currency"))
+
+    assert literal_text(part.blocks, "a:0:arguments").split("\n") == [
+        'beneficiary: "ACME Supplies GmbH"',
+        "amount: 1250000",
+        'currency: "EUR"',
+        'iban: "DE89370400440532013000"',
+    ]
+    assert part.text.startswith("billing: send_payment ACME Supplies GmbH 1250000 EUR. Until ")
+
+
+def test_without_a_headline_a_notification_has_no_values():
+    """A phone shows it while it is locked."""
+    assert drawn(PAYMENT).text.startswith("billing: send_payment. Until ")
+
+
+def test_a_notification_of_several_calls_has_the_values_of_each():
+    """What is decided is not in it any more."""
+    part = drawn({"amount": 5}, {"amount": 6}, headline=("amount",))
+
+    assert part.text.startswith("billing: send_payment, 2 times 5; 6. Until ")
+
+
+@pytest.mark.parametrize("hidden", ["mask", "modal_only"])
+def test_a_notification_keeps_what_the_card_does_not_show(hidden):
+    """At any depth."""
+    args = {"secret": "hunter2", "to": {"secret": "hunter2", "name": "Dana"}}
+    text = drawn(args, headline=("secret", "to"), **{hidden: ("secret",)}).text
+
+    assert "hunter2" not in text
+    assert "Dana" in text
+
+
+def test_nothing_of_an_agent_is_active_in_a_notification_and_a_long_value_says_that_it_is_cut():
+    """It is one line."""
+    text = drawn({"to": "<!channel>\n<@U1>", "note": "x" * 200}, headline=("to", "note")).text
+
+    assert "&lt;!channel&gt;\\n&lt;@U1&gt;" in text
+    assert "more characters" in text
+    assert "\n" not in text
+
+
+def test_the_policy_names_the_headline_before_the_agent_does():
+    """What the agent names counts where the policy is silent."""
+    named = an_interrupt(an_action("pay", PAYMENT, headline=("iban",)))
+
+    def headline(*of_rule):
+        rule = Rule(approvers=("U0DANA",), channel="C0APPROVALS", headline=of_rule)
+        return admit(Policy(default=rule), named).terms[0].headline
+
+    assert headline("amount") == ("amount",)
+    assert headline() == ("iban",)
