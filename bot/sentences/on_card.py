@@ -151,13 +151,17 @@ def person_decides(person: str, indices: Sequence[int]) -> str:
 
 def asks(agent: str, calls: str, values: str, until: datetime) -> str:
     """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
-    what = " ".join(filter(None, [calls, values]))
-    return f"{agent}: {what}. Until {when(until)}."
+    return f"{agent}: {calls}{values}. Until {when(until)}."
 
 
 def ended_for(title: str, agent: str, then: Sequence[str]) -> str:
     """Say in a notification how a card ended, and how the run goes on."""
     return f"{title} ({', '.join([f'agent {agent}', *then])})"
+
+
+def with_values(values: Sequence[str], *, is_one: bool) -> str:
+    """Say in a notification what one call, or several, are about."""
+    return f"{' ' if is_one else ': '}{'; '.join(values)}" if values else ""
 
 
 def part(number: int, count: int, indices: Sequence[int]) -> str:

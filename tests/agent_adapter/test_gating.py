@@ -83,6 +83,7 @@ def test_a_config_says_how_the_call_is_reviewed():
         "args_schema": schema,
         "allow_always": False,
         "effects": (),
+        "headline": (),
     }
 
 

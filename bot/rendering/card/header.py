@@ -40,7 +40,8 @@ def push_text(state: Approval, place: Place) -> str:
 def _values(state: Approval, place: Place) -> str:
     """Give the values that the open calls are about. Nothing in them is active, and masks hold."""
     texts = [headline_text(state.actions[index]) for index in place.actions if state.is_open_at(index)]
-    return mrkdwn(clip("; ".join(filter(None, texts)), _PUSHED))
+    values = on_card.with_values(list(filter(None, texts)), is_one=len(place.actions) == 1)
+    return mrkdwn(clip(values, _PUSHED))
 
 
 def run_words(state: Approval) -> list[str]:

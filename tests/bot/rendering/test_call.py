@@ -154,7 +154,7 @@ def test_a_notification_of_several_calls_has_the_values_of_each():
     """What is decided is not in it any more."""
     part = drawn({"amount": 5}, {"amount": 6}, headline=("amount",))
 
-    assert part.text.startswith("billing: send_payment, 2 times 5; 6. Until ")
+    assert part.text.startswith("billing: send_payment, 2 times: 5; 6. Until ")
 
 
 @pytest.mark.parametrize("hidden", ["mask", "modal_only"])
