@@ -187,6 +187,8 @@ def _terms(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[
     yield "on timeout", _ON_TIMEOUT.get(rule.on_timeout or "", rule.on_timeout or "as the agent says")
     yield from _meanwhile(rule)
     yield "risk", rule.risk
+    if rule.confirm:
+        yield "asked once more", "before a call is approved"
     if rule.risk == "high":
         yield (
             "typed to approve",

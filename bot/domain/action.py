@@ -107,11 +107,15 @@ class Action:
         return value_to_type(self.request.args.get(name)) if name and name not in hidden else ""
 
     def edited(self, args: dict[str, Any]) -> "Action":
-        """The call with other arguments, on the same terms."""
-        return replace(self, request=self.request.model_copy(update={"args": args}), kept={})
+        """The call whose value is typed when it is approved with other arguments, on the same terms.
+
+        That is the call as it was asked where the new value cannot be typed, because its card has no code then.
+        """
+        edited = replace(self, request=self.request.model_copy(update={"args": args}), kept={})
+        return self if self.typed and not edited.typed else edited
 
     def as_decided(self, decision: Decision) -> "Action":
-        """The call as it would run by this decision."""
+        """The call whose value is typed for this decision."""
         return self.edited(decision.edited_action.args) if isinstance(decision, EditDecision) else self
 
     def is_typed(self, text: str) -> bool:

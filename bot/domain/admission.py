@@ -62,6 +62,8 @@ class Terms(WireModel, populate_by_name=True):
     """How many people have to reject."""
     risk: Literal["low", "normal", "high"] = "normal"
     """High: no bulk approval, no standing approval, and the person who approves types something from the card."""
+    confirm: bool = False
+    """Whether people are asked once more before they approve."""
     type: str = ""
     """With a high risk: the argument whose value is typed. Empty, or where the value cannot be typed: a code."""
     by_silence: bool = False

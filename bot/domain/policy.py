@@ -143,6 +143,7 @@ class Policy:
             quorum=rule.quorum,
             reject_quorum=rule.reject_quorum,
             risk=rule.risk,
+            confirm=rule.confirm,
             type=rule.type if rule.risk == "high" else "",
             # A shorter time, of the agent or of another action of the batch, leaves people less time to object.
             by_silence=rule.approves_silently and (rule.time is None or life >= rule.time),

@@ -91,6 +91,8 @@ class Rule:
     """How many people have to agree."""
     reject_quorum: int = 1
     risk: Literal["low", "normal", "high"] = "normal"
+    confirm: bool = False
+    """Whether people are asked once more before they approve."""
     type: str = ""
     """With a high risk: the argument whose value a person types to approve."""
     mask: tuple[str, ...] = ()

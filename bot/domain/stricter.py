@@ -48,6 +48,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "quorum": max,
     "reject_quorum": max,
     "risk": lambda *both: max(both, key=RISKS.index),
+    "confirm": lambda one, other: one or other,
     # The rule about the edited call says which of its values is typed.
     "type": lambda admitted, met: met or admitted,
     "by_silence": lambda *_: False,
@@ -68,6 +69,7 @@ _NOT_OF_EDITS = {
     "approvers",
     "named_only",
     "allow_always",
+    "confirm",
     "type",
     "by_silence",
     "mask_key",

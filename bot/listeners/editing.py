@@ -14,7 +14,15 @@ from bot.domain.drafts import Draft
 from bot.domain.errors import DoneBeforeError
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.services import Services
-from bot.listeners.submissions import Reply, beside, beside_first, closing, code_objection, notice, replacing
+from bot.listeners.submissions import (
+    Reply,
+    approval_objection,
+    beside,
+    beside_first,
+    closing,
+    notice,
+    replacing,
+)
 from bot.rendering.blocks import Block
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, changed_input, merged, read_form
 from bot.rendering.modal.editing import (
@@ -136,7 +144,7 @@ async def _decide(services: Services, state: Approval, submission: Submission, d
         return await _again(services, submission, draft, in_form.CHANGED_SINCE)
     edited = EditedAction(name=state.actions[index].request.name, args=found.args)
     decision = EditDecision(edited_action=edited)
-    if objection := code_objection(state.actions[index].as_decided(decision), submission):
+    if objection := approval_objection(state.actions[index].as_decided(decision), submission):
         return objection
     answer = await services.decisions.decide(state, user, {index: decision}, code=parse_code(submission.view))
     if not answer.recorded:

@@ -16,8 +16,10 @@ from bot.listeners.services import Services
 from bot.rendering.blocks import Block
 from bot.rendering.modal.questions import (
     CODE,
+    CONFIRM,
     parse_always,
     parse_code,
+    parse_confirm,
     parse_note,
     parse_person,
     parse_reason,
@@ -67,12 +69,14 @@ def _meant(state: Approval, submission: Submission, read: Read) -> Decision | Re
     if isinstance(decision, dict):
         return decision
     call = state.actions[submission.meta.index].as_decided(decision)
-    return code_objection(call, submission) or decision
+    return approval_objection(call, submission) or decision
 
 
-def code_objection(call: Action, submission: Submission) -> Reply | None:
-    """Say that what was typed is not the value or the code; `None` when it is, or when the form asks for neither."""
-    if not _asks_for_code(submission) or call.is_typed(parse_code(submission.view)):
+def approval_objection(call: Action, submission: Submission) -> Reply | None:
+    """Say that something else was typed than the value or the code, or that a box is not ticked. `None` when all is well."""
+    if _asks(CONFIRM, submission) and not parse_confirm(submission.view):
+        return beside(CONFIRM, in_answer.RUN_IT_FIRST)
+    if not _asks(CODE, submission) or call.is_typed(parse_code(submission.view)):
         return None
     name = key_text(call.terms.type)
     return beside(CODE, in_answer.wrong_value(name) if call.typed else in_answer.WRONG_CODE)
@@ -161,7 +165,7 @@ async def finish_reading(services: Services, state: Approval, submission: Submis
 async def _agree(services: Services, state: Approval, submission: Submission) -> Reply:
     index, code = submission.meta.index, parse_code(submission.view)
     is_stricter = index in state.proposals
-    if is_stricter and (objection := code_objection(state.actions[index].proposed, submission)):
+    if is_stricter and (objection := approval_objection(state.actions[index].proposed, submission)):
         return objection
     return closing(
         await services.decisions.agree(state, submission.user, index, submission.meta.vote, code=code)
@@ -180,8 +184,8 @@ async def hand_over(services: Services, state: Approval, submission: Submission)
     return closing(await services.assignments.hand_over(state, submission.user, submission.meta.index, to))
 
 
-def _asks_for_code(submission: Submission) -> bool:
-    return any(block["block_id"] == CODE for block in submission.view["blocks"])
+def _asks(block_id: str, submission: Submission) -> bool:
+    return any(block["block_id"] == block_id for block in submission.view["blocks"])
 
 
 # --- Replies ----------------------------------------------------------------------------------------------------------

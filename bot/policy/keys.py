@@ -171,6 +171,8 @@ class SharedKeys(TypedDict, total=False):
     """How many people have to reject."""
     risk: Literal["low", "normal", "high"]
     """`high`: no bulk buttons, and whoever approves types a value of the call, or a code. `low` allows approval by silence."""
+    confirm: bool
+    """Whether Slack asks before a call is approved, with its values in the question."""
     type: values.Argument
     """With `risk: high`: the argument whose value a person types to approve, instead of a code."""
     mask: values.Arguments

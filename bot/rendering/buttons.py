@@ -14,6 +14,7 @@ from bot.domain.ids import action_id, button_value
 from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import description_is_cut, safe_name
+from bot.rendering.confirming import run_question
 from bot.rendering.limits import CHOICE_VALUE
 from bot.sentences import on_action, on_card
 from bot.sentences.words import duration_words
@@ -168,7 +169,21 @@ def buttons_behind(action: Action, interrupt_id: str) -> list[Block]:
 
 
 def _drawn(button: Button, action: Action, interrupt_id: str) -> Block:
-    return button.drawn(action.index, interrupt_id, says=f"{button.label} {_named(action)}"[:75])
+    asks = run_question(action) if button.verb == APPROVE.verb and action.terms.confirm else None
+    return button.drawn(action.index, interrupt_id, says=_says(button, action), asks=asks)
+
+
+def _says(button: Button, action: Action) -> str:
+    """Write what a screen reader says: what the button does, whether that is only a vote, and to which action."""
+    needed = _votes_needed(button, action)
+    votes = f", {on_action.one_of(needed)}" if needed > 1 else ""
+    return f"{button.label}{votes} {_named(action)}"[:75]
+
+
+def _votes_needed(button: Button, action: Action) -> int:
+    if button.verb == AGREE.verb and action.proposal:
+        return action.needed(action.proposal.position)
+    return action.terms.needed(button.decision) if button.decision else 1
 
 
 def _named(action: Action) -> str:

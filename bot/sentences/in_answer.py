@@ -156,9 +156,12 @@ def read_first(index: int) -> str:
     return f"The card does not show all of action {index + 1}: press *Read and decide…*, and decide on its last page."
 
 
+RUN_IT_FIRST = "Tick this to approve. Nothing was recorded."
+
+
 def wrong_value(name: str) -> str:
     """Say that what was typed is not the value of this argument."""
-    return f"This is not the value of {name}. Type it exactly as it would run. Nothing was recorded."
+    return f"This is not the value of {name}. Type it letter by letter. Nothing was recorded."
 
 
 def code_needed(index: int) -> str:

@@ -159,6 +159,7 @@ def to_be_rejected(indices: Sequence[int]) -> str:
 # --- What is typed at a high risk --------------------------------------------------------------------------------------------
 
 CODE = "Code"
+RUN_IT = "Yes, run it with the values above"
 
 
 def type_value(value: str) -> str:
@@ -168,7 +169,7 @@ def type_value(value: str) -> str:
 
 def value_of(name: str) -> str:
     """Say which argument has this value."""
-    return f"The value of {name}, exactly as it would run."
+    return f"The value of {name}, letter by letter."
 
 
 CODE_BESIDE_RISK = "The four characters on the card, beside High risk."

@@ -58,6 +58,25 @@ def people_needed(approving: int, rejecting: int) -> str:
 
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
+APPROVE = "Approve"
+MORE_ABOVE = "Not all values fit here. The rest is above."
+
+
+def run(tool: str) -> str:
+    """Ask whether a call runs."""
+    return f"Run {tool or 'this call'}?"
+
+
+def one_of(needed: int) -> str:
+    """Say on a button that it casts one vote of several."""
+    return f"one of {needed} votes,"
+
+
+def one_vote_of(needed: int) -> str:
+    """Say that one person does not decide alone."""
+    return f"This is one vote: {needed} people have to agree."
+
+
 APPROVE_AS_ASKED, APPROVE_AS_ASKED_WITH_CODE = "Approve as asked", "Approve as asked…"
 READ_AND_DECIDE = "Read and decide…"
 EFFECTS = {

@@ -152,6 +152,8 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
     fields |= {f"{name}{of}": str(number) for name, number in numbers.items() if of or number > 1}
     if terms.risk != "normal":
         fields[f"risk{of}"] = terms.risk
+    if terms.confirm:
+        fields[f"confirm{of}"] = "1"
     if terms.by_silence:
         fields[f"silence{of}"] = "1"
     if terms.standing:
@@ -272,6 +274,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "quorum": int(card.get(f"quorum{of}") or card.get("quorum", "1")),
         "reject_quorum": int(card.get(f"reject_quorum{of}") or card.get("reject_quorum", "1")),
         "risk": card.get(f"risk{of}", "normal"),
+        "confirm": f"confirm{of}" in card,
         "type": card.get(f"type{of}", ""),
         "by_silence": f"silence{of}" in card,
         "resembles": card.get(f"resembles{of}", ""),

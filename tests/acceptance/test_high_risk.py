@@ -39,7 +39,7 @@ async def test_a_wrong_value_is_an_error_beside_the_field_and_the_right_one_appr
     assert not reviewing.done()
     answer = await erik.fill(form, Type_invoices_2019="invoices_2018")
     assert answer["errors"] == {
-        "code": "This is not the value of table. Type it exactly as it would run. Nothing was recorded."
+        "code": "This is not the value of table. Type it letter by letter. Nothing was recorded."
     }
 
     await erik.fill(form, Type_invoices_2019="invoices_2019 ")
@@ -87,3 +87,16 @@ async def test_who_edits_types_the_value_that_would_run(client, erik):
     await erik.slack.submit("U0ERIK", last["id"], {"code": "invoices_2018"})
 
     assert (await reviewing).decisions[0].edited_action.args == {"table": "invoices_2018"}
+
+
+async def test_an_edit_to_a_value_that_cannot_be_typed_takes_the_value_that_was_asked(client, erik):
+    """The card names the argument and has no code, so nobody could type a code."""
+    reviewing = review(client, an_action("drop_table", {"table": "invoices_2019"}))
+    form = await erik.opened(await erik.card("drop_table"), "edit:0")
+    await erik.slack.submit("U0ERIK", form["id"], {block_of(form, "table"): "a b"})
+    last = await erik.slack.wait_for_view("U0ERIK", lambda view: "Approve" in view["submit"]["text"])
+
+    assert block_of(last, "Type invoices_2019") == "code"
+    await erik.slack.submit("U0ERIK", last["id"], {"code": "invoices_2019"})
+
+    assert (await reviewing).decisions[0].edited_action.args == {"table": "a b"}

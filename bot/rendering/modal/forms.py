@@ -30,6 +30,7 @@ from bot.rendering.cautions import Shown, caution_blocks
 from bot.rendering.modal.questions import (
     MAX_REASON,
     always_input,
+    approval_inputs,
     code_input,
     note_input,
     person_input,
@@ -104,6 +105,7 @@ def render_for_run_view(state: Approval, index: int) -> Block:
     """Draw a call, and say that approving it here holds for every later call of its tool in the run."""
     action = state.actions[index]
     blocks = [*title_blocks(action), section("about", in_form.ABOUT_FOR_RUN), *_whole_call_blocks(action)]
+    blocks += approval_inputs(action)
     meta = ViewMeta(state.id, index)
     return modal(FOR_RUN.verb, in_form.approve_title(index), blocks, meta, submit=in_form.APPROVE)
 
@@ -120,7 +122,7 @@ def render_more_view(state: Approval, index: int) -> Block:
 def render_note_view(state: Approval, index: int) -> Block:
     """Draw a call, and below it the question for a note that goes with its approval."""
     action = state.actions[index]
-    blocks = [*title_blocks(action), *_whole_call_blocks(action), note_input()]
+    blocks = [*title_blocks(action), *_whole_call_blocks(action), note_input(), *approval_inputs(action)]
     meta, submit = ViewMeta(state.id, index), approve_label(action)
     return modal(NOTE.verb, in_form.approve_title(index), blocks, meta, submit=submit)
 
@@ -153,9 +155,9 @@ def render_agree_view(state: Approval, index: int) -> Block:
     if units(text) > PAGE_SIZE:
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
         return modal(AGREE.verb, in_form.title(index), blocks, None)
-    if call.has_code and found.decision.type == "edit":
-        blocks.append(
-            code_input(call.as_decided(found.decision), beside_proposal=action.stricter is not None)
+    if found.decision.type == "edit":
+        blocks += approval_inputs(
+            call.as_decided(found.decision), beside_proposal=action.stricter is not None
         )
     meta = ViewMeta(state.id, index, vote=found.name)
     return modal(AGREE.verb, in_form.agree_title(index), blocks, meta, submit=in_form.AGREE)

@@ -5,11 +5,12 @@ from typing import Any
 
 from bot.domain.action import Action
 from bot.rendering.blocks import Block, plain
+from bot.rendering.confirming import run_title
 from bot.sentences import in_form
 from bot.text.literal import key_text
 
 MAX_REASON = 2_000
-CODE = "code"
+CODE, CONFIRM = "code", "confirm"
 _WORDS, _TEXT = "words", "text"
 _ALWAYS = "always"
 _PERSON = "person"
@@ -30,6 +31,29 @@ def code_input(call: Action, *, beside_proposal: bool = False) -> Block:
         "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 100},
         "optional": False,
     }
+
+
+def approval_inputs(call: Action, *, beside_proposal: bool = False) -> list[Block]:
+    """Ask what the policy has people asked before they approve: to type something, or to say once more that it may run."""
+    if call.has_code:
+        return [code_input(call, beside_proposal=beside_proposal)]
+    return [_confirm_input(call)] if call.terms.confirm else []
+
+
+def _confirm_input(call: Action) -> Block:
+    box = {"text": plain(in_form.RUN_IT), "value": "yes"}
+    return {
+        "type": "input",
+        "block_id": CONFIRM,
+        "label": plain(run_title(call)),
+        "element": {"type": "checkboxes", "action_id": CONFIRM, "options": [box]},
+        "optional": False,
+    }
+
+
+def parse_confirm(view: dict[str, Any]) -> bool:
+    """Tell whether a person said once more that the call may run."""
+    return bool(view["state"]["values"].get(CONFIRM, {}).get(CONFIRM, {}).get("selected_options"))
 
 
 def parse_code(view: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from bot.rendering.blocks import Block, actions, context, literal
 from bot.rendering.buttons import EDIT, PAGE, READ
 from bot.rendering.calls import title_blocks
 from bot.rendering.modal.argument_form import form_of
-from bot.rendering.modal.questions import code_input, note_input
+from bot.rendering.modal.questions import approval_inputs, note_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, modal
 from bot.rendering.pages import pages_of
 from bot.sentences import in_form
@@ -54,8 +54,8 @@ def render_reading_view(
     submit = submit if done else None
     if submit and not proposal:
         blocks.append(note_input())
-    if submit and action.has_code:
-        blocks.append(code_input(action, beside_proposal=proposal is not None))
+    if submit:
+        blocks += approval_inputs(action, beside_proposal=proposal is not None)
     return modal(READ.verb, in_form.read_title(index), blocks, meta, submit=submit)
 
 

@@ -11,6 +11,7 @@ from bot.rendering.buttons import STANDING
 from bot.rendering.calls import arguments_text, title_blocks
 from bot.rendering.card.standing_uses import given_words, name_blocks, revoke_button, used_words
 from bot.rendering.cautions import caution_blocks
+from bot.rendering.modal.questions import approval_inputs
 from bot.rendering.modal.view import ViewMeta, care_blocks, modal
 from bot.sentences import in_form, in_list
 from bot.sentences.in_text import TOOL
@@ -37,6 +38,7 @@ def render_standing_view(state: Approval, index: int) -> Block:
         _choice("scope", in_form.WHICH_RUNS, _scope_options(limits.scope, state.interrupt.agent)),
         _choice("lasts", in_form.HOW_LONG, _lasts_options(limits.lasts)),
         _choice("uses", in_form.HOW_MANY, _uses_options(limits.uses)),
+        *approval_inputs(action),
     ]
     return modal(
         STANDING.verb, in_form.approve_title(index), blocks, ViewMeta(state.id, index), submit=in_form.APPROVE

@@ -297,6 +297,7 @@ KEYS = {
     "quorum": "3",
     "reject_quorum": "2",
     "risk": "high",
+    "confirm": "true",
     "type": "table, risk: high",
     "mask": "[password]",
     "mask_random": "[token]",

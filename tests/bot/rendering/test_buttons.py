@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Assignment
@@ -21,8 +22,10 @@ from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
+    render_for_run_view,
     render_hand_over_view,
     render_more_view,
+    render_note_view,
     render_reject_all_view,
     render_reject_view,
     render_respond_view,
@@ -293,3 +296,97 @@ def test_a_proposal_makes_the_buttons_little_larger():
             before, after = (asked(action, quorum=2, **fields, **more) for more in ({}, {"votes": votes}))
             sizes = [json_size(button_blocks(s.actions[0], s.id)) for s in (before, after)]
             assert sizes[1] <= sizes[0] + 450
+
+
+# --- What Slack asks before a call is approved --------------------------------------------------------------------------
+
+
+def question(action: Any, **fields: Any) -> dict[str, Any]:
+    """What Slack asks before Approve."""
+    state = asked(action, confirm=True, **fields)
+    approve = next(found for found in drawn(state) if found["action_id"] == "approve:0")
+    check_message("x", render_card(state)[0].blocks)
+    return {name: approve["confirm"][name]["text"] for name in ("title", "text", "confirm", "deny")}
+
+
+def test_the_question_names_the_tool_and_its_values():
+    """As the card shows them, so that a slip of the thumb is noticed."""
+    args = {"amount": 1250000, "currency": "EUR", "to": "ACME Supplies GmbH"}
+
+    assert question(an_action("send_payment", args)) == {
+        "title": "Run send_payment?",
+        "text": 'amount:   1250000\ncurrency: "EUR"\nto:       "ACME Supplies GmbH"',
+        "confirm": "Approve",
+        "deny": "Not yet",
+    }
+
+
+def test_only_the_button_that_approves_asks():
+    """Every other one opens a form or rejects."""
+    state = asked(an_action(allow_always=True), confirm=True)
+
+    assert [found["action_id"] for found in drawn(state) if "confirm" in found] == ["approve:0"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 20, 60])
+def test_values_that_do_not_fit_the_question_are_said_to_be_above(count: int):
+    """No line is cut: a line is there as a whole, or it is above."""
+    args = {f"argument_{number}": f"value of {number}" for number in range(count)}
+
+    text = question(an_action("pay", args))["text"]
+
+    *lines, last = text.split("\n")
+    assert len(text) <= 300
+    assert (last == "Not all values fit here. The rest is above.") == (count > 5)
+    assert all(line.endswith('"') for line in lines)
+
+
+def test_one_value_that_is_too_long_for_the_question_is_above():
+    """The question then says only that."""
+    asks = question(an_action("pay", {"note": "x" * 400}))
+
+    assert asks["text"] == "Not all values fit here. The rest is above."
+
+
+@pytest.mark.parametrize("hidden", ["mask", "mask_random", "modal_only"])
+def test_a_value_that_the_card_does_not_show_is_not_in_the_question(hidden: str):
+    """Masked values are nowhere, and a value of the reading is only there. Its call is approved in the reading."""
+    state = asked(an_action("pay", {"pin": "sesame", "to": "al"}), confirm=True, **{hidden: ("pin",)})
+
+    assert "sesame" not in encode([part.blocks for part in render_card(state)])
+
+
+def test_a_tool_with_an_unusual_name_is_not_in_the_title():
+    """Its name is literal on the card. In a title it could say anything."""
+    assert question(an_action("pay? Yes, it is safe. Run it"))["title"] == "Run this call?"
+
+
+def test_a_button_that_casts_one_vote_of_several_says_so():
+    """To who listens to the card, and in the question."""
+    state = asked(an_action("pay", {"n": 1}), confirm=True, quorum=2, reject_quorum=3)
+
+    said = {found["action_id"]: found.get("accessibility_label") for found in drawn(state)}
+    assert said["approve:0"] == "Approve, one of 2 votes, action 1: pay"
+    assert said["reject:0"] == "Reject, one of 3 votes, action 1: pay"
+    asks = question(an_action("pay", {"n": 1}), quorum=2)
+    assert asks["text"] == "n: 1\nThis is one vote: 2 people have to agree."
+    alone = {found["action_id"]: found.get("accessibility_label") for found in drawn(asked(an_action("pay")))}
+    assert alone["approve:0"] == "Approve action 1: pay"
+
+
+def test_every_form_that_approves_has_a_box_to_tick_in_place_of_the_question():
+    """Slack asks nothing before a form is submitted."""
+    state = asked(an_action("pay", allow_always=True), confirm=True, risk="low", standing=StandingLimits())
+    forms = [
+        render_for_run_view(state, 0),
+        render_note_view(state, 0),
+        render_standing_view(state, 0),
+        render_reading_view(state, 0, 1, pages_read=0),
+    ]
+
+    for view in forms:
+        assert_slack_takes_view(view)
+        box = next(block for block in view["blocks"] if block["block_id"] == "confirm")
+        assert (box["label"]["text"], box["optional"]) == ("Run pay?", False)
+    for view in (render_reject_view(state, 0), render_respond_view(state, 0)):
+        assert "confirm" not in {block["block_id"] for block in view["blocks"]}

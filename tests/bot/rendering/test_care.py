@@ -245,7 +245,7 @@ def test_a_value_of_the_call_is_typed_in_place_of_a_code():
         assert_slack_takes_view(view)
         asked = next(block for block in view["blocks"] if block["block_id"] == CODE)
         assert asked["label"]["text"] == "Type invoices_2019"
-        assert asked["hint"]["text"] == "The value of table, exactly as it would run."
+        assert asked["hint"]["text"] == "The value of table, letter by letter."
     assert "rows" in shown(forms[0])
 
 
