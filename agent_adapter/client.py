@@ -50,7 +50,7 @@ from agent_adapter.expected import (
     expect_request,
 )
 from agent_adapter.loops import Loops
-from agent_adapter.redis.claims import Claims, patiently
+from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.pool import (
     address_of,
     freeze_meta,
@@ -523,6 +523,14 @@ class ApprovalClient:
             claim: The `claim` of the answer with which the call ran.
         """
         self._reports.send(key, outcome, claim)
+
+    async def note_failure(self, resume: DecidedResume, error: Exception) -> None:
+        """Say on the card that the run went on with this answer and ended with an error.
+
+        Integrations call it while they hold the claim, when an error uses the answer up. It raises nothing.
+        """
+        with suppress(AgentAdapterError):
+            await self._records.mark_stalled(resume.interrupt_id, resume.claim, why_stalled(error))
 
     async def record(self, interrupt_id: str) -> Record:
         """Read a record: the interrupt, its deadline, and what was decided so far.

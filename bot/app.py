@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 
 import aiohttp
@@ -259,6 +260,7 @@ class Bot:
         )
         trouble = SlackTrouble(store, self.health)
         lease = int(settings.lease_seconds * 1000)
+        stalled_after = timedelta(seconds=settings.stalled_after_seconds)
         presenter = Presenter(
             store,
             Admissions(
@@ -272,6 +274,7 @@ class Bot:
                 trouble,
             ),
             Line(self.slack, pacing, store, self.health, self.restore_guard, trouble, lease),
+            stalled_after,
         )
         self.drawing = Worker(
             store,
@@ -284,7 +287,7 @@ class Bot:
         falling_due = Worker(
             store,
             "due",
-            Deadlines(store, SilenceCheck(slack_watch, judge).why_not).on_due,
+            Deadlines(store, SilenceCheck(slack_watch, judge).why_not, stalled_after=stalled_after).on_due,
             lease=settings.lease_seconds,
             sweep=min(1.0, settings.sweep_seconds),
         )

@@ -39,12 +39,14 @@ class Keys:
                                                     each decision, `withdraw` the reason,
                                                     `fence` `claim_by` `claim_until` (0 when it was given back),
                                                     `claim_for` its lease, `resumed` `resumed_by`,
-                                                    `stalled` why its run could not be resumed,
+                                                    `stalled` why its run could not be resumed, or with which error
+                                                    it ended, `stalled_by` under whose claim,
                                                     `outcome:<i>` when and how a call ended, as its agent says,
                                                     `needs` `head_start` of a run that workers may go on with
     `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
                                                     `lapsed` the fence of a claim that nobody finished,
+                                                    `untaken` since when the card says that nobody goes on,
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
                                                     `requested_by` for whom, `requester_known` whether
                                                     that is vouched for, `thread_author` who began its thread,

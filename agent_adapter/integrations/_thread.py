@@ -225,6 +225,8 @@ class Thread:
                     raise
                 # The graph took the answer and failed later: the question is answered, so its claim is finished first.
                 failure = error
+                if isinstance(error, Exception):
+                    await self.approvals.note_failure(resume, error)
         if failure:
             raise failure
 

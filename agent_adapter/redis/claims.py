@@ -27,6 +27,7 @@ from agent_adapter.errors import (
 from agent_adapter.loops import Loop, supervise
 from agent_adapter.redis.pool import end_task
 from agent_adapter.redis.records import Record, Records, UnsureError
+from agent_adapter.redis.runs import failed_with
 from agent_adapter.redis.server_check import NO_WRITES
 
 logger = logging.getLogger(__name__)
@@ -71,9 +72,9 @@ class Claims:
         except BaseException as error:
             with contextlib.suppress(AgentAdapterError):
                 # With ClaimedError, the process that runs the thread may still use this answer.
-                if isinstance(error, AgentAdapterError) and not isinstance(error, ClaimedError):
-                    # The answer itself cannot be used: the card tells people why nothing happens.
-                    await self._records.mark_stalled(interrupt_id, str(error))
+                if isinstance(error, Exception) and not isinstance(error, ClaimedError):
+                    # The card tells people why nothing happens.
+                    await self._records.mark_stalled(interrupt_id, owner, why_stalled(error))
                 await self._records.claim(interrupt_id, owner, 0)
             raise
         await self._finish(interrupt_id, owner)
@@ -177,6 +178,11 @@ class Claims:
             await patiently(lambda: self._records.finish(interrupt_id, owner))
         except (ClaimLostError, ServerRefusesError) as error:
             logger.error("finish.lost", extra={"interrupt_id": interrupt_id, "reason": str(error)})  # noqa: TRY400  # the sentence says all
+
+
+def why_stalled(error: Exception) -> str:
+    """Say why a run does not go on. Of an error that is not ours, only its class: everybody in the channel reads it."""
+    return str(error) if isinstance(error, AgentAdapterError) else failed_with(error)
 
 
 async def patiently(attempt: Callable[[], Awaitable[_T]], *, writes: bool = False) -> _T:

@@ -435,9 +435,10 @@ class Records:
         with reading(interrupt_id):
             return replace(read_reported(stored[0]), is_repeat=word == "repeat")
 
-    async def mark_stalled(self, interrupt_id: str, reason: str) -> None:
-        """Show on the card why its run could not be resumed."""
-        await self._scripts("mark_stalled", self._lane.of(interrupt_id), reason=reason[:REASON_SHOWN])
+    async def mark_stalled(self, interrupt_id: str, owner: str, reason: str) -> None:
+        """Show on the card why its run could not be resumed, or with which error it ended under this claim."""
+        names = self._lane.of(interrupt_id)
+        await self._scripts("mark_stalled", names, owner=owner, reason=reason[:REASON_SHOWN])
 
     def new_owner(self) -> str:
         """Make a new owner name for a claim of this process."""

@@ -190,6 +190,9 @@ class InMemoryApprovalClient(ApprovalClient):
             record.check_claim(claim)
             record.keep(int(index), outcome)
 
+    async def note_failure(self, resume: DecidedResume, error: Exception) -> None:
+        """Do nothing: there is no card."""
+
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
         """Yield the index of each action and its decision. See `ApprovalClient.decisions`."""
         for index, decision in enumerate((await self.wait(interrupt_id)).decisions):

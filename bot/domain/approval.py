@@ -1,12 +1,13 @@
 """The record as the bot sees it: frozen, read once, with the views that drawing and deciding need."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Interrupt, OnExpiry
+from agent_adapter.contract.outcome import RUNS, Reported
 from agent_adapter.contract.record import Recorded
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms, Told
@@ -50,6 +51,12 @@ class Published:
     """Why the agent could not continue with the answer, in the agent's words."""
     claimed_until: datetime | None = None
     """When the claim on the run ends, or ended. `None` when the claim was given back or used."""
+    claims: int = 0
+    """How often a process of the agent took the answer."""
+    untaken: bool = False
+    """Whether no process of the agent took the answer for a long time."""
+    outcomes: Mapping[int, Reported] = field(default_factory=dict)
+    """What the agent has reported of its calls, by the index of the action. It may contain masked values."""
     claim_has_lapsed: bool = False
     """Whether that claim ran out: the run was not resumed in time, and the claim was not given back."""
     notice: str | None = None
@@ -72,6 +79,17 @@ class Published:
     @property
     def is_past(self) -> bool:
         return self.now >= self.deadline
+
+    @property
+    def is_untaken(self) -> bool:
+        """Whether no process of the agent goes on with the answer, and none has for a long time."""
+        has_claim = self.claimed_until is not None and self.claimed_until > self.now
+        return self.untaken and self.resumed_at is None and not has_claim
+
+    @property
+    def was_given_back(self) -> bool:
+        """Whether a process of the agent took the answer and gave it back."""
+        return self.claims > 0
 
     @property
     def stage(self) -> Stage:
@@ -218,7 +236,7 @@ class Approval(Published):
         """Whether every message of its cards is in Slack."""
         messages = [len(place.parts) + 1 for place in self.places.values() if not self.is_preapproved(place)]
         remarks = [len(remark.places) for remark in self.remarks.values()]
-        shown = sum(part.kind not in {"standing", "told"} for part in self.shown)
+        shown = sum(part.kind not in {"standing", "told", "outcomes"} for part in self.shown)
         return bool(messages) and shown == sum(messages) + sum(remarks)
 
     def is_shown_since(self, start: datetime) -> bool:
@@ -252,6 +270,15 @@ class Approval(Published):
         """Where the requester reads the outcome, once there is one that people or the deadline decided."""
         is_asked = any(not self.is_preapproved(place) for place in self.admission.places)
         return self.admission.told if self.status in {"decided", "expired"} and is_asked else None
+
+    def running(self, actions: Iterable[int]) -> tuple[int, ...]:
+        """Give those of these actions whose call runs: they were approved, and the approval holds."""
+        if self.status not in {"decided", "expired"} or (
+            self.status == "expired" and self.on_expiry == "raise"
+        ):
+            return ()
+        recorded = ((index, self.recorded[index]) for index in actions)
+        return tuple(index for index, found in recorded if found and found.decision.type in RUNS)
 
     def assignment_at(self, number: int) -> Assignment | None:
         """Give the assignment of a place, made there or in another place that asks some of the same actions."""

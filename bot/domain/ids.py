@@ -47,13 +47,13 @@ def parse_choice_value(text: str) -> tuple[str, str]:
     return name, value
 
 
-Kind = Literal["card", "part", "remark", "standing", "told"]
+Kind = Literal["card", "part", "remark", "standing", "told", "outcomes"]
 """The kinds of messages: a card, one of its numbered parts, a remark in its thread such as a reminder, the uses of a
-standing approval, or the outcome for the person who the agent acts for."""
+standing approval, the outcome for the person who the agent acts for, or what became of the calls."""
 
 REMARKS_FROM = 1_000
 """Where the numbers of remarks begin. Redis and Slack keep a kind as a range of numbers: a card is 0, then its parts."""
-_STANDING_FROM, _TOLD_FROM = 1_000_000, 2_000_000
+_STANDING_FROM, _TOLD_FROM, _OUTCOMES = 1_000_000, 2_000_000, 3_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,16 @@ class MessageId:
     @property
     def is_beside(self) -> bool:
         """Whether it asks nothing, so that people can decide without it."""
-        return self.kind in {"remark", "standing", "told"}
+        return self.kind in {"remark", "standing", "told", "outcomes"}
 
     def __str__(self) -> str:
-        start = {"remark": REMARKS_FROM, "standing": _STANDING_FROM, "told": _TOLD_FROM}.get(self.kind, 0)
+        starts = {
+            "remark": REMARKS_FROM,
+            "standing": _STANDING_FROM,
+            "told": _TOLD_FROM,
+            "outcomes": _OUTCOMES,
+        }
+        start = starts.get(self.kind, 0)
         return f"{self.place}:{start + self.number}"
 
     @classmethod
@@ -92,6 +98,8 @@ class MessageId:
     @classmethod
     def stored(cls, place: int, number: int) -> "MessageId":
         """Give the message that has this number in Redis, in Slack and in our buttons."""
+        if number >= _OUTCOMES:
+            return cls(place, "outcomes", number - _OUTCOMES)
         if number >= _TOLD_FROM:
             return cls(place, "told", number - _TOLD_FROM)
         if number >= _STANDING_FROM:

@@ -5,7 +5,7 @@ A record is in `due` once, never later than its earliest time. What is due is co
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from agent_adapter.errors import InvalidRequestError
@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 
 UNREADABLE_AGAIN = 60_000
 """Milliseconds until an unreadable record is looked at again. By then it has ended."""
+STALLED_AFTER = timedelta(minutes=10)
+"""How long an agent may take to go on with an answer; the default."""
 TOO_EARLY = 50
 """Milliseconds until a record is looked at again after another process has just moved its deadline."""
 
@@ -27,16 +29,22 @@ class Deadlines:
     """Reminds and escalates, and ends interrupts at their deadline or when their agent withdraws them."""
 
     def __init__(
-        self, store: ApprovalStore, why_not: Callable[[Approval], Awaitable[str]] | None = None
+        self,
+        store: ApprovalStore,
+        why_not: Callable[[Approval], Awaitable[str]] | None = None,
+        *,
+        stalled_after: timedelta = STALLED_AFTER,
     ) -> None:
         """Prepare the deadlines.
 
         Args:
             store: The records.
             why_not: Says why silence approves nothing of a record. Without it, silence never approves.
+            stalled_after: How long an agent may take to go on with an answer.
         """
         self._store = store
         self._why_not = why_not
+        self._stalled_after = stalled_after
 
     async def on_due(self, interrupt_id: str) -> int | None:
         """Do what is due for this record. Returns the milliseconds until something else is due."""
@@ -52,7 +60,8 @@ class Deadlines:
             await self._end_standing(state)
         if state.stage != "open":
             await self._note_lapse(state)
-            return _until_first(times_after(state), state)
+            await self._note_silence(state)
+            return _until_first(times_after(state, self._stalled_after), state)
         if isinstance(state, Approval) and state.is_open and state.withdraw_asked is None:
             return await self._reach(state)
         return await self._end_open(state)
@@ -76,6 +85,11 @@ class Deadlines:
         has_lapsed = state.claimed_until is not None and state.claimed_until <= state.now
         if has_lapsed and await self._store.mark_claim_lapsed(state.id):
             logger.warning("claim.lapsed", extra={"interrupt_id": state.id})
+
+    async def _note_silence(self, state: Published) -> None:
+        at = stalls_at(state, self._stalled_after)
+        if at and at <= state.now and await self._store.mark_untaken(state.id, after=self._stalled_after):
+            logger.warning("answer.untaken", extra={"interrupt_id": state.id})
 
     async def _end_standing(self, state: Approval) -> None:
         for index, approval in state.standing.items():
@@ -117,10 +131,23 @@ def times_ahead(state: Approval) -> Iterator[datetime]:
     yield from (time for time in ahead if time and time > state.now)
 
 
-def times_after(state: Published) -> list[datetime]:
+def times_after(state: Published, stalled_after: timedelta = STALLED_AFTER) -> list[datetime]:
     """Give every time at which a record that has ended changes."""
-    claimed = state.claimed_until
-    return [*standing_ahead(state), *([claimed] if claimed and claimed > state.now else [])]
+    ahead = [state.claimed_until, stalls_at(state, stalled_after)]
+    return [*standing_ahead(state), *(time for time in ahead if time and time > state.now)]
+
+
+def stalls_at(state: Published, after: timedelta) -> datetime | None:
+    """Give when its card says that nobody goes on with its answer; `None` if somebody has, or there is nothing to run."""
+    is_going_on = state.resumed_at or state.outcomes
+    if state.settled_at is None or is_going_on or state.untaken or not has_run_ahead(state):
+        return None
+    return state.settled_at + after
+
+
+def has_run_ahead(state: Published) -> bool:
+    """Whether the agent has approved calls to run."""
+    return isinstance(state, Approval) and bool(state.running(range(len(state.recorded))))
 
 
 def standing_ahead(state: Published) -> list[datetime]:

@@ -3,11 +3,13 @@
 import logging
 import secrets
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import SlackBusyError, SlackUnclearError, WorkspaceFaultError
 from bot.jobs.admit import Admissions
+from bot.jobs.deadlines import STALLED_AFTER, has_run_ahead
 from bot.jobs.outdated import first_outdated, is_wanted
 from bot.jobs.slack_call import Line, SlackCall
 from bot.jobs.slack_trouble import WORKSPACE_RETRY
@@ -31,6 +33,7 @@ class Presenter:
     store: ApprovalStore
     admissions: Admissions
     line: Line
+    stalled_after: timedelta = STALLED_AFTER
     _queue: Queue = field(default_factory=Queue)
 
     def wait(self, interrupt_id: str) -> int:
@@ -59,7 +62,8 @@ class Presenter:
                 return wait
             state = await self.store.load(interrupt_id)
         if state and state.stage != "open":
-            await self.store.start_retention(interrupt_id)
+            after = self.stalled_after if has_run_ahead(state) else None
+            await self.store.start_retention(interrupt_id, stalled_after=after)
         return None
 
     async def _ready(self, interrupt_id: str) -> Published | None:

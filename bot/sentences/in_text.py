@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 DOTS = "••••"
 MASKED = f"{DOTS} (masked)"
+OTHER_SPELLING = "(Not shown: it contains a masked value in another spelling.)"
 TOO_MANY_MASKED = "(Not shown: there are too many masked values to look for all of them in this text.)"
 
 

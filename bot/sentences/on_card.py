@@ -49,6 +49,14 @@ def done(decision: str, by: Sequence[str], people: int) -> str:
     return f"{how} by {people} people" if people > 1 else how
 
 
+def ran(done: int, failed: int, runs: int) -> str:
+    """End a title with how many of the calls that run are done, and how many failed."""
+    if runs in {done, failed}:
+        return ", done" if done else ", failed"
+    counts = {"failed": failed, "done": done, "not reported": runs - done - failed}
+    return ", " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+
+
 def counted(outcomes: Mapping[str, int]) -> str:
     """Say in a title how many calls were decided in which way: 2 approved, 1 rejected."""
     words = {**_DONE, "expired": EXPIRED}
@@ -68,8 +76,16 @@ DECIDED_HERE_ONLY = "decided here, but not everywhere"
 RESUMED = "the agent has resumed"
 LAPSED = "the agent took the answer and did not finish"
 STALLED = "the agent could not go on"
+UNTAKEN = "the agent has not gone on"
+GOING_ON = "the agent has gone on"
+RUN_FAILED = "the agent has resumed, and its run ended with an error; no outcome was reported"
 WAITING = "waiting for the agent"
 WAITING_FOR_OTHERS = "waiting for what is asked elsewhere"
+
+
+def all_reported(at: datetime) -> str:
+    """Say since when the outcome of every call is known."""
+    return f"reported {when(at)}"
 
 
 def so_far(decided: int, total: int) -> str:
@@ -182,6 +198,14 @@ LAPSED_WHY = (
     "A process of the agent took the answer to continue its run, and has not said since then that it did. It may have "
     "died in the middle: *what was approved may have run, or a part of it.* Check that before you ask again. "
     "If a process continues the run, this card says so."
+)
+UNTAKEN_WHY = (
+    "Nobody has gone on with this decision: no process of the agent took it. The agent may have stopped, or it may not "
+    "be able to start again. *Nothing of this has run.* If a process goes on with it, this card says so."
+)
+GIVEN_BACK_WHY = (
+    "A process of the agent took this decision, and gave it back. Nobody has gone on with it since then. Look into the "
+    "log of the agent. If a process goes on with it, this card says so."
 )
 UNREADABLE = "This can no longer be decided"
 UNREADABLE_WHY = (

@@ -1,5 +1,6 @@
 """The two hashes of a record, read and written field by field. `contract.keys` lists the fields. Pure."""
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.identity import action_fingerprints
-from agent_adapter.contract.record import Fields, load_recorded, moment
+from agent_adapter.contract.outcome import Reported
+from agent_adapter.contract.record import Fields, load_recorded, moment, read_reported
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
+from agent_adapter.errors import InvalidRequestError
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms, Told
 from bot.domain.approval import Approval, Assignment, Published
@@ -52,17 +55,35 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
         settled_at=moment(card["settled"]) if "settled" in card else None,
         resumed_at=moment(req["resumed"]) if "resumed" in req else None,
         withdraw_asked=req.get("withdraw"),
-        stalled=req.get("stalled") if "resumed" not in req else None,
+        stalled=_stalled(req),
+        claims=int(req.get("fence", 0)),
+        outcomes=_outcomes(req),
         claimed_until=moment(until)
         if (until := int(req.get("claim_until", 0))) and "resumed" not in req
         else None,
         claim_has_lapsed=card.get("lapsed", "") == req.get("fence") and "resumed" not in req,
+        untaken="untaken" in card and "resumed" not in req,
         notice=card.get("notice"),
         fingerprints=fingerprints,
         body=body,
         size=size_of(req, card),
     )
     return _approval(published, card, known) if "policy" in card else published
+
+
+def _stalled(req: Fields) -> str | None:
+    """Say why a run could not go on. Of a run that went on: with which error it ended then."""
+    is_about_end = "resumed_by" in req and req.get("stalled_by") == req["resumed_by"]
+    return req.get("stalled") if "resumed" not in req or is_about_end else None
+
+
+def _outcomes(req: Fields) -> dict[int, Reported]:
+    """Read what the agent has reported. What a newer version of the agent reports in another form is left out."""
+    found = {}
+    for index, text in sorted((int(index), text) for index, text in _prefixed(req, "outcome:")):
+        with suppress(InvalidRequestError):
+            found[index] = read_reported(text)
+    return found
 
 
 def _approval(published: Published, card: Fields, known: Published | None) -> Approval:
@@ -110,7 +131,8 @@ def _measured(published: Published, admission: Admission, known: Published | Non
 
 def size_of(req: Fields, card: Fields) -> int:
     """Count the characters that an agent and people wrote in a record. What the bot writes is short and not counted."""
-    return len(req["body"]) + sum(len(text) for text in card.values() if len(text) > _SHORT)
+    told = sum(len(text) for name, text in req.items() if name.startswith("outcome:"))
+    return len(req["body"]) + told + sum(len(text) for text in card.values() if len(text) > _SHORT)
 
 
 def admission_fields(admission: Admission) -> list[str]:

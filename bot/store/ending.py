@@ -63,9 +63,16 @@ class Ending(Reading):
         names = self._of(interrupt_id)
         await self.scripts("refuse_rewound", names, part=str(part), code=code, reason=reason)
 
-    async def start_retention(self, interrupt_id: str) -> None:
-        """Let the keys of a record expire once it has ended and its card says so. The keys of an open record stay."""
-        await self.scripts("start_retention", self._of(interrupt_id))
+    async def start_retention(self, interrupt_id: str, *, stalled_after: timedelta | None = None) -> None:
+        """Let the keys of a record expire once it has ended and its card says so. The keys of an open record stay.
+
+        Args:
+            interrupt_id: The record.
+            stalled_after: For a record whose agent has something to run: how long after the end its card says that the
+                agent does not go on.
+        """
+        after = None if stalled_after is None else milliseconds(stalled_after)
+        await self.scripts("start_retention", self._of(interrupt_id), after=after)
 
     async def run_steps(self, interrupt_id: str, steps: Mapping[int, Remark | None]) -> int:
         """Note steps whose time has come, each with its remark in the thread, and have the card drawn.
@@ -81,6 +88,11 @@ class Ending(Reading):
     async def mark_claim_lapsed(self, interrupt_id: str) -> bool:
         """Have the card say that the agent took the answer and did not continue the run. False when that is not the case."""
         return bool(await self.scripts("mark_claim_lapsed", self._of(interrupt_id)))
+
+    async def mark_untaken(self, interrupt_id: str, *, after: timedelta) -> bool:
+        """Have the card say that no process of the agent goes on with the answer. False when that is not the case."""
+        names = self._of(interrupt_id)
+        return bool(await self.scripts("mark_untaken", names, after=milliseconds(after)))
 
     async def extend(self, state: Approval, remark: Remark, *, by: timedelta) -> str:
         """Move the deadline. Returns `extended`, `repeat` or `closed`.

@@ -55,6 +55,8 @@ class Asker:
                     yield state
                 except Exception as error:  # noqa: BLE001  # raised again below, after the claim is finished
                     failure = error
+                    for resume, _ in resumes:
+                        await self._approvals.note_failure(resume, error)
         except BaseException:
             if not self._is_found_again:
                 await self._withdraw("The run that asked has ended.")

@@ -1,16 +1,19 @@
--- Note why a run could not be resumed with its answer, so that its card says so. A later resume overrides it.
+-- Note why a run could not be resumed with its answer, or with which error it ended, so that its card says so. When
+-- another owner resumes it, this counts no more.
 --
 -- KEYS  req, undrawn, wake
--- ARGV  id, reason
+-- ARGV  id
+--       owner  of the claim
+--       reason
 -- Returns 1 | 0: known already, or there is nothing to resume
 
 local req, undrawn, wake = unpack(KEYS)
-local id, reason = unpack(ARGV)
+local id, owner, reason = unpack(ARGV)
 
 if redis.call('EXISTS', req) == 0 or redis.call('HEXISTS', req, 'resumed') == 1
   or redis.call('HGET', req, 'stalled') == reason then
   return 0
 end
-redis.call('HSET', req, 'stalled', reason)
+redis.call('HSET', req, 'stalled', reason, 'stalled_by', owner)
 queue_drawing(undrawn, wake, id, now())
 return 1

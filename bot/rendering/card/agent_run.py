@@ -36,10 +36,20 @@ def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
     return [*blocks, *caution_blocks("run:", [("", said)])]
 
 
+def all_reported(state: Approval) -> bool:
+    """Whether the outcome of every call that runs is known."""
+    runs = state.running(range(len(state.recorded)))
+    return bool(runs) and all(index in state.outcomes for index in runs)
+
+
 def reason_blocks(state: Approval) -> list[Block]:
     """Draw why a run cannot go on, or why nothing is asked any more."""
+    if all_reported(state):
+        return []
     if state.claim_has_lapsed:
         return [context("lapsed", on_card.LAPSED_WHY)]
+    if state.is_untaken and not (state.stalled or state.outcomes):
+        return [context("untaken", on_card.GIVEN_BACK_WHY if state.was_given_back else on_card.UNTAKEN_WHY)]
     reason = state.reason if state.status in {"withdrawn", "refused"} else state.stalled
     if not reason:
         return []

@@ -18,6 +18,7 @@ from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.header import line_of_part, push_text, top_blocks
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT, has_room, is_mixed, is_timed
 from bot.rendering.card.outcomes import outcome_text, status_of
+from bot.rendering.card.ran import is_told_in_thread, ran_blocks, thread_blocks, thread_text
 from bot.rendering.card.rows import action_blocks
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
 from bot.rendering.card.times import assignment_blocks, remark_text
@@ -64,7 +65,12 @@ def draw_parts(state: Approval, only: MessageId | None = None) -> Iterator[Part]
         yield from (
             _render_part(state, part, place) for part in card.parts(len(place.parts)) if only in {None, part}
         )
-    beside = (*_render_remarks(state), *_render_standing_messages(state), *_render_told(state))
+    beside = (
+        *_render_remarks(state),
+        *_render_standing_messages(state),
+        *_render_told(state),
+        *_render_outcomes(state),
+    )
     yield from (part for part in beside if only in {None, part.id})
 
 
@@ -90,6 +96,13 @@ def _render_told(state: Approval) -> Iterator[Part]:
         )
 
 
+def _render_outcomes(state: Approval) -> Iterator[Part]:
+    for number, place in state.places.items():
+        if is_told_in_thread(state, place):
+            text, blocks = thread_text(state, place), thread_blocks(state, place)
+            yield _beside(state, MessageId(number, "outcomes"), text, blocks)
+
+
 def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> Part:
     """Give a message in the thread of a card that is not one of its parts."""
     place = state.places[id.place]
@@ -101,7 +114,8 @@ def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> P
 def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     text = push_text(state, place)
     top = [*top_blocks(state, place), *assignment_blocks(state, id.place)]
-    frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *reason_blocks(state)]
+    why = [*reason_blocks(state), *ran_blocks(state, place)]
+    frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *why]
     bulk = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
     if not place.parts:
         blocks = [*frame, *_filled(state, place, place.actions, [*frame, *bulk]), *bulk]

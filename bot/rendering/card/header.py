@@ -10,6 +10,7 @@ from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, header
 from bot.rendering.calls import headline_text
 from bot.rendering.card.deciders import home, is_mixed, named_only, proposal_deciders
+from bot.rendering.card.ran import all_reported_at
 from bot.rendering.card.title import subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card
@@ -34,7 +35,7 @@ def push_text(state: Approval, place: Place) -> str:
         return on_card.asks(
             state.interrupt.agent, subject(state, place), _values(state, place), state.deadline
         )
-    return on_card.ended_for(title(state, place), state.interrupt.agent, run_words(state))
+    return on_card.ended_for(title(state, place), state.interrupt.agent, run_words(state, place))
 
 
 def _values(state: Approval, place: Place) -> str:
@@ -44,16 +45,23 @@ def _values(state: Approval, place: Place) -> str:
     return mrkdwn(clip(values, _PUSHED))
 
 
-def run_words(state: Approval) -> list[str]:
+def run_words(state: Approval, place: Place) -> list[str]:
     """Say how the run goes on."""
     if state.is_open:
         return [on_card.WAITING_FOR_OTHERS]
+    reported_at = all_reported_at(state, place)
     if state.resumed_at is not None:
-        return [on_card.RESUMED]
+        return [on_card.RUN_FAILED if state.stalled and not reported_at else on_card.RESUMED]
+    if reported_at:
+        return [on_card.all_reported(reported_at)]
     if state.claim_has_lapsed:
         return [on_card.LAPSED]
     if state.stalled:
         return [on_card.STALLED]
+    if state.outcomes:
+        return [on_card.GOING_ON]
+    if state.is_untaken:
+        return [on_card.UNTAKEN]
     return [on_card.WAITING] if state.status == "decided" else []
 
 
@@ -65,7 +73,7 @@ def _line(state: Approval, place: Place) -> list[str]:
         on_card.asked_by(state.interrupt.agent, _requester(state)),
         *_how_ended(state, place),
         *closed,
-        *run_words(state),
+        *run_words(state, place),
     ]
 
 

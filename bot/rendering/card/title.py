@@ -19,7 +19,8 @@ _ROOM = 150
 
 def title(state: Approval, place: Place) -> str:
     """Say what a card is about, and what became of it where all of it is decided or over."""
-    return clip(f"{_title(state, place)}{run_suffix(state)}", _ROOM)
+    end = run_suffix(state, place)
+    return clip(_title(state, place), _ROOM - len(end)) + end
 
 
 def subject(state: Approval, place: Place) -> str:
@@ -30,9 +31,11 @@ def subject(state: Approval, place: Place) -> str:
     return on_card.calls(first, tools, len(requests), still)
 
 
-def run_suffix(state: Approval) -> str:  # noqa: ARG001  # no agent reports how a call went, yet
-    """End a title with what became of the run, as far as the agent has said: nothing yet."""
-    return ""
+def run_suffix(state: Approval, place: Place) -> str:
+    """End a title with what became of the calls, as far as the agent has reported it."""
+    runs = state.running(place.actions)
+    reported = Counter(state.outcomes[index].outcome.status for index in runs if index in state.outcomes)
+    return on_card.ran(reported["done"], reported["failed"], len(runs)) if reported else ""
 
 
 def _title(state: Approval, place: Place) -> str:

@@ -278,7 +278,8 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
     assert found.standing[0].ended.by == "time"
     assert found.status == status
     is_due_later = await redis.zscore(store.keys.lane(0).due, before.id) is not None
-    assert is_due_later is (status == "pending")
+    # A call that was approved also falls due, until its agent goes on with it.
+    assert is_due_later is (status != "withdrawn")
     assert await store.end_standing(before.id, 1) == "unknown"
 
 

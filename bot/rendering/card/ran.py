@@ -1,0 +1,109 @@
+"""What became of the calls that ran, on the card and in its thread. Pure.
+
+The agent's words are literal text in blocks of their own, without masked values.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from agent_adapter.contract.outcome import Outcome
+from bot.domain.admission import Place
+from bot.domain.approval import Approval
+from bot.domain.outcomes import secrets_in, without_secrets
+from bot.rendering.blocks import Block, context, literal_within, section
+from bot.rendering.calls import safe_name
+from bot.rendering.card.title import run_suffix
+from bot.sentences import on_outcome
+from bot.sentences.words import UNUSUAL_TOOL
+from bot.text.literal import visible
+
+_ERROR, _RESULT = 900, 400
+"""JSON characters of an error and of a result on the card. A card has this much room beside its calls."""
+_IN_THREAD = 7_000
+_NAMED = 20
+"""How many calls the message in the thread names."""
+
+
+def ran_blocks(state: Approval, place: Place) -> list[Block]:
+    """Draw what became of the only call, or of the first call that failed, and say where the others are."""
+    reported = reported_in(state, place)
+    if not reported:
+        return []
+    failed = [index for index in reported if state.outcomes[index].outcome.status == "failed"]
+    if len(place.actions) == 1:
+        return _blocks(state, reported[0], secrets_in(state), _ERROR if failed else _RESULT, is_brief=True)
+    first = _blocks(state, failed[0], secrets_in(state), _ERROR, is_brief=True, named=True) if failed else []
+    return [*first, context("ran", on_outcome.in_thread(len(reported)))]
+
+
+def is_told_in_thread(state: Approval, place: Place) -> bool:
+    """Whether the thread says what became of the calls: of several, and of one whose words the card does not show."""
+    reported = reported_in(state, place)
+    if len(place.actions) > 1:
+        return bool(reported)
+    return any(_is_long(state.outcomes[index].outcome) for index in reported)
+
+
+def thread_text(state: Approval, place: Place) -> str:
+    """Say in a notification what became of the calls."""
+    return f"{on_outcome.TITLE}{run_suffix(state, place)}"
+
+
+def thread_blocks(state: Approval, place: Place) -> list[Block]:
+    """Draw what became of every call, in the order of the calls. There is one such message, and it is edited."""
+    reported = reported_in(state, place)
+    named = reported[:_NAMED]
+    room = max(_IN_THREAD // len(named), 300)
+    blocks, secrets = [section("ran", thread_text(state, place))], secrets_in(state)
+    for index in named:
+        blocks += _blocks(state, index, secrets, min(room, 3_000), named=len(place.actions) > 1)
+    left = len(reported) - len(named)
+    return [*blocks, *([context("ran:more", on_outcome.more(left))] if left else [])]
+
+
+def reported_in(state: Approval, place: Place) -> list[int]:
+    """Give the calls of a place that ran and were reported."""
+    return [index for index in state.running(place.actions) if index in state.outcomes]
+
+
+def all_reported_at(state: Approval, place: Place) -> datetime | None:
+    """Give the time since when the outcome of every call of a place is known; `None` before that, and without such calls."""
+    runs = state.running(place.actions)
+    if not runs or any(index not in state.outcomes for index in runs):
+        return None
+    return max(state.outcomes[index].reported_at for index in runs)
+
+
+def _is_long(outcome: Outcome) -> bool:
+    room = _ERROR if outcome.status == "failed" else _RESULT
+    return len(outcome.text) > room // 2 or (outcome.status == "done" and "\n" in outcome.text.strip())
+
+
+def _blocks(
+    state: Approval,
+    index: int,
+    secrets: Sequence[str],
+    room: int,
+    *,
+    is_brief: bool = False,
+    named: bool = False,
+) -> list[Block]:
+    reported, action = state.outcomes[index], state.actions[index]
+    outcome = reported.outcome
+    text = without_secrets(outcome, secrets).strip()
+    lines = text.splitlines()
+    is_cut = is_brief and outcome.status == "done" and len(lines) > 1
+    says = on_outcome.ran(
+        outcome.status,
+        reported.reported_at,
+        on_outcome.call(action.number, safe_name(action.request) or UNUSUAL_TOOL) if named else "",
+    )
+    if not text:
+        return [context(f"ran:{index}", says)]
+    says += on_outcome.words_follow(outcome.status)
+    if is_cut:
+        says += on_outcome.first_line(len(lines))
+    elif outcome.length is not None:
+        says += on_outcome.beginning(len(outcome.text), outcome.length)
+    shown = visible(lines[0] if is_cut else text)
+    return [context(f"ran:{index}", says), literal_within(f"ran:{index}:text", shown, room)]

@@ -1,0 +1,48 @@
+"""What a card and its thread say about calls that ran."""
+
+from datetime import datetime
+
+from bot.sentences.words import when
+
+TITLE = "What became of the calls"
+NO_WORDS = "The agent said nothing about it."
+_STATUS = {"done": "Done", "failed": "Failed"}
+
+
+def ran(status: str, at: datetime, call: str = "") -> str:
+    """Say what became of a call, and when it was reported. Of several calls, it is named."""
+    return f"{call}*{_STATUS[status]}* {when(at)}"
+
+
+def words_follow(status: str) -> str:
+    """Say whose words come next."""
+    return (
+        " · the error, in the agent's words:"
+        if status == "failed"
+        else " · the result, in the agent's words:"
+    )
+
+
+def first_line(lines: int) -> str:
+    """Say that only the first line of a result is shown."""
+    return f" (the first of {lines} lines)"
+
+
+def beginning(kept: int, length: int) -> str:
+    """Say that the agent kept only the beginning of a longer text."""
+    return f" (the agent sent the first {kept:,} of {length:,} characters)"
+
+
+def in_thread(reported: int) -> str:
+    """Say where every outcome is."""
+    return f"What became of each of the {reported} calls is in the thread."
+
+
+def call(number: int, tool: str) -> str:
+    """Name a call of a card with several calls."""
+    return f"{number}. `{tool}` · "
+
+
+def more(count: int) -> str:
+    """Count the calls that the message does not name."""
+    return f"and {count} more, as the title of the card counts them"

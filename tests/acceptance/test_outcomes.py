@@ -1,0 +1,164 @@
+"""Whoever approved a call learns what became of it: it is done, it failed, or nobody has gone on with it."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter import Context, Outcome
+from agent_adapter.integrations import functions
+from agent_adapter.redis import reports
+from tests.support.builders import an_action, an_interrupt, review
+from tests.support.people import Someone, words
+
+
+@pytest.fixture
+def dana(slack):
+    return Someone(slack, "U0DANA")
+
+
+async def pay(amount: int) -> str:
+    """Pay."""
+    if amount > 1_000:
+        raise ValueError("the bank said: insufficient funds for *EUR*")
+    return f"paid {amount} as tr_1"
+
+
+async def asked(client, amount):
+    return asyncio.create_task(functions.run(pay, {"amount": amount}, approvals=client))
+
+
+def title_of(card):
+    return card["blocks"][0]["text"]["text"]
+
+
+async def replies(dana, card):
+    """Give the bot's messages in the thread of a card."""
+    found = await dana.slack.messages(card["channel"], as_user=dana.user)
+    return [m for m in found if m.get("thread_ts") == card["ts"] != m["ts"]]
+
+
+async def test_the_card_says_that_a_call_is_done(start_bot, dana, client):
+    """Given an approved call that worked, then its title ends in done, and its result is on the card."""
+    await start_bot()
+    calling = await asked(client, 5)
+    await dana.press(await dana.card("amount"), "approve:0")
+    assert await calling == "paid 5 as tr_1"
+
+    card = await dana.card("paid 5 as tr_1")
+
+    assert title_of(card).endswith("pay, done")
+    assert await replies(dana, card) == []
+
+
+async def test_the_card_says_that_a_call_failed_and_why(start_bot, dana, client):
+    """Given an approved call that failed, then the error stands on the card in a block of its own, word by word."""
+    await start_bot()
+    calling = await asked(client, 5_000)
+    await dana.press(await dana.card("amount"), "approve:0")
+    with pytest.raises(ValueError, match="insufficient funds"):
+        await calling
+
+    card = await dana.card("insufficient funds for *EUR*")
+
+    assert title_of(card).endswith("pay, failed")
+    error = next(block for block in card["blocks"] if block["block_id"] == "ran:0:text")
+    assert words([error]) == "ValueError: the bank said: insufficient funds for *EUR*"
+
+
+async def test_the_thread_gets_one_message_that_is_edited(start_bot, dana, client):
+    """Given three calls that end one after the other, then one message in the thread names each of them."""
+    await start_bot()
+    batch = [an_action(name, {"n": 1}) for name in ("first", "second", "third")]
+    asking = review(client, *batch)
+    card = await dana.card("3 tools")
+    for index in range(3):
+        await dana.press(card, f"approve:{index}")
+    resume = await asking
+    await client.report(resume.interrupt_id, 0, Outcome.done("one"))
+    card = await dana.card("in the thread")
+    await dana.card("What became of the calls, 1 done, 2 not reported")
+    await client.report(resume.interrupt_id, 1, Outcome.failed("two"))
+    await client.report(resume.interrupt_id, 2, Outcome.done("three"))
+
+    await dana.card("What became of the calls, 1 failed, 2 done")
+
+    (thread,) = await replies(dana, card)
+    said = words(thread["blocks"])
+    assert [said.index(text) for text in ("one", "two", "three")] == sorted(
+        said.index(text) for text in ("one", "two", "three")
+    )
+
+
+async def test_a_call_that_nobody_runs_is_said_so(start_bot, dana, client):
+    """Given an approved call whose agent never takes the answer, then the card says so after a while."""
+    await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
+    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    await dana.press(await dana.card("wants to run"), "approve:0")
+
+    card = await dana.card("the agent has not gone on")
+    assert "Nothing of this has run" in words(card["blocks"])
+
+    async with client.resuming(interrupt_id):
+        pass
+    card = await dana.card("the agent has resumed")
+    assert "Nothing of this has run" not in words(card["blocks"])
+
+
+async def test_a_rejected_call_is_not_waited_for(start_bot, dana, client):
+    """The agent has nothing to run, so nobody has to be told that it did not."""
+    bot = await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
+    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    form = await dana.opened(await dana.card("wants to run"), "reject:0")
+    await dana.fill(form, reason="No.")
+    await dana.card("waiting for the agent")
+    await asyncio.sleep(2)
+
+    assert not (await bot.store.load(interrupt_id)).untaken
+
+
+async def test_a_run_that_raises_before_the_tool_reports_is_said_so(start_bot, dana, client):
+    """Given an answer that was taken by a run that then fails, then the card says with which error."""
+    await start_bot()
+    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    await dana.press(await dana.card("wants to run"), "approve:0")
+    await client.wait(interrupt_id)
+    with pytest.raises(KeyError):
+        async with client.resuming(interrupt_id):
+            raise KeyError("sk-secret")
+
+    card = await dana.card("the agent could not go on")
+
+    assert "the run failed with KeyError" in words(card["blocks"])
+    assert "sk-secret" not in words(card["blocks"])
+
+
+async def test_a_run_does_not_wait_for_its_report(start_bot, dana, client, monkeypatch, caplog):
+    """Given a report that Redis does not take, then the function's result is returned all the same."""
+    await start_bot()
+    monkeypatch.setattr(reports, "WITHIN", 0.1)
+
+    async def never(*_args, **_more):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(client._reports, "_report", never)
+    calling = await asked(client, 5)
+    await dana.press(await dana.card("amount"), "approve:0")
+
+    assert await asyncio.wait_for(calling, 10) == "paid 5 as tr_1"
+    card = await dana.card("the agent has resumed")
+    assert not title_of(card).endswith("done")
+
+
+async def test_a_claim_that_is_given_back_is_not_called_unused(start_bot, dana, client):
+    """A process may have run a part of it, so the card does not say that nothing has run."""
+    await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
+    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    await dana.press(await dana.card("wants to run"), "approve:0")
+    await client.wait(interrupt_id)
+    await client.claim(interrupt_id, "me", timedelta(seconds=5))
+    await client.claim(interrupt_id, "me", timedelta(0))
+
+    card = await dana.card("the agent has not gone on")
+    assert "gave it back" in words(card["blocks"])
+    assert "Nothing of this has run" not in words(card["blocks"])

@@ -1,0 +1,194 @@
+"""What became of the calls that ran: the title says it, the agent's words stand alone, the thread has one message."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_adapter import Outcome
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, RejectDecision
+from agent_adapter.contract.outcome import Reported
+from bot.domain.admission import Place
+from bot.rendering.card.card import render_card
+from tests.bot.rendering.slack_side import assert_slack_takes_card
+from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
+from tests.support.properties import bounded
+
+APPROVE, REJECT = ApproveDecision(), RejectDecision(message="No.")
+
+
+def drawn(*reports, tools=("send_payment",), how=None, args=None, mask=(), **fields):
+    """Draw the messages of a decided record. `reports` are outcomes by action, `None` where nothing was reported."""
+    interrupt = an_interrupt(*(an_action(tool, args) for tool in tools))
+    every = tuple(range(len(tools)))
+    admission = an_admission(places=(Place(channel="C0APPROVALS", actions=every),), mask=mask)
+    outcomes = {index: Reported(each, NOW) for index, each in enumerate(reports) if each}
+    state = a_state(
+        interrupt,
+        decided=how or dict.fromkeys(every, APPROVE),
+        admission=admission,
+        **{"status": "decided", "settled_at": NOW, "resumed_at": NOW, "outcomes": outcomes, **fields},
+    )
+    found = render_card(state)
+    assert_slack_takes_card(found)
+    return found
+
+
+def title(*reports, **fields):
+    return drawn(*reports, **fields)[0].blocks[0]["text"]["text"]
+
+
+def text_of(block):
+    """Give the text of a context or of a literal block."""
+    if block["type"] == "context":
+        return block["elements"][0]["text"]
+    return "".join(leaf["text"] for part in block["elements"] for leaf in part["elements"])
+
+
+def about_runs(part):
+    return [
+        text_of(block)
+        for block in part.blocks
+        if block["block_id"].startswith("ran") and block["type"] != "section"
+    ]
+
+
+PAID, LOST = Outcome.done("tr_1"), Outcome.failed("insufficient funds")
+
+
+@pytest.mark.parametrize(
+    ("reports", "ends"),
+    [
+        ([PAID], "send_payment, done"),
+        ([LOST], "send_payment, failed"),
+        ([None], "send_payment"),
+        ([PAID, PAID], ", done"),
+        ([LOST, LOST], ", failed"),
+        ([LOST, PAID], ", 1 failed, 1 done"),
+        ([PAID, None, None], ", 1 done, 2 not reported"),
+    ],
+)
+def test_a_title_ends_with_what_became_of_the_calls(reports, ends):
+    assert title(*reports, tools=["send_payment"] * len(reports)).endswith(ends)
+
+
+def test_a_call_that_was_rejected_does_not_count():
+    assert title(PAID, tools=["a", "b"], how={0: APPROVE, 1: REJECT}).endswith("2 tools, done")
+
+
+def test_a_long_title_keeps_its_end():
+    """What became of the call is not cut, whatever the tool is called."""
+    assert title(LOST, tools=["x" * 128]).endswith(", failed")
+
+
+def test_an_error_stands_in_a_block_of_its_own():
+    card, *_ = drawn(Outcome.failed("*bold* <!channel> <@U0DANA>\u202etxt"))
+    words, error = about_runs(card)
+
+    assert words.startswith("*Failed* ")
+    assert error.startswith("*bold* <!channel> <@U0DANA>")
+    assert "\u202e" not in error
+    literal = card.blocks[[block["block_id"] for block in card.blocks].index("ran:0:text")]
+    assert literal["type"] == "rich_text"
+    assert literal["elements"][0]["type"] == "rich_text_preformatted"
+
+
+def test_a_result_is_one_line_and_the_thread_has_all_of_it():
+    card, thread = drawn(Outcome.done("first\nsecond\nthird"))
+
+    words, result = about_runs(card)
+    assert (result, "(the first of 3 lines)" in words) == ("first", True)
+    assert (thread.id.kind, about_runs(thread)[1]) == ("outcomes", "first\nsecond\nthird")
+
+
+def test_the_card_of_one_short_outcome_needs_no_message_in_the_thread():
+    """A second message would say the same."""
+    assert [part.id.kind for part in drawn(PAID)] == ["card"]
+
+
+def test_the_thread_gets_one_message_about_several_calls():
+    card, thread = drawn(PAID, LOST, None, tools=["a", "b", "c"])
+
+    assert about_runs(card)[1] == "insufficient funds"
+    assert "in the thread" in about_runs(card)[2]
+    assert [text for text in about_runs(thread) if text in {"tr_1", "insufficient funds"}] == [
+        "tr_1",
+        "insufficient funds",
+    ]
+    assert "`b` · *Failed*" in about_runs(thread)[2]
+
+
+def test_nothing_is_said_of_calls_that_nobody_reported():
+    (card,) = drawn(None)
+    assert about_runs(card) == []
+    assert "the agent has resumed" in text_of(card.blocks[1])
+
+
+def test_an_edit_that_failed_is_reported_beside_what_was_changed():
+    edit = EditDecision(edited_action={"name": "send_payment", "args": {"to": "erik@example.com"}})
+    card, *_ = drawn(LOST, how={0: edit})
+    assert about_runs(card)[1] == "insufficient funds"
+
+
+def test_a_shortened_error_says_how_long_it_was():
+    card, thread = drawn(Outcome.failed("x y " * 15_000))
+
+    assert "the agent sent the first 2,000 of 60,000 characters" in about_runs(card)[0]
+    assert "more characters" in about_runs(card)[1]
+    assert len(about_runs(thread)[1]) > len(about_runs(card)[1])
+
+
+def test_a_masked_value_is_in_no_message():
+    parts = drawn(
+        Outcome.failed("denied for hunter22"),
+        Outcome.done("HUNTER22"),
+        tools=["login", "pay"],
+        args={"password": "hunter22"},
+        mask=("password",),
+    )
+    assert "hunter22" not in str(parts).casefold()
+    assert "denied for ••••" in str(parts)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"resumed_at": None}, "waiting for the agent"),
+        ({"resumed_at": None, "untaken": True}, "the agent has not gone on"),
+        ({"resumed_at": None, "stalled": "the run failed with OSError"}, "the agent could not go on"),
+        ({"stalled": "the run failed with OSError"}, "its run ended with an error; no outcome was reported"),
+    ],
+)
+def test_a_card_says_why_nothing_was_reported(fields, says):
+    card, *_ = drawn(None, **fields)
+    assert says in text_of(card.blocks[1])
+
+
+def test_who_goes_on_after_a_long_time_is_not_called_stalled():
+    """A process holds the claim, so it goes on with the answer."""
+    (card,) = drawn(None, resumed_at=None, untaken=True, claimed_until=NOW + timedelta(hours=1))
+    assert "waiting for the agent" in text_of(card.blocks[1])
+
+
+def test_a_report_is_said_before_the_run_counts_as_resumed():
+    card, *_ = drawn(PAID, resumed_at=None, claim_has_lapsed=True)
+    assert "reported" in text_of(card.blocks[1])
+    assert "may have run" not in str(card.blocks)
+
+
+@bounded(60)
+@given(
+    st.lists(
+        st.one_of(
+            st.none(),
+            st.builds(Outcome.done, st.text(max_size=3_000)),
+            st.builds(Outcome.failed, st.text(max_size=3_000)),
+        ),
+        min_size=1,
+        max_size=50,
+    )
+)
+def test_slack_takes_every_report(reports):
+    """Whatever agents write, every message is within Slack's limits."""
+    drawn(*reports, tools=["send_payment"] * len(reports))
