@@ -187,7 +187,7 @@ class _Tour:
 
     async def _left_over(self) -> int:
         """Count the work that is still owed once the bot had time to finish."""
-        for _ in range(20):
+        for _ in range(100):
             if not sum((owed := await self.stage.bot.store.owed()).values()):
                 break
             await asyncio.sleep(0.1)
