@@ -17,10 +17,16 @@ class Draft:
     """What each input held when Slack last sent it. Inputs that were never sent are not in it."""
     chosen: tuple[str, ...] = ()
     """The inputs that the person wants to see, where the form has too many for one view."""
+    rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The rows of each list that was changed, in order. A row keeps its number for ever, so what was typed stays with it."""
+    first: Mapping[str, int] = field(default_factory=dict)
+    """Which row of a long list is the first in sight."""
+    made: int = 0
+    """How many rows were added."""
 
     @property
     def is_empty(self) -> bool:
-        return not self.typed and not self.chosen
+        return not self.typed and not self.chosen and not self.rows
 
     def dump(self) -> str:
         """Write it for Redis to keep."""
@@ -28,9 +34,15 @@ class Draft:
 
     @classmethod
     def load(cls, text: str) -> Self:
-        """Read it. Text that another version wrote, and that this one cannot read, gives an empty draft."""
+        """Read it. Empty text gives an empty draft, as does text of another version that this one cannot read."""
         try:
             found: dict[str, Any] = json.loads(text)
-            return cls(typed=dict(found["typed"]), chosen=tuple(found["chosen"]))
-        except (ValueError, KeyError, TypeError):
+            return cls(
+                typed=dict(found["typed"]),
+                chosen=tuple(found["chosen"]),
+                rows={name: tuple(order) for name, order in found.get("rows", {}).items()},
+                first=dict(found.get("first", {})),
+                made=int(found.get("made", 0)),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
             return cls()

@@ -102,6 +102,14 @@ def violations(flat: Schema, args: Any) -> list[Violation]:
     return [found for error in validator.iter_errors(values) for found in _violations(error)]
 
 
+def fits_schema(flat: Schema, value: Any) -> bool:
+    """Tell whether a value fits a part of a flattened schema."""
+    try:
+        return not violations(flat, value)
+    except UnsafeSchemaError:
+        return False
+
+
 class _Flattening:
     def __init__(self, root: Schema) -> None:
         self._root = root

@@ -4,6 +4,7 @@ The last step decides exactly what it showed: its view carries the digest of the
 again instead.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -24,13 +25,14 @@ from bot.listeners.submissions import (
     replacing,
 )
 from bot.rendering.blocks import Block
-from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, changed_input, merged, read_form
+from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, merged
 from bot.rendering.modal.editing import (
     CHECK,
     CHOOSE,
     CHOOSE_OTHERS,
     START_OVER,
     fits_one_view,
+    form_for,
     render_check_view,
     render_choice_view,
     render_edit_view,
@@ -42,6 +44,12 @@ from bot.rendering.modal.questions import parse_code
 from bot.rendering.modal.view import ViewMeta, pressed_at
 from bot.runtime.offload import offload
 from bot.sentences import in_answer, in_form
+from bot.text.literal import mrkdwn, one_line
+
+_ROWS = re.compile(r"([a-z]+) ([0-9]{1,9}) (.+)")
+"""What a button of a list carries: what it does, a row, and the list."""
+_SAID = 5
+"""The most sentences above a form."""
 
 
 async def open_form(services: Services, state: Approval, click: Click) -> None:
@@ -54,16 +62,28 @@ async def open_form(services: Services, state: Approval, click: Click) -> None:
 async def change_form(services: Services, state: Approval, click: Click) -> None:
     """Do what a button in the form says, and keep what was typed until then."""
     view = click.view or {}
-    draft = await services.store.draft(state.id, click.index, click.user)
-    draft = Draft() if click.subject == START_OVER else with_view(draft, view)
-    await services.store.save_draft(state.id, click.index, click.user, draft)
+
+    async def pressed(draft: Draft) -> Draft:
+        if click.subject == START_OVER:
+            return Draft()
+        draft = with_view(draft, view)
+        rows = _ROWS.fullmatch(click.subject)
+        return await offload(state, _with_rows, state, click.index, draft, rows) if rows else draft
+
+    draft = await services.store.change_draft(state.id, click.index, click.user, pressed)
     render = render_choice_view if click.subject == CHOOSE_OTHERS else render_edit_view
     drawn = await offload(state, render, state, click.index, draft)
     try:
         await services.turn(click, drawn)
     except DoneBeforeError:
-        # Another press was quicker. The draft has both, so this view is the newer one.
+        # Another press was quicker. Its draft has this press, or this draft has it.
+        newest = await services.store.draft(state.id, click.index, click.user)
+        drawn = await offload(state, render, state, click.index, newest)
         await services.turn(replace(click, view={"id": view["id"]}), drawn)
+
+
+def _with_rows(state: Approval, index: int, draft: Draft, rows: re.Match[str]) -> Draft:
+    return form_for(state.actions[index], draft).with_rows(rows[1], int(rows[2]), rows[3])
 
 
 def with_view(draft: Draft, view: Mapping[str, Any]) -> Draft:
@@ -75,17 +95,31 @@ def with_view(draft: Draft, view: Mapping[str, Any]) -> Draft:
 
 async def submit(services: Services, state: Approval, submission: Submission) -> Reply:
     """Go on to the next step, or decide at the last one."""
-    draft = await services.store.draft(state.id, submission.meta.index, submission.user)
+    index, user = submission.meta.index, submission.user
     if submission.meta.step == CHECK:
+        draft = await services.store.draft(state.id, index, user)
         return await _decide(services, state, submission, draft)
-    draft = with_view(draft, submission.view)
-    await services.store.save_draft(state.id, submission.meta.index, submission.user, draft)
+
+    async def typed(draft: Draft) -> Draft:
+        return with_view(draft, submission.view)
+
+    draft = await services.store.change_draft(state.id, index, user, typed)
     if submission.meta.step == CHOOSE:
         return await offload(state, _chosen, state, submission, draft)
-    found = await offload(state, _read, state, submission.meta.index, draft)
+    if await offload(state, _shows_more, state, submission, draft):
+        # A choice brings inputs with it, which are filled in before anything is judged.
+        return _show(submission, await offload(state, render_edit_view, state, index, draft))
+    found = await offload(state, _read, state, index, draft)
     if isinstance(found, Edited):
-        return await _check(services, state, submission, found.args)
+        return await _check(services, state, submission, draft, found.args)
     return await offload(state, _objections, state, submission, draft, found)
+
+
+def _shows_more(state: Approval, submission: Submission, draft: Draft) -> bool:
+    """Tell whether the form has inputs now that the submitted view did not have."""
+    form = form_for(state.actions[submission.meta.index], draft)
+    drawn = {block["block_id"] for block in form.blocks(form.in_sight) if block["type"] == "input"}
+    return not drawn <= {block["block_id"] for block in submission.view["blocks"]}
 
 
 def _chosen(state: Approval, submission: Submission, draft: Draft) -> Reply:
@@ -97,12 +131,14 @@ def _chosen(state: Approval, submission: Submission, draft: Draft) -> Reply:
     return _show(submission, render_edit_view(state, submission.meta.index, draft))
 
 
-async def _check(services: Services, state: Approval, submission: Submission, args: dict[str, Any]) -> Reply:
+async def _check(
+    services: Services, state: Approval, submission: Submission, draft: Draft, args: dict[str, Any]
+) -> Reply:
     """Show what was asked beside what would run, or say beside the input why it cannot run."""
     index = submission.meta.index
     decision = _edit(state, index, args)
     if why_not := await services.decisions.why_no_edit(state, index, decision, submission.user):
-        block = await offload(state, _changed_input, state, index, args)
+        block = await offload(state, _changed_input, state, index, draft, args)
         in_sight = block in {found["block_id"] for found in submission.view["blocks"]}
         return beside(block, why_not) if block and in_sight else beside_first(submission, why_not)
     return _show(submission, await offload(state, render_check_view, state, index, args))
@@ -118,23 +154,27 @@ def _edit(state: Approval, index: int, args: dict[str, Any]) -> EditDecision:
     return EditDecision(edited_action=EditedAction(name=state.actions[index].request.name, args=args))
 
 
-def _changed_input(state: Approval, index: int, args: dict[str, Any]) -> str | None:
+def _changed_input(state: Approval, index: int, draft: Draft, args: dict[str, Any]) -> str | None:
     action = state.actions[index]
-    return changed_input(action.request.args, args, action.config.args_schema, action.terms.masked)
+    return form_for(action, draft).changed_input(action.request.args, args)
 
 
 def _read(state: Approval, index: int, draft: Draft) -> Edited | Unchanged | Errors:
     action = state.actions[index]
-    return read_form(draft, action.request.args, action.config.args_schema, action.terms.masked)
+    return form_for(action, draft).read(action.request.args, action.config.args_schema)
 
 
 def _errors(state: Approval, submission: Submission, draft: Draft, by_block: dict[str, str]) -> Reply:
     """Say what is wrong beside the inputs. Those that are not in sight are shown first."""
-    in_sight = {block["block_id"] for block in submission.view["blocks"]}
-    if found := {block: sentence for block, sentence in by_block.items() if block in in_sight}:
+    inputs = {block["block_id"] for block in submission.view["blocks"] if block["type"] == "input"}
+    if found := {block: sentence for block, sentence in by_block.items() if block in inputs}:
         return {"response_action": "errors", "errors": found}
-    draft = with_chosen(draft, by_block)
-    return _show(submission, render_edit_view(state, submission.meta.index, draft, note=in_form.ALSO_WRONG))
+    form = form_for(state.actions[submission.meta.index], draft)
+    named = {block: unit for block in by_block if (unit := form.unit_of(block))}
+    said = [mrkdwn(f"{one_line(unit.label())}: {by_block[block]}") for block, unit in named.items()]
+    draft = with_chosen(draft, [unit.block_id for unit in named.values()])
+    note = in_form.not_accepted(said[:_SAID])
+    return _show(submission, render_edit_view(state, submission.meta.index, draft, note=note))
 
 
 async def _decide(services: Services, state: Approval, submission: Submission, draft: Draft) -> Reply:
@@ -149,7 +189,7 @@ async def _decide(services: Services, state: Approval, submission: Submission, d
     answer = await services.decisions.decide(state, user, {index: decision}, code=parse_code(submission.view))
     if not answer.recorded:
         return await _again(services, submission, draft, answer.sentence)
-    await services.store.save_draft(state.id, index, user, Draft())
+    await services.store.forget_draft(state.id, index, user)
     return closing(answer)
 
 

@@ -21,6 +21,16 @@ def as_json(label: str) -> str:
     return f"{label} · JSON"
 
 
+def nth(number: int, name: str) -> str:
+    """Name one of several forms whose names are the same."""
+    return f"{number}: {name}"
+
+
+def as_picker(label: str) -> str:
+    """Label an input that chooses the form of a value."""
+    return f"{label} · form"
+
+
 # --- Choices ------------------------------------------------------------------------------------------------------------
 
 NULL, LEFT_OUT = "(null)", "(leave out)"
@@ -67,6 +77,13 @@ _TYPES = {
     "object": "an object",
     "null": "null",
 }
+
+
+def type_words(name: Any) -> str:
+    """Name a type of JSON Schema in plain words."""
+    return _TYPES.get(name, "any value") if isinstance(name, str) else "any value"
+
+
 _NOT_ALLOWED = {
     "format": "Must be a valid {format}.",
     "minLength": "Must have at least {limit} characters.",

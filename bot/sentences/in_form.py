@@ -90,6 +90,25 @@ ALSO_WRONG = (
 )
 
 
+ADD_ROW, MOVE_UP, MOVE_DOWN = "Add a row", "Move up", "Move down"
+PREVIOUS_ROWS, NEXT_ROWS = "Previous rows", "Next rows"
+
+
+def remove_row(number: int) -> str:
+    """Label the button that removes a row of a list."""
+    return f"Remove row {number}"
+
+
+def rows_in_sight(first: int, last: int, count: int) -> str:
+    """Say which rows of a long list are in sight."""
+    return f"Rows {first} to {last} of {count}"
+
+
+def not_accepted(sentences: Sequence[str]) -> str:
+    """Say what the tool does not accept about values without an input in sight. The sentences are mrkdwn."""
+    return "\n".join((ALSO_WRONG, *sentences))
+
+
 def check_title(index: int) -> str:
     """Title the last step of an edit."""
     return f"Changes of action {index + 1}"

@@ -1,6 +1,7 @@
 """What people have filled into forms, until they decide."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from agent_adapter.errors import ServerUnreachableError
@@ -11,6 +12,8 @@ from bot.store.deliveries import WITHIN
 
 KEPT = timedelta(days=1)
 """How long a form that nobody submits keeps what was typed."""
+ATTEMPTS = 10
+"""How often a change is tried again, because another press was quicker."""
 
 
 class Drafts(Connected):
@@ -22,28 +25,47 @@ class Drafts(Connected):
         Raises:
             StoreUnavailableError: when Redis does not answer in time.
         """
-        found = await self._answer(self._redis.get(self._draft_key(interrupt_id, index, user)))
-        return Draft.load(found) if found else Draft()
+        return Draft.load(await self._written(self._draft_key(interrupt_id, index, user)))
 
-    async def save_draft(self, interrupt_id: str, index: int, user: str, draft: Draft) -> None:
-        """Keep what this person has filled in, instead of what was kept before.
+    async def change_draft(
+        self, interrupt_id: str, index: int, user: str, change: Callable[[Draft], Awaitable[Draft]]
+    ) -> Draft:
+        """Change what this person has filled in, and give it. Presses at the same moment are all counted.
 
         Raises:
             StoreUnavailableError: when Redis does not answer in time.
         """
-        key = self._draft_key(interrupt_id, index, user)
-        if draft.is_empty:
-            await self._answer(self._redis.delete(key))
-        else:
-            await self._answer(self._redis.set(key, draft.dump(), px=KEPT))
+        key, kept = self._draft_key(interrupt_id, index, user), KEPT // timedelta(milliseconds=1)
+        for _ in range(ATTEMPTS):
+            before = await self._written(key)
+            draft = await change(Draft.load(before))
+            after = "" if draft.is_empty else draft.dump()
+            try:
+                async with asyncio.timeout(WITHIN):
+                    outcome = await self.scripts(
+                        "save_draft", {"draft": key}, before=before, after=after, kept=kept
+                    )
+            except (TimeoutError, ServerUnreachableError) as error:
+                raise StoreUnavailableError("Redis did not take the change in time") from error
+            if outcome == "saved":
+                return draft
+        raise StoreUnavailableError("this form is changed too often")
+
+    async def forget_draft(self, interrupt_id: str, index: int, user: str) -> None:
+        """Remove what this person has filled in."""
+
+        async def nothing(_: Draft) -> Draft:
+            return Draft()
+
+        await self.change_draft(interrupt_id, index, user, nothing)
 
     def _draft_key(self, interrupt_id: str, index: int, user: str) -> str:
         return self.keys.lane_for(interrupt_id).draft(interrupt_id, index, user)
 
-    async def _answer(self, call: object) -> str | None:
+    async def _written(self, key: str) -> str:
         try:
             async with asyncio.timeout(WITHIN):
-                found: str | None = await self._guarded(call)
+                found: str | None = await self._guarded(self._redis.get(key))
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError("Redis did not answer in time") from error
-        return found
+        return found or ""

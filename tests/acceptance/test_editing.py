@@ -169,3 +169,68 @@ async def test_a_draft_is_gone_after_its_edit(client, dana, redis):
 
     assert await edited(reviewing) == {"amount": 7}
     assert await redis.keys("*:draft:*") == []
+
+
+ITEMS = {
+    "type": "object",
+    "properties": {
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"sku": {"type": "string"}, "count": {"type": "integer"}},
+                "required": ["sku", "count"],
+            },
+        }
+    },
+}
+
+
+async def test_rows_are_added_filled_in_and_removed(client, dana):
+    """Each press keeps what was typed before it."""
+    reviewing = review(client, {"items": [{"sku": "a", "count": 1}, {"sku": "b", "count": 2}]}, ITEMS)
+    form = await dana.opened(await dana.card(), "edit:0")
+
+    typed = {block_of(form, "items → 1 → count"): "5"}
+    await dana.slack.click_view("U0DANA", form["id"], "form:add 0 f:/items", values=typed)
+    longer = await dana.slack.wait_for_view("U0DANA", lambda view: "items → 3" in words(view["blocks"]))
+    typed = {block_of(longer, "items → 3 → sku"): "c", block_of(longer, "items → 3 → count"): "3"}
+    await dana.slack.click_view("U0DANA", form["id"], "form:remove 1 f:/items", values=typed)
+    shorter = await dana.slack.wait_for_view("U0DANA", lambda v: "items → 3" not in words(v["blocks"]))
+    answer = await dana.submit(shorter)
+    assert "items" in words(answer["views"][-1]["blocks"])
+    await dana.submit(answer["views"][-1])
+
+    assert await edited(reviewing) == {"items": [{"sku": "a", "count": 5}, {"sku": "c", "count": 3}]}
+
+
+async def test_two_quick_presses_both_count(client, dana):
+    """The second one comes from the view before the first."""
+    reviewing = review(client, {"items": [{"sku": "a", "count": 1}]}, ITEMS)
+    form = await dana.opened(await dana.card(), "edit:0")
+
+    for _ in range(2):
+        await dana.slack.click_view("U0DANA", form["id"], "form:add 0 f:/items")
+    view = await dana.slack.wait_for_view("U0DANA", lambda v: "items → 3" in words(v["blocks"]))
+    rows = {
+        f"items → {row} → {name}": value for row in (2, 3) for name, value in (("sku", "b"), ("count", "2"))
+    }
+    await dana.fill(view, **rows)
+
+    assert await edited(reviewing) == {"items": [{"sku": "a", "count": 1}, *[{"sku": "b", "count": 2}] * 2]}
+
+
+async def test_a_form_of_a_value_is_chosen_and_then_filled_in(client, dana):
+    """The fields follow the choice when the form is sent."""
+    card = {"type": "object", "properties": {"kind": {"const": "card"}, "number": {"type": "string"}}}
+    bank = {"type": "object", "properties": {"kind": {"const": "bank"}, "iban": {"type": "string"}}}
+    union = {"oneOf": [{**card, "required": ["kind", "number"]}, {**bank, "required": ["kind", "iban"]}]}
+    schema = {"type": "object", "properties": {"pay": union}, "required": ["pay"]}
+    reviewing = review(client, {"pay": {"kind": "card", "number": "1"}}, schema)
+    form = await dana.opened(await dana.card(), "edit:0")
+
+    answer = await dana.slack.submit("U0DANA", form["id"], {block_of(form, "pay · form"): "1"})
+    assert answer["result"] == "update"
+    await dana.fill(answer["views"][-1], **{"pay → iban": "DE02"})
+
+    assert await edited(reviewing) == {"pay": {"kind": "bank", "iban": "DE02"}}

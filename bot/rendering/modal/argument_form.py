@@ -1,74 +1,61 @@
 """Arguments as a form, and a filled form as arguments.
 
-Each argument has one input. Its kind follows the schema, or the value where no schema can be used. A value that this
-kind cannot hold exactly is entered as JSON. What is masked is shown as masked, and stays as it is.
+Each argument has an input whose kind follows the schema, or the value where no schema can be used. A list has rows, and
+a value of several forms a choice. A value that its input cannot hold exactly is entered as JSON. What is masked is shown
+as masked, and stays as it is.
 """
 
-import copy
-import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_adapter.contract.arguments import check_arguments, encode
 from agent_adapter.errors import InvalidRequestError
-from bot.domain.drafts import Draft, Raw
-from bot.domain.masking import Unshown, hide, holds
+from bot.domain.drafts import Draft
+from bot.domain.masking import Unshown, holds
 from bot.domain.schemas import Schema, UnsafeSchemaError, flatten, violations
 from bot.rendering.arguments import value_lines
-from bot.rendering.blocks import Block, context, literal, plain
+from bot.rendering.blocks import Block, actions, context, literal, plain
+from bot.rendering.buttons import FORM
 from bot.rendering.modal.boxes import BOXES, Box, is_blank, is_text
-from bot.rendering.modal.field_types import ABSENT, InputError, Question
-from bot.rendering.modal.inputs import answer, element, fits, initial, raw_of
-from bot.rendering.modal.labels import LONGEST, label_of
-from bot.rendering.modal.specs import ANYTHING, UNKNOWN, Spec, inferred_kind
-from bot.sentences import in_field
+from bot.rendering.modal.field_types import ABSENT
+from bot.rendering.modal.form_tree import (
+    NEW,
+    Builder,
+    Field,
+    Node,
+    Path,
+    Rows,
+    Union,
+    Unit,
+    held,
+    inputs_in,
+    rows_in,
+    several,
+    units,
+    value_of,
+)
+from bot.rendering.modal.inputs import element, raw_of
+from bot.rendering.modal.labels import label_of
+from bot.sentences import in_field, in_form
 from bot.text.literal import clip, one_line, visible
 
 MOST_AT_ONCE = 8
-"""More inputs than this are offered as a choice first."""
-MOST_FIELDS = 800
-"""The most arguments that the choice can list. Beyond that, inner objects are entered as JSON."""
+"""More arguments than this are offered as a choice first."""
+MOST_UNITS = 800
+"""The most arguments that the choice can list. More of them are entered as one JSON."""
 MAX_BLOCKS = 88
 """Of a view's 100. The rest is for the blocks above the form."""
+ROOM_FOR_ROWS = 40
+"""The most blocks for the rows of one list. The others are a page away."""
 MAX_FORM_BYTES = 200_000
 """Of a view's 250 KB."""
+ADD, REMOVE, UP, DOWN, TURN = "add", "remove", "up", "down", "turn"
+"""What the buttons of a list do."""
 
-Path = tuple[str, ...]
-
-_KEPT = "kept"
-_MULTILINE = 100
 _EXCERPT = 1_000
 _OPTION = 75
-_READABLE = re.compile(r"[!-~]{0,80}")
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One argument in a form."""
-
-    path: Path
-    """Names from the outermost object; empty for all arguments at once."""
-    kind: str
-    """One of `field_types.KINDS`, or `kept` for what cannot be edited here."""
-    question: Question
-    hint: str = ""
-    number: int = 0
-    """Its place in the form."""
-
-    @property
-    def block_id(self) -> str:
-        """Its name in Slack and in drafts: the same whatever else is in the form."""
-        return block_id_of(self.path)
-
-    def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, as_json=self.kind == "json", size=size)
-
-    @property
-    def is_input(self) -> bool:
-        return self.kind != _KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,37 +78,199 @@ class Errors:
     """A sentence for each input, by its `block_id`."""
 
 
-def block_id_of(path: Path) -> str:
-    """Name an input by its argument, as a JSON pointer where that is short and plain."""
-    pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
-    if _READABLE.fullmatch(pointer):
-        return f"f:{pointer}"
-    return f"f#{hashlib.sha256(pointer.encode()).hexdigest()[:32]}"
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of one call, as one person has filled it in."""
+
+    root: Node
+    draft: Draft
+
+    @property
+    def units(self) -> list[Unit]:
+        """What can be chosen to be changed, and what is only shown."""
+        return list(units(self.root))
+
+    @property
+    def must_choose(self) -> bool:
+        """Whether a person first says what they want to change, because the inputs are too many to look through."""
+        return sum(unit.is_input for unit in self.units) > MOST_AT_ONCE or not self.fits(self.units)
+
+    @property
+    def in_sight(self) -> list[Unit]:
+        """What a person sees: everything, or what they chose."""
+        if not self.must_choose:
+            return self.units
+        return [unit for unit in self.units if unit.is_input and unit.block_id in self.draft.chosen]
+
+    @property
+    def has_inputs(self) -> bool:
+        return any(unit.is_input for unit in self.units)
+
+    def fits(self, found: Iterable[Unit]) -> bool:
+        """Tell whether one view can hold these inputs."""
+        blocks = self.blocks(found)
+        return len(blocks) <= MAX_BLOCKS and len(json.dumps(blocks)) <= MAX_FORM_BYTES
+
+    def blocks(self, found: Iterable[Unit]) -> list[Block]:
+        """Draw inputs with what was typed into them, those of an object or a list under its name."""
+        blocks: list[Block] = []
+        group: Path = ()
+        seen: list[Field] = []
+        for unit in found:
+            if unit.path[:-1] not in {group, ()}:
+                blocks.append(
+                    literal(f"group:{unit.number}", label_of(unit.path[:-1], unit.number + 1, as_json=False))
+                )
+            group = unit.path[:-1]
+            blocks += self._unit(unit, seen)
+        return blocks + [self._box(box, suited) for box, suited in _boxes(seen)]
+
+    def read(self, args: dict[str, Any], schema: Schema | None) -> Edited | Unchanged | Errors:
+        """Read the arguments that the form holds.
+
+        An input that nobody touched gives exactly the value that was asked, whatever Slack did to its text. Keys keep
+        their order. All arguments together are then checked against the schema.
+        """
+        errors: dict[str, str] = {}
+        found = value_of(self.root, self.draft, errors)
+        if errors:
+            return Errors(errors)
+        if encode(found) == encode(args):
+            return Unchanged()
+        errors = self._objections(found, schema)
+        return Errors(errors) if errors else Edited(found)
+
+    def unit_of(self, block_id: str) -> Unit | None:
+        """Give what a person chooses in order to see an input."""
+        for unit in self.units:
+            if block_id == unit.block_id or any(field.block_id == block_id for field in inputs_in(unit)):
+                return unit
+        return None
+
+    def changed_input(self, args: dict[str, Any], edited: dict[str, Any]) -> str | None:
+        """Name the first input whose value an edit changed: `None` when there is none."""
+        for field in inputs_in(self.root):
+            if field.is_input and _at(args, field.path) != _at(edited, field.path):
+                return field.block_id
+        return None
+
+    def with_rows(self, what: str, row: int, block_id: str) -> Draft:
+        """Do to a list what one of its buttons says."""
+        found = next((rows for rows in rows_in(self.root) if rows.block_id == block_id), None)
+        if found is None:
+            return self.draft
+        order, made = [number for number, _ in found.rows], self.draft.made
+        if what == TURN:
+            return replace(self.draft, first={**self.draft.first, block_id: row})
+        first = dict(self.draft.first)
+        if what == ADD:
+            order, made = [*order, NEW + made], made + 1
+            first[block_id] = max(0, len(order) - self._rows_at_once(found))
+        elif row in order:
+            at = order.index(row)
+            order.pop(at)
+            if what != REMOVE:
+                order.insert(max(at - 1, 0) if what == UP else at + 1, row)
+        return replace(self.draft, rows={**self.draft.rows, block_id: tuple(order)}, first=first, made=made)
+
+    def held_text(self, unit: Unit, size: int) -> str:
+        """Write what an input holds in a few characters; empty when it holds nothing."""
+        value = value_of(unit, self.draft, {})
+        return (
+            ""
+            if value is ABSENT
+            else clip(one_line(value if isinstance(value, str) else encode(value)), size)
+        )
+
+    # How it looks
+
+    def _unit(self, unit: Unit, seen: list[Field]) -> list[Block]:
+        match unit:
+            case Field() if unit.is_input:
+                seen.append(unit)
+                return [self._input(unit)]
+            case Field():
+                return _kept_blocks(unit)
+            case Rows():
+                return self._rows(unit, seen)
+            case Union():
+                inner = [block for child in _units_of(unit.branch) for block in self._unit(child, seen)]
+                return [self._input(unit.picker), *inner]
+
+    def _rows(self, rows: Rows, seen: list[Field]) -> list[Block]:
+        first = min(self.draft.first.get(rows.block_id, 0), max(len(rows.rows) - 1, 0))
+        blocks, shown = [literal(f"{rows.block_id}:name", rows.label())], 0
+        for position, (number, node) in enumerate(rows.rows[first:], first):
+            fields: list[Field] = []
+            drawn = [block for unit in units(node) for block in self._unit(unit, fields)]
+            if shown and len(blocks) + len(drawn) > ROOM_FOR_ROWS:
+                break
+            seen += fields
+            shown += 1
+            buttons = _row_buttons(rows, position, number)
+            blocks += [*drawn, actions(f"{rows.block_id}:{number}", buttons)]
+        blocks.append(actions(f"{rows.block_id}:rows", _list_buttons(rows, first, shown)))
+        if shown < len(rows.rows):
+            blocks.append(
+                context(
+                    f"{rows.block_id}:page", in_form.rows_in_sight(first + 1, first + shown, len(rows.rows))
+                )
+            )
+        return blocks
+
+    def _rows_at_once(self, rows: Rows) -> int:
+        """Count how many rows of a list are in sight together, by its first row."""
+        row = next((node for _, node in rows.rows), None)
+        blocks = sum(len(self._unit(unit, [])) for unit in _units_of(row)) if row else 1
+        return max(1, (ROOM_FOR_ROWS - 1) // (blocks + 1))
+
+    def _input(self, field: Field) -> Block:
+        block = {
+            "type": "input",
+            "block_id": field.block_id,
+            "label": plain(field.label()),
+            "element": element(field.kind, field.question, field.block_id, held(field, self.draft)),
+            "optional": _may_be_empty(field),
+        }
+        return {**block, "hint": plain(field.hint)} if field.hint else block
+
+    def _box(self, box: Box, suited: list[Field]) -> Block:
+        options = [(field.label(_OPTION), field.block_id) for field in suited]
+        return box.block(options, several(self.draft.typed.get(box.block_id)))
+
+    # What came back
+
+    def _objections(self, args: Any, schema: Schema | None) -> dict[str, str]:
+        fields = [field for field in inputs_in(self.root) if field.is_input]
+        places: list[Field | Rows] = [*fields, *(rows for rows in rows_in(self.root) if not rows.rows)]
+        try:
+            check_arguments(args)
+        except InvalidRequestError as error:
+            return {places[0].block_id: f"{error}."}
+        flat = _usable(schema)
+        errors: dict[str, str] = {}
+        for found in violations(flat, args) if flat is not None else ():
+            place = max(places, key=lambda place: _nearness(place.path, found.path))
+            sentence = found.sentence
+            if place.path != found.path:
+                where = ".".join(str(step) for step in found.path)
+                sentence = f"{clip(one_line(where), 100)}: {sentence}" if where else sentence
+            errors.setdefault(place.block_id, sentence)
+        return errors
 
 
-def form_of(args: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()) -> tuple[Field, ...]:
-    """Choose the inputs for these arguments: always the same ones for the same arguments and schema.
+def form_of(
+    args: dict[str, Any], schema: Schema | None, mask: Collection[str] = (), draft: Draft | None = None
+) -> Form:
+    """Make the form of these arguments: always the same one for the same arguments, schema and draft.
 
     A masked argument has no input. An argument that holds something masked is shown without it and stays as it is.
     """
-    flat = _usable(schema)
-    for deep in (True, False):
-        fields = _numbered(_fields(args, flat, (), mask, deep=deep))
-        if len(fields) <= MOST_FIELDS and any(field.is_input for field in fields):
-            return fields
-    return fields[:MOST_FIELDS] if holds(args, mask) else _numbered([_whole(args)])
-
-
-def must_choose(fields: Collection[Field]) -> bool:
-    """Tell whether a person first says what they want to change: the inputs are too many to look through."""
-    return sum(field.is_input for field in fields) > MOST_AT_ONCE or not is_drawable(fields)
-
-
-def visible_fields(fields: tuple[Field, ...], draft: Draft) -> tuple[Field, ...]:
-    """Give the inputs that a person sees: all of them, or those that they chose."""
-    if not must_choose(fields):
-        return fields
-    return tuple(field for field in fields if field.is_input and field.block_id in draft.chosen)
+    draft = draft or Draft()
+    form = Form(Builder(mask, draft).root(args, _usable(schema)), draft)
+    if (form.has_inputs and len(form.units) <= MOST_UNITS) or holds(args, mask):
+        return form
+    return Form(Builder(mask, draft).whole(args), draft)
 
 
 def schema_problem(schema: Schema | None) -> str | None:
@@ -132,28 +281,6 @@ def schema_problem(schema: Schema | None) -> str | None:
     except UnsafeSchemaError as error:
         return str(error)
     return None
-
-
-def form_blocks(fields: Iterable[Field], draft: Draft | None = None) -> list[Block]:
-    """Draw the inputs with what was typed into them, those of a nested object under its name."""
-    fields, typed = list(fields), draft.typed if draft else {}
-    blocks: list[Block] = []
-    group: Path = ()
-    for field in fields:
-        if field.path[:-1] not in {group, ()}:
-            name = label_of(field.path[:-1], field.number + 1, as_json=False)
-            blocks.append(literal(f"group:{field.number}", name))
-        group = field.path[:-1]
-        blocks += [_input(field, typed)] if field.is_input else _kept_blocks(field)
-    return blocks + [
-        box.block(_options(suited), _several(typed.get(box.block_id))) for box, suited in _boxes(fields)
-    ]
-
-
-def is_drawable(fields: Iterable[Field], draft: Draft | None = None) -> bool:
-    """Tell whether one view can hold these inputs."""
-    blocks = form_blocks(fields, draft)
-    return len(blocks) <= MAX_BLOCKS and len(json.dumps(blocks)) <= MAX_FORM_BYTES
 
 
 def merged(draft: Draft, view: Mapping[str, Any]) -> Draft:
@@ -168,86 +295,9 @@ def merged(draft: Draft, view: Mapping[str, Any]) -> Draft:
             typed[block_id] = raw_of(state)
         elif block_id in {box.block_id for box in BOXES}:
             offered = {option["value"] for option in block["element"]["options"]}
-            others = [ticked for ticked in _several(typed.get(block_id)) if ticked not in offered]
-            typed[block_id] = others + _several(raw_of(state))
+            others = [ticked for ticked in several(typed.get(block_id)) if ticked not in offered]
+            typed[block_id] = others + several(raw_of(state))
     return replace(draft, typed=typed)
-
-
-def held_text(field: Field, draft: Draft, size: int) -> str:
-    """Write what an input holds in a few characters; empty when it holds nothing."""
-    held = _held(field, draft.typed)
-    if field.kind in {"choice", "choices"} or not isinstance(held, str):
-        value = field.question.value
-        held = "" if value is ABSENT else encode(value)
-    return clip(one_line(held), size) if held.strip() else ""
-
-
-def read_form(
-    draft: Draft, args: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()
-) -> Edited | Unchanged | Errors:
-    """Read the arguments out of what was typed.
-
-    An input that nobody touched gives exactly the value that was asked, whatever Slack did to its text. Keys keep their
-    order. All arguments together are then checked against the schema.
-    """
-    fields = [field for field in form_of(args, schema, mask) if field.is_input]
-    found, errors = copy.deepcopy(args), {}
-    for field in fields:
-        try:
-            value = _value(field, draft)
-        except InputError as error:
-            errors[field.block_id] = str(error)
-        else:
-            found = _put(found, field, value)
-    if errors:
-        return Errors(errors)
-    if encode(found) == encode(args):
-        return Unchanged()
-    errors = _errors(found, fields, schema)
-    return Errors(errors) if errors else Edited(found)
-
-
-def changed_input(
-    args: dict[str, Any], edited: dict[str, Any], schema: Schema | None, mask: Collection[str] = ()
-) -> str | None:
-    """Name the first input whose value an edit changed: `None` when there is none."""
-    for field in form_of(args, schema, mask):
-        if field.is_input and _at(args, field.path) != _at(edited, field.path):
-            return field.block_id
-    return None
-
-
-def _at(args: Any, path: Path) -> str | None:
-    """Write the value at a path as JSON: `None` when there is none."""
-    for name in path:
-        if not isinstance(args, dict) or name not in args:
-            return None
-        args = args[name]
-    return encode(args)
-
-
-def _value(field: Field, draft: Draft) -> Any:
-    suited = [box for box in BOXES if box.suits(field.kind, field.question)]
-    ticked = [box for box in suited if field.block_id in _several(draft.typed.get(box.block_id))]
-    if field.block_id not in draft.typed and not ticked:
-        return field.question.value
-    return answer(field.kind, field.question, _held(field, draft.typed), ticked)
-
-
-def _held(field: Field, typed: Any) -> Raw:
-    """Give what an input holds: what was typed, or the value that was asked."""
-    held: Raw = typed.get(field.block_id, _NOTHING_TYPED)
-    return initial(field.kind, field.question) if held is _NOTHING_TYPED else held
-
-
-_NOTHING_TYPED: Any = object()
-
-
-def _several(raw: Raw | None) -> list[str]:
-    return raw if isinstance(raw, list) else []
-
-
-# Which inputs
 
 
 def _usable(schema: Schema | None) -> Schema | None:
@@ -257,57 +307,8 @@ def _usable(schema: Schema | None) -> Schema | None:
         return None
 
 
-def _fields(
-    value: dict[str, Any], node: Schema | None, path: Path, mask: Collection[str], *, deep: bool
-) -> Iterator[Field]:
-    properties = _properties(node)
-    # A schema that names no property says nothing about the form.
-    node = node if properties else None
-    required = node.get("required", ()) if node else tuple(value)
-    for name in [*value, *(name for name in properties if name not in value)]:
-        child = value.get(name, ABSENT)
-        spec = Spec.of(properties[name]) if name in properties else UNKNOWN if node else ANYTHING
-        inner = spec.node if node and name in properties else None
-        if deep and name not in mask and _is_group(child, inner, known=node is None):
-            yield from _fields(child, inner, (*path, name), mask, deep=True)
-        elif holds({name: child}, mask):
-            if child is not ABSENT:
-                yield Field((*path, name), _KEPT, Question(hide({name: child}, mask)[name]))
-        else:
-            yield _field((*path, name), child, spec, required=name in required)
-
-
-def _properties(node: Schema | None) -> dict[str, Any]:
-    found = node.get("properties") if node else None
-    return found if isinstance(found, dict) else {}
-
-
-def _is_group(child: Any, node: Schema | None, *, known: bool) -> bool:
-    return isinstance(child, dict) and bool(child) and (known or bool(_properties(node)))
-
-
-def _field(path: Path, value: Any, spec: Spec, *, required: bool) -> Field:
-    question = Question(value, spec.options, required=required, nullable=spec.nullable)
-    kind = spec.kind or inferred_kind(value)
-    if kind == "choice" and not spec.options:
-        question = replace(question, options=(True, False))
-    if kind == "text" and isinstance(value, str) and ("\n" in value or len(value) > _MULTILINE):
-        kind = "lines"
-    return _holding(Field(path, kind, question, spec.hint))
-
-
-def _holding(field: Field) -> Field:
-    if fits(field.kind, field.question):
-        return field
-    return replace(field, kind="json" if fits("json", field.question) else _KEPT)
-
-
-def _whole(args: dict[str, Any]) -> Field:
-    return _holding(Field((), "json", Question(args)))
-
-
-def _numbered(fields: Iterable[Field]) -> tuple[Field, ...]:
-    return tuple(replace(field, number=number) for number, field in enumerate(fields))
+def _units_of(node: Node | None) -> Iterator[Unit]:
+    return units(node) if node else iter(())
 
 
 def _boxes(fields: Iterable[Field]) -> Iterator[tuple[Box, list[Field]]]:
@@ -318,23 +319,26 @@ def _boxes(fields: Iterable[Field]) -> Iterator[tuple[Box, list[Field]]]:
             yield box, suited
 
 
-def _options(fields: list[Field]) -> list[tuple[str, str]]:
-    return [(field.label(_OPTION), field.block_id) for field in fields]
+def _row_buttons(rows: Rows, position: int, number: int) -> list[Block]:
+    named = [(REMOVE, in_form.remove_row(position + 1))]
+    if position:
+        named.append((UP, in_form.MOVE_UP))
+    if position < len(rows.rows) - 1:
+        named.append((DOWN, in_form.MOVE_DOWN))
+    return [_list_button(what, number, rows, label) for what, label in named]
 
 
-# How they look
+def _list_buttons(rows: Rows, first: int, shown: int) -> list[Block]:
+    named = [(ADD, 0, in_form.ADD_ROW)]
+    if first:
+        named.append((TURN, max(0, first - max(shown, 1)), in_form.PREVIOUS_ROWS))
+    if first + shown < len(rows.rows):
+        named.append((TURN, first + shown, in_form.NEXT_ROWS))
+    return [_list_button(what, row, rows, label) for what, row, label in named]
 
 
-def _input(field: Field, typed: Any) -> Block:
-    question = field.question
-    block = {
-        "type": "input",
-        "block_id": field.block_id,
-        "label": plain(field.label()),
-        "element": element(field.kind, question, field.block_id, _held(field, typed)),
-        "optional": _may_be_empty(field),
-    }
-    return {**block, "hint": plain(field.hint)} if field.hint else block
+def _list_button(what: str, row: int, rows: Rows, label: str) -> Block:
+    return FORM.drawn(f"{what} {row} {rows.block_id}", "list", label)
 
 
 def _may_be_empty(field: Field) -> bool:
@@ -363,40 +367,14 @@ def _is_masked(value: Any) -> bool:
     return isinstance(value, Unshown)
 
 
-# What came back
-
-
-def _put(args: Any, field: Field, value: Any) -> Any:
-    """Set or remove one argument. A new one goes to the end."""
-    if value is field.question.value:
-        return args
-    if not field.path:
-        return value
-    inner = args
-    for name in field.path[:-1]:
-        inner = inner[name]
-    if value is ABSENT:
-        del inner[field.path[-1]]
-    else:
-        inner[field.path[-1]] = value
-    return args
-
-
-def _errors(args: Any, fields: list[Field], schema: Schema | None) -> dict[str, str]:
-    try:
-        check_arguments(args)
-    except InvalidRequestError as error:
-        return {fields[0].block_id: f"{error}."}
-    flat = _usable(schema)
-    errors: dict[str, str] = {}
-    for found in violations(flat, args) if flat is not None else ():
-        field = max(fields, key=lambda field: _nearness(field.path, found.path))
-        sentence = found.sentence
-        if field.path != found.path:
-            where = ".".join(str(step) for step in found.path)
-            sentence = f"{clip(one_line(where), 100)}: {sentence}" if where else sentence
-        errors.setdefault(field.block_id, sentence)
-    return errors
+def _at(args: Any, path: Path) -> str | None:
+    """Write the value at a path as JSON: `None` when there is none."""
+    for step in path:
+        try:
+            args = args[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return encode(args)
 
 
 def _nearness(path: Path, place: tuple[str | int, ...]) -> int:

@@ -14,17 +14,8 @@ from bot.rendering.blocks import Block, actions, context, literal, plain, sectio
 from bot.rendering.buttons import EDIT, FORM
 from bot.rendering.calls import title_blocks
 from bot.rendering.cautions import caution_blocks
-from bot.rendering.modal.argument_form import (
-    MAX_BLOCKS,
-    Field,
-    form_blocks,
-    form_of,
-    held_text,
-    is_drawable,
-    must_choose,
-    schema_problem,
-    visible_fields,
-)
+from bot.rendering.modal.argument_form import MAX_BLOCKS, Form, form_of, schema_problem
+from bot.rendering.modal.form_tree import Unit
 from bot.rendering.modal.inputs import raw_of
 from bot.rendering.modal.questions import code_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, modal
@@ -56,27 +47,28 @@ def render_edit_view(state: Approval, index: int, draft: Draft | None = None, *,
         note: What the person has to know first, as mrkdwn.
     """
     action, draft = state.actions[index], draft or Draft()
-    fields = fields_of(action)
-    seen = visible_fields(fields, draft)
-    if must_choose(fields) and not (seen and is_drawable(seen, draft)):
+    form = form_for(action, draft)
+    seen = form.in_sight
+    if form.must_choose and not (seen and form.fits(seen)):
         return render_choice_view(state, index, draft, note=note)
     blocks = [*_head(action, note), context("about", in_form.about_edit(_problem(action)))]
     blocks += care_blocks(action)
     blocks += call_cautions(action, as_json=True)
-    blocks += form_blocks(seen, draft)
-    if turns := _turns(state, draft, chosen=len(seen) < len(fields)):
+    blocks += form.blocks(seen)
+    if turns := _turns(state, draft, chosen=form.must_choose):
         blocks.append(actions("form", turns))
-    submit = in_form.SEE_CHANGES if any(field.is_input for field in seen) else None
+    submit = in_form.SEE_CHANGES if form.has_inputs else None
     return modal(EDIT.verb, in_form.edit_title(index), blocks, ViewMeta(state.id, index), submit=submit)
 
 
 def render_choice_view(state: Approval, index: int, draft: Draft, *, note: str = "") -> Block:
     """Draw the question which arguments are to be changed, each with its value."""
     action = state.actions[index]
-    fields = [field for field in fields_of(action) if field.is_input]
+    form = form_for(action, draft)
+    offered = [unit for unit in form.units if unit.is_input]
     blocks = [*_head(action, note), *care_blocks(action)]
     room = (MAX_BLOCKS - len(blocks)) * _BOXES
-    blocks += _choice_inputs(fields[:room], draft)
+    blocks += _choice_inputs(form, offered[:room])
     meta = ViewMeta(state.id, index, step=CHOOSE)
     return modal(EDIT.verb, in_form.edit_title(index), blocks, meta, submit=in_form.CONTINUE)
 
@@ -102,9 +94,9 @@ def shown_as(args: dict[str, Any]) -> str:
     return digest("edited", encode(args))
 
 
-def fields_of(action: Action) -> tuple[Field, ...]:
-    """Give the inputs for an action."""
-    return form_of(action.request.args, action.config.args_schema, action.terms.masked)
+def form_for(action: Action, draft: Draft) -> Form:
+    """Make the form of an action, as one person has filled it in."""
+    return form_of(action.request.args, action.config.args_schema, action.terms.masked, draft)
 
 
 def with_choice(draft: Draft, view: Mapping[str, Any]) -> Draft:
@@ -126,7 +118,8 @@ def with_chosen(draft: Draft, block_ids: Iterable[str]) -> Draft:
 
 def fits_one_view(action: Action, draft: Draft) -> bool:
     """Tell whether one view can hold what a person chose."""
-    return is_drawable(visible_fields(fields_of(action), draft), draft)
+    form = form_for(action, draft)
+    return form.fits(form.in_sight)
 
 
 def _head(action: Action, note: str = "") -> list[Block]:
@@ -147,12 +140,12 @@ def _turns(state: Approval, draft: Draft, *, chosen: bool) -> list[Block]:
     return turns
 
 
-def _choice_inputs(fields: list[Field], draft: Draft) -> Iterator[Block]:
-    is_described = len(fields) <= _DESCRIBED
-    for first in range(0, len(fields), _BOXES):
-        group = fields[first : first + _BOXES]
-        options = [_option(field, draft, is_described=is_described) for field in group]
-        ticked = [option for option in options if option["value"] in draft.chosen]
+def _choice_inputs(form: Form, offered: list[Unit]) -> Iterator[Block]:
+    is_described = len(offered) <= _DESCRIBED
+    for first in range(0, len(offered), _BOXES):
+        group = offered[first : first + _BOXES]
+        options = [_option(form, unit, is_described=is_described) for unit in group]
+        ticked = [option for option in options if option["value"] in form.draft.chosen]
         element = {"type": "checkboxes", "action_id": f"{_PICK}{first}", "options": options}
         yield {
             "type": "input",
@@ -163,7 +156,7 @@ def _choice_inputs(fields: list[Field], draft: Draft) -> Iterator[Block]:
         }
 
 
-def _option(field: Field, draft: Draft, *, is_described: bool) -> Block:
-    option: Block = {"text": plain(field.label(_SHORT)), "value": field.block_id}
-    value = held_text(field, draft, _SHORT) if is_described else ""
-    return {**option, "description": plain(value)} if value else option
+def _option(form: Form, unit: Unit, *, is_described: bool) -> Block:
+    option: Block = {"text": plain(unit.label(_SHORT)), "value": unit.block_id}
+    value = form.held_text(unit, _SHORT) if is_described else ""
+    return {**option, "description": plain(value)} if value.strip() else option

@@ -45,6 +45,8 @@ class Question:
     options: tuple[Any, ...] = ()
     required: bool = True
     nullable: bool = False
+    stays: Any = ABSENT
+    """The argument itself, where `value` is only how it is shown."""
 
     @property
     def is_given(self) -> bool:

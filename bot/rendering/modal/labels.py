@@ -14,11 +14,11 @@ _JOINTS = re.compile(r'["→·…]')
 _SPACES = re.compile(r" {2,}")
 
 
-def label_of(path: tuple[str, ...], number: int, *, as_json: bool, size: int = LONGEST) -> str:
+def label_of(path: tuple[str | int, ...], number: int, *, as_json: bool, size: int = LONGEST) -> str:
     """Name an input.
 
     Args:
-        path: names from the outermost object; empty for all arguments at once.
+        path: names and positions from the outermost object; empty for all arguments at once.
         number: counts the inputs of a form. A label that would be too long ends with it.
         as_json: whether the value is entered as JSON.
         size: how long a label may be, without the word JSON.
@@ -30,7 +30,9 @@ def label_of(path: tuple[str, ...], number: int, *, as_json: bool, size: int = L
     return in_field.as_json(label) if as_json else label
 
 
-def _name(name: str) -> str:
+def _name(name: str | int) -> str:
+    if isinstance(name, int):
+        return str(name + 1)
     text = _SPACES.sub(lambda row: f"\\{{{in_text.spaces(len(row[0]))}}}", one_line(name))
     # Slack trims a label, so spaces around a name would not be seen.
     if name and name == name.strip() and name not in _OURS and not _JOINTS.search(name):

@@ -75,5 +75,4 @@ def _turns(state: Approval, action: Action, page: int, last: int, *, may_edit: b
 
 
 def _has_inputs(action: Action) -> bool:
-    fields = form_of(action.request.args, action.config.args_schema, action.terms.masked)
-    return any(field.is_input for field in fields)
+    return form_of(action.request.args, action.config.args_schema, action.terms.masked).has_inputs

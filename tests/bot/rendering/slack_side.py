@@ -14,7 +14,7 @@ from bot.rendering.arguments import SAME_WORD, WRAP
 from bot.rendering.card.card import Part
 from bot.rendering.card.layout import BUDGET, MAX_BLOCKS
 from bot.rendering.limits import check_message, check_view
-from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged, read_form
+from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
 from bot.rendering.modal.boxes import BOXES
 
 
@@ -163,14 +163,14 @@ def inputs(view: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def everything(args: dict[str, Any], schema: dict[str, Any] | None = None, mask: Any = ()) -> Draft:
     """What a person has chosen who wants to see every input."""
-    return Draft(chosen=tuple(field.block_id for field in form_of(args, schema, mask)))
+    return Draft(chosen=tuple(unit.block_id for unit in form_of(args, schema, mask).units))
 
 
 def parse_form(
     view: dict[str, Any], args: dict[str, Any], schema: dict[str, Any] | None, mask: Any = ()
 ) -> Edited | Unchanged | Errors:
     """What one submitted form means."""
-    return read_form(merged(Draft(), view), args, schema, mask)
+    return form_of(args, schema, mask, merged(Draft(), view)).read(args, schema)
 
 
 def submitted(view: dict[str, Any], *, trims: bool = True, **typed: Any) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def test_a_schema_gives_one_typed_input_per_argument():
         "speed": "radio_buttons",
         "address → street": "plain_text_input",
         "address → zip": "number_input",
-        "tags · JSON": "plain_text_input",
+        "tags → 1": "plain_text_input",
         "extras": "checkboxes",
         "colour": "radio_buttons",
         "note": "plain_text_input",
@@ -144,7 +144,7 @@ def test_values_give_the_inputs_where_there_is_no_schema():
         "rate": "number_input",
         "ok": "radio_buttons",
         "who → id": "number_input",
-        "list · JSON": "plain_text_input",
+        "list → 1": "number_input",
         "nil · JSON": "plain_text_input",
     }
     assert inputs(form(args))["body"]["element"]["multiline"]
@@ -167,9 +167,7 @@ def test_values_give_the_inputs_where_there_is_no_schema():
         ({"type": "string", "enum": ["x" * 80, "y"]}, "y", "plain_text_input"),
         ({"enum": [1, "1"]}, "1", "radio_buttons"),
         ({"enum": ["(leave out)", "x"]}, "x", "plain_text_input"),
-        ({"type": "array", "items": {"enum": ["x", None]}}, ["x"], "plain_text_input"),
-        ({"type": "array", "items": {"enum": ["x", "y"]}}, ["x", "x"], "plain_text_input"),
-        ({"type": "array"}, [1] * 1_000, "plain_text_input"),
+        ({"type": "array", "items": {"enum": ["x", None]}}, ["x"], "radio_buttons"),
         ({"const": "only"}, "only", "radio_buttons"),
         ({"type": "array", "items": {"enum": [f"e{n}" for n in range(50)]}}, ["e1"], "multi_static_select"),
         ({"type": "integer"}, 2**53, "number_input"),
@@ -177,7 +175,6 @@ def test_values_give_the_inputs_where_there_is_no_schema():
         ({"type": "integer"}, "seven", "plain_text_input"),
         ({"type": "number"}, 1e300, "plain_text_input"),
         ({"type": ["integer", "null"]}, 4, "number_input"),
-        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, 4, "plain_text_input"),
         ({"allOf": [{"type": "boolean"}]}, True, "radio_buttons"),
         ({}, 5, "number_input"),
         (True, 5, "number_input"),
@@ -226,7 +223,7 @@ def test_what_is_typed_is_what_runs():
             "speed": "fast",
             "address → street": "Side Street 2",
             "address → zip": "123",
-            "tags · JSON": '["a", "b"]',
+            "tags → 1": "a",
             "extras": ["wrap", "card"],
             "colour": "green",
             "note": "two\nlines",
@@ -241,7 +238,7 @@ def test_what_is_typed_is_what_runs():
             "gift": True,
             "speed": "fast",
             "address": {"street": "Side Street 2", "zip": 123},
-            "tags": ["a", "b"],
+            "tags": ["a"],
             "extras": ["card", "wrap"],
             "colour": "green",
             "note": "two\nlines",
@@ -453,14 +450,14 @@ def test_no_two_inputs_share_a_label(args):
         (1.5, "1e999", "This has more digits than a number can hold."),
         (1.5, "1e-9999999999999999999", "This has more digits than a number can hold."),
         (1.5, "0.12345678901234567890123", "This has more digits than a number can hold."),
-        ([1], "[1", "This must be JSON: not JSON at line 1, column 3: Expecting ',' delimiter."),
-        ([1], '[{"a": 1, "a": 2}]', "This must be JSON: key 'a' appears twice in one object; send it once."),
-        ([1], "[NaN]", "This must be JSON: NaN is not JSON; send null or a string."),
+        ({}, "[1", "This must be JSON: not JSON at line 1, column 3: Expecting ',' delimiter."),
+        ({}, '[{"a": 1, "a": 2}]', "This must be JSON: key 'a' appears twice in one object; send it once."),
+        ({}, "[NaN]", "This must be JSON: NaN is not JSON; send null or a string."),
     ],
 )
 def test_a_wrong_value_has_an_error_at_its_input(value, typed, sentence):
     """In plain words, and the person's other inputs stay as typed."""
-    label = "a · JSON" if isinstance(value, list) else "a"
+    label = "a · JSON" if isinstance(value, dict) else "a"
 
     assert submit({"a": value, "b": 1}, **{label: typed, "b": "2"}) == Errors({"f:/a": sentence})
 
@@ -470,26 +467,26 @@ def test_the_whole_is_held_against_the_schema():
     schema = an_object(
         n={"type": "integer", "maximum": 5},
         who=an_object(name={"type": "string", "maxLength": 3}),
-        tags={"type": "array", "items": {"type": "string"}},
+        tags={"type": "array", "items": {"type": "string", "maxLength": 1}},
     )
-    args = {"n": 1, "who": {"name": "abc"}, "tags": []}
+    args = {"n": 1, "who": {"name": "abc"}, "tags": ["a", "b"]}
 
-    found = submit(args, schema, **{"n": "9", "who → name": "abcd", "tags · JSON": '["a", 7]'})
+    found = submit(args, schema, **{"n": "9", "who → name": "abcd", "tags → 2": "bc"})
 
     assert found == Errors(
         {
             "f:/n": "Must be 5 or less.",
             "f:/who/name": "Must have at most 3 characters.",
-            "f:/tags": "tags.1: Must be text.",
+            "f:/tags#1": "Must have at most 1 characters.",
         }
     )
 
 
 def test_arguments_that_grew_too_large_are_refused():
     """The limits of a publish hold for an edit."""
-    deep = "[" * 40 + "]" * 40
+    deep = '{"a":' * 40 + "1" + "}" * 40
 
-    found = submit({"a": [1]}, **{"a · JSON": deep})
+    found = submit({"a": {}}, **{"a · JSON": deep})
 
     assert isinstance(found, Errors)
     assert "nested deeper than 32 levels" in found.by_block["f:/a"]
@@ -573,7 +570,7 @@ def test_a_value_too_long_for_an_input_is_shown_and_kept():
 def chosen(args, *names, schema=None):
     """The form of those arguments that a person chose."""
     state = a_state(an_interrupt(an_action(args=args, schema=schema)))
-    wanted = [field.block_id for field in form_of(args, schema) if field.path[-1] in names]
+    wanted = [unit.block_id for unit in form_of(args, schema).units if unit.path[-1] in names]
     view = render_edit_view(state, 0, Draft(chosen=tuple(wanted)))
     assert_slack_takes_view(view)
     return view
@@ -676,17 +673,14 @@ def test_slack_may_write_a_number_otherwise():
     assert encode(submit(args, rate="1.2").args) == NUMBERS.replace('"rate":1.10', '"rate":1.2')
 
 
-def test_a_list_that_is_edited_as_json_keeps_its_other_numbers():
+def test_a_row_that_is_edited_keeps_the_numbers_of_the_others():
     """What a person writes is a number that every reader keeps; what was there stays as it was sent."""
     args = decode(NUMBERS)
-    label = "rows · JSON"
 
-    kept = submit(args, **{label: '[{"n":2.50},{"n":0.1000000000000000001}]'})
+    kept = submit(args, **{"rows → 1 → n": "2.50"})
     assert encode(kept.args["rows"]) == '[{"n":2.5},{"n":0.1000000000000000001}]'
-    refused = submit(args, **{label: '[{"n":1.10},{"n":0.1000000000000000002}]'})
-    assert list(refused.by_block.values()) == [
-        "0.1000000000000000002 has more digits than a number can hold."
-    ]
+    refused = submit(args, **{"rows → 2 → n": "0.1000000000000000002"})
+    assert list(refused.by_block.values()) == ["This has more digits than a number can hold."]
 
 
 def test_a_limit_of_the_schema_is_about_the_exact_number():

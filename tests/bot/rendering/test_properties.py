@@ -31,6 +31,7 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
 from bot.rendering.modal.editing import render_edit_view
+from bot.rendering.modal.form_tree import inputs_in
 from bot.rendering.modal.forms import (
     render_confirm_view,
     render_hand_over_view,
@@ -531,6 +532,9 @@ def _changed(before, after):
     if isinstance(before, dict) and isinstance(after, dict):
         for key in [*before, *(key for key in after if key not in before)]:
             yield from _changed(before.get(key), after.get(key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for old, new in zip(before, after, strict=True):
+            yield from _changed(old, new)
     elif encode(before) != encode(after):
         yield before, after
 
@@ -580,7 +584,7 @@ def test_an_edit_never_gives_what_the_schema_does_not_allow(args, schema, data):
         case Unchanged():
             pass
         case errors:
-            known = {field.block_id for field in form_of(args, schema) if field.is_input}
+            known = {field.block_id for field in inputs_in(form_of(args, schema).root)}
             assert errors.by_block
             assert set(errors.by_block) <= known
             assert all(errors.by_block.values())

@@ -1,0 +1,397 @@
+"""The inputs of a form as a tree: one for each argument, rows for a list, and a choice where several forms are possible.
+
+The tree follows the schema and the values, and what a person did to the rows and the choices. Each part has a name that
+stays the same whatever else is in the form, so what was typed is always found again.
+"""
+
+import hashlib
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, TypeAlias
+
+from bot.domain.drafts import Draft, Raw
+from bot.domain.masking import hide, holds
+from bot.domain.schemas import fits_schema
+from bot.rendering.modal.boxes import BOXES
+from bot.rendering.modal.field_types import ABSENT, InputError, Question
+from bot.rendering.modal.inputs import answer, fits, initial
+from bot.rendering.modal.labels import LONGEST, label_of
+from bot.rendering.modal.specs import (
+    ANYTHING,
+    GROUP,
+    NOTHING,
+    ROWS,
+    UNION,
+    UNKNOWN,
+    Spec,
+    branch_labels,
+    inferred_kind,
+    schema_like,
+    seed,
+)
+from bot.sentences import in_field
+
+NEW = 1_000_000
+"""The number of the first row that a person added. Those of the agent count from 0."""
+
+Path: TypeAlias = tuple[str | int, ...]
+
+_KEPT = "kept"
+_MULTILINE = 100
+_READABLE = re.compile(r"[!-~]{0,80}")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One argument in a form, with one input."""
+
+    key: str
+    """Its name in drafts, the same wherever its row stands."""
+    path: Path
+    """Names and positions from the outermost object; empty for all arguments at once."""
+    kind: str
+    """One of `field_types.KINDS`, or `kept` for what cannot be edited here."""
+    question: Question
+    hint: str = ""
+    number: int = 0
+    """Its place in the form."""
+    is_picker: bool = False
+    """Whether it chooses the form of a value that has several."""
+
+    @property
+    def block_id(self) -> str:
+        """Its name in Slack."""
+        return block_id_of(self.key)
+
+    def label(self, size: int = LONGEST) -> str:
+        label = label_of(
+            self.path, self.number + 1, as_json=self.kind == "json", size=size - 7 * self.is_picker
+        )
+        return in_field.as_picker(label) if self.is_picker else label
+
+    @property
+    def is_input(self) -> bool:
+        return self.kind != _KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An object, with a part for each argument in it."""
+
+    path: Path
+    value: Any
+    children: "tuple[tuple[str, Node], ...]"
+    is_wanted: bool = False
+    """Whether it is there even if nothing is in it, as a row that somebody added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A list, with a part for each row."""
+
+    key: str
+    path: Path
+    value: Any
+    rows: "tuple[tuple[int, Node], ...]"
+    is_changed: bool
+    """Whether rows were added, removed or moved."""
+    number: int = 0
+
+    @property
+    def block_id(self) -> str:
+        return block_id_of(self.key)
+
+    def label(self, size: int = LONGEST) -> str:
+        return label_of(self.path, self.number + 1, as_json=False, size=size)
+
+    is_input = True
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """A value that can have several forms: a choice of the form, and its inputs."""
+
+    picker: Field
+    branch: "Node | None"
+    is_unfit: bool = False
+    """Whether the value that was asked has none of the forms, so that it stays until somebody chooses one."""
+
+    @property
+    def block_id(self) -> str:
+        return self.picker.block_id
+
+    @property
+    def path(self) -> Path:
+        return self.picker.path
+
+    @property
+    def number(self) -> int:
+        return self.picker.number
+
+    def label(self, size: int = LONGEST) -> str:
+        return self.picker.label(size)
+
+    is_input = True
+
+
+Node: TypeAlias = Field | Group | Rows | Union
+Unit: TypeAlias = Field | Rows | Union
+"""What a person chooses to change: an argument, a list or a value of several forms."""
+
+
+def block_id_of(key: str) -> str:
+    """Name an input in Slack: by its key, where that is short and plain."""
+    return f"f:{key}" if _READABLE.fullmatch(key) else f"f#{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+def key_of(parent: str, name: str) -> str:
+    """Name an argument of an object, as a JSON pointer does. The marks of rows and branches are escaped as well."""
+    for sign, escaped in (("~", "~0"), ("/", "~1"), ("#", "~2"), ("?", "~3")):
+        name = name.replace(sign, escaped)
+    return f"{parent}/{name}"
+
+
+# --- From values and schema to the tree -----------------------------------------------------------------------------
+
+
+class Builder:
+    """Builds the tree of a form."""
+
+    def __init__(self, mask: Collection[str], draft: Draft) -> None:
+        self._mask = mask
+        self._draft = draft
+        self._numbers = count()
+
+    def root(self, args: dict[str, Any], flat: dict[str, Any] | None) -> Node:
+        """Build the tree of all arguments."""
+        if flat is not None and Spec.of(flat).kind in {GROUP, UNION}:
+            return self._node(args, Spec.of(flat), "", (), required=True)
+        return self._group(args, None, "", ())
+
+    def whole(self, args: dict[str, Any]) -> Field:
+        """Give one input for all arguments."""
+        return _holding(Field("", (), "json", Question(args), number=next(self._numbers)))
+
+    def _node(
+        self, value: Any, spec: Spec, key: str, path: Path, *, required: bool, is_wanted: bool = False
+    ) -> Node:
+        absent = value is ABSENT or (value is None and spec.nullable)
+        if spec.kind == UNION:
+            return self._union(value, spec, key, path, required=required)
+        if spec.kind == GROUP and (isinstance(value, dict) or absent):
+            return self._group(value, spec, key, path, is_wanted=is_wanted, optional=absent and not is_wanted)
+        if spec.kind is None and isinstance(value, dict) and value:
+            return self._group(value, None, key, path)
+        if spec.kind == ROWS and (isinstance(value, list) or absent):
+            return self._rows(value, spec, key, path)
+        if spec.kind is None and isinstance(value, list) and value:
+            return self._rows(value, Spec({}, ROWS), key, path)
+        return self._field(value, spec, key, path, required=required)
+
+    def _group(
+        self,
+        value: Any,
+        spec: Spec | None,
+        key: str,
+        path: Path,
+        *,
+        is_wanted: bool = False,
+        optional: bool = False,
+    ) -> Group:
+        given = value if isinstance(value, dict) else {}
+        properties = spec.properties if spec else {}
+        required = spec.node.get("required", ()) if spec else tuple(given)
+        children: list[tuple[str, Node]] = []
+        for name in [*given, *(name for name in properties if name not in given)]:
+            child, inner = given.get(name, ABSENT), (*path, name)
+            known = Spec.of(properties[name]) if name in properties else UNKNOWN if spec else ANYTHING
+            is_needed = name in required and not optional
+            if child is ABSENT and is_wanted and name in required:
+                seeded = seed(properties.get(name))
+                child = ABSENT if seeded is NOTHING else seeded
+            if holds({name: child}, self._mask) and not self._is_open(name, child, known):
+                if child is not ABSENT:
+                    children.append((name, self._kept(name, child, key_of(key, name), inner)))
+            else:
+                node = self._node(
+                    child,
+                    known,
+                    key_of(key, name),
+                    inner,
+                    required=is_needed,
+                    is_wanted=is_wanted and name in required,
+                )
+                children.append((name, node))
+        return Group(path, value, tuple(children), is_wanted)
+
+    def _is_open(self, name: str, child: Any, spec: Spec) -> bool:
+        """Tell whether what is masked inside an argument can be left out of its form."""
+        return (
+            name not in self._mask and isinstance(child, dict) and bool(child) and spec.kind in {None, GROUP}
+        )
+
+    def _kept(self, name: str, child: Any, key: str, path: Path) -> Field:
+        question = Question(hide({name: child}, self._mask)[name], stays=child)
+        return Field(key, path, _KEPT, question, number=next(self._numbers))
+
+    def _rows(self, value: Any, spec: Spec, key: str, path: Path) -> Rows:
+        given = value if isinstance(value, list) else []
+        number, order = next(self._numbers), self._draft.rows.get(block_id_of(key))
+        rows = []
+        for position, row in enumerate(range(len(given)) if order is None else order):
+            inner_key, inner = f"{key}#{row}", (*path, position)
+            known = Spec.of(spec.item(position))
+            if row < len(given):
+                node = self._node(given[row], known, inner_key, inner, required=True)
+            else:
+                if known.kind is None and given:
+                    known = Spec.of(schema_like(given[0]))
+                seeded = seed(known.node)
+                start = ABSENT if seeded is NOTHING or known.kind in {GROUP, UNION} else seeded
+                node = self._node(start, known, inner_key, inner, required=True, is_wanted=True)
+            rows.append((row, node))
+        return Rows(key, path, value, tuple(rows), order is not None, number)
+
+    def _union(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Union:
+        branches = spec.branches
+        labels = branch_labels(branches)
+        absent = value is ABSENT or (value is None and spec.nullable)
+        held = None if absent else next((n for n, b in enumerate(branches) if fits_schema(b, value)), None)
+        is_unfit = held is None and not absent
+        asked = labels[held] if held is not None else ABSENT if is_unfit else value
+        question = Question(asked, labels, required or is_unfit, spec.nullable, stays=value)
+        picker = Field(key, path, "choice", question, spec.hint, next(self._numbers), is_picker=True)
+        typed = self._draft.typed.get(picker.block_id)
+        chosen = int(typed) if isinstance(typed, str) and typed.isdecimal() else held
+        if typed is not None and not (isinstance(typed, str) and typed.isdecimal()):
+            chosen = None
+        if chosen is None or chosen >= len(branches):
+            return Union(picker, None, is_unfit)
+        inner = Spec.of(branches[chosen])
+        start = value if chosen == held else ABSENT
+        if start is ABSENT and inner.kind not in {GROUP, UNION}:
+            seeded = seed(inner.node)
+            start = ABSENT if seeded is NOTHING else seeded
+        node = self._node(start, inner, f"{key}?{chosen}", path, required=True, is_wanted=True)
+        return Union(picker, node, is_unfit)
+
+    def _field(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Field:
+        question = Question(value, spec.options, required=required, nullable=spec.nullable)
+        kind = spec.kind or inferred_kind(value)
+        if kind == "choice" and not spec.options:
+            question = replace(question, options=(True, False))
+        if kind == "text" and isinstance(value, str) and ("\n" in value or len(value) > _MULTILINE):
+            kind = "lines"
+        if kind in {GROUP, ROWS}:
+            kind = "json"
+        return _holding(Field(key, path, kind, question, spec.hint, next(self._numbers)))
+
+
+def _holding(field: Field) -> Field:
+    if fits(field.kind, field.question):
+        return field
+    return replace(field, kind="json" if fits("json", field.question) else _KEPT)
+
+
+# --- From the tree to values -------------------------------------------------------------------------------------------
+
+
+def units(node: Node) -> Iterator[Unit]:
+    """Give what a person can choose to change, from the top."""
+    if isinstance(node, Group):
+        for _, child in node.children:
+            yield from units(child)
+    else:
+        yield node
+
+
+def inputs_in(node: Node) -> Iterator[Field]:
+    """Give every input of a part of a form, also those out of sight."""
+    match node:
+        case Field():
+            yield node
+        case Group():
+            for _, child in node.children:
+                yield from inputs_in(child)
+        case Rows():
+            for _, row in node.rows:
+                yield from inputs_in(row)
+        case Union():
+            yield node.picker
+            if node.branch:
+                yield from inputs_in(node.branch)
+
+
+def rows_in(node: Node) -> Iterator[Rows]:
+    """Give every list of a form."""
+    match node:
+        case Group():
+            for _, child in node.children:
+                yield from rows_in(child)
+        case Rows():
+            yield node
+            for _, row in node.rows:
+                yield from rows_in(row)
+        case Union() if node.branch:
+            yield from rows_in(node.branch)
+
+
+def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
+    """Read the value of a part of a form. What nobody touched is exactly what was asked.
+
+    Args:
+        node: The part.
+        draft: What was typed.
+        errors: Gets a sentence for each input whose value cannot be read, by its `block_id`.
+    """
+    match node:
+        case Field():
+            return _value_of_field(node, draft, errors)
+        case Group():
+            inner = {name: value_of(child, draft, errors) for name, child in node.children}
+            given = {name: value for name, value in inner.items() if value is not ABSENT}
+            return given if given or isinstance(node.value, dict) or node.is_wanted else node.value
+        case Rows():
+            if not node.is_changed and not isinstance(node.value, list):
+                return node.value
+            return [_value_of_row(row, draft, errors) for _, row in node.rows]
+        case Union():
+            picked = _value_of_field(node.picker, draft, errors)
+            if picked in (ABSENT, None) or node.branch is None:
+                return node.picker.question.stays if node.is_unfit and picked is ABSENT else picked
+            return value_of(node.branch, draft, errors)
+
+
+def _value_of_row(row: Node, draft: Draft, errors: dict[str, str]) -> Any:
+    value = value_of(row, draft, errors)
+    if value is ABSENT:
+        errors.update({field.block_id: in_field.NEEDS_VALUE for field in [*inputs_in(row)][:1]})
+    return value
+
+
+def _value_of_field(field: Field, draft: Draft, errors: dict[str, str]) -> Any:
+    if not field.is_input:
+        return field.question.value if field.question.stays is ABSENT else field.question.stays
+    suited = [box for box in BOXES if box.suits(field.kind, field.question)]
+    ticked = [box for box in suited if field.block_id in several(draft.typed.get(box.block_id))]
+    if field.block_id not in draft.typed and not ticked:
+        return field.question.value
+    try:
+        return answer(field.kind, field.question, held(field, draft), ticked)
+    except InputError as error:
+        errors[field.block_id] = str(error)
+        return field.question.value
+
+
+def held(field: Field, draft: Draft) -> Raw:
+    """Give what an input holds: what was typed, or the value that was asked."""
+    if field.block_id in draft.typed:
+        return draft.typed[field.block_id]
+    return initial(field.kind, field.question)
+
+
+def several(raw: Raw | None) -> list[str]:
+    """Give the options that an input of several holds."""
+    return raw if isinstance(raw, list) else []

@@ -1,0 +1,329 @@
+"""Lists have rows that are added, removed and moved; a value of several forms is chosen and then filled in."""
+
+import pytest
+
+from bot.domain.drafts import Draft
+from bot.rendering.modal.argument_form import (
+    ADD,
+    DOWN,
+    REMOVE,
+    UP,
+    Edited,
+    Errors,
+    Unchanged,
+    form_of,
+    merged,
+)
+from bot.rendering.modal.editing import render_edit_view
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_view,
+    button_labels,
+    everything,
+    inputs,
+    labels,
+    shown,
+    submitted,
+)
+from tests.support.builders import a_state, an_action, an_interrupt
+
+
+class Filling:
+    """A person who fills in one form: presses its buttons, types and submits."""
+
+    def __init__(self, args, schema=None):
+        self.args, self.schema = args, schema
+        self.draft = everything(args, schema)
+
+    @property
+    def view(self):
+        state = a_state(an_interrupt(an_action(args=self.args, schema=self.schema)))
+        view = render_edit_view(state, 0, self.draft)
+        assert_slack_takes_view(view)
+        return view
+
+    def types(self, **typed):
+        """Type into inputs, by their labels, and send the view."""
+        self.draft = merged(self.draft, submitted(self.view, **typed))
+        return self
+
+    def presses(self, label, at=0):
+        """Press a button of the form, the one at this place among those with the label."""
+        self.types()
+        [*found] = [
+            element["action_id"].partition(":")[2]
+            for block in self.view["blocks"]
+            if block["type"] == "actions"
+            for element in block["elements"]
+            if element["text"]["text"] == label
+        ]
+        what, row, block_id = found[at].split(" ", 2)
+        form = form_of(self.args, self.schema, (), self.draft)
+        self.draft = form.with_rows(what, int(row), block_id)
+        return self
+
+    @property
+    def result(self):
+        return form_of(self.args, self.schema, (), self.draft).read(self.args, self.schema)
+
+    @property
+    def edited(self):
+        assert isinstance(self.result, Edited), self.result
+        return self.result.args
+
+
+def an_object(required=(), **properties):
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def a_list(items, **more):
+    return {"type": "array", "items": items, **more}
+
+
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+ITEM = an_object(["sku", "count"], sku=TEXT, count=WHOLE, note=TEXT)
+ORDER = an_object(["items"], items=a_list(ITEM, maxItems=4))
+TWO = {"items": [{"sku": "a", "count": 1}, {"sku": "b", "count": 2, "note": "fragile"}]}
+TAGS = {"tags": ["x", "y", "z"]}
+TAG_LIST = an_object(["tags"], tags=a_list(TEXT))
+
+
+def test_each_row_of_a_list_has_its_inputs():
+    """Nobody writes JSON for them."""
+    assert list(inputs(Filling(TWO, ORDER).view)) == [
+        *("items → 1 → sku", "items → 1 → count", "items → 1 → note"),
+        *("items → 2 → sku", "items → 2 → count", "items → 2 → note"),
+    ]
+    assert list(inputs(Filling(TAGS, TAG_LIST).view)) == ["tags → 1", "tags → 2", "tags → 3"]
+
+
+@pytest.mark.parametrize(("args", "schema"), [(TWO, ORDER), (TWO, None), (TAGS, TAG_LIST), (TAGS, None)])
+def test_rows_that_nobody_touches_change_nothing(args, schema):
+    """Also without a schema, where the values say what the inputs are."""
+    assert Filling(args, schema).types().result == Unchanged()
+
+
+def test_a_value_in_a_row_is_changed():
+    """And everything else stays."""
+    found = Filling(TWO, ORDER).types(**{"items → 2 → count": "7"}).edited
+
+    assert found == {"items": [TWO["items"][0], {**TWO["items"][1], "count": 7}]}
+
+
+@pytest.mark.parametrize(("args", "schema"), [(TAGS, TAG_LIST), (TAGS, None)])
+def test_a_row_is_added_at_the_end(args, schema):
+    """With a schema and without one."""
+    form = Filling(args, schema).presses("Add a row")
+
+    assert form.types(**{"tags → 4": "new"}).edited == {"tags": ["x", "y", "z", "new"]}
+
+
+def test_a_row_of_an_object_is_added_with_its_inputs():
+    """Its optional arguments can be left out."""
+    form = Filling(TWO, ORDER).presses("Add a row")
+    form.types(**{"items → 3 → sku": "c", "items → 3 → count": "3"})
+
+    assert form.edited == {"items": [*TWO["items"], {"sku": "c", "count": 3}]}
+
+
+def test_a_row_that_was_added_and_not_filled_in_is_an_error_at_its_input():
+    """It neither runs as an empty text nor goes without a word."""
+    form = Filling(TAGS, TAG_LIST).presses("Add a row")
+
+    assert list(form.types().result.by_block.values()) == ["This needs a value."]
+    form = Filling(TWO, ORDER).presses("Add a row").types()
+    assert set(form.result.by_block.values()) == {"This is required."}
+
+
+def test_a_row_is_removed_and_what_was_typed_in_the_others_stays():
+    """The row that moves up keeps its own text."""
+    form = Filling(TAGS, TAG_LIST).types(**{"tags → 3": "last"}).presses("Remove row 2")
+
+    assert form.types().edited == {"tags": ["x", "last"]}
+
+
+def test_a_row_is_moved_with_what_was_typed_in_it():
+    """Its label says where it is now."""
+    form = Filling(TAGS, TAG_LIST).types(**{"tags → 3": "last"}).presses("Move up", at=1)
+    assert form.types().edited == {"tags": ["x", "last", "y"]}
+
+    form.presses("Move down", at=0)
+    assert form.types().edited == {"tags": ["last", "x", "y"]}
+    assert list(inputs(form.view)) == ["tags → 1", "tags → 2", "tags → 3"]
+
+
+def test_a_row_that_was_removed_never_comes_back_in_a_new_one():
+    """A new row is empty, also when the last one was removed."""
+    form = Filling(TAGS, TAG_LIST).presses("Add a row").types(**{"tags → 4": "gone"}).presses("Remove row 4")
+    form.presses("Add a row")
+
+    assert "initial_value" not in inputs(form.view)["tags → 4"]["element"]
+
+
+def test_every_row_can_be_removed_where_the_tool_takes_an_empty_list():
+    """Otherwise the form says so."""
+    form = Filling(TAGS, TAG_LIST)
+    for number in (3, 2, 1):
+        form.presses(f"Remove row {number}")
+    assert form.types().edited == {"tags": []}
+
+    least = an_object(["tags"], tags=a_list(TEXT, minItems=1))
+    form = Filling({"tags": ["x"]}, least).presses("Remove row 1").types()
+    assert form.result == Errors({"f:/tags": "Must have at least 1 items."})
+
+
+def test_the_number_of_rows_is_checked():
+    """By the same schema as everything else."""
+    form = Filling({"tags": ["x"]}, an_object(tags=a_list(TEXT, maxItems=1))).presses("Add a row")
+
+    assert list(form.types(**{"tags → 2": "y"}).result.by_block.values()) == [
+        "tags: Must have at most 1 items."
+    ]
+
+
+def test_a_list_that_was_not_given_stays_out_until_it_gets_a_row():
+    """It is the tool's to fill in."""
+    schema = an_object(tags=a_list(TEXT), note=TEXT)
+    assert Filling({}, schema).types().result == Unchanged()
+    assert Filling({}, schema).presses("Add a row").types(**{"tags → 1": "a"}).edited == {"tags": ["a"]}
+
+
+def test_objects_and_lists_nest_to_depth_four():
+    """Each level has inputs, and rows at each level."""
+    schema = an_object(
+        ["a"], a=an_object(["b"], b=a_list(an_object(["c"], c=an_object(["d"], d=a_list(WHOLE)))))
+    )
+    args = {"a": {"b": [{"c": {"d": [1, 2]}}]}}
+    form = Filling(args, schema)
+
+    assert list(inputs(form.view)) == ["a → b → 1 → c → d → 1", "a → b → 1 → c → d → 2"]
+    form.presses("Add a row", at=0).types(**{"a → b → 1 → c → d → 3": "3"})
+    assert form.edited == {"a": {"b": [{"c": {"d": [1, 2, 3]}}]}}
+
+
+def test_an_object_that_was_not_given_has_inputs_and_stays_out_while_they_are_empty():
+    """What it needs is asked for once something is in it."""
+    schema = an_object(address=an_object(["street"], street=TEXT, zip=WHOLE), n=WHOLE)
+    assert all(block["optional"] for block in inputs(Filling({"n": 1}, schema).view).values())
+    assert Filling({"n": 1}, schema).types(n="2").edited == {"n": 2}
+    street = Filling({"n": 1}, schema).types(**{"address → street": "Main"})
+    assert street.edited == {"n": 1, "address": {"street": "Main"}}
+    only_zip = Filling({"n": 1}, schema).types(**{"address → zip": "12"})
+    assert only_zip.result == Errors({"f:/address/street": "This is required."})
+
+
+@pytest.mark.parametrize("count", [30, 300])
+def test_a_long_list_is_shown_some_rows_at_a_time(count):
+    """Each row can be reached, and those out of sight stay as they are."""
+    args = {"rows": [{"n": number, "name": f"row {number}"} for number in range(count)]}
+    form = Filling(args)
+    while "Next rows" in button_labels(form.view):
+        form.presses("Next rows")
+
+    assert f"of {count}" in shown(form.view)
+    form.types(**{f"rows → {count} → name": "changed"})
+    assert form.edited["rows"][:-1] == args["rows"][:-1]
+    assert form.edited["rows"][-1]["name"] == "changed"
+    form.presses("Previous rows")
+    assert form.edited["rows"][-1]["name"] == "changed"
+
+
+def test_the_rows_of_a_tuple_have_the_inputs_of_their_places():
+    """The first is a text, the second a number."""
+    schema = an_object(["pair"], pair={"type": "array", "prefixItems": [TEXT, WHOLE]})
+    form = Filling({"pair": ["a", 1]}, schema)
+
+    kinds = [block["element"]["type"] for block in inputs(form.view).values()]
+    assert kinds == ["plain_text_input", "number_input"]
+    assert form.types(**{"pair → 2": "2"}).edited == {"pair": ["a", 2]}
+
+
+CARD = {**an_object(["kind", "number"], kind={"const": "card"}, number=TEXT), "title": "Card"}
+BANK = {**an_object(["kind", "iban"], kind={"const": "bank"}, iban=TEXT, bic=TEXT), "title": "Bank"}
+PAY = an_object(["pay"], pay={"oneOf": [CARD, BANK]})
+BY_CARD = {"pay": {"kind": "card", "number": "4111"}}
+
+
+@pytest.mark.parametrize("union", ["oneOf", "anyOf"])
+def test_a_value_of_several_forms_is_chosen_and_then_filled_in(union):
+    """What is fixed for the form is set by itself."""
+    schema = an_object(["pay"], pay={union: [CARD, BANK]})
+    form = Filling(BY_CARD, schema)
+    assert form.types().result == Unchanged()
+    assert list(inputs(form.view)) == ["pay · form", "pay → kind", "pay → number"]
+
+    form.types(**{"pay · form": "Bank"})
+    assert list(inputs(form.view)) == ["pay · form", "pay → kind", "pay → iban", "pay → bic"]
+    form.types(**{"pay → iban": "DE02"})
+    assert form.edited == {"pay": {"kind": "bank", "iban": "DE02"}}
+
+
+def test_what_was_typed_in_one_form_is_there_again_after_another_was_chosen():
+    """A person may look at the other one first."""
+    form = Filling(BY_CARD, PAY).types(**{"pay → number": "4222"}).types(**{"pay · form": "Bank"})
+    form.types(**{"pay → iban": "DE02"}).types(**{"pay · form": "Card"})
+
+    assert form.edited == {"pay": {"kind": "card", "number": "4222"}}
+
+
+def test_a_form_that_was_chosen_and_not_filled_in_is_an_error():
+    """The whole schema has the last word."""
+    form = Filling(BY_CARD, PAY).types(**{"pay · form": "Bank"}).types()
+
+    assert isinstance(form.result, Errors)
+
+
+@pytest.mark.parametrize(
+    "spec", [{"anyOf": [WHOLE, TEXT]}, {"type": ["integer", "string"]}, {"oneOf": [WHOLE, TEXT]}]
+)
+def test_a_value_of_several_types_is_a_choice_of_the_type(spec):
+    """And then an input of that type."""
+    form = Filling({"a": 4}, an_object(["a"], a=spec))
+    assert list(inputs(form.view)) == ["a · form", "a"]
+
+    assert form.types(a="5").edited == {"a": 5}
+    assert form.types(**{"a · form": "text"}).types(a="five").edited == {"a": "five"}
+
+
+def test_a_union_of_constants_is_one_choice():
+    """As a list of allowed values is."""
+    schema = an_object(["a"], a={"oneOf": [{"const": "x", "title": "X"}, {"const": "y", "title": "Y"}]})
+
+    assert [b["element"]["type"] for b in inputs(Filling({"a": "x"}, schema).view).values()] == [
+        "radio_buttons"
+    ]
+    assert Filling({"a": "x"}, schema).types(a="y").edited == {"a": "y"}
+
+
+def test_a_value_that_has_none_of_the_forms_stays_until_one_is_chosen():
+    """The agent's value is an error, and the person says what it is instead."""
+    args = {"pay": {"kind": "cash"}, "n": 1}
+    schema = an_object(["pay"], pay={"oneOf": [CARD, BANK]}, n=WHOLE)
+
+    assert isinstance(Filling(args, schema).types(n="2").result, Errors)
+    form = Filling(args, schema).types(**{"pay · form": "Card"})
+    assert form.types(**{"pay → number": "1"}).edited == {"pay": {"kind": "card", "number": "1"}, "n": 1}
+
+
+def test_rows_of_several_forms():
+    """Each row has its own choice."""
+    form = Filling({"all": [BY_CARD["pay"]]}, an_object(["all"], all=a_list({"oneOf": [CARD, BANK]})))
+    form.presses("Add a row").types(**{"all → 2 · form": "Bank"}).types(**{"all → 2 → iban": "DE"})
+
+    assert form.edited == {"all": [BY_CARD["pay"], {"kind": "bank", "iban": "DE"}]}
+
+
+def test_no_two_inputs_of_rows_and_forms_share_a_label():
+    """Whoever edits one of them knows which."""
+    args = {"a": [{"1": "x", "b": [1, 2]}, {"1": "y", "b": [3]}], "a → 1": {"1": 5}}
+    found = labels(Filling(args).view)
+
+    assert len(set(found)) == len(found)
+
+
+def test_a_press_on_a_row_that_is_gone_changes_nothing():
+    """Two windows may show different rows."""
+    form = form_of(TAGS, TAG_LIST, (), Draft())
+
+    for what in (REMOVE, UP, DOWN):
+        assert form.with_rows(what, 99, "f:/tags").rows == {"f:/tags": (0, 1, 2)}
+    assert form.with_rows(ADD, 0, "f:/nothing") == Draft()
