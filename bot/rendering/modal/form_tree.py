@@ -82,7 +82,7 @@ class Group:
 
     path: Path
     value: Any
-    children: "tuple[tuple[str, Node], ...]"
+    children: "Children"
     is_wanted: bool = False
     """Whether it is there even if nothing is in it, as a row that somebody added."""
 
@@ -94,7 +94,7 @@ class Rows:
     key: str
     path: Path
     value: Any
-    rows: "tuple[tuple[int, Node], ...]"
+    rows: "Numbered"
     is_changed: bool
     """Whether rows were added, removed or moved."""
     number: int = 0
@@ -114,7 +114,7 @@ class Union:
     """A value that can have several forms: a choice of the form, and its inputs."""
 
     picker: Field
-    branch: "Node | None"
+    branch: "OptionalNode"
     is_unfit: bool = False
     """Whether the value that was asked has none of the forms, so that it stays until somebody chooses one."""
 
@@ -137,6 +137,9 @@ class Union:
 
 
 Node: TypeAlias = Field | Group | Rows | Union
+Children: TypeAlias = tuple[tuple[str, Node], ...]
+Numbered: TypeAlias = tuple[tuple[int, Node], ...]
+OptionalNode: TypeAlias = Node | None
 Unit: TypeAlias = Field | Rows | Union
 """What a person chooses to change: an argument, a list or a value of several forms."""
 
