@@ -62,6 +62,7 @@ from bot.listeners.bolt_app import BoltApp
 from bot.listeners.commands import Commands
 from bot.listeners.services import Services
 from bot.listeners.views import Forms
+from bot.listeners.why import WhyShortcut
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look
 from bot.runtime.metrics import build_registry
@@ -80,6 +81,7 @@ from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from bot.use_cases.propose import Proposals
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.why import Reasons
 
 logger = logging.getLogger(__name__)
 
@@ -255,6 +257,7 @@ class Bot:
             Buttons(services),
             Forms(services),
             Commands(standing, self.slack, tasks),
+            WhyShortcut(Reasons(store, self.audit, self.slack, self.directory), self.slack, tasks),
             self.directory,
             slack_watch.on_deleted,
         )

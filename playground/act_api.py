@@ -17,6 +17,7 @@ class ActApi:
         """The paths on which people act."""
         return {
             "POST click": self.click,
+            "POST shortcut": self.shortcut,
             "POST views/{view_id}/click": self.click_in_view,
             "POST views/{view_id}/submit": self.submit,
             "POST views/{view_id}/close": self.close,
@@ -36,6 +37,13 @@ class ActApi:
             asked.text("action_id"),
             asked.get("block_id"),
             asked.get("selected"),
+        )
+
+    async def shortcut(self, asked: Asked) -> Json:
+        """Choose a message shortcut."""
+        asked.only("user", "channel", "ts", "callback_id")
+        return await self._interactions.shortcut(
+            asked.text("user"), asked.text("channel"), asked.text("ts"), asked.text("callback_id")
         )
 
     async def click_in_view(self, asked: Asked) -> Json:

@@ -54,6 +54,30 @@ class Interactions:
         )
         return await self._act(person, block, element, chosen, place)
 
+    async def shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> Json:
+        """Choose a message shortcut of the app, on any message that this person sees.
+
+        Raises:
+            ControlError: There is no such person or message.
+        """
+        person, where = self._state.workspace.person(user), self._state.workspace.channel(channel)
+        message = where.messages.get(ts)
+        # Slack offers shortcuts on no message that only one person sees.
+        if message is None or message.ephemeral_for is not None:
+            raise ControlError(f"{user} sees no message {ts} in {channel}.", 404)
+        payload = payloads.message_action(
+            person,
+            message,
+            where,
+            callback_id,
+            self._state.tickets.new_trigger(user, from_view=False),
+            self._response_url(user, channel, message),
+        )
+        delivery = await self._outbox.interact(
+            payload, summary=f"shortcut {callback_id}", accepts_response=False
+        )
+        return self._answer(user, delivery)
+
     async def click_in_view(
         self,
         user: str,

@@ -55,6 +55,11 @@ def may_decide(
     return Verdict(True)
 
 
+def is_outsider(person: Person, team: str) -> bool:
+    """Whether somebody is a guest, a bot, or from outside of the workspace."""
+    return _outside(person, team) is not None
+
+
 def _outside(person: Person, team: str) -> in_answer.Outsider | None:
     if person.is_bot:
         return "bot"

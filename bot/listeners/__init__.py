@@ -13,8 +13,9 @@ from bot.domain.errors import NotToldError, StoreUnavailableError
 from bot.listeners.actions import Buttons
 from bot.listeners.commands import Commands
 from bot.listeners.views import Forms
+from bot.listeners.why import WhyShortcut
 from bot.slack.directory import Directory
-from bot.slack.manifest import COMMAND
+from bot.slack.manifest import COMMAND, WHY
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ def bind(
     buttons: Buttons,
     forms: Forms,
     commands: Commands,
+    why: WhyShortcut,
     directory: Directory,
     deleted: Callable[[str, str], Awaitable[None]],
 ) -> None:
@@ -34,6 +36,7 @@ def bind(
     app.view_submission(_ANYTHING)(forms.submit)
     app.view_closed(_ANYTHING)(_nothing)
     app.command(COMMAND)(commands.approvals)
+    app.message_shortcut(WHY)(why.ask)
 
     @app.event("subteam_members_changed")
     async def group_changed(event: Mapping[str, Any]) -> None:

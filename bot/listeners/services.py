@@ -35,8 +35,11 @@ class Services:
 
     async def open(self, click: Click, view: Mapping[str, Any]) -> None:
         """Open a view, on top of the one in which the button was pressed."""
-        send = self.slack.push_view if click.view else self.slack.open_view
-        await send(click.trigger_id, pressed_at(view, click.channel, click.ts))
+        found = pressed_at(view, click.channel, click.ts)
+        if click.view:
+            await self.slack.push_view(click.trigger_id, found)
+        else:
+            await self.slack.open_view(click.trigger_id, found)
 
     async def turn(self, click: Click, view: Mapping[str, Any]) -> None:
         """Open a view that replaces the one in which the button was pressed."""

@@ -250,9 +250,10 @@ class SlackClient:
             raise InterruptFaultError("conversations.replies", "thread_not_found", [cure], place=channel)
         return str(first.get("user") or "") or None
 
-    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> None:
-        """Open a modal for the person who clicked less than three seconds ago."""
-        await self._call(self.posting, "views.open", trigger_id=trigger_id, view=dict(view))
+    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> str:
+        """Open a modal for the person who clicked less than three seconds ago, and give its id."""
+        answer = await self._call(self.posting, "views.open", trigger_id=trigger_id, view=dict(view))
+        return str(answer["view"]["id"])
 
     async def push_view(self, trigger_id: str, view: Mapping[str, Any]) -> None:
         """Open a modal on top of the one in which the person clicked."""

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from bot.sentences import in_why
+
 Mode = Literal["socket", "http"]
 
 EVENTS_PATH = "/slack/events"
@@ -28,8 +30,10 @@ DIRECT_SCOPES = {
 """Needed only when a policy asks in direct messages."""
 
 COMMAND = "/approvals"
+WHY = "why"
+"""The message shortcut *Why was this approved?*. Without `COMMAND_SCOPE`, Slack does not offer it."""
 COMMAND_SCOPE = "commands"
-"""Needed only when a policy lets people approve later calls: `/approvals rules` lists and revokes them."""
+"""A bot needs it only when a policy lets people approve later calls: `/approvals rules` lists and revokes them."""
 
 _EVENTS = ("member_left_channel",)
 _GROUP_EVENTS = ("subteam_members_changed",)
@@ -90,6 +94,14 @@ def build_manifest(
                     "usage_hint": "rules",
                     "should_escape": True,
                     **({"url": reached_at["request_url"]} if reached_at else {}),
+                }
+            ],
+            "shortcuts": [
+                {
+                    "name": in_why.TITLE,
+                    "type": "message",
+                    "callback_id": WHY,
+                    "description": "Who decided it, when, by which rule, and what was shown",
                 }
             ],
         },

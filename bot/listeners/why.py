@@ -1,0 +1,63 @@
+"""The message shortcut *Why was this approved?*: it opens a view that only the person who asks sees."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from agent_adapter.errors import AgentAdapterError
+from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
+from bot.rendering.blocks import Block
+from bot.rendering.modal.view import render_notice_view
+from bot.rendering.modal.why import render_why_view
+from bot.runtime.tasks import Tasks
+from bot.sentences import in_why
+from bot.slack.client import SlackClient
+from bot.use_cases.why import Reasons
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WhyShortcut:
+    """Handles the shortcut on any message."""
+
+    reasons: Reasons
+    slack: SlackClient
+    tasks: Tasks
+
+    async def ask(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+        """Handle one `message_action` payload."""
+        await ack()
+        self.tasks.start(self._show(body))
+
+    async def _show(self, body: Mapping[str, Any]) -> None:
+        user = body["user"]["id"]
+        try:
+            # Slack waits three seconds for a view, and the record may take longer.
+            view_id = await self.slack.open_view(body["trigger_id"], _saying(in_why.LOOKING))
+            await self.slack.update_view(view_id, None, await self._view(user, body))
+        except DoneBeforeError as error:
+            logger.info("why.opened_before", extra={"user": user, "reason": str(error)})
+        except SlackError as error:
+            logger.warning("why.not_shown", extra={"user": user, "reason": str(error)})
+
+    async def _view(self, user: str, body: Mapping[str, Any]) -> Block:
+        message = body.get("message") or {}
+        thread_ts, ts = message.get("thread_ts"), str(body.get("message_ts") or message.get("ts") or "")
+        try:
+            found = await self.reasons.find(
+                user, body["channel"]["id"], ts, thread_ts if thread_ts != ts else None
+            )
+        except (AgentAdapterError, PersonUnknownError) as error:
+            logger.warning("why.not_found", extra={"user": user, "reason": str(error)})
+            return _saying(in_why.NOT_FOUND_NOW)
+        if isinstance(found, str):
+            return _saying(found)
+        return render_why_view(found.interrupt_id, found.state, found.indices, found.entries)
+
+
+def _saying(sentence: str) -> Block:
+    return render_notice_view(in_why.TITLE, sentence)

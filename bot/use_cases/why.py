@@ -1,0 +1,128 @@
+"""Why something was approved: finds the record of a card, and says who may see it."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from agent_adapter.contract.wire import MAX_LIFE
+from agent_adapter.errors import InvalidRequestError
+from bot.domain.approval import Approval
+from bot.domain.audit_entry import AuditEntry
+from bot.domain.bulk import calls_on
+from bot.domain.errors import InterruptFaultError, PersonUnknownError, SlackError
+from bot.domain.ids import Label
+from bot.domain.who_may_decide import is_outsider
+from bot.sentences import in_why
+from bot.slack.client import SlackClient
+from bot.slack.directory import Directory
+from bot.store.audit import AuditStore
+from bot.store.records import ApprovalStore
+
+logger = logging.getLogger(__name__)
+
+WITHIN = 10.0
+"""Seconds that Slack may take. The view is open by then."""
+_BEFORE, _AFTER = timedelta(days=2), MAX_LIFE + timedelta(days=40)
+"""How long before and after its message something about a request can have happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What is known about a card."""
+
+    interrupt_id: str
+    state: Approval | None
+    """The record, while there is one."""
+    indices: Sequence[int]
+    """The actions that the message shows."""
+    entries: Sequence[AuditEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Answers *Why was this approved?*"""
+
+    store: ApprovalStore
+    audit: AuditStore
+    slack: SlackClient
+    directory: Directory
+
+    async def find(self, user: str, channel: str, ts: str, thread_ts: str | None) -> Why | str:
+        """Give what is known about the card that a message is, or the sentence that says why it is not shown.
+
+        The message is read from Slack: what it says of itself there, only this bot can have written.
+
+        Raises:
+            PersonUnknownError: when Slack does not say who asks, or what the message is.
+            ServerUnreachableError: when Redis does not answer.
+        """
+        label = await self._label(channel, ts, thread_ts)
+        if label is None:
+            return in_why.NOT_A_CARD
+        state = await self._record(label.interrupt_id)
+        if state and not _is_message_of(state, channel, ts):
+            return in_why.NOT_A_CARD
+        if sentence := await self._why_not(user, channel, state):
+            return sentence
+        entries = await self._entries(label.interrupt_id, ts)
+        if state is None and not entries:
+            return in_why.NOTHING_KNOWN
+        return Why(label.interrupt_id, state, _indices(state, label), entries)
+
+    async def _label(self, channel: str, ts: str, thread_ts: str | None) -> Label | None:
+        try:
+            async with asyncio.timeout(WITHIN):
+                seen = await self.slack.look(channel, thread_ts, ts, ts)
+        except InterruptFaultError:
+            # The bot is not in this channel, so none of its cards is there.
+            return None
+        except (SlackError, TimeoutError) as error:
+            raise PersonUnknownError(str(error)) from error
+        return seen.labels.get(ts)
+
+    async def _record(self, interrupt_id: str) -> Approval | None:
+        try:
+            return await self.store.admitted(interrupt_id)
+        except InvalidRequestError:
+            logger.warning("record.unreadable", extra={"interrupt_id": interrupt_id, "reason": "asked why"})
+            return None
+
+    async def _why_not(self, user: str, channel: str, state: Approval | None) -> str:
+        """Say why somebody may not see it; empty when they may. What a card shows is for its channel."""
+        try:
+            async with asyncio.timeout(WITHIN):
+                person = await self.directory.person(user)
+                # A direct message has no other readers.
+                is_member = channel.startswith("D") or await self.directory.matching(
+                    user, ["channel"], channel
+                )
+        except (SlackError, TimeoutError) as error:
+            raise PersonUnknownError(str(error)) from error
+        if not is_member or person.is_deactivated:
+            return in_why.NOT_A_MEMBER
+        named = state is not None and any(user in terms.approvers for terms in state.admission.terms)
+        return in_why.OUTSIDE if is_outsider(person, self.directory.team) and not named else ""
+
+    async def _entries(self, interrupt_id: str, ts: str) -> list[AuditEntry]:
+        posted = datetime.fromtimestamp(float(ts), UTC)
+        found = self.audit.entries(posted - _BEFORE, posted + _AFTER, about=interrupt_id)
+        try:
+            return [entry async for entry in found]
+        except OSError as error:
+            logger.error("audit.not_read", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
+            return []
+
+
+def _is_message_of(state: Approval, channel: str, ts: str) -> bool:
+    shown = {(shown.channel, shown.ts) for shown in state.shown.values()}
+    return (channel, ts) in shown | state.gone
+
+
+def _indices(state: Approval | None, label: Label) -> Sequence[int]:
+    """Give the actions that a message shows. Messages beside them are about all actions of their place."""
+    if state is None:
+        return ()
+    place = state.places.get(label.part.place)
+    return calls_on(state, label.part) or (place.actions if place else ())

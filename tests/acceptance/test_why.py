@@ -1,0 +1,187 @@
+"""*Why was this approved?* on a card: the record in words, in a view that only the person who asks sees."""
+
+import asyncio
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.slack.manifest import WHY, build_manifest
+from tests.conftest import until
+from tests.support.builders import an_action, review
+from tests.support.people import words
+
+RULES = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK]
+  mask: [pin]
+  modal_only: [essay]
+rules:
+  - name: large *payments*
+    match: {tool: pay}
+    quorum: 2
+"""
+ESSAY = "a long and winding text"
+
+
+@pytest.fixture
+async def bot(start_bot, policy):
+    """A bot by these rules."""
+    return await start_bot(policy=str(policy), approvers="", channel=None)
+
+
+@pytest.fixture
+def why(slack):
+    """Choose the shortcut on a message, as somebody, and give the words of the view."""
+
+    async def ask(user, message):
+        await slack.shortcut(user, message["channel"], message["ts"], WHY)
+        text = ""
+        async with asyncio.timeout(10):
+            while not text or "Looking for the record" in text:
+                text = words((await slack.wait_for_view(user))["blocks"])
+                await asyncio.sleep(0.02)
+        await slack.close_view(user, (await slack.views(user))[-1]["id"])
+        return text
+
+    return ask
+
+
+async def decided(client, dana, *actions):
+    """Ask, and have Dana approve each action."""
+    reviewing = review(client, *actions)
+    card = await dana.card()
+    for index in range(len(actions)):
+        await dana.press(card, f"approve:{index}")
+    await reviewing
+    return card
+
+
+async def test_the_view_says_who_decided_what_by_which_rule_and_what_became_of_it(
+    bot, client, dana, erik, why
+):
+    """Also to somebody of the channel who may not decide, and with everybody who agreed."""
+    reviewing = review(client, an_action("pay", {"amount": 5, "to": "zoe"}))
+    card = await dana.card()
+    await dana.press(card, "approve:0")
+    await erik.press(card, "approve:0")
+    await reviewing
+
+    text = await why("U0NOOR", card)
+
+    assert "<@U0DANA> (then Dana) voted: approved it" in text
+    assert "<@U0DANA> <@U0ERIK> (then Erik) approved it with a button" in text
+    assert "after the card was there" in text
+    assert f"By the rule *large *payments**, in version `{bot.policies.policy.version}` of the rules" in text
+    assert "zoe" in text
+    assert "What was shown is what was allowed to run." in text
+    assert "The agent took the answer and went on." in text
+
+
+async def test_what_is_masked_and_what_only_a_reading_shows_is_not_in_the_view(bot, client, dana, why, erik):
+    """The view shows the call as its card does."""
+    reviewing = review(client, an_action("mail", {"to": "zoe", "pin": "4711", "essay": ESSAY}))
+    card = await dana.card()
+    await dana.fill(await dana.opened(card, "reject:0"), reason="no")
+    await reviewing
+
+    text = await why("U0ERIK", card)
+
+    assert "zoe" in text
+    assert "rejected it in a form" in text
+    assert "4711" not in text
+    assert ESSAY not in text
+
+
+async def test_after_the_record_is_gone_the_audit_trail_answers(bot, client, dana, why):
+    """With digests, and the sentence that the arguments are not held any more."""
+    card = await decided(client, dana, an_action("mail", {"to": "zoe"}))
+    redis, lane = bot.store._redis, bot.store.keys.lane(0)
+    async for key in redis.scan_iter(f"{lane.prefix}*:billing.*"):
+        await redis.delete(key)
+    bot.store.forget_remembered()
+
+    text = await why("U0ERIK", card)
+
+    assert "The arguments are no longer held." in text
+    assert "<@U0DANA> (then Dana) approved it with a button" in text
+    assert "`mail`" in text
+    assert "Digest of what was asked and allowed to run" in text
+    assert "zoe" not in text
+
+
+async def test_when_the_trail_is_gone_as_well_that_is_said(bot, client, dana, why):
+    """Nothing is made up."""
+    card = await decided(client, dana, an_action("mail"))
+    await bot.store._redis.flushdb()
+    bot.store.forget_remembered()
+
+    assert "Nothing is known about this card any more" in await why("U0ERIK", card)
+
+
+async def test_a_message_that_only_looks_like_a_card_leads_nowhere(bot, client, dana, slack, playground, why):
+    """Neither a person's copy, nor a message with the label of a card that is elsewhere."""
+    card = await decided(client, dana, an_action("mail", {"to": "zoe"}))
+    copied = await slack.message("U0NOOR", "C0APPROVALS", card["text"])
+    (labelled,) = [m for m in await slack.messages() if m["ts"] == card["ts"]]
+    ours = AsyncWebClient(playground.bot_token, base_url=playground.api_url)
+    forged = await ours.chat_postMessage(
+        channel="C0APPROVALS", text="Approved by Dana", metadata=labelled["metadata"]
+    )
+
+    for message in (copied, {"channel": "C0APPROVALS", "ts": forged["ts"]}):
+        text = await why("U0ERIK", message)
+        assert "is not a card of Assent" in text
+        assert "zoe" not in text
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [
+        ("U0GUEST", "Guests and people from outside of this workspace"),
+        ("U0CONN", "Guests and people from outside of this workspace"),
+        ("U0LEFT", "Only members of this channel can ask this"),
+    ],
+)
+async def test_outsiders_see_nothing_that_their_card_does_not_show(bot, client, dana, slack, why, user, said):
+    """Also where they are in the channel."""
+    await slack.channel("C0APPROVALS", members=["U0BOT", "U0DANA", "U0ERIK", user])
+    card = await decided(client, dana, an_action("mail", {"to": "zoe"}))
+
+    text = await why(user, card)
+
+    assert said in text
+    assert "zoe" not in text
+
+
+async def test_who_is_not_in_the_channel_sees_nothing(bot, client, dana, slack, why):
+    """A public channel can be looked at without being in it."""
+    card = await decided(client, dana, an_action("mail", {"to": "zoe"}))
+    await slack.channel("C0APPROVALS", members=["U0BOT", "U0DANA", "U0ERIK"])
+    bot.directory.forget("channel", "C0APPROVALS")
+
+    assert "Only members of this channel can ask this" in await why("U0NOOR", card)
+
+
+async def test_a_shortcut_that_slack_delivers_twice_opens_one_view(bot, client, dana, slack):
+    """The second copy finds its trigger used."""
+    card = await decided(client, dana, an_action("mail"))
+    await slack.delivery(duplicate=True)
+
+    await slack.shortcut("U0ERIK", card["channel"], card["ts"], WHY)
+    await slack.wait_for_view("U0ERIK")
+
+    await until(lambda: not bot.health.faults)
+    assert len(await slack.views("U0ERIK")) == 1
+
+
+def test_the_manifest_offers_the_shortcut():
+    """On every message, by the name that the view has."""
+    (shortcut,) = build_manifest()["features"]["shortcuts"]
+
+    assert (shortcut["type"], shortcut["callback_id"], shortcut["name"]) == (
+        "message",
+        WHY,
+        "Why was this approved?",
+    )
+    assert len(shortcut["description"]) <= 150
