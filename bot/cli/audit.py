@@ -32,7 +32,7 @@ audit_cli = typer.Typer(help="Show who decided what, when, and by which rule.", 
 
 COLUMNS = (
     "at", "id", "index", "event", "decision", "tool", "by", "name", "how", "waited", "rule", "policy",
-    "reason", "asked", "decided", "lane", "entry",
+    "reason", "note", "asked", "decided", "lane", "entry",
 )  # fmt: skip
 """The columns of the CSV."""
 _AGO = re.compile(r"(\d{1,5})([mhd])")

@@ -37,6 +37,7 @@ _EVENTS = {
     "refused": "It could not be asked.",
     "resumed": "The agent took the answer and went on.",
     "claim_lapsed": "The agent took the answer, and did not go on in time.",
+    "untaken": "Nobody went on with the answer for a long time.",
     "let_go": "Nobody has to go on with the run any more.",
     "reached": "A reminder or an escalation was due.",
     "sticky_used": "The standing approval approved a later call.",

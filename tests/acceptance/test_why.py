@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from agent_adapter import HITLRequest, Outcome
 from bot.slack.manifest import WHY, build_manifest
 from tests.conftest import until
 from tests.support.builders import an_action, review
@@ -76,6 +77,33 @@ async def test_the_view_says_who_decided_what_by_which_rule_and_what_became_of_i
     assert "zoe" in text
     assert "What was shown is what was allowed to run." in text
     assert "The agent took the answer and went on." in text
+
+
+async def test_what_the_agent_reported_stands_below_the_call(bot, client, dana, why):
+    """In the agent's words, without masked values."""
+    interrupt = client.interrupt(a_batch(an_action("mail", {"to": "zoe", "pin": "4711"})))
+    asking = asyncio.create_task(reported(client, interrupt, Outcome.failed("no such box, pin 4711")))
+    card = await dana.card()
+    await dana.press(card, "approve:0")
+    await asking
+
+    text = await why("U0ERIK", card)
+
+    assert "*Failed*" in text
+    assert "no such box" in text
+    assert "The agent reported that it failed." in text
+    assert "4711" not in text
+
+
+async def reported(client, interrupt, outcome):
+    """Wait for the answer, and report this outcome of the first call."""
+    async with client.reviewing(interrupt):
+        await client.report(interrupt.id, 0, outcome)
+
+
+def a_batch(*actions):
+    requests, configs = zip(*actions, strict=True)
+    return HITLRequest(action_requests=requests, review_configs=configs)
 
 
 async def test_what_is_masked_and_what_only_a_reading_shows_is_not_in_the_view(bot, client, dana, why, erik):

@@ -61,6 +61,11 @@ def thread_blocks(state: Approval, place: Place) -> list[Block]:
     return [*blocks, *([context("ran:more", on_outcome.more(left))] if left else [])]
 
 
+def outcome_blocks(state: Approval, index: int) -> list[Block]:
+    """Draw what the agent reported of one call; nothing when it reported nothing."""
+    return _blocks(state, index, secrets_in(state), 3_000) if index in state.outcomes else []
+
+
 def reported_in(state: Approval, place: Place) -> list[int]:
     """Give the calls of a place that ran and were reported."""
     return [index for index in state.running(place.actions) if index in state.outcomes]

@@ -12,9 +12,10 @@ from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, divider, json_size, literal, literal_within, section
 from bot.rendering.calls import call_blocks
 from bot.rendering.card.outcomes import is_void, outcome_line, outcome_text
+from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.modal.view import modal
 from bot.sentences import in_why
-from bot.text.literal import clip, mrkdwn, one_line, pieces
+from bot.text.literal import clip, mrkdwn, one_line, pieces, visible
 from bot.text.names import plain_name
 
 MOST_BLOCKS, MOST_JSON = 90, 200_000
@@ -59,7 +60,7 @@ def _call_blocks(state: Approval, action: Action) -> list[Block]:
         blocks.append(context(f"{at}:rule", " ".join(said)))
     if words := outcome_text(action):
         blocks.append(literal_within(f"{at}:words", words, _WORDS))
-    return [*blocks, divider(f"{at}:end")]
+    return [*blocks, *outcome_blocks(state, action.index), divider(f"{at}:end")]
 
 
 def _gone_calls(entries: Iterable[AuditEntry]) -> list[list[Block]]:
@@ -78,8 +79,8 @@ def _gone_call(index: str, entry: AuditEntry) -> list[Block]:
     if asked := _digest(entry["asked"]):
         said.append(in_why.digests(asked, _digest(entry["decided"])))
     blocks.append(context(f"{at}:rule", " ".join(said)))
-    if reason := entry["reason"]:
-        blocks.append(literal_within(f"{at}:reason", reason, _WORDS))
+    if words := entry["reason"] or entry["note"]:
+        blocks.append(literal_within(f"{at}:words", visible(words), _WORDS))
     return blocks
 
 
