@@ -16,7 +16,7 @@ MAX_REFS = 200
 MAX_NODES = 1_000
 MAX_DEPTH = 32
 MAX_PATTERN = 256
-MAX_ENUM = 200
+MAX_ENUM = 5_000
 MAX_WORK = 50_000_000
 """The most JSON characters of a schema, times the JSON characters of the values."""
 

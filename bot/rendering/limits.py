@@ -172,8 +172,9 @@ def _check_input(block: dict[str, Any], at: str) -> None:
 
 
 def _check_choices(element: dict[str, Any], at: str) -> None:
-    options = element["options"]
-    _count(options, f"{at}/options", most=_CHOICES[element["type"]])
+    options = element["options"] if "options" in element else _grouped(element, at)
+    if "options" in element:
+        _count(options, f"{at}/options", most=_CHOICES[element["type"]])
     for index, option in enumerate(options):
         _plain(option["text"], f"{at}/options/{index}/text", most=75)
         _length(option["value"], f"{at}/options/{index}/value", most=CHOICE_VALUE)
@@ -185,6 +186,18 @@ def _check_choices(element: dict[str, Any], at: str) -> None:
     )
     if initial is not None and (not initial or any(option not in options for option in initial)):
         raise SlackLimitError(at, "what is chosen at first must be one of the options")
+
+
+def _grouped(element: dict[str, Any], at: str) -> list[Any]:
+    """Give the options of all groups, which only selects have."""
+    groups = element["option_groups"]
+    if not element["type"].endswith("static_select"):
+        raise SlackLimitError(at, "only a select takes groups of options")
+    _count(groups, f"{at}/option_groups", most=100)
+    for index, group in enumerate(groups):
+        _plain(group["label"], f"{at}/option_groups/{index}/label", most=75)
+        _count(group["options"], f"{at}/option_groups/{index}/options", most=100)
+    return [option for group in groups for option in group["options"]]
 
 
 def _check_divider(_block: dict[str, Any], _at: str) -> None:

@@ -31,6 +31,11 @@ def as_picker(label: str) -> str:
     return f"{label} · form"
 
 
+def from_to(first: int, last: int) -> str:
+    """Name a part of a long list of choices."""
+    return f"{first} to {last}"
+
+
 # --- Choices ------------------------------------------------------------------------------------------------------------
 
 NULL, LEFT_OUT = "(null)", "(leave out)"

@@ -7,7 +7,7 @@ only if the raw form of the value is read back as the same value.
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
@@ -22,6 +22,12 @@ from bot.sentences import in_field
 from bot.text.literal import clip, has_decomposed, has_invisible, one_line, respelled, units
 
 MAX_INPUT = 3_000
+MAX_OPTIONS = 1_000
+"""The most values of a choice. Slack takes ten times as many, but a schema of 32 KiB with more might not fit a view."""
+_AT_ONCE = 100
+"""Slack's limit of choices in a row. Longer ones are in groups."""
+_LABEL = 75
+_BESIDE_NUMBER = 66
 
 
 class _Absent:
@@ -154,10 +160,14 @@ def is_same_number(one: str, other: str) -> bool:
 # Choices
 
 
-def _position(value: Any, question: Question) -> str | None:
+def _positions(values: Iterable[Any], question: Question) -> list[str | None]:
     # Their JSON is compared, because 1, 1.0 and true are equal in Python.
-    wanted = encode(value)
-    return next((str(n) for n, option in enumerate(question.options) if encode(option) == wanted), None)
+    places = {encode(option): str(number) for number, option in reversed([*enumerate(question.options)])}
+    return [places.get(encode(value)) for value in values]
+
+
+def _position(value: Any, question: Question) -> str | None:
+    return _positions([value], question)[0]
 
 
 def _is_choice(value: Any, question: Question) -> bool:
@@ -165,14 +175,24 @@ def _is_choice(value: Any, question: Question) -> bool:
 
 
 def _are_choices(value: Any, question: Question) -> bool:
-    positions = [_position(item, question) for item in value] if isinstance(value, list) else [None]
+    positions = _positions(value, question) if isinstance(value, list) else [None]
     return None not in positions and len(set(positions)) == len(positions)
 
 
 def option_labels(options: tuple[Any, ...]) -> list[str]:
-    """Write the values of a choice. They have no quotes if all are texts and none has spaces around it."""
+    """Write the values of a choice, so that no two look alike.
+
+    They have no quotes if all are texts and none has spaces around it. They are numbered if one is too long, or could be
+    taken for another one or for a choice of ours.
+    """
     texts = all(isinstance(option, str) and option and option == option.strip() for option in options)
-    return [one_line(option if texts else encode(option)) for option in options]
+    labels = [one_line(option if texts else encode(option)) for option in options]
+    if (
+        len({*labels, in_field.NULL, in_field.LEFT_OUT}) == len(labels) + 2
+        and max(map(units, labels)) <= _LABEL
+    ):
+        return labels
+    return [in_field.nth(number, clip(label, _BESIDE_NUMBER)) for number, label in enumerate(labels, 1)]
 
 
 def _options(question: Question, *, extras: bool) -> list[Block]:
@@ -184,16 +204,31 @@ def _options(question: Question, *, extras: bool) -> list[Block]:
     return [{"text": plain(label), "value": value} for label, value in pairs]
 
 
+def _offered(few: str, many: str, options: list[Block]) -> Block:
+    if len(options) <= 10:
+        return {"type": few, "options": options}
+    if len(options) <= _AT_ONCE:
+        return {"type": many, "options": options}
+    groups = [
+        {
+            "label": plain(in_field.from_to(first + 1, min(first + _AT_ONCE, len(options)))),
+            "options": options[first : first + _AT_ONCE],
+        }
+        for first in range(0, len(options), _AT_ONCE)
+    ]
+    return {"type": many, "option_groups": groups}
+
+
 def _choice_element(raw: Raw, question: Question) -> Block:
     options = _options(question, extras=True)
-    found: Block = {"type": "radio_buttons" if len(options) <= 10 else "static_select", "options": options}
+    found = _offered("radio_buttons", "static_select", options)
     chosen = [option for option in options if option["value"] == raw]
     return {**found, "initial_option": chosen[0]} if chosen else found
 
 
 def _choices_element(raw: Raw, question: Question) -> Block:
     options = _options(question, extras=False)
-    found: Block = {"type": "checkboxes" if len(options) <= 10 else "multi_static_select", "options": options}
+    found = _offered("checkboxes", "multi_static_select", options)
     chosen = [option for option in options if option["value"] in (raw or ())]
     return {**found, "initial_options": chosen} if chosen else found
 
@@ -313,7 +348,7 @@ KINDS: dict[str, Kind] = {
     "choices": Kind(
         _are_choices,
         _choices_element,
-        lambda value, question: [_position(item, question) or "" for item in value],
+        lambda value, question: [position or "" for position in _positions(value, question)],
         _to_choices,
     ),
     "date": Kind(_is_date, _picker("datepicker", "initial_date"), _as_it_is, _as_it_is),

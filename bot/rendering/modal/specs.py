@@ -7,9 +7,9 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import Number
 from bot.domain.schemas import Schema
-from bot.rendering.modal.field_types import option_labels
+from bot.rendering.modal.field_types import MAX_OPTIONS
 from bot.sentences import in_field
-from bot.text.literal import clip, one_line, units
+from bot.text.literal import clip, one_line
 
 _TYPES = {"integer": "integer", "number": "number", "boolean": "choice"}
 _FORMATS = {"date": "date", "time": "time", "date-time": "date-time", "email": "email", "uri": "uri"}
@@ -227,7 +227,9 @@ def _union(node: Schema) -> str:
 
 def _kind(node: Schema, options: tuple[Any, ...]) -> str | None:
     if options:
-        return "choice" if _are_drawable(options) else "json"
+        if len(options) <= MAX_OPTIONS:
+            return "choice"
+        return "text" if all(isinstance(option, str) for option in options) else "json"
     type_ = node.get("type")
     if _union(node) or (isinstance(type_, list) and len(type_) > 1):
         return UNION
@@ -239,7 +241,7 @@ def _kind(node: Schema, options: tuple[Any, ...]) -> str | None:
         return GROUP if node.get("properties") else "json"
     if type_ == "array":
         items = _choices(node.get("items"))
-        return "choices" if items and None not in items and _are_drawable(items) else ROWS
+        return "choices" if items and None not in items and len(items) <= MAX_OPTIONS else ROWS
     if type_ == "string":
         return _FORMATS.get(str(node.get("format")), "text")
     return _TYPES.get(type_, "json") if isinstance(type_, str) else None
@@ -247,8 +249,3 @@ def _kind(node: Schema, options: tuple[Any, ...]) -> str | None:
 
 def _has_items(node: Schema) -> bool:
     return isinstance(node.get("items"), dict) or isinstance(node.get("prefixItems"), list)
-
-
-def _are_drawable(options: tuple[Any, ...]) -> bool:
-    labels = [*option_labels(options), in_field.NULL, in_field.LEFT_OUT]
-    return len(labels) <= 100 and len(set(labels)) == len(labels) and max(map(units, labels)) <= 75

@@ -211,7 +211,8 @@ def _as_slack_keeps(text: str | None, *, trims: bool) -> str | None:
 
 
 def _touched(element: dict[str, Any], typed: Any) -> dict[str, Any]:
-    options = {option["text"]["text"]: option for option in element.get("options", ())}
+    groups = element.get("option_groups", [{"options": element.get("options", ())}])
+    options = {option["text"]["text"]: option for group in groups for option in group["options"]}
     match element["type"]:
         case "radio_buttons" | "static_select":
             return {"selected_option": options[typed] if typed is not None else None}

@@ -164,9 +164,17 @@ def test_values_give_the_inputs_where_there_is_no_schema():
         ({"type": "string", "format": "email"}, "Dana <dana>", "plain_text_input"),
         ({"type": "string", "format": "uri"}, "https://example.com", "url_text_input"),
         ({"type": "string", "enum": [f"e{n}" for n in range(50)]}, "e7", "static_select"),
-        ({"type": "string", "enum": ["x" * 80, "y"]}, "y", "plain_text_input"),
+        ({"type": "string", "enum": ["x" * 80, "y"]}, "y", "radio_buttons"),
+        ({"enum": [f"e{n}" for n in range(101)]}, "e100", "static_select"),
+        ({"enum": [f"e{n}" for n in range(1_000)]}, "e700", "static_select"),
+        ({"enum": [f"e{n}" for n in range(1_001)]}, "e700", "plain_text_input"),
+        (
+            {"type": "array", "items": {"enum": [f"e{n}" for n in range(300)]}},
+            ["e200"],
+            "multi_static_select",
+        ),
         ({"enum": [1, "1"]}, "1", "radio_buttons"),
-        ({"enum": ["(leave out)", "x"]}, "x", "plain_text_input"),
+        ({"enum": ["(leave out)", "x"]}, "x", "radio_buttons"),
         ({"type": "array", "items": {"enum": ["x", None]}}, ["x"], "radio_buttons"),
         ({"const": "only"}, "only", "radio_buttons"),
         ({"type": "array", "items": {"enum": [f"e{n}" for n in range(50)]}}, ["e1"], "multi_static_select"),
@@ -525,6 +533,31 @@ def test_hidden_characters_are_edited_in_sight():
     assert submit(args, **{"to · JSON": '"dana@example.com"'}) == Edited({"to": "dana@example.com"})
     assert submit(args, **{"to · JSON": '"dana\\u200b@example.org"'}) == Edited(
         {"to": "dana\u200b@example.org"}
+    )
+
+
+def test_more_than_a_hundred_choices_are_offered_in_groups():
+    """Slack takes a hundred in a row."""
+    schema = an_object(["a"], a={"enum": [f"e{n}" for n in range(250)]})
+    element = inputs(form({"a": "e7"}, schema))["a"]["element"]
+
+    assert [group["label"]["text"] for group in element["option_groups"]] == [
+        *("1 to 100", "101 to 200", "201 to 250"),
+    ]
+    assert submit({"a": "e7"}, schema, a="e249") == Edited({"a": "e249"})
+
+
+def test_choices_that_are_long_or_read_as_others_are_numbered():
+    """So no two of them look alike, and none looks like one of ours."""
+    long = ["x" * 200 + "1", "x" * 200 + "2"]
+    schema = an_object(a={"enum": long}, b={"enum": ["(leave out)", "x"]})
+    view = form({"a": long[0], "b": "x"}, schema)
+
+    first, second, left_out = [o["text"]["text"] for o in inputs(view)["a"]["element"]["options"]]
+    assert (first[:4], second[:4], left_out) == ("1: x", "2: x", "(leave out)")
+    assert submit({"a": long[0], "b": "x"}, schema, a=second) == Edited({"a": long[1], "b": "x"})
+    assert submit({"a": long[0], "b": "x"}, schema, b="1: (leave out)") == Edited(
+        {"a": long[0], "b": "(leave out)"}
     )
 
 
