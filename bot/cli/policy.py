@@ -190,10 +190,7 @@ def _terms(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[
     if rule.confirm:
         yield "asked once more", "before a call is approved"
     if rule.risk == "high":
-        yield (
-            "typed to approve",
-            f"the value of {key_text(rule.type)}" if rule.type else "a code from the card",
-        )
+        yield "typed to approve", _typed(rule)
     yield "people who have to agree", f"{rule.quorum}, to reject {rule.reject_quorum}"
     if rule.mask:
         yield "masked", ", ".join(map(key_text, rule.mask))
@@ -242,6 +239,12 @@ def _for_later_calls(limits: StandingLimits | None) -> str:
 
 
 _ON_TIMEOUT = {"extend": "as much time again after a reminder, then reject"}
+
+
+def _typed(rule: Rule) -> str:
+    if rule.type:
+        return f"the value of {key_text(rule.type)}"
+    return "a value of the headline, or a code from the card" if rule.headline else "a code from the card"
 
 
 def _meanwhile(rule: Rule) -> Iterator[tuple[str, str]]:

@@ -103,8 +103,15 @@ class Action:
     @property
     def typed(self) -> str:
         """The value of its arguments that a person types to approve it. Empty where they type the code."""
-        name, hidden = self.terms.type, {*self.terms.masked, *self.terms.modal_only}
-        return value_to_type(self.request.args.get(name)) if name and name not in hidden else ""
+        return value_to_type(self.request.args.get(self.typed_name))
+
+    @property
+    def typed_name(self) -> str:
+        """The argument that has this value: the one that the policy names, or else the first of the headline that can be typed."""
+        hidden = {*self.terms.masked, *self.terms.modal_only}
+        named = (self.terms.type,) if self.terms.type else self.terms.headline
+        shown = (name for name in named if name not in hidden)
+        return next((name for name in shown if value_to_type(self.request.args.get(name))), "")
 
     def edited(self, args: dict[str, Any]) -> "Action":
         """The call whose value is typed when it is approved with other arguments, on the same terms.

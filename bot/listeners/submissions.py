@@ -78,7 +78,7 @@ def approval_objection(call: Action, submission: Submission) -> Reply | None:
         return beside(CONFIRM, in_answer.RUN_IT_FIRST)
     if not _asks(CODE, submission) or call.is_typed(parse_code(submission.view)):
         return None
-    name = key_text(call.terms.type)
+    name = key_text(call.typed_name)
     return beside(CODE, in_answer.wrong_value(name) if call.typed else in_answer.WRONG_CODE)
 
 

@@ -174,7 +174,7 @@ class SharedKeys(TypedDict, total=False):
     confirm: bool
     """Whether Slack asks before a call is approved, with its values in the question."""
     type: values.Argument
-    """With `risk: high`: the argument whose value a person types to approve, instead of a code."""
+    """With `risk: high`: the argument whose value a person types to approve. Without it, one of the headline, or a code."""
     mask: values.Arguments
     """Names of arguments that nobody is shown, at any depth."""
     mask_random: values.Arguments

@@ -224,7 +224,7 @@ def _care_words(action: Action) -> list[str]:
 
 def _typing_words(action: Action) -> str:
     if action.typed:
-        return on_action.approve_with_value(code_span(action.terms.type))
+        return on_action.approve_with_value(code_span(action.typed_name))
     return on_action.approve_with_code(action.code)
 
 

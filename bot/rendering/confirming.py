@@ -1,10 +1,13 @@
 """The question that Slack asks before a call is approved, where the policy says `confirm: true`."""
 
+from textwrap import indent
+
 from bot.domain.action import Action
-from bot.rendering.arguments import argument_lines
+from bot.rendering.arguments import Argument, arguments_of
 from bot.rendering.blocks import Block, confirm
-from bot.rendering.calls import safe_name
+from bot.rendering.calls import ordered, safe_name
 from bot.sentences import on_action
+from bot.sentences.in_text import NO_ARGUMENTS
 from bot.text.literal import units
 
 _ROOM = 300
@@ -23,12 +26,18 @@ def run_title(action: Action) -> str:
 
 
 def _values(action: Action, votes: str) -> str:
-    """Write all values. Where some do not fit, write whole lines and say that more stands above."""
-    lines = argument_lines(action.shown(on_card=True))
-    whole = "\n".join([*lines, votes]).rstrip()
-    if units(whole) <= _ROOM:
-        return whole
+    """Write all values, those of the headline first. Where some do not fit, say that more of them stand above."""
+    shown = [_written(argument) for argument in arguments_of(ordered(action))] or [NO_ARGUMENTS]
+    whole = "\n".join(filter(None, (*shown, votes)))
     end = "\n".join(filter(None, (on_action.MORE_ABOVE, votes)))
-    while lines and units("\n".join([*lines, end])) > _ROOM:
-        lines.pop()
-    return "\n".join([*lines, end])
+    while shown and units(whole) > _ROOM:
+        shown.pop()
+        whole = "\n".join([*shown, end])
+    return whole
+
+
+def _written(argument: Argument) -> str:
+    if "\n" not in argument.text:
+        return f"{argument.name}: {argument.text}"
+    # Without the indent, what an object has inside would read as arguments of the call.
+    return f"{argument.name}:\n{indent(argument.text, '  ')}"

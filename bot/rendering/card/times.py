@@ -15,7 +15,8 @@ def assignment_blocks(state: Approval, number: int) -> list[Block]:
     return [
         context(
             "looking",
-            on_card.looking(mention(assignment.user), assignment.until),
+            # Nobody looks longer than anybody can decide.
+            on_card.looking(mention(assignment.user), min(assignment.until, state.deadline)),
         )
     ]
 

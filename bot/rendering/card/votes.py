@@ -72,7 +72,7 @@ def proposal_words(state: Approval, action: Action) -> list[str]:
 
 def _typing_words(call: Action) -> str:
     if call.typed:
-        return on_action.agree_with_value(code_span(call.terms.type))
+        return on_action.agree_with_value(code_span(call.typed_name))
     return on_action.agree_with_code(call.code)
 
 

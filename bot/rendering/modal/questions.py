@@ -22,7 +22,7 @@ def code_input(call: Action, *, beside_proposal: bool = False) -> Block:
     """Ask for a value of the call, or for the code on the card. The hint says where it is."""
     label, hint = in_form.CODE, in_form.CODE_BESIDE_PROPOSAL if beside_proposal else in_form.CODE_BESIDE_RISK
     if call.typed:
-        label, hint = in_form.type_value(call.typed), in_form.value_of(key_text(call.terms.type))
+        label, hint = in_form.type_value(call.typed), in_form.value_of(key_text(call.typed_name))
     return {
         "type": "input",
         "block_id": CODE,

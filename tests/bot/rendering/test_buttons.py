@@ -315,10 +315,30 @@ def test_the_question_names_the_tool_and_its_values():
 
     assert question(an_action("send_payment", args)) == {
         "title": "Run send_payment?",
-        "text": 'amount:   1250000\ncurrency: "EUR"\nto:       "ACME Supplies GmbH"',
+        "text": 'amount: 1250000\ncurrency: "EUR"\nto: "ACME Supplies GmbH"',
         "confirm": "Approve",
         "deny": "Not yet",
     }
+
+
+def test_the_headline_is_first_in_the_question():
+    """As it is on the card, also where not all values fit."""
+    args = {"note": "x" * 200, "more": "y" * 200, "amount": 5}
+
+    asks = question(an_action("pay", args), headline=("amount",))
+
+    assert asks["text"].startswith('amount: 5\nnote: "xxx')
+    assert asks["text"].endswith('"\nNot all values fit here. The rest is above.')
+
+
+def test_two_different_calls_have_different_questions():
+    """What an object has inside stands further in than the arguments of the call."""
+    inside = question(an_action("pay", {"x": {"amount": 5, "to": "al"}}))
+    beside = question(an_action("pay", {"x": {"amount": 5}, "to": "al"}))
+
+    assert inside["text"].startswith("x:\n  amount:")
+    assert inside["text"].endswith('\n  to:     "al"')
+    assert beside["text"].endswith('\nto: "al"')
 
 
 def test_only_the_button_that_approves_asks():

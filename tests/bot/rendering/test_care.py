@@ -280,6 +280,25 @@ def test_only_a_value_that_everybody_can_type_is_asked_for(value, typed):
 
 
 @pytest.mark.parametrize(
+    ("fields", "typed"),
+    [
+        ({}, "ACME Supplies GmbH"),
+        ({"type": "id"}, "tr_2019"),
+        ({"type": "amount"}, ""),
+        ({"mask": ("to",)}, ""),
+    ],
+)
+def test_without_a_named_argument_a_value_of_the_headline_is_typed(fields, typed):
+    """The first one that can be typed and that the card shows. An argument that the policy names is never replaced."""
+    args = {"id": "tr_2019", "amount": 12, "to": "ACME Supplies GmbH"}
+    state, forms = typing_forms(an_action(args=args), headline=("amount", "to"), **fields)
+
+    assert state.actions[0].typed == typed
+    assert ("type the value of `to`" in text_of(state)) == (typed == args["to"])
+    assert all(("Type ACME Supplies GmbH" in encode(view)) == (typed == args["to"]) for view in forms[:2])
+
+
+@pytest.mark.parametrize(
     "hidden", [{"mask": ("table",)}, {"mask_random": ("table",)}, {"modal_only": ("table",)}]
 )
 def test_a_value_that_the_card_does_not_show_is_never_asked_for(hidden):

@@ -40,6 +40,14 @@ def clock_buttons(part) -> list[str]:
     ]
 
 
+def test_nobody_looks_at_a_card_longer_than_it_is_open():
+    """An assignment may last longer than the deadline. The card then says the deadline."""
+    (card,) = timed(assignments={0: Assignment("U0ERIK", NOW, NOW + 5 * HOUR)})
+    (until_the_end,) = timed(assignments={0: Assignment("U0ERIK", NOW, NOW + HOUR)})
+
+    assert words(card.blocks) == words(until_the_end.blocks)
+
+
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
