@@ -37,7 +37,7 @@ def is_wanted(state: Approval, part: MessageId) -> bool:
         return card is not None and card.ts[0].isdigit()
     if is_extra(state, part):
         return state.is_open
-    is_stuck = state.stalled is not None or state.claim_has_lapsed or state.is_untaken
+    is_stuck = state.stalled is not None or state.claim_has_lapsed
     is_asked = not state.is_preapproved(state.places[part.place]) or is_stuck
     return state.status in {"pending", "decided"} and is_asked
 

@@ -98,7 +98,7 @@ class Settings(_Environment):
     slack_timeout_seconds: float = Field(10.0, gt=0, allow_inf_nan=False)
     """How long one call to Slack may take; below the lease."""
     stalled_after_seconds: float = Field(600.0, ge=1, le=7 * 86_400, allow_inf_nan=False)
-    """How long an agent may take to go on with a decision. After that, the card says that nobody has gone on with it."""
+    """How long an agent may take to go on with a decision. After that, the card says that the agent has not said so."""
     pace: bool = True
     """Wait to stay within Slack's rate limits. Turn it off only for a server without limits."""
 

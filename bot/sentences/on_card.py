@@ -76,7 +76,7 @@ DECIDED_HERE_ONLY = "decided here, but not everywhere"
 RESUMED = "the agent has resumed"
 LAPSED = "the agent took the answer and did not finish"
 STALLED = "the agent could not go on"
-UNTAKEN = "the agent has not gone on"
+UNTAKEN = "the agent has not said that it goes on"
 GOING_ON = "the agent has gone on"
 RUN_FAILED = "the agent has resumed, and its run ended with an error; no outcome was reported"
 WAITING = "waiting for the agent"
@@ -200,8 +200,8 @@ LAPSED_WHY = (
     "If a process continues the run, this card says so."
 )
 UNTAKEN_WHY = (
-    "Nobody has gone on with this decision: no process of the agent took it. The agent may have stopped, or it may not "
-    "be able to start again. *Nothing of this has run.* If a process goes on with it, this card says so."
+    "No process of the agent has said that it goes on with this decision. The agent may have stopped, or it may not be "
+    "able to start again: look whether it runs. If a process goes on with it, this card says so."
 )
 GIVEN_BACK_WHY = (
     "A process of the agent took this decision, and gave it back. Nobody has gone on with it since then. Look into the "

@@ -96,13 +96,13 @@ async def test_a_call_that_nobody_runs_is_said_so(start_bot, dana, client):
     interrupt_id = await client.publish(an_interrupt(context=Context()))
     await dana.press(await dana.card("wants to run"), "approve:0")
 
-    card = await dana.card("the agent has not gone on")
-    assert "Nothing of this has run" in words(card["blocks"])
+    card = await dana.card("the agent has not said that it goes on")
+    assert "look whether it runs" in words(card["blocks"])
 
     async with client.resuming(interrupt_id):
         pass
     card = await dana.card("the agent has resumed")
-    assert "Nothing of this has run" not in words(card["blocks"])
+    assert "look whether it runs" not in words(card["blocks"])
 
 
 async def test_a_rejected_call_is_not_waited_for(start_bot, dana, client):
@@ -151,7 +151,7 @@ async def test_a_run_does_not_wait_for_its_report(start_bot, dana, client, monke
 
 
 async def test_a_claim_that_is_given_back_is_not_called_unused(start_bot, dana, client):
-    """A process may have run a part of it, so the card does not say that nothing has run."""
+    """A process had it in hand, and may have run a part of it."""
     await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
     interrupt_id = await client.publish(an_interrupt(context=Context()))
     await dana.press(await dana.card("wants to run"), "approve:0")
@@ -159,6 +159,6 @@ async def test_a_claim_that_is_given_back_is_not_called_unused(start_bot, dana, 
     await client.claim(interrupt_id, "me", timedelta(seconds=5))
     await client.claim(interrupt_id, "me", timedelta(0))
 
-    card = await dana.card("the agent has not gone on")
+    card = await dana.card("the agent has not said that it goes on")
     assert "gave it back" in words(card["blocks"])
-    assert "Nothing of this has run" not in words(card["blocks"])
+    assert "look whether it runs" not in words(card["blocks"])

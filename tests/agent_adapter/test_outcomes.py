@@ -261,3 +261,28 @@ async def test_a_report_that_redis_does_not_take_is_given_up_and_logged(tmp_path
     (lost,) = [record for record in caplog.records if record.message == "report.lost"]
     assert lost.key == "billing." + "0" * 32 + ":0"
     assert "sk-123" not in str(lost.__dict__)
+
+
+async def test_the_error_of_the_last_claim_counts_also_when_an_earlier_one_failed_alike(client, store):  # noqa: F811
+    """A run fails, is taken again, uses the answer up and fails in the same way: the card says that it ended so."""
+    interrupt_id = await decided(client, store, ApproveDecision())
+    with pytest.raises(OSError, match="busy"):
+        async with client.resuming(interrupt_id):
+            raise OSError("busy")
+    assert (await store.load(interrupt_id)).stalled == "the run failed with OSError"
+    async with client.resuming(interrupt_id) as resume:
+        await client.note_failure(resume, OSError("busy"))
+
+    state = await store.load(interrupt_id)
+    assert (state.stalled, state.resumed_at is None) == ("the run failed with OSError", False)
+
+
+async def test_the_error_of_an_earlier_claim_is_over_when_the_run_went_on(client, store):  # noqa: F811
+    interrupt_id = await decided(client, store, ApproveDecision())
+    with pytest.raises(OSError, match="busy"):
+        async with client.resuming(interrupt_id):
+            raise OSError("busy")
+    async with client.resuming(interrupt_id):
+        pass
+
+    assert (await store.load(interrupt_id)).stalled is None

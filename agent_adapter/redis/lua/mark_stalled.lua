@@ -10,10 +10,12 @@
 local req, undrawn, wake = unpack(KEYS)
 local id, owner, reason = unpack(ARGV)
 
-if redis.call('EXISTS', req) == 0 or redis.call('HEXISTS', req, 'resumed') == 1
-  or redis.call('HGET', req, 'stalled') == reason then
+if redis.call('EXISTS', req) == 0 or redis.call('HEXISTS', req, 'resumed') == 1 then
   return 0
 end
+local is_new = redis.call('HGET', req, 'stalled') ~= reason
+if is_new then
+  queue_drawing(undrawn, wake, id, now())
+end
 redis.call('HSET', req, 'stalled', reason, 'stalled_by', owner)
-queue_drawing(undrawn, wake, id, now())
-return 1
+return is_new and 1 or 0

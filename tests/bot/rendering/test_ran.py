@@ -155,7 +155,7 @@ def test_a_masked_value_is_in_no_message():
     ("fields", "says"),
     [
         ({"resumed_at": None}, "waiting for the agent"),
-        ({"resumed_at": None, "untaken": True}, "the agent has not gone on"),
+        ({"resumed_at": None, "untaken": True}, "the agent has not said that it goes on"),
         ({"resumed_at": None, "stalled": "the run failed with OSError"}, "the agent could not go on"),
         ({"stalled": "the run failed with OSError"}, "its run ended with an error; no outcome was reported"),
     ],
