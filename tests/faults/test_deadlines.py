@@ -64,7 +64,8 @@ async def race_at_deadline(client, store, *, extends):
 
     async def sweep():
         await asyncio.sleep(left - 0.01)
-        while await Deadlines(store).on_due(state.id) is not None:
+        while (await store.load(state.id)).status == "pending":
+            await Deadlines(store).on_due(state.id)
             await asyncio.sleep(0.001)
 
     decided, extended, _ = await asyncio.gather(decide(), extend(), sweep())

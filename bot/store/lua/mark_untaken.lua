@@ -16,6 +16,6 @@ if not settled or status == 'pending' or noted or resumed or at < settled + afte
   return 0
 end
 queue_drawing(undrawn, wake, id, at)
-write_audit(audit, at, 'untaken', id)
+write_audit(audit, 'untaken', id)
 redis.call('HSET', card, 'untaken', text(at))
 return 1
