@@ -1,8 +1,10 @@
 """Argument schemas. Agents write them, so they are checked and freed of references before anything uses them."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 import jsonschema_rs
 
@@ -49,6 +51,9 @@ _LENIENT = (
     ),
     *("hostname", "idn-hostname", "idn-email", "email", "json-pointer", "relative-json-pointer", "regex"),
 )
+
+
+_POSITION = re.compile(r"0|[1-9][0-9]{0,5}")
 
 
 class UnsafeSchemaError(ValueError):
@@ -180,11 +185,14 @@ class _Flattening:
 
     def _find(self, ref: str) -> Any:
         found: Any = self._root
-        for step in ref[2:].split("/"):
+        for step in unquote(ref[2:]).split("/"):
             name = step.replace("~1", "/").replace("~0", "~")
-            if not isinstance(found, dict) or name not in found:
+            if isinstance(found, list) and _POSITION.fullmatch(name) and int(name) < len(found):
+                found = found[int(name)]
+            elif isinstance(found, dict) and name in found:
+                found = found[name]
+            else:
                 raise UnsafeSchemaError("a reference to nothing")
-            found = found[name]
         return found
 
 

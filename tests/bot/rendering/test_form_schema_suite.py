@@ -1,0 +1,92 @@
+"""The official tests of JSON Schema (draft 2020-12): a form takes what they call valid, and nothing else.
+
+Their files are in this repository, so every machine and every run of CI has them, also without a network.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_adapter.contract.arguments import encode
+from bot.domain.drafts import Draft
+from bot.rendering.modal.argument_form import Errors, form_of, schema_problem
+
+SUITE = Path(__file__).parents[2] / "json_schema_suite" / "draft2020-12"
+GROUPS = [
+    pytest.param(group, id=f"{path.stem}: {group['description']}")
+    for path in sorted(SUITE.glob("*.json"))
+    for group in json.loads(path.read_text(encoding="utf-8"))
+]
+
+# Draft 2020-12 leaves it open whether a format is checked. A form checks these, and the suite expects that nobody does.
+CHECKED_FORMATS = {
+    "invalid ipv4 string is only an annotation by default",
+    "invalid ipv6 string is only an annotation by default",
+    "invalid uuid string is only an annotation by default",
+}
+# A form checks with every keyword that it knows, also where a schema says that one of them means nothing.
+CHECKED_ANYWAY = {"no validation: invalid number, but it still validates"}
+STRICTER = CHECKED_FORMATS | CHECKED_ANYWAY
+
+
+def schema_of(group: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a call whose argument `value` has the schema of this group."""
+    value = _moved(group["schema"])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {"value": value, "other": {"type": "integer"}},
+        "required": ["value"],
+    }
+
+
+def _moved(node: Any) -> Any:
+    """Write references as they are one level further in."""
+    if isinstance(node, list):
+        return [_moved(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    found = {}
+    for name, each in node.items():
+        if name == "$ref" and isinstance(each, str) and each.startswith("#"):
+            found[name] = f"#/properties/value{each[1:]}"
+        elif name != "$schema":
+            found[name] = each if name in {"const", "enum"} else _moved(each)
+    return found
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_what_the_suite_calls_valid_is_taken_and_everything_else_is_an_error(group):
+    """The value goes through its inputs while somebody changes another argument, and comes out byte for byte."""
+    schema = schema_of(group)
+    if schema_problem(schema):
+        return
+    for case in group["tests"]:
+        asked = {"value": case["data"], "other": 1}
+        found = form_of(asked, schema, (), Draft(typed={"f:/other": "2"})).read(asked, schema)
+        if case["valid"] and case["description"] not in STRICTER:
+            assert encode(found.args) == encode({"value": case["data"], "other": 2}), case
+        else:
+            assert isinstance(found, Errors), case
+
+
+def test_the_schemas_that_are_not_used_have_references_that_are_not_followed():
+    """The form says so, with the reason. Every other schema of the suite is used."""
+    unused: dict[str, int] = {}
+    for group in GROUPS:
+        if problem := schema_problem(schema_of(group.values[0])):
+            unused[problem] = unused.get(problem, 0) + 1
+
+    assert unused == {
+        "$dynamicRef is not supported": 3,
+        "a reference that leaves it": 49,
+        "a reference to nothing": 5,
+        "references in a circle": 2,
+    }
+
+
+def test_the_whole_suite_is_here():
+    """Somebody who updates it sees what changed."""
+    assert (len(GROUPS), sum(len(group.values[0]["tests"]) for group in GROUPS)) == (368, 1_257)
