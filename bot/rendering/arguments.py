@@ -233,14 +233,14 @@ def _changes(
 ) -> Iterator[Change]:
     pairs = _common(before, after, path)
     if pairs is None:
-        if not _is_same(before, after):
+        if not is_same(before, after):
             yield f"{path}:", value_lines(hidden(before)), value_lines(hidden(after))
         return
     for name, child_path, old, new in pairs:
         if old is not _ABSENT and new is not _ABSENT:
             if name not in unshown:
                 yield from _changes(old, new, child_path, unshown, hidden)
-            elif not _is_same(old, new):
+            elif not is_same(old, new):
                 yield (
                     f"{child_path}:",
                     value_lines(hidden({name: old})[name]),
@@ -252,7 +252,7 @@ def _changes(
             yield in_text.removed(child_path), value_lines(hidden({name: old})[name]), []
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def is_same(one: Any, other: Any) -> bool:
     """Tell whether two values are written alike. In Python 1, 1.0 and true are equal, and are not written alike."""
     if type(one) is str and type(other) is str:
         return one == other

@@ -60,10 +60,11 @@ def asked(interrupt: Interrupt, terms: Sequence[Terms], pages: Sequence[int]) ->
 
 def ordered(action: Action) -> dict[str, Any]:
     """Give the arguments as a card shows them, those of the headline first."""
-    return _headline_first(action.shown(on_card=True), action.terms.headline)
+    return headline_first(action.shown(on_card=True), action.terms.headline)
 
 
-def _headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, Any]:
+def headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, Any]:
+    """Give arguments with those of the headline first."""
     first = [name for name in headline if name in args]
     return {name: args[name] for name in dict.fromkeys([*first, *args])} if first else args
 
@@ -153,7 +154,7 @@ def _drawn(
     encoded: str, mask: Mask, modal_only: tuple[str, ...], headline: tuple[str, ...]
 ) -> tuple[str, int]:
     """Give the text of some arguments and its size as JSON. A card asks for it several times at each drawing."""
-    text = "\n".join(argument_lines(_headline_first(hide(decode(encoded), mask, modal_only), headline)))
+    text = "\n".join(argument_lines(headline_first(hide(decode(encoded), mask, modal_only), headline)))
     return text, json_size(literal("a:00:arguments", text))
 
 

@@ -50,6 +50,8 @@ def blank_lines(count: int) -> str:
 NO_ARGUMENTS = "(no arguments)"
 SAME_WORD = "same word:"
 """Begins a line that goes on in the middle of a word."""
+ADDED, REMOVED, BECOMES = "(added)", "(removed)", "→"
+"""Beside a value that an edit changed, on the line of a decided call."""
 ONLY_ORDER = "(only the order of the arguments changed)"
 
 

@@ -111,7 +111,6 @@ _VOID = {
     "respond": "Answered, not passed on",
 }
 CHANGES_REQUESTED, CHANGES_NOT_PASSED_ON = "Changes requested", "Changes requested, not passed on"
-_FOLLOWS = {"edit": ". Asked (-) and decided (+):", "reject": ", because:", "respond": ":"}
 
 
 def decided(decision: str, *, is_void: bool, for_run: bool) -> str:
@@ -130,9 +129,14 @@ def not_decided(votes: str) -> str:
     return f"Not decided in time: {votes}" if votes else "Not decided in time"
 
 
-def outcome(status: str, people: str, at: datetime, follows: str = "") -> str:
-    """Say who decided, and when; `follows` is the decision whose words come below."""
-    return f"*{status}* by {people} {when(at)}{_FOLLOWS.get(follows, ':') if follows else ''}"
+def outcome(status: str, people: str, at: datetime) -> str:
+    """Say who decided, and when."""
+    return f"*{status}* by {people} {when(at)}"
+
+
+def folded(number: int, tool: str, outcome: str) -> str:
+    """Say on one line what became of one call of several."""
+    return f"*{number}.*{f' `{tool}`' if tool else ''} · {outcome}"
 
 
 def outcome_by_standing(status: str, people: str, at: datetime) -> str:

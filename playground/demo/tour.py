@@ -19,7 +19,7 @@ DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
 REASON = "Not during business hours, the night shift does that."
 ANSWER = "A voucher of 20 EUR.\nPlease say sorry once more."
 
-_OUTCOME = re.compile(r"\*(.+?)\* by (<@\w+>)")
+_OUTCOME = re.compile(r"\*([^*]+)\* by (<@\w+>)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class _Tour:
 
     def _outcomes(self, card: Json) -> list[str]:
         texts = [block["elements"][0]["text"] for block in card["blocks"] if block["type"] == "context"]
-        found = [match for text in texts if (match := _OUTCOME.match(text))]
+        found = [match for text in texts if (match := _OUTCOME.search(text))]
         return [f"{match[1]} by {mrkdwn_text(match[2], self.names)}" for match in found]
 
     async def _agent_says(self, text: str) -> None:

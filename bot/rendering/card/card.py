@@ -10,16 +10,27 @@ from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
-from bot.rendering.blocks import Block, context, divider, header, json_size, literal, literal_within, section
+from bot.rendering.blocks import (
+    Block,
+    context,
+    divider,
+    header,
+    json_size,
+    literal,
+    literal_within,
+    quote,
+    section,
+)
 from bot.rendering.buttons import clock_blocks
 from bot.rendering.calls import safe_name
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.bulk import bulk_blocks
+from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.header import line_of_part, push_text, top_blocks
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT, has_room, is_mixed, is_timed
-from bot.rendering.card.outcomes import outcome_text, status_of
+from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text, status_of
 from bot.rendering.card.ran import is_told_in_thread, ran_blocks, thread_blocks, thread_text
-from bot.rendering.card.rows import action_blocks
+from bot.rendering.card.rows import action_blocks, is_folded
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
 from bot.rendering.card.times import assignment_blocks, remark_text
 from bot.rendering.card.told import told_blocks, told_text
@@ -139,14 +150,19 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
     as_text = _has_room(state, place, shown)
     drawn = {action.index: _one(state, place, action, as_text=as_text) for action in shown}
     open_ones = [action for action in shown if state.is_open_at(action.index)]
+
+    def words(action: Action) -> str:
+        return folded_text(action) if is_folded(state, action, as_text=as_text) else outcome_text(action)
+
     decided, proposed = (
         {action.index: text for action in which if (text := words_of(action))}
-        for which, words_of in ((shown, outcome_text), (open_ones, proposal_text))
+        for which, words_of in ((shown, words), (open_ones, proposal_text))
     )
     used = json_size(frame) + sum(json_size(blocks) for blocks in drawn.values())
     room = (BUDGET - used) // max(len(decided) + len(proposed), 1)
     for index, text in decided.items():
-        drawn[index].append(literal_within(f"a:{index}:told", text, max(room, OUTCOME_TEXT)))
+        draw = literal if is_edited(state.actions[index]) else quote
+        drawn[index].append(literal_within(f"a:{index}:told", text, max(room, OUTCOME_TEXT), draw))
     for index, text in proposed.items():
         # Where there is no room for it, the button that agrees shows all of it.
         if room >= OUTCOME_TEXT:
@@ -165,7 +181,7 @@ def _has_room(state: Approval, place: Place, shown: Sequence[Action]) -> bool:
 
 
 def _one(state: Approval, place: Place, action: Action, *, as_text: bool) -> list[Block]:
-    alone = not place.parts and len(place.actions) == 1
+    alone = is_alone(place)
     separator = [] if alone else [divider(f"a:{action.index}:divider")]
     return [*separator, *action_blocks(state, action, as_text=as_text, alone=alone)]
 

@@ -36,6 +36,11 @@ def is_mixed(admission: Admission, place: Place) -> bool:
     return len({admission.terms[index].approvers for index in place.actions}) > 1
 
 
+def is_alone(place: Place) -> bool:
+    """Tell whether a card has one action only. Its title and the line below then say what else its row would say."""
+    return not place.parts and len(place.actions) == 1
+
+
 def home(state: Approval, index: int) -> str:
     """Name the channel whose members may decide an action, where it is asked in others as well; else nothing."""
     return place_name(state.place_of(index).channel) if len(state.places) > 1 else ""

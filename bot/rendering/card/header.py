@@ -9,7 +9,8 @@ from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, header
 from bot.rendering.calls import headline_text
-from bot.rendering.card.deciders import home, is_mixed, named_only, proposal_deciders
+from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, proposal_deciders
+from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import all_reported_at
 from bot.rendering.card.title import subject, title
 from bot.rendering.card.votes import votes_text
@@ -68,13 +69,20 @@ def run_words(state: Approval, place: Place) -> list[str]:
 def _line(state: Approval, place: Place) -> list[str]:
     if any(state.is_open_at(index) for index in place.actions):
         return _open_line(state, place)
+    asked = on_card.asked_by(state.interrupt.agent, _requester(state))
+    return [asked, *_ended_line(state, place), *run_words(state, place)]
+
+
+def _ended_line(state: Approval, place: Place) -> list[str]:
+    """Say who decided and when, where the card has one action; else how and when the whole of it ended."""
+    first = state.actions[place.actions[0]]
+    is_by_person = first.recorded is not None and first.recorded.decided_by != EXPIRED
+    if is_alone(place) and is_by_person:
+        return [outcome_line(state, first), *_how_ended(state, place)]
+    if is_alone(place) and state.status == "expired":
+        return [outcome_line(state, first)]
     closed = [on_card.closed(state.settled_at)] if state.settled_at is not None else []
-    return [
-        on_card.asked_by(state.interrupt.agent, _requester(state)),
-        *_how_ended(state, place),
-        *closed,
-        *run_words(state, place),
-    ]
+    return [*_how_ended(state, place), *closed]
 
 
 def _open_line(state: Approval, place: Place) -> list[str]:

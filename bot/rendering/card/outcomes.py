@@ -1,5 +1,8 @@
 """What became of an action: its state, who decided it, and the text of the decision."""
 
+from collections.abc import Collection
+from typing import Any
+
 from agent_adapter.contract.hitl import EditDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.action import Action
@@ -8,6 +11,7 @@ from bot.domain.approval import Approval
 from bot.domain.masking import hide
 from bot.domain.mentions import approver_names
 from bot.rendering.arguments import change_lines
+from bot.rendering.card.folded import pairs_of
 from bot.rendering.card.votes import votes_text
 from bot.rendering.cautions import caution_lines
 from bot.sentences import on_action
@@ -48,35 +52,44 @@ def is_void(state: Approval) -> bool:
 
 def outcome_text(action: Action) -> str:
     """Give the text of a decision: what was changed, why it was rejected, what was answered."""
-    if action.recorded is None:
+    return _text_of(action, None)
+
+
+def folded_text(action: Action) -> str:
+    """Give the text of a decision without the changes that the line of a folded call shows."""
+    changed = [pair for pair in pairs_of(action) if pair.is_changed]
+    return _text_of(action, {pair.name for pair in changed if not pair.is_short} if changed else None)
+
+
+def is_edited(action: Action) -> bool:
+    return action.recorded is not None and isinstance(action.recorded.decision, EditDecision)
+
+
+def _text_of(action: Action, named: Collection[str] | None) -> str:
+    if (recorded := action.recorded) is None:
         return ""
-    return "\n".join(
-        text for text in (_told(action, action.recorded), visible(action.recorded.note or "")) if text
-    )
+    return "\n".join(text for text in (_told(action, recorded, named), visible(recorded.note or "")) if text)
 
 
-def _has_words(recorded: Recorded) -> bool:
-    match recorded.decision:
-        case EditDecision():
-            return True
-        case RejectDecision(message=message) | RespondDecision(message=message):
-            return bool(message or recorded.note)
-        case _:
-            return bool(recorded.note)
-
-
-def _told(action: Action, recorded: Recorded) -> str:
+def _told(action: Action, recorded: Recorded, named: Collection[str] | None) -> str:
+    """Write what was decided; of the changes of an edit only those of the named arguments, or all of them."""
     match recorded.decision:
         case EditDecision(edited_action=edited):
-            terms = _terms_of(action, recorded)
-            lines = change_lines(action.request.args, edited.args, terms.masked, terms.modal_only)
+            terms, asked = _terms_of(action, recorded), action.request.args
             after = hide(edited.args, terms.masked, terms.modal_only)
-            return "\n".join([*caution_lines(after, action.shown(on_card=True)), *lines])
+            cautions = caution_lines(after, action.shown(on_card=True))
+            one, other = (_only(named, args) for args in (asked, edited.args))
+            lines = change_lines(one, other, terms.masked, terms.modal_only) if named is None or named else []
+            return "\n".join([*cautions, *lines])
         case RejectDecision(message=message) | RespondDecision(message=message):
             # Beside what a person wants changed, the message only says to the model what to do about it.
             return visible(recorded.changes or message or "")
         case _:
             return ""
+
+
+def _only(named: Collection[str] | None, args: dict[str, Any]) -> dict[str, Any]:
+    return args if named is None else {name: value for name, value in args.items() if name in named}
 
 
 def _terms_of(action: Action, recorded: Recorded) -> Terms:
@@ -86,6 +99,7 @@ def _terms_of(action: Action, recorded: Recorded) -> Terms:
 
 
 def outcome_line(state: Approval, action: Action) -> str:
+    """Say what became of an action, who decided it, and when."""
     status = status_of(state, action)
     recorded = action.recorded
     if recorded is None:
@@ -95,6 +109,4 @@ def outcome_line(state: Approval, action: Action) -> str:
     people = approver_names(recorded.agreed_by or (recorded.decided_by,), at_most=20)
     if recorded.sticky:
         return on_action.outcome_by_standing(status, people, recorded.decided_at)
-    kind = "changes" if recorded.changes else recorded.decision.type
-    follows = kind if _has_words(recorded) else ""
-    return on_action.outcome(status, people, recorded.decided_at, follows)
+    return on_action.outcome(status, people, recorded.decided_at)

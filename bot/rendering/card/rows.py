@@ -3,27 +3,47 @@
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names
-from bot.rendering.blocks import Block, context
+from bot.rendering.blocks import Block, context, json_size
 from bot.rendering.buttons import button_blocks
-from bot.rendering.calls import call_blocks
+from bot.rendering.calls import call_blocks, safe_name
 from bot.rendering.card.deciders import home, is_mixed
+from bot.rendering.card.folded import folded_blocks
 from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.votes import proposal_words, vote_words
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
 
+# Room that every action has beside its call once it is decided, and that a folded one may take.
+_SPARE = 250
+
 
 def action_blocks(
     state: Approval, action: Action, *, as_text: bool = True, alone: bool = False
 ) -> list[Block]:
-    """Draw one action, without the text of a decision."""
-    return [*call_blocks(action, as_text=as_text, alone=alone), *_foot(state, action)]
-
-
-def _foot(state: Approval, action: Action) -> list[Block]:
+    """Draw one action, without the text of a decision. What is decided is folded where that takes no more room."""
+    call = call_blocks(action, as_text=as_text, alone=alone)
     if state.is_open_at(action.index):
-        return [*_standing_blocks(state, action), *button_blocks(action, state.id)]
-    return [context(f"a:{action.index}:outcome", outcome_line(state, action))]
+        return [*call, *_standing_blocks(state, action), *button_blocks(action, state.id)]
+    if is_folded(state, action, as_text=as_text):
+        return [*_outcome(state, action, alone=alone), *folded_blocks(action, state.id)]
+    return [*call, *_outcome(state, action, alone=alone)]
+
+
+def is_folded(state: Approval, action: Action, *, as_text: bool) -> bool:
+    """Say whether an action is drawn folded. The place for it was measured when it was open."""
+    if state.is_open_at(action.index):
+        return False
+    room = json_size(call_blocks(action, as_text=as_text)) + _SPARE
+    return json_size(folded_blocks(action, state.id)) <= room
+
+
+def _outcome(state: Approval, action: Action, *, alone: bool) -> list[Block]:
+    """Say what became of one of several actions. Of a single one, the top of the card says that."""
+    if alone:
+        return []
+    line = outcome_line(state, action)
+    name = safe_name(action.request) or ""
+    return [context(f"a:{action.index}:outcome", on_action.folded(action.number, name, line))]
 
 
 def _standing_blocks(state: Approval, action: Action) -> list[Block]:

@@ -78,6 +78,8 @@ def _outcome(recorded: Recorded | None) -> str:
     kind = "changes" if recorded.changes else recorded.decision.type
     if recorded.decided_by == EXPIRED:
         return "approve:silence" if kind == "approve" else "expired"
+    if recorded.changes:
+        return "changes"
     return f"{kind}:standing" if recorded.sticky else kind
 
 

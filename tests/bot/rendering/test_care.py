@@ -125,7 +125,6 @@ def test_what_expired_with_votes_says_how_many_there_were(votes: Any, said: str,
     among = state_of(an_action(), an_action(), votes={0: found}, **fields)
 
     assert text_of(alone).startswith("Expired: send_email\n")
-    assert f" · {said}" in text_of(alone)
     assert " · 0 of 2 decided" in text_of(among)
     outcome = f"*Rejected: {said} in time*" if on_timeout == "reject" else f"*Not decided in time: {said}*"
     for state in (alone, among):
@@ -373,7 +372,6 @@ def test_what_silence_approved_names_no_person():
 
     assert "Approved: nobody decided in time" in text_of(state)
     assert text_of(state).startswith("Approved without objection: send_email\n")
-    assert "nobody objected" in text_of(state)
 
 
 # --- Masks --------------------------------------------------------------------------------------------------------

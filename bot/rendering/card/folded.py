@@ -1,0 +1,103 @@
+"""A call that is decided, folded: what ran on one line that Slack wraps, and a way to read all of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_adapter.contract.hitl import EditDecision
+from bot.domain.action import Action
+from bot.domain.admission import Terms
+from bot.domain.masking import hide
+from bot.rendering.arguments import Argument, arguments_of, is_same
+from bot.rendering.blocks import Block, actions, leaves, literal, rich_text
+from bot.rendering.buttons import READ
+from bot.rendering.calls import headline_first, safe_name
+from bot.sentences import in_text
+from bot.text.literal import key_text, one_line
+
+_BETWEEN = "   "
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One argument as it was asked and as it was decided."""
+
+    name: str
+    old: Argument | None
+    """`None` where an edit added it."""
+    new: Argument | None
+    """`None` where an edit removed it."""
+    is_changed: bool
+
+    @property
+    def is_short(self) -> bool:
+        """Whether both stand on the line."""
+        return all(each is None or each.is_short for each in (self.old, self.new))
+
+
+def folded_blocks(action: Action, interrupt_id: str) -> list[Block]:
+    """Draw a call without what was needed to decide it. What is long, and what the agent said, stays in *Read all*."""
+    at, pairs = f"a:{action.index}", pairs_of(action)
+    line = _line([pair for pair in pairs if pair.is_short])
+    blocks: list[Block] = []
+    if not safe_name(action.request):
+        blocks.append(literal(f"{at}:name", one_line(action.request.name)))
+    if line:
+        blocks.append(rich_text(f"{at}:arguments", [{"type": "rich_text_section", "elements": line}]))
+    if action.description or action.must_read or not all(pair.is_short for pair in pairs):
+        blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, interrupt_id)]))
+    return blocks
+
+
+def pairs_of(action: Action) -> list[Pair]:
+    """Pair the arguments that were asked with those that were decided, as people may see them."""
+    asked, (decided, terms) = action.request.args, _decided(action)
+    before, after = (
+        dict(zip(args, arguments_of(args), strict=True))
+        for args in (_seen(found, terms, action.terms.headline) for found in (asked, decided))
+    )
+    return [
+        Pair(name, before.get(name), after.get(name), not _is_same(asked, decided, name))
+        for name in dict.fromkeys([*before, *after])
+    ]
+
+
+def _decided(action: Action) -> tuple[dict[str, Any], Terms]:
+    """Give the arguments that were decided, and the terms that say what of them is not shown."""
+    recorded, proposal = action.recorded, action.stricter
+    if recorded is None or not isinstance(recorded.decision, EditDecision):
+        return action.request.args, action.terms
+    is_proposal = proposal is not None and proposal.decision == recorded.decision
+    return recorded.decision.edited_action.args, proposal.terms if proposal and is_proposal else action.terms
+
+
+def _seen(args: dict[str, Any], terms: Terms, headline: Sequence[str]) -> dict[str, Any]:
+    return headline_first(hide(args, terms.masked, terms.modal_only), headline)
+
+
+def _is_same(asked: dict[str, Any], decided: dict[str, Any], name: str) -> bool:
+    return name in asked and name in decided and is_same(asked[name], decided[name])
+
+
+def _line(pairs: Sequence[Pair]) -> list[Block]:
+    found: list[Block] = []
+    for pair in pairs:
+        found += leaves(f"{_BETWEEN if found else ''}{key_text(pair.name)}: ", "bold")
+        found += change_of(pair)
+    return found
+
+
+def change_of(pair: Pair) -> list[Block]:
+    """Draw a value: as it is, or as it was and as it became."""
+    if pair.old is None or pair.new is None:
+        added, removed = pair.new, pair.old
+        if added:
+            return [*leaves(f"{in_text.ADDED} "), *_value(added, "bold")]
+        return [*_value(removed, "strike"), *leaves(f" {in_text.REMOVED}")] if removed else []
+    if not pair.is_changed:
+        return _value(pair.new)
+    return [*_value(pair.old, "strike"), *leaves(f" {in_text.BECOMES} "), *_value(pair.new, "bold")]
+
+
+def _value(argument: Argument, *styles: str) -> list[Block]:
+    return leaves(argument.text, *(["code"] if argument.is_shown else []), *styles)

@@ -1,0 +1,155 @@
+"""A decided call is folded: what ran stands on one line, and nothing that explains it is lost."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+)
+from bot.rendering.card.card import render_card
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    block_ids,
+    block_of,
+    buttons,
+    literal_text,
+    shown,
+)
+from tests.support.builders import NOW, a_state, an_action, an_interrupt, on_terms
+from tests.support.properties import bounded
+
+REFUND = {"amount": 64.95, "order": 4711, "customer": "Ada Park"}
+
+
+def card(args, *decisions, description=None, terms=None, **fields):
+    """Draw a card of one call for each decision, all with these arguments."""
+    interrupt = an_interrupt(*(an_action("refund", args, description=description) for _ in decisions))
+    decided = {index: decision for index, decision in enumerate(decisions) if decision}
+    given = {"status": "decided", "settled_at": NOW, **fields}
+    admission = on_terms(a_state(interrupt).admission, **(terms or {}))
+    (part,) = render_card(a_state(interrupt, admission=admission, decided=decided, **given))
+    assert_slack_takes_card((part,))
+    return part
+
+
+def edited(**args):
+    return EditDecision(edited_action=EditedAction(name="refund", args=args))
+
+
+def line(part, index=0):
+    return [(leaf["text"], *leaf.get("style", {})) for leaf in block_of(part.blocks, f"a:{index}:arguments")["elements"][0]["elements"]]  # fmt: skip
+
+
+def test_what_was_approved_is_one_line_and_the_top_says_who_and_when():
+    """No number, no box, no line above; the run goes on in the same line as who decided."""
+    part = card(REFUND, ApproveDecision())
+
+    assert block_ids(part.blocks) == ["top", "who", "a:0:arguments"]
+    assert literal_text(part.blocks, "a:0:arguments") == 'amount: 64.95   order: 4711   customer: "Ada Park"'
+    who = block_of(part.blocks, "who")["elements"][0]["text"]
+    assert who.startswith("asked by `billing` for <@U0DANA> · *Approved* by <@U0ERIK> <!date^")
+    assert who.endswith(" · waiting for the agent")
+
+
+def test_an_edit_stands_in_the_line_as_it_was_and_as_it_became():
+    """What was asked is struck out, what ran is bold; what was added or removed says so."""
+    part = card({**REFUND, "note": "x"}, edited(amount=49.95, order=4711, customer="Ada Park", urgent=True))
+
+    assert line(part) == [
+        ("amount: ", "bold"),
+        ("64.95", "code", "strike"),
+        (" → ",),
+        ("49.95", "code", "bold"),
+        ("   order: ", "bold"),
+        ("4711", "code"),
+        ("   customer: ", "bold"),
+        ('"Ada Park"', "code"),
+        ("   note: ", "bold"),
+        ('"x"', "code", "strike"),
+        (" (removed)",),
+        ("   urgent: ", "bold"),
+        ("(added) ",),
+        ("true", "code", "bold"),
+    ]
+    assert "a:0:told" not in block_ids(part.blocks)
+
+
+def test_a_long_value_that_was_edited_has_a_box_and_a_short_one_the_line():
+    """Each change is shown once."""
+    part = card({"amount": 5, "body": "a\nb"}, edited(amount=6, body="a\nc"))
+
+    assert literal_text(part.blocks, "a:0:arguments") == "amount: 5 → 6"
+    assert literal_text(part.blocks, "a:0:told") == "body:\n- │ a\n- │ b\n+ │ a\n+ │ c"
+
+
+@pytest.mark.parametrize(
+    ("decision", "words"),
+    [
+        (RejectDecision(message="Wrong <@U1>\norder."), "Wrong <@U1>\norder."),
+        (RespondDecision(message="20 EUR"), "20 EUR"),
+    ],
+)
+def test_the_words_of_a_person_are_a_quote(decision, words):
+    """Letter by letter."""
+    part = card(REFUND, decision)
+
+    assert block_of(part.blocks, "a:0:told")["elements"][0]["type"] == "rich_text_quote"
+    assert literal_text(part.blocks, "a:0:told") == words
+
+
+@pytest.mark.parametrize(
+    ("args", "description", "is_offered"),
+    [
+        (REFUND, None, False),
+        (REFUND, "Charged twice.", True),
+        ({"sql": "select 1;\nselect 2;"}, None, True),
+        ({"query": "x" * 9_000}, None, True),
+    ],
+)
+def test_what_the_line_leaves_out_can_still_be_read(args, description, is_offered):
+    """The words of the agent and what is long: *Read all* stays, for everybody who sees the card."""
+    part = card(args, ApproveDecision(), description=description)
+
+    assert [button["action_id"] for button in buttons(part.blocks)] == (["read:0"] if is_offered else [])
+
+
+def test_each_decided_call_of_several_has_a_line_that_says_what_became_of_it():
+    """Beside others that are open."""
+    part = card(REFUND, ApproveDecision(), None, status="pending", settled_at=None)
+
+    said = block_of(part.blocks, "a:0:outcome")["elements"][0]["text"]
+    assert said.startswith("*1.* `refund` · *Approved* by <@U0ERIK> <!date^")
+    assert "a:0:title" not in block_ids(part.blocks)
+    assert "a:1:title" in block_ids(part.blocks)
+
+
+@pytest.mark.parametrize("hidden", ["mask", "modal_only"])
+def test_a_folded_call_shows_nothing_that_its_card_did_not_show(hidden):
+    """Also where the value beside it was edited."""
+    part = card({"secret": "hunter2", "n": 1}, edited(secret="hunter2", n=2), terms={hidden: ("secret",)})
+
+    assert "hunter2" not in shown(part.blocks)
+    assert "n: 1 → 2" in literal_text(part.blocks, "a:0:arguments")
+
+
+_SHORT = (
+    st.integers() | st.booleans() | st.none() | st.text(max_size=12) | st.lists(st.integers(), max_size=3)
+)
+_ARGUMENTS = st.dictionaries(st.sampled_from("abcdef"), _SHORT | st.text("x\n", max_size=200), max_size=6)
+
+
+@bounded(200)
+@given(_ARGUMENTS, _ARGUMENTS)
+def test_every_change_of_an_edit_is_on_the_card(before, after):
+    """On the line or in the box: two edits with different results never look the same."""
+    one, other = card(before, edited(**after)), card(before, edited(**before))
+
+    assert (shown(one.blocks) == shown(other.blocks)) == (
+        list(before.items()) == list(after.items())
+        and [*map(repr, before.values())] == [*map(repr, after.values())]
+    )
