@@ -113,7 +113,7 @@ async def test_an_edit_shows_errors_beside_the_field_and_then_before_and_after(c
     edited = (await reviewing).decisions[0].edited_action
     assert (edited.name, edited.args) == ("pay", {"amount": 50, "to": "al"})
     done = words((await people["dana"].card("resumed"))["blocks"])
-    assert "- 10\n+ 50" in done
+    assert "amount: 10 → 50" in done
     assert "by <@U0DANA>" in done
 
 

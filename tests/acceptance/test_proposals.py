@@ -512,7 +512,7 @@ async def test_what_the_other_rule_keeps_off_the_card_stays_off_it_once_agreed(
     assert (await reviewing).decisions[0].edited_action.args == {"amount": 5000, "note": "a diagnosis"}
     for channel in ("C0APPROVALS", "C0FINANCE"):
         decided = await in_channel(mira, channel, "Approved with changes")
-        assert "note:\n- (5 characters, see the reading)\n+ (11 characters, see the reading)" in words(
+        assert "note: (5 characters, see the reading) → (11 characters, see the reading)" in words(
             decided["blocks"]
         )
         assert "diagnosis" not in str(await slack.messages(channel))

@@ -28,9 +28,7 @@ def ask(start_bot, redis_url, tmp_path, dana):
     """Start a bot with such a rule and ask: `async with ask() as (card, waiting)`; the agent waits long after the deadline."""
 
     @asynccontextmanager
-    async def asking(
-        *, limit="4s", approvers="[U0DANA, U0ERIK]", allowed=ALL_DECISIONS, shown="then *approved*"
-    ):
+    async def asking(*, limit="4s", approvers="[U0DANA, U0ERIK]", allowed=ALL_DECISIONS, shown="*approved*"):
         policy = tmp_path / "policy.yaml"
         policy.write_text(RULES.format(limit=limit, approvers=approvers))
         await start_bot(policy=str(policy), approvers="", channel=None)
@@ -64,7 +62,7 @@ async def test_silence_approves_what_people_saw_and_could_have_rejected(ask, sla
 async def test_silence_approves_nothing_that_nobody_could_have_rejected(ask):
     """The agent offers no rejection. The card announces no approval, and the agent gets none."""
     async with ask(allowed=["approve"], shown="note") as (card, waiting):
-        assert "then *approved*" not in words(card["blocks"])
+        assert "*approved*" not in words(card["blocks"])
         with pytest.raises(InterruptExpiredError, match="allows only approve"):
             await waiting
 
@@ -72,7 +70,7 @@ async def test_silence_approves_nothing_that_nobody_could_have_rejected(ask):
 async def test_silence_answers_where_nobody_could_reject_and_an_answer_is_allowed(ask):
     """The tool does not run; its caller reads that nobody decided."""
     async with ask(allowed=["approve", "respond"], shown="note") as (card, waiting):
-        assert "then *approved*" not in words(card["blocks"])
+        assert "*approved*" not in words(card["blocks"])
         decision, message = await outcome(waiting)
         assert decision == "respond"
         assert "Nobody decided in time" in message

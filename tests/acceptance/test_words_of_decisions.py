@@ -195,11 +195,11 @@ async def test_who_may_not_reject_may_not_ask_for_changes(client, dana, mira, pl
 async def test_the_audit_keeps_what_was_written(bot, client, dana, playground):
     """A note stands in its own fact; of a request for changes the audit keeps the person's words alone."""
     noted, changed = review(client, an_action("pay")), review(client, an_action("transfer"))
-    card = await dana.card("`pay`")
+    card = await dana.card("run pay")
     await with_button(playground, card, buttons.NOTE)
     await dana.fill(await dana.opened(card, "approve_note:0"), Note="Agreed by phone.")
     await noted
-    card = await dana.card("`transfer`")
+    card = await dana.card("run transfer")
     await with_button(playground, card, buttons.CHANGES)
     await dana.fill(await dana.opened(card, "changes:0"), What="Pay the half of it.")
     await changed

@@ -12,7 +12,9 @@ from bot.rendering.arguments import Argument, arguments_of, is_same
 from bot.rendering.blocks import Block, actions, leaves, literal, rich_text
 from bot.rendering.buttons import READ
 from bot.rendering.calls import headline_first, safe_name
+from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text
+from bot.sentences.in_text import TOOL
 from bot.text.literal import key_text, one_line
 
 _BETWEEN = "   "
@@ -44,6 +46,7 @@ def folded_blocks(action: Action, interrupt_id: str) -> list[Block]:
         blocks.append(literal(f"{at}:name", one_line(action.request.name)))
     if line:
         blocks.append(rich_text(f"{at}:arguments", [{"type": "rich_text_section", "elements": line}]))
+    blocks += caution_blocks(f"{at}:", [(TOOL, action.request.name), ("", action.shown(on_card=True))])
     if action.description or action.must_read or not all(pair.is_short for pair in pairs):
         blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, interrupt_id)]))
     return blocks

@@ -153,3 +153,14 @@ def test_every_change_of_an_edit_is_on_the_card(before, after):
         list(before.items()) == list(after.items())
         and [*map(repr, before.values())] == [*map(repr, after.values())]
     )
+
+
+@pytest.mark.parametrize(
+    ("tool", "to"), [("refund", "\u0410\u0421ME"), ("r\u0435fund", "ACME")], ids=["argument", "tool"]
+)
+def test_a_word_that_looks_like_another_is_still_warned_of(tool, to):
+    """A year later, somebody reads the card and takes the name for the real one."""
+    interrupt = an_interrupt(an_action(tool, {"to": to}))
+    (part,) = render_card(a_state(interrupt, decided={0: ApproveDecision()}, status="decided"))
+
+    assert "Cyrillic" in literal_text(part.blocks, "a:0:misread")
