@@ -56,6 +56,8 @@ from bot.jobs.slack_call import Line
 from bot.jobs.slack_link import SlackLink
 from bot.jobs.slack_trouble import SlackTrouble
 from bot.jobs.slack_watch import LOOK_EVERY, SlackWatch
+from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
+from bot.jobs.waiting_sweep import WaitingSweep
 from bot.listeners import bind
 from bot.listeners.actions import Buttons
 from bot.listeners.bolt_app import BoltApp
@@ -303,6 +305,7 @@ class Bot:
             settings.audit_days,
         )
         self._run("audit", mover.run, every=AUDIT_EVERY)
+        self._run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
         self._run("deadlines", falling_due.run)
         self._run("drawing", self.drawing.run)
         self._run("lookout", slack_watch.run)

@@ -65,6 +65,7 @@ class Keys:
                                                     `seen:<i>:<user>` pages read,
                                                     `reached:<n>` steps, `remark:<n>` `remarks` what is said of them,
                                                     `extended` how often, `claim:<place>` who is looking,
+                                                    `waiting` for whom: people, groups, channels,
                                                     what was approved for later calls: `sticky_grant:<i>` how wide,
                                                     `sticky_until:<i>` `sticky_left:<i>` `sticky_ended:<i>`,
                                                     `sticky_uses:<i>` one line for each use, `sticky_given` whether,
@@ -98,6 +99,10 @@ class Keys:
     `assent:{00}:held:<agent>`              HASH    open interrupts of an agent that the policy limits, and their bytes;
                                                     those that have ended since go when room is needed
     `assent:{00}:rate:<agent>`              STRING  until when such an agent has used up what it may ask in a minute
+    `assent:{00}:waiting:<entry>`           ZSET    what waits for a person, a group or the members of a channel:
+                                                    id -> deadline. Ended ones go when somebody meets them
+    `assent:{00}:asked:<user>`              ZSET    the newest 1,000 that a person asked for: id -> when; 30 days
+    `assent:{00}:decided:<user>`            ZSET    the same of what they decided
     `assent:{00}:bots`                      ZSET    bot process -> last heartbeat
     `assent:{00}:epoch`                     STRING  how often any bot has said that it lives: less than before is an
                                                     older state
@@ -193,6 +198,12 @@ class Lane:
 
     def held(self, agent: str) -> str:
         return f"{self.prefix}held:{agent}"
+
+    def waiting(self, entry: str) -> str:
+        return f"{self.prefix}waiting:{entry}"
+
+    def mine(self, what: str, user: str) -> str:
+        return f"{self.prefix}{what}:{user}"
 
     def rate(self, agent: str) -> str:
         return f"{self.prefix}rate:{agent}"

@@ -158,6 +158,10 @@ class Admission(WireModel):
     """What happens while nobody has decided, in order of time."""
     extension: Extension | None = None
 
+    def place_of(self, index: int) -> Place:
+        """Give the place where an action was asked first."""
+        return next(place for place in self.places if index in place.actions)
+
     def escalated(self, step: Step) -> "Admission":
         """Give this admission with the approvers of a step added."""
         terms = tuple(

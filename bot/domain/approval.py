@@ -213,7 +213,7 @@ class Approval(Published):
 
     def place_of(self, index: int) -> Place:
         """Give the place where an action was asked first. The approver `channel` means the members of that channel."""
-        return next(place for place in self.admission.places if index in place.actions)
+        return self.admission.place_of(index)
 
     def message_of(self, index: int) -> MessageId:
         """Name the message that shows an action where it was asked first."""

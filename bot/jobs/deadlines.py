@@ -4,7 +4,7 @@ A record is in `due` once, never later than its earliest time. What is due is co
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -12,6 +12,7 @@ from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval, Published
 from bot.domain.messages import Remark
 from bot.domain.schedule import Step
+from bot.domain.waiting import entries_of_step
 from bot.sentences import on_action
 from bot.store.records import ApprovalStore
 
@@ -69,7 +70,7 @@ class Deadlines:
     async def _reach(self, state: Approval) -> int | None:
         steps = due_steps(state)
         # Also without a step: an assignment can be over, or people may extend the deadline from now on.
-        if await self._store.run_steps(state.id, steps):
+        if await self._store.run_steps(state.id, steps, joined=_joined(state, steps)):
             logger.info("interrupt.reached", extra={"interrupt_id": state.id, "steps": list(steps)})
         newest = await self._store.admitted(state.id)
         return milliseconds_left(newest) if newest and newest.is_open else TOO_EARLY
@@ -178,6 +179,13 @@ def due_steps(state: Approval) -> dict[int, Remark | None]:
 
 def _steps_ahead(state: Approval) -> dict[int, Step]:
     return {number: step for number, step in enumerate(state.admission.steps) if number not in state.reached}
+
+
+def _joined(state: Approval, steps: Mapping[int, Remark | None]) -> Iterator[str]:
+    """Name who may decide from these steps on."""
+    for number, remark in steps.items():
+        if remark:
+            yield from entries_of_step(state.admission, state.admission.steps[number])
 
 
 def _remark(state: Approval, number: int, step: Step) -> Remark | None:

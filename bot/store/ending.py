@@ -1,6 +1,6 @@
 """How records end, and what happens before: the steps of a schedule, more time, assignments."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Literal
 
@@ -74,8 +74,15 @@ class Ending(Reading):
         after = None if stalled_after is None else milliseconds(stalled_after)
         await self.scripts("start_retention", self._of(interrupt_id), after=after)
 
-    async def run_steps(self, interrupt_id: str, steps: Mapping[int, Remark | None]) -> int:
+    async def run_steps(
+        self, interrupt_id: str, steps: Mapping[int, Remark | None], *, joined: Iterable[str] = ()
+    ) -> int:
         """Note steps whose time has come, each with its remark in the thread, and have the card drawn.
+
+        Args:
+            interrupt_id: The record.
+            steps: By number; without a remark, a step is skipped.
+            joined: The people, groups and channels that may decide from now on as well.
 
         Returns:
             How many were noted now; 0 when the record has ended.
@@ -83,7 +90,8 @@ class Ending(Reading):
         said = [
             part for number, remark in steps.items() for part in (number, dumped(remark) if remark else None)
         ]
-        return int(await self.scripts("run_steps", self._of(interrupt_id), said))
+        waiting = " ".join(joined)
+        return int(await self.scripts("run_steps", self._of(interrupt_id), said, waiting=waiting))
 
     async def mark_claim_lapsed(self, interrupt_id: str) -> bool:
         """Have the card say that the agent took the answer and did not continue the run. False when that is not the case."""

@@ -7,8 +7,9 @@ from bot.store.ending import Ending
 from bot.store.messages import Messages
 from bot.store.standing import StandingApprovals
 from bot.store.votes import Votes
+from bot.store.waiting import Waiting
 from bot.store.work import WorkLeases
 
 
-class ApprovalStore(Admitting, Votes, StandingApprovals, Ending, Messages, WorkLeases, Bots, Drafts):
+class ApprovalStore(Admitting, Votes, StandingApprovals, Ending, Messages, WorkLeases, Bots, Drafts, Waiting):
     """Reads and writes records. Every write is one script, safe to repeat."""

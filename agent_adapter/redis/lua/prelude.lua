@@ -247,6 +247,46 @@ local function queue_run(unresumed, req, prefix, id, at)
   return true
 end
 
+-- What waits for whom: for each person, user group and channel whose people may decide, the records by deadline. Whoever reads
+-- it looks at the records, so an entry too many does no harm, and one too few would hide a record. So entries are added before
+-- a record changes, and removed after it. What is past its deadline by a day is removed in passing.
+local WAITING = 'waiting:'
+
+local function add_waiting(prefix, id, entries, deadline, at)
+  for entry in string.gmatch(entries, '%S+') do
+    try('ZREMRANGEBYSCORE', prefix .. WAITING .. entry, '-inf', text(at - DAY))
+    try('ZADD', prefix .. WAITING .. entry, text(deadline), id)
+  end
+end
+
+-- Add entries to those of an open record. A record that an older version admitted has none yet: the sweep writes all of them.
+local function join_waiting(card, prefix, id, entries, at)
+  if entries == '' then
+    return
+  end
+  local deadline, known = unpack(redis.call('HMGET', card, 'deadline', 'waiting'))
+  add_waiting(prefix, id, entries, deadline, at)
+  if known then
+    redis.call('HSET', card, 'waiting', known .. ' ' .. entries)
+  end
+end
+
+local function drop_waiting(card, prefix, id)
+  for entry in string.gmatch(redis.call('HGET', card, 'waiting') or '', '%S+') do
+    try('ZREM', prefix .. WAITING .. entry, id)
+  end
+end
+
+-- The newest records that a person asked for (`asked:`) or decided (`decided:`).
+local MINE_KEPT = 1000
+
+local function note_mine(prefix, kind, person, id, at)
+  local mine = prefix .. kind .. person
+  try('ZADD', mine, text(at), id)
+  try('ZREMRANGEBYRANK', mine, 0, -1 - MINE_KEPT)
+  try('PEXPIRE', mine, text(KEPT_UNRESUMED))
+end
+
 -- Return the fields of an audit entry that say more about a decision: what the caller knows of it, and for how many
 -- milliseconds the message that asks had been there.
 local function decision_facts(card, facts, message, at)

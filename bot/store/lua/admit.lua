@@ -6,6 +6,8 @@
 --       lifetime     the policy's milliseconds from publication to the deadline, or ''
 --       is_due       1 when steps or an extension come before the deadline, else 0
 --       facts        what the audit says about the question
+--       waiting      the people, groups and channels that it waits for, separated by spaces
+--       requester    the person who asked for it, or ''
 --       covered      how many actions a standing approval may answer
 --       for each of them: index, id of the record that has the standing approval, index of the action there, who gave
 --       it, decision, what is kept of this use, what the audit says about the decision
@@ -13,8 +15,8 @@
 -- Returns 'admitted' | 'known': it was admitted before | 'unknown': there is no such record
 
 local req, card, undrawn, due, unresumed, standing, wake, audit = unpack(KEYS)
-local id, prefix, actions, lifetime, is_due, facts, covered = unpack(ARGV)
-local FIRST_COVERED, PER_COVERED = 8, 7
+local id, prefix, actions, lifetime, is_due, facts, waiting, requester, covered = unpack(ARGV)
+local FIRST_COVERED, PER_COVERED = 10, 7
 local FIRST_FIELD = FIRST_COVERED + PER_COVERED * covered
 
 local at = now()
@@ -80,6 +82,11 @@ if open == 0 then
 else
   -- The bot finds out what comes first. LT keeps an earlier time: a withdrawal may be due already.
   redis.call('ZADD', due, 'LT', text(is_due == '1' and at or deadline), id)
+  add_waiting(prefix, id, waiting, deadline, at)
+  append(changes, 'waiting', waiting)
+end
+if requester ~= '' then
+  note_mine(prefix, 'asked:', requester, id, at)
 end
 write_audit(audit, 'admitted', id, 'policy', policy, 'facts', facts)
 for _, i in ipairs(found) do

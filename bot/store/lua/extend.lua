@@ -1,7 +1,7 @@
 -- Move the deadline of a record that is still open.
 --
 -- KEYS  card, undrawn, due, wake, audit
--- ARGV  id
+-- ARGV  id, prefix
 --       seen      how often it was extended before the person saw it
 --       added     milliseconds
 --       by        the person who extends it
@@ -9,18 +9,19 @@
 -- Returns 'extended' | 'repeat': somebody has extended it since | 'closed'
 
 local card, undrawn, due, wake, audit = unpack(KEYS)
-local id, seen, added, by, remark = unpack(ARGV)
+local id, prefix, seen, added, by, remark = unpack(ARGV)
 
 local at = now()
 if is_closed(card, at) then
   return 'closed'
 end
-local deadline, extended = unpack(redis.call('HMGET', card, 'deadline', 'extended'))
+local deadline, extended, waiting = unpack(redis.call('HMGET', card, 'deadline', 'extended', 'waiting'))
 if tonumber(extended or 0) ~= tonumber(seen) then
   return 'repeat'
 end
 queue_look(due, id, at)
 queue_drawing(undrawn, wake, id, at)
 write_audit(audit, 'extended', id, 'by', by)
+add_waiting(prefix, id, waiting or '', deadline + added, at)
 add_remark(card, remark, 'deadline', text(deadline + added), 'extended', seen + 1)
 return 'extended'

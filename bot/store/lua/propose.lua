@@ -2,7 +2,7 @@
 -- stays open as well.
 --
 -- KEYS  card, undrawn, wake, audit
--- ARGV  id
+-- ARGV  id, prefix
 --       index
 --       person
 --       name      of the proposal
@@ -13,10 +13,11 @@
 --       remark    the message about it in the thread
 --       facts     what the audit says about it
 --       message   that asks
+--       waiting   the people, groups and channels that it waits for, separated by spaces
 -- Returns 'recorded' | 'repeat': this proposal is there already | 'taken': the action is decided | 'closed'
 
 local card, undrawn, wake, audit = unpack(KEYS)
-local id, index, person, name, quorum, policy, proposal, place, remark, facts, message = unpack(ARGV)
+local id, prefix, index, person, name, quorum, policy, proposal, place, remark, facts, message, waiting = unpack(ARGV)
 local PROPOSAL = 'proposal:'
 
 local at = now()
@@ -37,6 +38,7 @@ for line in string.gmatch(votes or '', '[^\n]+') do
   end
 end
 queue_drawing(undrawn, wake, id, at)
+join_waiting(card, prefix, id, waiting, at)
 write_audit(audit, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name,
   decision_facts(card, facts, message, at))
 if #left > 0 then

@@ -101,6 +101,9 @@ local function make_final(index, decision, votes, of_rules, facts, message)
   if grant ~= '' then
     give_standing(index)
   end
+  for _, voter in ipairs(votes.same) do
+    note_mine(prefix, 'decided:', voter, id, at)
+  end
   recorded = recorded + 1
 end
 
@@ -176,6 +179,9 @@ for _, event in ipairs(events) do
   write_audit(audit, unpack(event))
 end
 redis.call('HSET', card, unpack(changes))
+if left == 0 then
+  drop_waiting(card, prefix, id)
+end
 if delivery then
   note_delivery(delivery, newest, ANSWERED, owner, answer)
 end

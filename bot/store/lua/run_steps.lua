@@ -1,18 +1,20 @@
 -- Note steps of a record's schedule whose time has come, and have its card drawn, because it shows times.
 --
 -- KEYS  card, undrawn, wake, audit
--- ARGV  id
+-- ARGV  id, prefix
+--       waiting   the people, groups and channels that it waits for from now on as well, separated by spaces
 --       number of a step, its message in the thread or '' when the step is skipped, …
 -- Returns how many were noted now. A step is noted once, and never after the record has ended
 
 local card, undrawn, wake, audit = unpack(KEYS)
-local id = unpack(ARGV)
-local FIRST_STEP = 2
+local id, prefix, waiting = unpack(ARGV)
+local FIRST_STEP = 4
 
 local at = now()
 if is_closed(card, at) then
   return 0
 end
+join_waiting(card, prefix, id, waiting, at)
 local noted = 0
 for i = FIRST_STEP, #ARGV, 2 do
   local step, remark = ARGV[i], ARGV[i + 1]

@@ -152,8 +152,8 @@ async def test_a_record_that_is_not_asked_yet_is_looked_at_again(client, store, 
 class SlowStore(ApprovalStore):
     """Its answer to a step takes longer than the record has left."""
 
-    async def run_steps(self, interrupt_id, steps):
-        noted = await super().run_steps(interrupt_id, steps)
+    async def run_steps(self, interrupt_id, steps, **joined):
+        noted = await super().run_steps(interrupt_id, steps, **joined)
         while not (await self.load(interrupt_id)).is_past:
             await asyncio.sleep(0.01)
         return noted

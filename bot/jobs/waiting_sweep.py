@@ -1,0 +1,62 @@
+"""Repairs the lists of what waits for whom: after Redis lost some, and for requests that an older version admitted."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from agent_adapter.contract.keys import Lane
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError
+from agent_adapter.loops import Loop
+from bot.store.records import ApprovalStore
+
+logger = logging.getLogger(__name__)
+
+EVERY = 600.0
+"""Seconds between two sweeps."""
+AT_ONCE = 100
+"""How many requests one script looks at."""
+
+
+@dataclass
+class WaitingSweep:
+    """Writes for every open request for whom it waits, where that is missing."""
+
+    store: ApprovalStore
+
+    async def run(self, loop: Loop) -> None:
+        """Sweep from time to time, until cancelled."""
+        while True:
+            loop.beat(within=2 * EVERY)
+            try:
+                await self.sweep()
+            except AgentAdapterError as error:
+                logger.warning("waiting.not_swept", extra={"reason": str(error)})
+            await asyncio.sleep(EVERY)
+
+    async def sweep(self) -> None:
+        """Look at every open request once.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        for lane in self.store.keys.all_lanes():
+            await self._sweep_lane(lane)
+
+    async def _sweep_lane(self, lane: Lane) -> None:
+        first = 0
+        while True:
+            looked, unknown = await self.store.relist(lane, first=first, limit=AT_ONCE)
+            for interrupt_id in unknown:
+                await self._list(interrupt_id)
+            if looked < AT_ONCE:
+                return
+            first += looked
+
+    async def _list(self, interrupt_id: str) -> None:
+        try:
+            state = await self.store.admitted(interrupt_id)
+        except InvalidRequestError:
+            # The presenter refuses it, and says so on its card.
+            return
+        if state:
+            await self.store.list_waiting(state)

@@ -1,0 +1,24 @@
+-- Write the entries of open records again, where they were lost. Every open record is in `due`.
+--
+-- KEYS  due
+-- ARGV  prefix
+--       first  which records of it to look at, from 0
+--       limit  how many
+-- Returns {how many were looked at, id, …}: the ids of open records whose entries are not known, since an older version
+-- admitted them
+
+local due = unpack(KEYS)
+local prefix, first, limit = unpack(ARGV)
+
+local at = now()
+local ids = redis.call('ZRANGE', due, first, first + limit - 1)
+local answer = { #ids }
+for _, id in ipairs(ids) do
+  local status, deadline, waiting = unpack(try('HMGET', prefix .. 'card:' .. id, 'status', 'deadline', 'waiting') or {})
+  if status == 'pending' and waiting then
+    add_waiting(prefix, id, waiting, deadline, at)
+  elseif status == 'pending' then
+    append(answer, id)
+  end
+end
+return answer

@@ -1,0 +1,89 @@
+"""Which requests wait for whom, and what a person asked for and decided: sets of ids, without a look at the records."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_adapter.contract.keys import Lane
+from bot.domain.approval import Approval
+from bot.domain.waiting import entries_now
+from bot.store.connected import Connected
+
+Mine = Literal["asked", "decided"]
+"""What a person asked for, and what they decided."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Spot:
+    """A place in a list of requests that is ordered by deadline."""
+
+    deadline: int
+    interrupt_id: str
+
+
+class Waiting(Connected):
+    """Reads the sets, and repairs them. The scripts that change a record keep them."""
+
+    async def waiting(self, entries: Sequence[str], *, after: Spot | None = None, limit: int) -> list[Spot]:
+        """Merge what waits for a person, the oldest deadline first. A request may have ended: look at its record.
+
+        Args:
+            entries: The person, their groups and their channels.
+            after: Where the list before this one ended.
+            limit: How many requests.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        found: list[Spot] = []
+        for lane in self.keys.all_lanes():
+            reply = await self.scripts(
+                "read_waiting",
+                lane.of(),
+                (),
+                [lane.waiting(entry) for entry in entries],
+                after=after.deadline if after else None,
+                last=after.interrupt_id if after else None,
+                limit=limit,
+            )
+            found += [Spot(int(reply[i + 1]), reply[i]) for i in range(0, len(reply), 2)]
+        return sorted(found)[:limit]
+
+    async def mine(self, what: Mine, user: str, *, first: int, limit: int) -> list[str]:
+        """List what a person asked for, or decided, the newest first.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        found: list[tuple[float, str]] = []
+        for lane in self.keys.all_lanes():
+            newest = self._redis.zrange(
+                lane.mine(what, user), 0, first + limit - 1, desc=True, withscores=True
+            )
+            found += [(at, interrupt_id) for interrupt_id, at in await self._guarded(newest)]
+        return [interrupt_id for _, interrupt_id in sorted(found, reverse=True)[first : first + limit]]
+
+    async def drop_stale(self, entries: Iterable[str], interrupt_ids: Iterable[str]) -> None:
+        """Forget for these people, groups and channels those of the requests that have ended or are gone."""
+        by_lane: dict[Lane, list[str]] = {}
+        for interrupt_id in interrupt_ids:
+            by_lane.setdefault(self.keys.lane_for(interrupt_id), []).append(interrupt_id)
+        named = [*entries]
+        for lane, ids in by_lane.items():
+            await self.scripts("drop_stale", lane.of(), ids, [lane.waiting(entry) for entry in named])
+
+    async def relist(self, lane: Lane, *, first: int, limit: int) -> tuple[int, list[str]]:
+        """Write lost entries of some of the open requests again.
+
+        Returns:
+            How many were looked at, and the requests of an older version, whose entries `list_waiting` writes.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        looked, *unknown = await self.scripts("relist_waiting", lane.of(), first=first, limit=limit)
+        return int(looked), unknown
+
+    async def list_waiting(self, state: Approval) -> None:
+        """Write for whom a request waits that an older version admitted."""
+        await self.scripts("list_waiting", self._of(state.id), waiting=" ".join(entries_now(state)))

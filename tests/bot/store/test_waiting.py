@@ -1,0 +1,259 @@
+"""The lists of what waits for whom, in a real Redis: never one request too few, and those that have ended go."""
+
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from bot.domain.admission import Place, Terms
+from bot.domain.approval import Approval
+from bot.domain.messages import Remark
+from bot.domain.schedule import Extension, Step
+from bot.jobs.deadlines import Deadlines
+from bot.jobs.waiting_sweep import WaitingSweep
+from bot.store.records import ApprovalStore
+from bot.store.waiting import Spot
+from tests.bot.store.test_records import decide
+from tests.bot.store.test_votes import press
+from tests.bot.use_cases.test_propose import a_proposal, propose
+from tests.support.builders import an_action, an_admission, an_interrupt
+
+HOUR = 3_600_000
+
+
+async def admitted(
+    client: ApprovalClient,
+    store: ApprovalStore,
+    *,
+    run: str = "one",
+    approvers: tuple[str, ...] = ("U0ERIK", "S0OPS", "channel"),
+    actions: int = 1,
+    requested_by: str | None = None,
+    life: int = HOUR,
+    **admission: object,
+) -> Approval:
+    """Publish and admit a request in the channel C1."""
+    asked = an_interrupt(*[an_action("pay")] * actions, run=run, expires_in=timedelta(hours=2))
+    if requested_by:
+        asked = asked.model_copy(
+            update={"context": asked.context.model_copy(update={"requested_by": requested_by})}
+        )
+    interrupt_id = await client.publish(asked)
+    places = (Place(channel="C1", actions=tuple(range(actions))),)
+    fixed = an_admission(approvers=approvers, places=places, **admission)
+    await store.admit(await store.load(interrupt_id), fixed, life=life)
+    state = await store.admitted(interrupt_id)
+    assert state is not None
+    return state
+
+
+async def waiting(
+    store: ApprovalStore, *entries: str, after: Spot | None = None, limit: int = 50
+) -> list[str]:
+    return [spot.interrupt_id for spot in await store.waiting(entries, after=after, limit=limit)]
+
+
+@pytest.mark.parametrize("entry", ["U0ERIK", "S0OPS", "C1"])
+async def test_a_request_waits_for_each_person_group_and_channel_that_may_decide_it(client, store, entry):
+    """`channel` is the channel where it is asked."""
+    state = await admitted(client, store)
+
+    assert await waiting(store, entry) == [state.id]
+
+
+async def test_what_waits_for_a_person_in_several_ways_is_listed_once_and_the_oldest_deadline_comes_first(
+    client, store
+):
+    later = await admitted(client, store, run="later", approvers=("U0ERIK",))
+    sooner = await admitted(client, store, run="sooner", approvers=("S0OPS", "channel"), life=HOUR // 2)
+    await admitted(client, store, run="of others", approvers=("U0MIRA",))
+
+    assert await waiting(store, "U0ERIK", "S0OPS", "C1") == [sooner.id, later.id]
+
+
+async def test_a_list_goes_on_where_the_one_before_it_ended(client, store):
+    """Also where several requests have the same deadline, and where one before it was decided meanwhile."""
+    states = [await admitted(client, store, run=str(n), life=HOUR + n // 2) for n in range(7)]
+    everything = await store.waiting(["U0ERIK", "S0OPS"], limit=50)
+    first = await store.waiting(["U0ERIK", "S0OPS"], limit=3)
+
+    decided = next(state for state in states if state.id == first[0].interrupt_id)
+    await decide(store, decided, {0: ApproveDecision()})
+
+    assert await store.waiting(["U0ERIK", "S0OPS"], after=first[-1], limit=50) == everything[3:]
+
+
+@pytest.mark.parametrize("ending", ["expired", "withdrawn", "refused"])
+async def test_what_ended_waits_for_nobody(client, store, redis, ending):
+    state = await admitted(client, store, life=0 if ending == "expired" else HOUR)
+
+    await store.settle(state.id, ending)
+
+    assert await redis.keys("assent:{00}:waiting:*") == []
+
+
+async def test_what_is_decided_waits_for_nobody_once_all_of_it_is_decided(client, store, redis):
+    state = await admitted(client, store, actions=2)
+
+    await decide(store, state, {0: ApproveDecision()}, token="first")
+    assert await waiting(store, "S0OPS") == [state.id]
+    await decide(store, state, {1: RejectDecision()}, token="second")
+
+    assert await redis.keys("assent:{00}:waiting:*") == []
+
+
+async def test_a_step_lists_the_request_for_those_whom_it_adds(client, store, redis):
+    """And its end takes it from their lists as well."""
+    steps = (Step(kind="escalate", after=timedelta(0), actions=(0,), approvers=("U0NOOR", "S0BOSS")),)
+    state = await admitted(client, store, steps=steps)
+    assert await waiting(store, "U0NOOR", "S0BOSS") == []
+
+    await Deadlines(store).on_due(state.id)
+
+    assert await waiting(store, "U0NOOR") == await waiting(store, "S0BOSS") == [state.id]
+    await decide(store, await store.admitted(state.id), {0: ApproveDecision()})
+    assert await redis.keys("assent:{00}:waiting:*") == []
+
+
+async def test_a_proposal_lists_the_request_for_those_who_decide_it(client, store, redis):
+    """`channel` is the channel of the other rule."""
+    state = await admitted(client, store)
+
+    await propose(store, state, a_proposal(terms=Terms(approvers=("S0MONEY", "channel"), quorum=2)))
+
+    assert await waiting(store, "S0MONEY") == await waiting(store, "C2") == [state.id]
+    await store.settle(state.id, "withdrawn")
+    assert await redis.keys("assent:{00}:waiting:*") == []
+
+
+async def test_more_time_moves_a_request_in_the_lists(client, store):
+    extension = Extension(by=timedelta(hours=1), times=1)
+    extended = await admitted(client, store, run="extended", extension=extension, life=HOUR // 2)
+    other = await admitted(client, store, run="other")
+
+    await store.extend(extended, Remark(kind="extend", places=(0,), by="U0ERIK"), by=extension.by)
+
+    assert await waiting(store, "U0ERIK") == [other.id, extended.id]
+
+
+async def test_a_sweep_writes_lists_again_that_were_lost(client, store, redis):
+    state = await admitted(client, store)
+    over = await admitted(client, store, run="over")
+    await store.settle(over.id, "withdrawn")
+    await redis.delete(*await redis.keys("assent:{00}:waiting:*"))
+
+    await WaitingSweep(store).sweep()
+
+    for entry in ("U0ERIK", "S0OPS", "C1"):
+        assert await waiting(store, entry) == [state.id]
+
+
+async def test_a_sweep_lists_what_an_older_version_admitted_with_its_steps_and_proposals(
+    client, store, redis
+):
+    """Such a record has no field that says for whom it waits."""
+    steps = (Step(kind="escalate", after=timedelta(0), actions=(0,), approvers=("S0BOSS",)),)
+    state = await admitted(client, store, steps=steps)
+    await Deadlines(store).on_due(state.id)
+    await propose(store, state, a_proposal(terms=Terms(approvers=("S0MONEY",))))
+    await redis.hdel(store.keys.lane(0).card(state.id), "waiting")
+    await redis.delete(*await redis.keys("assent:{00}:waiting:*"))
+
+    await WaitingSweep(store).sweep()
+
+    for entry in ("U0ERIK", "S0OPS", "C1", "S0BOSS", "S0MONEY"):
+        assert await waiting(store, entry) == [state.id]
+    await store.settle(state.id, "withdrawn")
+    assert await redis.keys("assent:{00}:waiting:*") == []
+
+
+async def test_a_step_of_a_record_of_an_older_version_hides_nothing_from_the_sweep(client, store, redis):
+    """The step writes only those whom it adds, and the record does not look as if that were all."""
+    steps = (Step(kind="escalate", after=timedelta(0), actions=(0,), approvers=("S0BOSS",)),)
+    state = await admitted(client, store, steps=steps)
+    await redis.hdel(store.keys.lane(0).card(state.id), "waiting")
+    await redis.delete(*await redis.keys("assent:{00}:waiting:*"))
+
+    await Deadlines(store).on_due(state.id)
+    assert await waiting(store, "S0BOSS") == [state.id]
+    await WaitingSweep(store).sweep()
+
+    assert await waiting(store, "U0ERIK") == [state.id]
+
+
+async def test_a_sweep_reaches_every_open_request(client, store, redis, monkeypatch):
+    monkeypatch.setattr("bot.jobs.waiting_sweep.AT_ONCE", 3)
+    states = [await admitted(client, store, run=str(n)) for n in range(8)]
+    await redis.delete(*await redis.keys("assent:{00}:waiting:*"))
+
+    await WaitingSweep(store).sweep()
+
+    assert {*await waiting(store, "S0OPS")} == {state.id for state in states}
+
+
+async def test_an_entry_of_a_request_that_has_ended_is_removed_when_it_is_met(client, store, redis):
+    """One of an open request stays, whatever its reader thought."""
+    lane = store.keys.lane(0)
+    still = await admitted(client, store)
+    over = await admitted(client, store, run="over")
+    await store.settle(over.id, "withdrawn")
+    await redis.zadd(lane.waiting("S0OPS"), {over.id: 1, "billing.never": 2})
+
+    await store.drop_stale(["S0OPS"], [over.id, "billing.never", still.id])
+
+    assert await waiting(store, "S0OPS") == [still.id]
+
+
+async def test_entries_that_nobody_meets_go_a_day_after_their_deadline(client, store, redis):
+    lane = store.keys.lane(0)
+    await redis.zadd(lane.waiting("S0OPS"), {"billing.never": 1})
+
+    state = await admitted(client, store)
+
+    assert await waiting(store, "S0OPS") == [state.id]
+
+
+async def test_a_list_that_something_else_overwrote_prevents_no_question_and_no_decision(
+    client, store, redis
+):
+    lane = store.keys.lane(0)
+    for key in (lane.waiting("S0OPS"), lane.mine("decided", "U0ERIK"), lane.mine("asked", "U0NOOR")):
+        await redis.set(key, "overwritten")
+
+    state = await admitted(client, store, requested_by="U0NOOR")
+
+    assert await waiting(store, "S0OPS", "C1") == [state.id]
+    assert await decide(store, state, {0: ApproveDecision()}) == ["recorded"]
+    assert await waiting(store, "C1") == []
+
+
+async def test_what_a_person_asked_for_and_decided_is_listed_the_newest_first(client, store):
+    first = await admitted(client, store, run="first", requested_by="U0NOOR")
+    second = await admitted(client, store, run="second", requested_by="U0NOOR")
+    for state in (second, first):
+        await decide(store, state, {0: ApproveDecision()}, by="U0ERIK", token=f"on {state.id}")
+
+    assert await store.mine("asked", "U0NOOR", first=0, limit=5) == [second.id, first.id]
+    assert await store.mine("decided", "U0ERIK", first=0, limit=5) == [first.id, second.id]
+    assert await store.mine("decided", "U0ERIK", first=1, limit=5) == [second.id]
+
+
+async def test_whoever_agreed_finds_it_among_what_they_decided(client, store):
+    """Also those whose votes did not make it final."""
+    state = await admitted(client, store, quorum=2)
+    for user in ("U0ERIK", "U0MIRA"):
+        await press(store, state, user, ApproveDecision())
+
+    for user in ("U0ERIK", "U0MIRA"):
+        assert await store.mine("decided", user, first=0, limit=5) == [state.id]
+
+
+async def test_lists_of_what_is_over_do_not_live_for_ever(client, store, redis: Redis):
+    state = await admitted(client, store, requested_by="U0NOOR")
+    await decide(store, state, {0: ApproveDecision()})
+
+    lane = store.keys.lane(0)
+    for key in (lane.mine("asked", "U0NOOR"), lane.mine("decided", "U0ERIK")):
+        assert 0 < await redis.ttl(key) <= 30 * 86_400
