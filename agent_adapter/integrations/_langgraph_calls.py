@@ -32,7 +32,8 @@ Keys: TypeAlias = Mapping[str, str]
 """The key of each call, by a digest of its graph's checkpoint namespace, its id, its name and its arguments.
 
 Also the key of each task that asked by itself, by a digest of the task's namespace. And the key of an edited call by its
-arguments as they were asked: a tool that asks by itself starts with these.
+arguments as they were asked: a tool that asks by itself starts with these. Such a tool may add its defaults to what it asks,
+so the key is also known by its task and the arguments that the model gave; only what becomes of it is found by that.
 """
 
 Report: TypeAlias = Callable[[str, Outcome], None]
@@ -134,11 +135,22 @@ async def keys_of(
                 if isinstance(decision, EditDecision):
                     asked_as = digest("asked", place.namespace, call_id, action.name, action.args)
                     found[asked_as] = resume.key(position)
+            elif place.task and not place.is_inside and isinstance(decision, ApproveDecision | EditDecision):
+                for call in _with_defaults(place.calls, action):
+                    found[digest("tool", place.task, action.name, call["args"])] = resume.key(position)
             if place.task and not isinstance(decision, RejectDecision) and not (call_id and place.is_inside):
                 # A tool call is recognised by itself. Anything else after such a pause is recognised by its task only.
                 found[digest("task", place.task)] = resume.key(position)
             position += 1
     return found
+
+
+def _with_defaults(calls: Sequence[Mapping[str, Any]], action: ActionRequest) -> Iterator[Mapping[str, Any]]:
+    """Give the calls that a tool may have asked about together with its default arguments."""
+    for call in calls:
+        args = call["args"]
+        if call["name"] == action.name and args and args == {name: action.args.get(name) for name in args}:
+            yield call
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +243,8 @@ class _KeyHandler(BaseCallbackHandler):
         except (TypeError, ValueError):
             # Nobody was asked about arguments that are not JSON.
             return enter(None)
-        if (ran := key or asked_as) in self.begun.reports:
+        ran = key or asked_as or self.keys.get(digest("tool", task, serialized.get("name"), inputs))
+        if ran in self.begun.reports:
             self.begun.tools[run_id] = str(ran), task
         if key or self._asked(task):
             # The name of the tool says more than the name of its node.

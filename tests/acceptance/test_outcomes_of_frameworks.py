@@ -1,0 +1,152 @@
+"""With every framework that runs its tools in our process, the card says what became of them, without a line of the user's."""
+
+import asyncio
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+
+from agent_adapter.integrations import langchain_dev_utils, openai_agents
+from agent_adapter.integrations.langgraph import run
+from agent_adapter.worker.langgraph import ResumableGraph
+from tests.acceptance.test_deepagents import Team, mail, task
+from tests.agent_adapter.integrations import desk
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
+from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence
+from tests.support.people import Someone, words
+from tests.support.scripted_model import says
+from tests.support.workers import Notes, a_graph, an_openai_agent, thread, working
+
+
+@pytest.fixture
+async def dana(start_bot, slack):
+    await start_bot()
+    return Someone(slack, "U0DANA")
+
+
+def title_of(card):
+    return card["blocks"][0]["text"]["text"]
+
+
+async def test_langchain_says_which_call_failed(dana, client):
+    """Two run side by side, and one of them raises: the run fails, and both calls are known."""
+    office = Office(breaks={"report.txt"})
+    running = asyncio.create_task(run(office.agent(TURN, DONE), GO, approvals=client, config=CONFIG))
+    card = await dana.card("3 tools")
+    await dana.press(card, "approve:0")
+    await dana.press(card, "approve:1")
+    await dana.fill(await dana.opened(card, "respond:2"), answer="staging")
+    with pytest.raises(OSError, match="cannot delete"):
+        await running
+
+    card = await dana.card("cannot delete report.txt")
+
+    assert title_of(card).endswith("1 failed, 1 done")
+    assert "the agent has resumed" not in words([card["blocks"][0]])
+
+
+async def test_deepagents_says_what_a_subagent_did(dana, client):
+    """The tool that started the subagent has stopped meanwhile for a question, so nobody knows when it ends."""
+    team = Team()
+    mailer = team.member("mailer", mail("al"))
+    lead = team.lead(
+        says(task("mailer")), subagents=[mailer], interrupt_on={"send_email": True, "task": True}
+    )
+    running = asyncio.create_task(run(lead, GO, approvals=client, config=CONFIG))
+    await dana.press(await dana.card("wants to run task"), "approve:0")
+    await dana.press(await dana.card("wants to run send_email"), "approve:0")
+    await running
+
+    assert title_of(await dana.card("sent to al")).endswith("send_email, done")
+    assert not title_of(await dana.card("task")).endswith("done")
+
+
+async def test_langchain_dev_utils_says_what_a_decorated_tool_did(dana, client):
+    """Also where the question has a default argument that the model did not give."""
+    graph = agent(Till().decorated("async"))
+    running = asyncio.create_task(langchain_dev_utils.run(graph, GO, approvals=client, config=CONFIG))
+    await dana.press(await dana.card("wants to run pay"), "approve:0")
+    await running
+
+    assert title_of(await dana.card("paid 5 to al")).endswith("pay, done")
+
+
+async def test_the_openai_agents_sdk_says_what_its_tools_did(dana, client):
+    team = desk.Desk().agent(desk.says(("send_email", desk.MAIL)), desk.DONE)
+    running = asyncio.create_task(openai_agents.run(team, "go", approvals=client))
+    await dana.press(await dana.card("wants to run"), "approve:0")
+    await running
+
+    assert title_of(await dana.card("the agent has resumed")).endswith(", done")
+
+
+@pytest.mark.parametrize("framework", ["langgraph", "openai_agents"])
+async def test_a_worker_says_what_became_of_the_run_of_another_process(dana, client, framework):
+    """One process asks, another one runs the approved calls."""
+    notes = Notes()
+    if framework == "langgraph":
+        owned = a_graph(notes, InMemorySaver())
+        await owned.start(GO, approvals=client, config=thread("t"))
+    else:
+        owned = an_openai_agent(notes)
+        await owned.start("go", approvals=client)
+    card = await dana.card("wants to run 2 tools")
+    await dana.press(card, "approve:0")
+    await dana.press(card, "approve:1")
+
+    async with working(client, owned):
+        card = await dana.card("2 tools, done", within=20)
+
+    assert title_of(card).endswith("2 tools, done")
+
+
+async def test_a_worker_whose_run_fails_says_with_which_error(dana, client):
+    """It tries again later. Until then the card does not say that the agent goes on."""
+
+    class Broken(ResumableGraph):
+        async def go_on(self, turn):
+            raise ConnectionError("the database of threads is away")
+
+    notes = Notes()
+    owned = a_graph(notes, InMemorySaver())
+    await owned.start(GO, approvals=client, config=thread("t"))
+    card = await dana.card("wants to run 2 tools")
+    await dana.press(card, "approve:0")
+    await dana.press(card, "approve:1")
+
+    async with working(client, Broken("office", owned.graph, version="1")):
+        card = await dana.card("the agent could not go on", within=20)
+
+    assert "the run failed with ConnectionError" in words(card["blocks"])
+    assert notes.calls == []
+
+
+async def test_a_question_of_a_node_is_resumed_and_never_done(dana, client):
+    """Nobody knows what the node does with the answer, also where it reads like a tool call."""
+
+    def node(state: MessagesState):
+        interrupt({"action_request": {"action": "deploy", "args": {}}, "config": {"allow_accept": True}})
+        return {"messages": []}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    running = asyncio.create_task(run(compiled, GO, approvals=client, config=CONFIG))
+    await dana.press(await dana.card("wants to run deploy"), "approve:0")
+    await running
+
+    card = await dana.card("the agent has resumed")
+    assert not title_of(card).endswith("done")
+
+
+async def test_a_question_that_a_tool_asks_in_its_own_words_is_resumed_and_never_done(dana, client):
+    """What is on the card is the question, and not the call of the tool around it."""
+    graph = agent(Till().decorated("sync", asks_in_a_sentence))
+    running = asyncio.create_task(langchain_dev_utils.run(graph, GO, approvals=client, config=CONFIG))
+    await dana.press(await dana.card("Go on?"), "approve:0")
+    await running
+
+    card = await dana.card("the agent has resumed")
+    assert not title_of(card).endswith("done")
