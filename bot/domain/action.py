@@ -34,6 +34,8 @@ class Action:
     """The votes while it is open, oldest first."""
     stricter: Proposal | None = None
     """An edit that another rule decides about."""
+    is_alone: bool = False
+    """Whether its request has no other action. A card of several has no room for every button of each."""
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What was computed from call and description, by name. Decisions do not change it."""
 

@@ -163,6 +163,7 @@ class Approval(Published):
                 secrets,
                 self.votes.get(index, ()),
                 self.proposals.get(index),
+                len(terms) == 1,
                 self.kept.setdefault((index, own.masked, own.modal_only, len(secrets)), {}),
             )
             for index, (action, config, own, pages, fingerprint, recorded) in enumerate(

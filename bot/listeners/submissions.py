@@ -18,6 +18,7 @@ from bot.rendering.modal.questions import (
     CODE,
     CONFIRM,
     parse_always,
+    parse_changes,
     parse_code,
     parse_confirm,
     parse_note,
@@ -102,10 +103,10 @@ def rejection(_state: Approval, submission: Submission) -> Decision:
 
 def for_changes(_state: Approval, submission: Submission) -> Decision | Reply:
     """Reject the call with words that its model can act on."""
-    wanted = parse_words(submission.view)
+    wanted = parse_reason(submission.view)
     if wanted is None:
         return beside_first(submission, in_answer.ONLY_SPACES)
-    return RejectDecision(message=to_agent.changes(wanted))
+    return RejectDecision(message=to_agent.changes(wanted), always=parse_always(submission.view))
 
 
 def answer(_state: Approval, submission: Submission) -> Decision | Reply:
@@ -135,9 +136,17 @@ async def approve(services: Services, state: Approval, submission: Submission) -
     return await _decide(services, state, submission, approval, note=parse_note(submission.view))
 
 
+async def reject(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Reject the call, and ask the agent for another one where the box says so."""
+    if not parse_changes(submission.view):
+        return await _decide(services, state, submission, rejection)
+    wanted = parse_reason(submission.view)
+    return await _decide(services, state, submission, for_changes, changes=wanted)
+
+
 async def ask_for_changes(services: Services, state: Approval, submission: Submission) -> Reply:
     """Reject the call, and ask the agent for another one."""
-    return await _decide(services, state, submission, for_changes, changes=parse_words(submission.view))
+    return await _decide(services, state, submission, for_changes, changes=parse_reason(submission.view))
 
 
 async def approve_from_now_on(services: Services, state: Approval, submission: Submission) -> Reply:

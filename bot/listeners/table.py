@@ -59,7 +59,7 @@ TABLE: Mapping[Button, Decides | Stores | Opens] = {
     buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.ask_for_changes),
     buttons.EDIT: Opens(editing.open_form, editing.submit),
     buttons.FORM: Opens(editing.change_form, may=opening.anybody),
-    buttons.REJECT: Opens(form(forms.render_reject_view), deciding(submissions.rejection)),
+    buttons.REJECT: Opens(form(forms.render_reject_view), submissions.reject),
     buttons.RESPOND: Opens(form(forms.render_respond_view), deciding(submissions.answer)),
     buttons.STANDING: Opens(
         form(standing.render_standing_view),

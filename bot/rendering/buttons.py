@@ -107,6 +107,9 @@ OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
     REJECT: lambda action: action.allows("reject"),
     RESPOND: lambda action: action.allows("respond"),
     READ: lambda action: action.must_read or description_is_cut(action),
+    # On a card of several actions, the form to reject asks whether the agent is to propose the call again.
+    CHANGES: lambda action: action.allows("reject") and action.is_alone,
+    NOTE: lambda action: _may_be_approved(action) and not action.has_code and action.is_alone,
     STANDING: lambda action: _may_be_approved(action) and action.standing is not None,
     FOR_RUN: lambda action: _may_be_approved(action) and action.allows_for_run,
 }

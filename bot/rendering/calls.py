@@ -53,7 +53,7 @@ def asked(interrupt: Interrupt, terms: Sequence[Terms], pages: Sequence[int]) ->
     calls = list(zip(request.action_requests, request.review_configs, terms, pages, strict=True))
     secrets = secrets_of((action.args, own.masked) for action, _, own, _ in calls)
     return tuple(
-        Action(index, action, config, "", None, own, count, secrets)
+        Action(index, action, config, "", None, own, count, secrets, is_alone=len(calls) == 1)
         for index, (action, config, own, count) in enumerate(calls)
     )
 

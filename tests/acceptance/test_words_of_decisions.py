@@ -3,9 +3,7 @@
 import json
 
 import pytest
-from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.rendering import buttons
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import words
@@ -96,20 +94,11 @@ async def test_reasons_are_those_of_the_time_when_it_was_asked(bot, client, dana
 # --- A note beside an approval --------------------------------------------------------------------------------------
 
 
-async def with_button(playground, card, button):
-    """Put a button on a card that has it behind its menu."""
-    app = AsyncWebClient(playground.bot_token, base_url=playground.api_url)
-    drawn = button.drawn(0, card["metadata"]["event_payload"]["id"])
-    blocks = [*card["blocks"], {"type": "actions", "block_id": "more", "elements": [drawn]}]
-    await app.chat_update(channel=card["channel"], ts=card["ts"], text=card["text"], blocks=blocks)
-
-
 @pytest.mark.usefixtures("bot")
-async def test_a_note_reaches_the_agent_and_the_card(client, dana, playground):
+async def test_a_note_reaches_the_agent_and_the_card(client, dana):
     """The decision itself is a plain approval; the note stands beside it."""
     reviewing = review(client, an_action("pay"))
     card = await dana.card()
-    await with_button(playground, card, buttons.NOTE)
 
     await dana.fill(await dana.opened(card, "approve_note:0"), Note="Agreed by phone.")
 
@@ -120,11 +109,10 @@ async def test_a_note_reaches_the_agent_and_the_card(client, dana, playground):
 
 
 @pytest.mark.usefixtures("bot")
-async def test_an_approval_without_a_note_has_none(client, dana, playground):
+async def test_an_approval_without_a_note_has_none(client, dana):
     """An empty field, or one of spaces, is no note."""
     reviewing = review(client, an_action("pay"))
     card = await dana.card()
-    await with_button(playground, card, buttons.NOTE)
 
     await dana.fill(await dana.opened(card, "approve_note:0"), Note="  ")
 
@@ -153,7 +141,6 @@ async def test_whoever_asks_for_changes_rejects_with_words_that_the_model_can_ac
     """Nothing runs. The model reads that it is to propose the call again; the card shows the person's words alone."""
     reviewing = review(client, an_action("pay"))
     card = await dana.card()
-    await with_button(playground, card, buttons.CHANGES)
 
     await dana.fill(await dana.opened(card, "changes:0"), What="Pay the half of it.")
 
@@ -167,11 +154,10 @@ async def test_whoever_asks_for_changes_rejects_with_words_that_the_model_can_ac
 
 
 @pytest.mark.usefixtures("bot")
-async def test_changes_without_a_word_of_what_to_change_are_not_asked(client, dana, playground):
+async def test_changes_without_a_word_of_what_to_change_are_not_asked(client, dana):
     """The form stays, with the reason beside the field."""
     reviewing = review(client, an_action("pay"))
     card = await dana.card()
-    await with_button(playground, card, buttons.CHANGES)
 
     answer = await dana.fill(await dana.opened(card, "changes:0"), What=" ")
 
@@ -180,11 +166,10 @@ async def test_changes_without_a_word_of_what_to_change_are_not_asked(client, da
 
 
 @pytest.mark.usefixtures("bot")
-async def test_who_may_not_reject_may_not_ask_for_changes(client, dana, mira, playground):
+async def test_who_may_not_reject_may_not_ask_for_changes(client, dana, mira):
     """It is judged like any rejection."""
     reviewing = review(client, an_action("pay"))
     card = await dana.card()
-    await with_button(playground, card, buttons.CHANGES)
 
     await mira.press(card, "changes:0")
 
@@ -192,15 +177,13 @@ async def test_who_may_not_reject_may_not_ask_for_changes(client, dana, mira, pl
     assert not reviewing.done()
 
 
-async def test_the_audit_keeps_what_was_written(bot, client, dana, playground):
+async def test_the_audit_keeps_what_was_written(bot, client, dana):
     """A note stands in its own fact; of a request for changes the audit keeps the person's words alone."""
     noted, changed = review(client, an_action("pay")), review(client, an_action("transfer"))
     card = await dana.card("run pay")
-    await with_button(playground, card, buttons.NOTE)
     await dana.fill(await dana.opened(card, "approve_note:0"), Note="Agreed by phone.")
     await noted
     card = await dana.card("run transfer")
-    await with_button(playground, card, buttons.CHANGES)
     await dana.fill(await dana.opened(card, "changes:0"), What="Pay the half of it.")
     await changed
 
@@ -211,3 +194,19 @@ async def test_the_audit_keeps_what_was_written(bot, client, dana, playground):
         "Agreed by phone.",
         "Pay the half of it.",
     ]
+
+
+@pytest.mark.usefixtures("bot")
+async def test_in_a_batch_the_form_to_reject_asks_whether_the_agent_proposes_again(client, dana):
+    """A card of several calls has no room for a button of its own under each."""
+    reviewing = review(client, an_action("pay"), an_action("transfer"))
+    card = await dana.card()
+    view = await dana.opened(card, "reject:0")
+
+    await dana.fill(view, Reason="Pay the half of it.", What=["yes"])
+    await dana.fill(await dana.opened(card, "reject:1"), Reason="No.")
+
+    resume = await reviewing
+    assert [record.changes for record in resume.records] == ["Pay the half of it.", None]
+    assert resume.decisions[0].message.endswith("The reviewer wrote:\nPay the half of it.")
+    assert resume.decisions[1].message == "No."

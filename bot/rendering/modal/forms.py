@@ -31,6 +31,7 @@ from bot.rendering.modal.questions import (
     MAX_REASON,
     always_input,
     approval_inputs,
+    changes_input,
     code_input,
     note_input,
     person_input,
@@ -61,6 +62,7 @@ def render_reject_view(state: Approval, index: int) -> Block:
     blocks = [
         *which_call_blocks(action),
         *reason_inputs(action.terms.reject_reasons),
+        *([] if action.is_alone else [changes_input()]),
         *([always_input()] if action.config.allow_always else []),
     ]
     return modal(

@@ -16,6 +16,7 @@ _ALWAYS = "always"
 _PERSON = "person"
 _CHOICE = "reason"
 _NOTE = "note"
+_CHANGES = "changes"
 
 
 def code_input(call: Action, *, beside_proposal: bool = False) -> Block:
@@ -142,6 +143,23 @@ def always_input() -> Block:
 def parse_always(view: dict[str, Any]) -> bool:
     """Tell whether the decision also counts for later calls."""
     return bool(view["state"]["values"].get(_ALWAYS, {}).get(_ALWAYS, {}).get("selected_options"))
+
+
+def changes_input() -> Block:
+    """Ask whether a rejection asks for another proposal."""
+    box = {"text": plain(in_form.PROPOSE_AGAIN), "value": "yes"}
+    return {
+        "type": "input",
+        "block_id": _CHANGES,
+        "label": plain(in_form.WHAT_THEN),
+        "element": {"type": "checkboxes", "action_id": _CHANGES, "options": [box]},
+        "optional": True,
+    }
+
+
+def parse_changes(view: dict[str, Any]) -> bool:
+    """Tell whether a rejection asks for another proposal."""
+    return bool(view["state"]["values"].get(_CHANGES, {}).get(_CHANGES, {}).get("selected_options"))
 
 
 def person_input(label: str) -> Block:

@@ -59,16 +59,16 @@ def ids(state: Any) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({}, "approve:0 edit:0 reject:0 respond:0"),
-        ({"decisions": ("reject",)}, "reject:0"),
-        ({"risk": "high"}, "confirm:0 edit:0 reject:0 respond:0"),
+        ({}, "approve:0 edit:0 reject:0 respond:0 changes:0 approve_note:0"),
+        ({"decisions": ("reject",)}, "reject:0 changes:0"),
+        ({"risk": "high"}, "confirm:0 edit:0 reject:0 respond:0 changes:0"),
         (
             {"risk": "low", "standing": StandingLimits()},
-            "approve:0 edit:0 reject:0 respond:0 sticky:0",
+            "approve:0 edit:0 reject:0 respond:0 changes:0 approve_note:0 sticky:0",
         ),
         (
             {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
-            "agree:0 approve:0 reject:0 respond:0 edit:0",
+            "agree:0 approve:0 reject:0 respond:0 changes:0 approve_note:0 edit:0",
         ),
     ],
     ids=["all", "one", "high risk", "standing", "proposal"],
@@ -80,14 +80,15 @@ def test_the_buttons_of_an_action(fields: dict[str, Any], expected: str):
 
 def test_what_has_to_be_read_first_is_approved_and_edited_at_its_end():
     """So its card has neither button."""
-    assert ids(asked(an_action("sql", LONG))) == [["read:0", "reject:0", "respond:0"]]
+    assert ids(asked(an_action("sql", LONG))) == [["read:0", "reject:0", "respond:0", "changes:0"]]
 
 
 def test_an_agent_that_allows_it_is_answered_for_its_whole_run():
     """Beside what holds from now on, which is the policy's to offer."""
     state = asked(an_action(allow_always=True), risk="low", standing=StandingLimits())
 
-    assert ids(state) == [["approve:0", "edit:0", "reject:0", "respond:0", "sticky:0", "for_run:0"]]
+    verbs = ["approve", "edit", "reject", "respond", "changes", "approve_note", "sticky", "for_run"]
+    assert ids(state) == [[f"{verb}:0" for verb in verbs]]
 
 
 def test_the_buttons_of_a_place():
@@ -171,7 +172,13 @@ def test_what_a_screen_reader_says_of_a_button_is_as_long_as_slack_takes():
 
     said = {found["action_id"]: found["accessibility_label"] for found in buttons(card.blocks)}
     assert said["approve:0"].startswith("Approve action 1: ttt")
-    assert {len(words) for words in said.values()} == {75, len("Answer action 1: ") + 64}
+    assert {len(words) for words in said.values()} == {
+        75,
+        *(
+            len(f"{label} action 1: ") + 64
+            for label in ("Answer", "Ask for changes…", "Approve with a note…")
+        ),
+    }
 
 
 # --- Three in sight, and the others in a menu -----------------------------------------------------------------------
@@ -212,7 +219,7 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
             {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
             [("Look and agree…", "primary"), ("Approve as asked", None), ("Reject", "danger")],
         ),
-        (an_action(allowed=["reject"]), {}, [("Reject", "danger")]),
+        (an_action(allowed=["reject"]), {}, [("Reject", "danger"), ("Ask for changes…", None)]),
     ],
     ids=["call", "question", "only a question", "long call", "long question", "proposal", "reject"],
 )
@@ -234,10 +241,15 @@ def test_a_choice_in_a_menu_carries_what_its_button_would_and_names_its_action()
         "action_id": "menu:0",
         "options": [
             {
-                "text": {"type": "plain_text", "text": "Answer", "emoji": False},
-                "value": f"respond:0 {state.id}",
+                "text": {"type": "plain_text", "text": label, "emoji": False},
+                "value": f"{verb}:0 {state.id}",
                 "description": {"type": "plain_text", "text": "action 1: pay", "emoji": False},
             }
+            for verb, label in (
+                ("respond", "Answer"),
+                ("changes", "Ask for changes…"),
+                ("approve_note", "Approve with a note…"),
+            )
         ],
     }
 
@@ -283,7 +295,8 @@ def test_more_choices_than_a_menu_takes_are_in_a_view(monkeypatch):
 
     assert (more["action_id"], more["text"]["text"]) == ("more:0", "More…")
     assert_slack_takes_view(view)
-    assert [found["action_id"] for found in buttons(view)] == ["respond:0", "sticky:0", "for_run:0"]
+    verbs = ["respond", "changes", "approve_note", "sticky", "for_run"]
+    assert [found["action_id"] for found in buttons(view)] == [f"{verb}:0" for verb in verbs]
     assert "`pay`" in shown(view)
 
 

@@ -101,7 +101,12 @@ def test_a_card_of_one_action():
                 _button("approve:0", "Approve", value, style="primary"),
                 _button("edit:0", "Edit", value),
                 _button("reject:0", "Reject", value, style="danger"),
-                _menu("menu:0", ("respond:0", "Answer", value)),
+                _menu(
+                    "menu:0",
+                    ("respond:0", "Answer", value),
+                    ("changes:0", "Ask for changes…", value),
+                    ("approve_note:0", "Approve with a note…", value),
+                ),
             ],
         },
     ]
@@ -157,8 +162,8 @@ def test_the_value_of_every_button_is_the_interrupt_id():
 @pytest.mark.parametrize(
     ("allowed", "labels"),
     [
-        (["approve"], ["Approve"]),
-        (["reject", "approve"], ["Approve", "Reject"]),
+        (["approve"], ["Approve", "Approve with a note…"]),
+        (["reject", "approve"], ["Approve", "Reject", "Ask for changes…", "Approve with a note…"]),
         (["respond"], ["Answer"]),
         (["edit", "sign_in_blood"], ["Edit"]),
     ],
@@ -362,7 +367,10 @@ def test_a_long_description_is_cut_with_a_statement_and_can_be_read():
     part = card(a_state(an_interrupt(an_action(description="why " * 1_000))))
 
     assert literal_text(part.blocks, "a:0:description").endswith(" more characters")
-    assert button_labels(part.blocks) == ["Approve", "Edit", "Reject", "Answer", "Read all"]
+    assert button_labels(part.blocks) == [
+        *("Approve", "Edit", "Reject", "Answer", "Read all"),
+        *("Ask for changes…", "Approve with a note…"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -343,7 +343,10 @@ def test_nothing_is_approved_for_later_calls_while_something_else_is_proposed():
 
     labels = [button_labels(button_blocks(s.actions[0], "x")) for s in (before, after)]
     assert {"Approve for this run…", "Approve from now on…", "Approve"} < {*labels[0]}
-    assert labels[1] == ["Look and agree…", "Approve as asked", "Reject", "Answer", "Edit"]
+    assert labels[1] == [
+        *("Look and agree…", "Approve as asked", "Reject", "Answer"),
+        *("Ask for changes…", "Approve with a note…", "Edit"),
+    ]
     views = [render_reading_view(s, 0, 1, pages_read=0) for s in (before, after)]
     assert [view["submit"]["text"] for view in views] == ["Approve", "Approve as asked"]
 
