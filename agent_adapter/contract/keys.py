@@ -87,6 +87,8 @@ class Keys:
     `assent:{00}:draft:<user>:<i>:<id>`     STRING  what a person has filled into the form of an edit, for a day
     `assent:{00}:vouched:<id>`              SET     for whom a key of the HTTP API says that the agent acts, of the
                                                     first record about these pauses; eight days
+    `assent:{00}:changes:<digest>`          STRING  the last call of this tool in this run to which somebody asked for
+                                                    changes, `<id>:<index>`; seven days
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
     `assent:{00}:failing`                   HASH    work that could not be done: `undrawn:<id>`, `due:<id>` -> how often,
                                                     since when, why; after five attempts it is in no set any more
@@ -195,6 +197,9 @@ class Lane:
 
     def draft(self, interrupt_id: str, index: int, user: str) -> str:
         return f"{self.prefix}draft:{user}:{index}:{interrupt_id}"
+
+    def changes(self, digest: str) -> str:
+        return f"{self.prefix}changes:{digest}"
 
     def held(self, agent: str) -> str:
         return f"{self.prefix}held:{agent}"

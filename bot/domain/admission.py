@@ -42,6 +42,19 @@ class Told(WireModel):
     """`None` in a direct message."""
 
 
+class Again(WireModel):
+    """That a call is proposed again, after somebody asked for changes to it."""
+
+    number: int
+    """Which proposal of it this is, from 2."""
+    by: str
+    """Who asked for changes to the one before."""
+    link: str = ""
+    """Of the card of the one before."""
+    changed: str = ""
+    """What is different, as people may see it by the terms of both. Empty when nothing is."""
+
+
 class Terms(WireModel, populate_by_name=True):
     """The terms on which an action is decided, and what of it is shown."""
 
@@ -82,6 +95,8 @@ class Terms(WireModel, populate_by_name=True):
     """What the form to reject offers, beside a text of one's own."""
     standing: StandingLimits | None = Field(None, alias="sticky")
     """The widest standing approval that can be given with it. `None`: there can be none."""
+    again: Again | None = None
+    """That it is proposed again."""
     resembles: str = ""
     """The name in another rule that the tool's name looks like, and that rule."""
     rule: str = ""

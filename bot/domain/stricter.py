@@ -61,6 +61,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     # The call is rejected as it was asked, also while there is a proposal.
     "reject_reasons": lambda admitted, _: admitted,
     "standing": lambda *_: None,
+    "again": lambda *_: None,
     "resembles": lambda one, other: one or other,
     # A proposal names its rule itself.
     "rule": lambda *_: "",
@@ -76,6 +77,7 @@ _NOT_OF_EDITS = {
     "headline",
     "reject_reasons",
     "standing",
+    "again",
     "resembles",
     "rule",
 }

@@ -4,7 +4,8 @@ import logging
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Route
-from bot.domain.admission import Admission, Place, Told
+from bot.domain.action import Action
+from bot.domain.admission import Admission, Again, Place, Terms, Told
 from bot.domain.admit import admit
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import InterruptFaultError, SlackError
@@ -13,10 +14,12 @@ from bot.domain.standing import StandingMatch
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.slack_trouble import SlackTrouble
+from bot.rendering.calls import asked
+from bot.rendering.card.again import proposed_again
 from bot.rendering.card.layout import lay_out
 from bot.runtime.health import PLACE
 from bot.runtime.offload import offload
-from bot.slack.client import SlackClient
+from bot.slack.client import SlackClient, permalink
 from bot.slack.directory import Directory
 from bot.slack.manifest import DIRECT_SCOPES
 from bot.store.records import ApprovalStore
@@ -61,6 +64,7 @@ class Admissions:
             return None
         terms = tuple([own.naming(await self.directory.names(own.named_only)) for own in admission.terms])
         told = await self._tellable(admission.told) if admission.told else None
+        terms = await self._beside_earlier(state, terms)
         fixed = {"told": told, "places": tuple(filter(None, found)), "thread_author": author, "terms": terms}
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
@@ -82,6 +86,22 @@ class Admissions:
             tell_uses(admitted)
             _warn_of_look_alikes(admitted)
         return admitted
+
+    async def _beside_earlier(self, state: Published, terms: tuple[Terms, ...]) -> tuple[Terms, ...]:
+        """Give the terms of calls with what is different from those that people sent back for changes."""
+        calls = await offload(state, asked, state.interrupt, terms, [0] * len(terms))
+        compared = []
+        for after in calls:
+            found = await self.store.sent_back(state.interrupt, after.index)
+            compared.append(await offload(state, self._again, *found, after) if found else None)
+        return tuple(
+            own.model_copy(update={"again": again}) for own, again in zip(terms, compared, strict=True)
+        )
+
+    def _again(self, before: Approval, index: int, after: Action) -> Again:
+        shown = before.shown.get(before.message_of(index))
+        link = permalink(self.slack.me.url, shown.channel, shown.ts) if shown else ""
+        return proposed_again(before.actions[index], after, link=link)
 
     async def _thread_author(self, route: Route) -> str | None:
         """Say who began the thread that the run came from, also when it is asked elsewhere."""

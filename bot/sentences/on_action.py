@@ -56,6 +56,18 @@ def people_needed(approving: int, rejecting: int) -> str:
     return f"*{approving} people* have to agree; to reject, {reject}."
 
 
+_NTH = {2: "2nd", 3: "3rd"}
+
+
+def proposed_again(number: int, person: str, link: str, *, is_same: bool) -> str:
+    """Say that a call is proposed again, and whether it is different from the one before."""
+    before = f"<{link}|the one before>" if link else "the one before"
+    different = "Its arguments are the same." if is_same else "What is different:"
+    return (
+        f"*{_NTH.get(number, f'{number}th')} proposal.* {person} asked for changes to {before}. {different}"
+    )
+
+
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Approve"

@@ -392,6 +392,12 @@ class SlackClient:
         return data
 
 
+def permalink(workspace: str, channel: str, ts: str) -> str:
+    """Give the address of a message, from that of its workspace; empty for a message that is not there."""
+    is_there = workspace and ts[0].isdigit()
+    return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}" if is_there else ""
+
+
 def _place_of(arguments: Mapping[str, Any]) -> str:
     return str(arguments.get("channel") or arguments.get("users") or "")
 

@@ -13,7 +13,7 @@ from agent_adapter.contract.record import Fields, load_recorded, moment, read_re
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.action import Action
-from bot.domain.admission import Admission, Place, Terms, Told
+from bot.domain.admission import Admission, Again, Place, Terms, Told
 from bot.domain.approval import Approval, Assignment, Published
 from bot.domain.ids import MessageId
 from bot.domain.messages import PostedMessage, Remark, Shown
@@ -180,6 +180,8 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         fields[f"silence{of}"] = "1"
     if terms.standing:
         fields[f"sticky{of}"] = dumped(terms.standing)
+    if terms.again:
+        fields[f"again{of}"] = dumped(terms.again)
     texts = {"type": terms.type, "resembles": terms.resembles, "rule": terms.rule, "mask_key": terms.mask_key}
     fields |= {f"{name}{of}": text for name, text in texts.items() if text}
     names = {
@@ -299,6 +301,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "confirm": f"confirm{of}" in card,
         "type": card.get(f"type{of}", ""),
         "by_silence": f"silence{of}" in card,
+        "again": Again.model_validate(decode(card[f"again{of}"])) if f"again{of}" in card else None,
         "resembles": card.get(f"resembles{of}", ""),
         "rule": card.get(f"rule{of}", ""),
         "mask": tuple(decode(card.get(f"mask{of}", "[]"))),

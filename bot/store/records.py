@@ -2,6 +2,7 @@
 
 from bot.store.admission import Admitting
 from bot.store.bots import Bots
+from bot.store.changes import Changes
 from bot.store.drafts import Drafts
 from bot.store.ending import Ending
 from bot.store.messages import Messages
@@ -11,5 +12,7 @@ from bot.store.waiting import Waiting
 from bot.store.work import WorkLeases
 
 
-class ApprovalStore(Admitting, Votes, StandingApprovals, Ending, Messages, WorkLeases, Bots, Drafts, Waiting):
+class ApprovalStore(
+    Admitting, Votes, StandingApprovals, Changes, Ending, Messages, WorkLeases, Bots, Drafts, Waiting
+):
     """Reads and writes records. Every write is one script, safe to repeat."""

@@ -92,6 +92,8 @@ class Decisions:
                     return Answer(False, met)
                 if met:
                     return await self._propose(state, user, index, met, until)
+        for index in decisions if changes else ():
+            await self.store.note_changes(state, index)
         ballots = {
             index: replace(Ballot.on_call(state, index, decision), note=note, changes=changes)
             for index, decision in decisions.items()

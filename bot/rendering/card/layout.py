@@ -8,6 +8,7 @@ from bot.domain.admission import Admission, Place, Terms
 from bot.rendering.blocks import divider, json_size
 from bot.rendering.buttons import button_blocks
 from bot.rendering.calls import call_blocks
+from bot.rendering.card.again import SIZE as AGAIN
 from bot.rendering.card.agent_run import agent_blocks
 from bot.rendering.pages import measure
 
@@ -112,7 +113,8 @@ def _cost(action: Action, value: str, who_decides: int, *, as_text: bool = False
 
 def _votes_cost(terms: Terms) -> int:
     warns = bool(terms.resembles)
-    return _VOTES * terms.needs_votes + _SILENCE * terms.by_silence + _LOOK_ALIKE * warns
+    again = AGAIN if terms.again else 0
+    return again + _VOTES * terms.needs_votes + _SILENCE * terms.by_silence + _LOOK_ALIKE * warns
 
 
 def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _FRAME_BLOCKS) -> bool:

@@ -6,6 +6,7 @@ from bot.domain.mentions import approver_names
 from bot.rendering.blocks import Block, context, json_size
 from bot.rendering.buttons import button_blocks
 from bot.rendering.calls import call_blocks, safe_name
+from bot.rendering.card.again import again_blocks
 from bot.rendering.card.deciders import home, is_mixed
 from bot.rendering.card.folded import folded_blocks
 from bot.rendering.card.outcomes import outcome_line
@@ -23,7 +24,7 @@ def action_blocks(
     """Draw one action, without the text of a decision. What is decided is folded where that takes no more room."""
     call = call_blocks(action, as_text=as_text, alone=alone)
     if state.is_open_at(action.index):
-        return [*call, *_standing_blocks(state, action), *button_blocks(action, state.id)]
+        return [*call, *again_blocks(action), *_standing_blocks(state, action), *button_blocks(action, state.id)]
     if is_folded(state, action, as_text=as_text):
         return [*_outcome(state, action, alone=alone), *folded_blocks(action, state.id)]
     return [*call, *_outcome(state, action, alone=alone)]

@@ -1,0 +1,46 @@
+"""Which call of a run was sent back for changes, so that the next proposal is shown beside it."""
+
+from datetime import timedelta
+
+from agent_adapter.contract.identity import digest
+from agent_adapter.contract.interrupt import Interrupt
+from bot.domain.approval import Approval
+from bot.store.reading import Reading
+
+KEPT_FOR = timedelta(days=7)
+
+
+class Changes(Reading):
+    """Finds the call that is proposed again."""
+
+    async def note_changes(self, state: Approval, index: int) -> None:
+        """Note that somebody asks for changes to a call, before that is recorded: the reader looks whether it was.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        name = self._changes_of(state.interrupt, index)
+        await self._guarded(self._redis.set(name, f"{state.id}:{index}", px=KEPT_FOR))
+
+    async def sent_back(self, interrupt: Interrupt, index: int) -> tuple[Approval, int] | None:
+        """Give the record and index of the call to which people asked for changes, and which this call is instead of.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        tools = [call.name for call in interrupt.request.action_requests]
+        if tools.count(tools[index]) > 1:
+            # Nobody knows which of several calls of the tool it is.
+            return None
+        found = await self._guarded(self._redis.get(self._changes_of(interrupt, index)))
+        interrupt_id, _, number = str(found or "").rpartition(":")
+        before = await self._readable(interrupt_id) if interrupt_id else None
+        if before is None or before.id == interrupt.id:
+            return None
+        recorded = before.recorded[int(number)]
+        return (before, int(number)) if recorded and recorded.changes else None
+
+    def _changes_of(self, interrupt: Interrupt, index: int) -> str:
+        tool = interrupt.request.action_requests[index].name
+        named = digest("changes", interrupt.agent, interrupt.run, tool)
+        return self.keys.lane_for(interrupt.agent).changes(named)

@@ -1,0 +1,137 @@
+"""A call that is proposed again after somebody asked for changes: its card says what is different."""
+
+import pytest
+
+from agent_adapter.contract.identity import interrupt_id
+from tests.conftest import an_agent
+from tests.support.builders import an_action, an_interrupt
+from tests.support.people import words
+
+RULES = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK]
+rules:
+  - name: logins
+    match: {tool: connect, args: {properties: {step: {const: 1}}, required: [step]}}
+    mask: [password]
+  - name: other logins
+    match: {tool: connect}
+    modal_only: [notes]
+"""
+
+
+@pytest.fixture
+async def bot(start_bot, policy):
+    """A bot by these rules."""
+    return await start_bot(policy=str(policy), approvers="", channel=None)
+
+
+def asking(*actions, pause, run="run-1"):
+    """Ask in one run, with pauses of its own."""
+    pauses = tuple(f"{pause}-{number}" for number in range(len(actions)))
+    asked = an_interrupt(*actions, run=run, id=interrupt_id("billing", run, pauses))
+    return asked.model_copy(update={"pauses": pauses})
+
+
+async def sent_back(client, dana, interrupt, saying):
+    """Ask, and have Dana ask for changes to the first call."""
+    await client.publish(interrupt)
+    card = await dana.card(saying)
+    await dana.fill(await dana.opened(card, "changes:0"), What="Half of it.")
+    await dana.card("Changes requested")
+    return card
+
+
+@pytest.mark.usefixtures("bot")
+async def test_the_next_proposal_says_what_is_different_and_links_to_the_one_before(client, dana):
+    """For the same tool in the same run. The third says that it is the third."""
+    first = await sent_back(client, dana, asking(an_action("pay", {"amount": 900}), pause="a"), "900")
+
+    await client.publish(asking(an_action("pay", {"amount": 450}), pause="b"))
+    second = await dana.card("2nd proposal")
+
+    shown = words(second["blocks"])
+    assert "<@U0DANA> asked for changes" in shown
+    assert "amount: 900 -> 450" in shown
+    assert f"/archives/{first['channel']}/p{first['ts'].replace('.', '')}|" in shown
+    await dana.fill(await dana.opened(second, "changes:0"), What="Less.")
+    await client.publish(asking(an_action("pay", {"amount": 400}), pause="c"))
+    assert "amount: 450 -> 400" in words((await dana.card("3rd proposal"))["blocks"])
+
+
+@pytest.mark.usefixtures("bot")
+async def test_the_same_call_again_is_said_to_be_the_same(client, dana):
+    """An agent that changed nothing is found out at a glance."""
+    call = an_action("pay", {"amount": 900})
+    await sent_back(client, dana, asking(call, pause="a"), "900")
+
+    await client.publish(asking(call, pause="b"))
+
+    assert "Its arguments are the same." in words((await dana.card("2nd proposal"))["blocks"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "run"), [("transfer", "run-1"), ("pay", "run-2")], ids=["other tool", "other run"]
+)
+@pytest.mark.usefixtures("bot")
+async def test_another_tool_or_another_run_is_a_question_of_its_own(client, dana, tool, run):
+    """Nothing says that it is instead of the call before."""
+    await sent_back(client, dana, asking(an_action("pay", {"amount": 900}), pause="a"), "900")
+
+    await client.publish(asking(an_action(tool, {"amount": 450}), pause="b", run=run))
+
+    assert "proposal" not in words((await dana.card("450"))["blocks"])
+
+
+@pytest.mark.usefixtures("bot")
+async def test_another_agent_with_the_same_run_is_told_nothing_of_the_call_before(client, redis_url, dana):
+    """An agent chooses the name of its run, so it could read what another one asked."""
+    await sent_back(client, dana, asking(an_action("pay", {"amount": 900}), pause="a"), "900")
+
+    async with an_agent(redis_url, "rogue") as other:
+        call = an_interrupt(an_action("pay", {"amount": 450}), agent="rogue", run="run-1")
+        await other.publish(call)
+        shown = words((await dana.card("450"))["blocks"])
+
+    assert "proposal" not in shown
+    assert "900" not in shown
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_rejection_without_a_request_for_changes_begins_nothing(client, dana):
+    """The call after it may be about something else."""
+    await client.publish(asking(an_action("pay", {"amount": 900}), pause="a"))
+    await dana.fill(await dana.opened(await dana.card("900"), "reject:0"), Reason="No.")
+    await dana.card("Rejected")
+
+    await client.publish(asking(an_action("pay", {"amount": 450}), pause="b"))
+
+    assert "proposal" not in words((await dana.card("450"))["blocks"])
+
+
+@pytest.mark.usefixtures("bot")
+async def test_what_one_of_the_two_may_not_show_is_on_neither_card(client, dana):
+    """The first rule masks the password, the second keeps the notes for a modal; both hold for the comparison."""
+    before = {"step": 1, "password": "hunter2", "notes": "patient 7", "host": "db-1"}
+    after = {"step": 2, "password": "hunter3", "notes": "patient 8", "host": "db-2"}
+    await sent_back(client, dana, asking(an_action("connect", before), pause="a"), "db-1")
+
+    await client.publish(asking(an_action("connect", after), pause="b"))
+    card = await dana.card("2nd proposal")
+
+    compared = next(words(block) for block in card["blocks"] if block["block_id"] == "a:0:changed")
+    assert "db-1 -> " in compared.replace('"', "")
+    assert not [word for word in ("hunter2", "hunter3", "patient") if word in compared]
+
+
+@pytest.mark.usefixtures("bot")
+async def test_of_several_calls_of_the_tool_none_is_said_to_be_the_second(client, dana):
+    """Nobody knows which of them it is."""
+    await sent_back(client, dana, asking(an_action("pay", {"amount": 900}), pause="a"), "900")
+
+    await client.publish(
+        asking(an_action("pay", {"amount": 450}), an_action("pay", {"amount": 451}), pause="b")
+    )
+
+    assert "proposal" not in words((await dana.card("451"))["blocks"])
