@@ -279,7 +279,7 @@ async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, pe
     reviewing = review(client, an_action("run", {"script": text}))
     dana = people["dana"]
     card = await dana.card("characters in all")
-    assert buttons(card) == ["read:0", "reject:0", "respond:0"]
+    assert buttons(card) == ["read:0", "reject:0", "respond:0", "changes:0"]
 
     page, seen = await dana.opened(card, "read:0"), ""
     while not page.get("submit"):

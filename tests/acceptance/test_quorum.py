@@ -281,7 +281,7 @@ async def test_no_way_around_the_code(bot, client, dana, slack):
     reviewing = review(client, an_action("drop_table", {"sql": "drop table users"}))
     card = await dana.card("High risk")
     assert "drop table users" not in words(card["blocks"])
-    assert set(buttons(card)) == {"reject:0", "respond:0", "read:0"}
+    assert set(buttons(card)) == {"reject:0", "respond:0", "read:0", "changes:0"}
     view = await dana.opened(card, "read:0")
     assert "drop table users" in words(view["blocks"])
 

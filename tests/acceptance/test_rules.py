@@ -107,7 +107,7 @@ async def test_a_rule_narrows_what_is_offered(bot, slack, client):
     erik = Someone(slack, "U0ERIK")
     reviewing = review(client, an_action("delete_user"))
     card = await erik.card()
-    assert buttons(card) == ["approve:0", "reject:0"]
+    assert buttons(card) == ["approve:0", "reject:0", "changes:0", "approve_note:0"]
     await erik.press(card, "approve:0")
 
     assert (await reviewing).decisions[0].type == "approve"
