@@ -53,6 +53,8 @@ class Again(WireModel):
     """Of the card of the one before."""
     changed: str = ""
     """What is different, as people may see it by the terms of both. Empty when nothing is."""
+    was_elsewhere: bool = False
+    """Whether the one before was asked where others read than now. What is different is then not said."""
 
 
 class Terms(WireModel, populate_by_name=True):

@@ -1,6 +1,7 @@
 """Admits a published record, which fixes its terms and places, or refuses it."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Route
@@ -64,8 +65,9 @@ class Admissions:
             return None
         terms = tuple([own.naming(await self.directory.names(own.named_only)) for own in admission.terms])
         told = await self._tellable(admission.told) if admission.told else None
-        terms = await self._beside_earlier(state, terms)
-        fixed = {"told": told, "places": tuple(filter(None, found)), "thread_author": author, "terms": terms}
+        places = tuple(filter(None, found))
+        terms = await self._beside_earlier(state, terms, places)
+        fixed = {"told": told, "places": places, "thread_author": author, "terms": terms}
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
 
@@ -87,21 +89,24 @@ class Admissions:
             _warn_of_look_alikes(admitted)
         return admitted
 
-    async def _beside_earlier(self, state: Published, terms: tuple[Terms, ...]) -> tuple[Terms, ...]:
+    async def _beside_earlier(
+        self, state: Published, terms: tuple[Terms, ...], places: tuple[Place, ...]
+    ) -> tuple[Terms, ...]:
         """Give the terms of calls with what is different from those that people sent back for changes."""
         calls = await offload(state, asked, state.interrupt, terms, [0] * len(terms))
         compared = []
         for after in calls:
             found = await self.store.sent_back(state.interrupt, after.index)
-            compared.append(await offload(state, self._again, *found, after) if found else None)
+            compared.append(await offload(state, self._again, *found, after, places) if found else None)
         return tuple(
             own.model_copy(update={"again": again}) for own, again in zip(terms, compared, strict=True)
         )
 
-    def _again(self, before: Approval, index: int, after: Action) -> Again:
+    def _again(self, before: Approval, index: int, after: Action, places: tuple[Place, ...]) -> Again:
         shown = before.shown.get(before.message_of(index))
         link = permalink(self.slack.me.url, shown.channel, shown.ts) if shown else ""
-        return proposed_again(before.actions[index], after, link=link)
+        was_elsewhere = not _channels(places, after.index) <= _channels(before.places.values(), index)
+        return proposed_again(before.actions[index], after, link=link, was_elsewhere=was_elsewhere)
 
     async def _thread_author(self, route: Route) -> str | None:
         """Say who began the thread that the run came from, also when it is asked elsewhere."""
@@ -164,6 +169,11 @@ class Admissions:
         except SlackError as error:
             logger.warning("standing.not_compared", extra={"interrupt_id": before.id, "reason": str(error)})
             return False
+
+
+def _channels(places: Iterable[Place], index: int) -> set[str]:
+    """Name the channels where an action is asked."""
+    return {place.channel for place in places if index in place.actions}
 
 
 def _warn_of_look_alikes(state: Approval) -> None:

@@ -56,16 +56,19 @@ def people_needed(approving: int, rejecting: int) -> str:
     return f"*{approving} people* have to agree; to reject, {reject}."
 
 
-_NTH = {2: "2nd", 3: "3rd"}
+_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
-def proposed_again(number: int, person: str, link: str, *, is_same: bool) -> str:
+SAME_ARGUMENTS = "Its arguments are the same."
+WHAT_IS_DIFFERENT = "What is different:"
+OTHERS_READ_IT = "That one was asked in another channel, so what is different is not shown here."
+
+
+def proposed_again(number: int, person: str, link: str, difference: str) -> str:
     """Say that a call is proposed again, and whether it is different from the one before."""
     before = f"<{link}|the one before>" if link else "the one before"
-    different = "Its arguments are the same." if is_same else "What is different:"
-    return (
-        f"*{_NTH.get(number, f'{number}th')} proposal.* {person} asked for changes to {before}. {different}"
-    )
+    ending = "th" if number % 100 in (11, 12, 13) else _ENDINGS.get(number % 10, "th")
+    return f"*{number}{ending} proposal.* {person} asked for changes to {before}. {difference}"
 
 
 # --- The buttons --------------------------------------------------------------------------------------------------------

@@ -18,6 +18,9 @@ rules:
   - name: other logins
     match: {tool: connect}
     modal_only: [notes]
+  - name: small refunds
+    match: {tool: refund, args: {properties: {amount: {maximum: 500}}, required: [amount]}}
+    channel: C0SHARED
 """
 
 
@@ -135,3 +138,16 @@ async def test_of_several_calls_of_the_tool_none_is_said_to_be_the_second(client
     )
 
     assert "proposal" not in words((await dana.card("451"))["blocks"])
+
+
+@pytest.mark.usefixtures("bot")
+async def test_people_of_another_channel_do_not_read_the_values_of_the_call_before(client, dana):
+    """They get the link, which Slack opens for those who may read there."""
+    first = await sent_back(client, dana, asking(an_action("refund", {"amount": 900}), pause="a"), "900")
+
+    await client.publish(asking(an_action("refund", {"amount": 450}), pause="b"))
+    shown = words((await dana.card("2nd proposal"))["blocks"])
+
+    assert "900" not in shown
+    assert "asked in another channel" in shown
+    assert first["ts"].replace(".", "") in shown
