@@ -62,6 +62,7 @@ from bot.listeners import bind
 from bot.listeners.actions import Buttons
 from bot.listeners.bolt_app import BoltApp
 from bot.listeners.commands import Commands
+from bot.listeners.replies import Replies
 from bot.listeners.services import Services
 from bot.listeners.views import Forms
 from bot.listeners.why import WhyShortcut
@@ -260,6 +261,7 @@ class Bot:
             Forms(services),
             Commands(standing, self.slack, tasks),
             WhyShortcut(Reasons(store, self.audit, self.slack, self.directory), self.slack, tasks),
+            Replies(store, self.slack, tasks),
             self.directory,
             slack_watch.on_deleted,
         )

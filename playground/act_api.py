@@ -80,11 +80,11 @@ class ActApi:
 
     async def event(self, asked: Asked) -> Json:
         """Deliver an event. The answer describes the first attempt."""
-        delivery = await self._interactions.event(asked.object("event"))
+        delivery = await self._interactions.event(asked.object("event"), asked.get("event_id"))
         return {"ack": delivery.ack(), "delivery": delivery.id}
 
     async def message(self, asked: Asked) -> Json:
-        """A person writes."""
+        """A person writes. Where they mention the app, it is sent the event."""
         asked.only("user", "channel", "text", "thread_ts")
         person = self._state.workspace.person(asked.text("user"))
         channel = self._state.workspace.channel(asked.text("channel"))
@@ -92,6 +92,7 @@ class ActApi:
         if thread_ts and thread_ts not in channel.messages:
             raise ControlError(f"There is no message {thread_ts} in {channel.id}.", 404)
         message = self._state.post(channel.id, person.id, asked.text("text"), thread_ts=thread_ts)
+        await self._interactions.mentioned(person, message, channel)
         return {"message": message.to_control()}
 
     async def delete(self, asked: Asked) -> Json:

@@ -137,9 +137,9 @@ class Control:
         """Type a slash command."""
         return await self._post("command", user=user, channel=channel, command=command, text=text)
 
-    async def event(self, event: Json) -> Json:
-        """Deliver an Events API event."""
-        return await self._post("event", event=event)
+    async def event(self, event: Json, *, event_id: str | None = None) -> Json:
+        """Deliver an Events API event; with the id of an earlier one, as Slack repeats it."""
+        return await self._post("event", event=event, event_id=event_id)
 
     async def message(self, user: str, channel: str, text: str, *, thread_ts: str | None = None) -> Json:
         """Write a message, or with `thread_ts` an answer in a thread."""

@@ -10,7 +10,7 @@ from playground.journal import Delivery
 from playground.limits import check_message
 from playground.state import State
 from playground.views import View
-from playground.workspace import BOT_USER, Message, Person
+from playground.workspace import BOT_USER, TEAM, Channel, Message, Person
 
 Json = dict[str, Any]
 
@@ -147,13 +147,24 @@ class Interactions:
                 self._outbox.fail(delivery, f"the answer was refused: {error.answer()}")
         return self._answer(user, delivery, messages=messages)
 
-    async def event(self, event: Json) -> Delivery:
-        """Deliver an Events API event."""
+    async def mentioned(self, person: Person, message: Message, channel: Channel) -> None:
+        """Deliver that a message mentions the app, where it may know and is in the channel."""
+        is_told = "app_mentions:read" in self._state.grant.scopes and BOT_USER in channel.members
+        if not is_told or f"<@{BOT_USER}>" not in message.text:
+            return
+        said = {"user": person.id, "text": message.text, "ts": message.ts, "channel": channel.id}
+        in_thread = {"thread_ts": message.thread_ts} if message.is_reply else {}
+        await self.event({"type": "app_mention", "team": TEAM["id"], **said, **in_thread})
+
+    async def event(self, event: Json, event_id: str | None = None) -> Delivery:
+        """Deliver an Events API event; with the id of an earlier one, as Slack repeats it."""
         if not isinstance(event.get("type"), str):
             raise ControlError("An event is an object with a type.")
         channel = event.get("channel")
         where = self._state.workspace.channels.get(channel) if isinstance(channel, str) else None
         payload = payloads.event_callback(event, is_ext_shared=bool(where and where.is_ext_shared))
+        if event_id:
+            payload["event_id"] = event_id
         return await self._outbox.event(payload)
 
     def say(self, user: str, channel: str, said: Json, thread_ts: str | None = None) -> Message:

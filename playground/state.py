@@ -25,6 +25,7 @@ SCOPES = (
     "im:read",
     "im:write",
     "usergroups:read",
+    "app_mentions:read",
 )
 
 

@@ -89,6 +89,8 @@ class Keys:
                                                     first record about these pauses; eight days
     `assent:{00}:changes:<digest>`          STRING  the last call of this tool in this run to which somebody asked for
                                                     changes, `<id>:<index>`; seven days
+    `assent:{00}:mention:<event>`           STRING  a reply that mentions the app: who wrote what, where, and the calls
+                                                    that it may be about; a day
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
     `assent:{00}:failing`                   HASH    work that could not be done: `undrawn:<id>`, `due:<id>` -> how often,
                                                     since when, why; after five attempts it is in no set any more
@@ -200,6 +202,9 @@ class Lane:
 
     def changes(self, digest: str) -> str:
         return f"{self.prefix}changes:{digest}"
+
+    def mention(self, event_id: str) -> str:
+        return f"{self.prefix}mention:{event_id}"
 
     def held(self, agent: str) -> str:
         return f"{self.prefix}held:{agent}"

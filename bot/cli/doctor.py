@@ -32,7 +32,7 @@ from bot.rendering.card.card import render_card
 from bot.runtime.settings import Access, Settings, load_access, load_settings, unknown_variables
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
-from bot.slack.manifest import DIRECT_SCOPES, needed_scopes
+from bot.slack.manifest import DIRECT_SCOPES, MENTION, MENTION_SCOPE, needed_scopes
 from bot.store.records import ApprovalStore
 
 TRANSPORT_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
@@ -262,6 +262,7 @@ async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | Non
         return
     mentions = named.mentions if named else ()
     yield judge_scopes(me.scopes, scopes_for(named) if named else needed_scopes(()))
+    yield judge_mentions(me.scopes)
     if named and any(rule.tell_requester == "direct" for rule in (*named.policy.rules, named.policy.default)):
         yield judge_telling(me.scopes)
     if not settings.policy:
@@ -349,6 +350,18 @@ def judge_scopes(granted: Collection[str], needed: Iterable[str]) -> Finding:
             f"missing {', '.join(missing)}: add them under OAuth & Permissions, then reinstall the app",
         )
     return Finding("ok", "scopes", "all that is needed was granted")
+
+
+def judge_mentions(granted: Collection[str]) -> Finding:
+    """Say whether replies that mention the app reach the bot. Without them, everything else works."""
+    if MENTION_SCOPE in granted:
+        return Finding("ok", "mentions", "replies in the thread of a card may ask for changes")
+    return Finding(
+        "warn",
+        "mentions",
+        f"replies that mention the app are not answered: add the scope {MENTION_SCOPE} under OAuth & Permissions and "
+        f"the bot event {MENTION} under Event Subscriptions, then reinstall the app",
+    )
 
 
 def judge_telling(granted: Collection[str]) -> Finding:

@@ -12,10 +12,11 @@ from slack_bolt.response import BoltResponse
 from bot.domain.errors import NotToldError, StoreUnavailableError
 from bot.listeners.actions import Buttons
 from bot.listeners.commands import Commands
+from bot.listeners.replies import Replies
 from bot.listeners.views import Forms
 from bot.listeners.why import WhyShortcut
 from bot.slack.directory import Directory
-from bot.slack.manifest import COMMAND, WHY
+from bot.slack.manifest import COMMAND, MENTION, WHY
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ def bind(
     forms: Forms,
     commands: Commands,
     why: WhyShortcut,
+    replies: Replies,
     directory: Directory,
     deleted: Callable[[str, str], Awaitable[None]],
 ) -> None:
@@ -37,6 +39,7 @@ def bind(
     app.view_closed(_ANYTHING)(_nothing)
     app.command(COMMAND)(commands.approvals)
     app.message_shortcut(WHY)(why.ask)
+    app.event(MENTION)(replies.mentioned)
 
     @app.event("subteam_members_changed")
     async def group_changed(event: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """What a click that stores something does."""
 
-from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError
@@ -8,7 +8,7 @@ from bot.listeners.payloads import Click
 from bot.listeners.services import Services
 from bot.rendering.modal.standing import render_standing_list
 from bot.rendering.modal.view import render_notice_view
-from bot.sentences import in_answer
+from bot.sentences import in_answer, in_mention, to_agent
 from bot.store.deliveries import Delivery
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer
@@ -30,6 +30,22 @@ async def approve_all(services: Services, state: Approval, click: Click, deliver
     """Approve the calls that the question of the button named and its message shows."""
     return await bulk.approve_all(
         services.decisions, state, click.user, click.part, click.named, delivery=delivery
+    )
+
+
+async def send_changes(services: Services, state: Approval, click: Click, delivery: Delivery) -> Answer:
+    """Ask for changes with the words of a reply. Only its author can, for a call that it was offered for."""
+    reply = await services.store.mention(click.subject.partition(".")[2])
+    if reply is None:
+        return Answer(False, in_mention.TOO_LATE)
+    if (reply.user, reply.channel) != (click.user, click.channel) or (
+        state.id,
+        click.number,
+    ) not in reply.calls:
+        return Answer(False, in_answer.OUTDATED)
+    decision = {click.number: RejectDecision(message=to_agent.changes(reply.words))}
+    return await services.decisions.decide(
+        state, click.user, decision, changes=reply.words, delivery=delivery
     )
 
 

@@ -115,7 +115,8 @@ def parse_click(body: Mapping[str, Any]) -> Click:
     meta = ViewMeta.load(view["private_metadata"]) if view and view.get("private_metadata") else None
     interrupt_id, named = parse_button_value(value)
     message = body.get("message") or {}
-    thread = message.get("thread_ts")
+    # A message that only one person sees is not in the payload.
+    thread = message.get("thread_ts") or (body.get("container") or {}).get("thread_ts")
     return Click(
         user=body["user"]["id"],
         verb=verb,

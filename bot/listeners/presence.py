@@ -13,7 +13,8 @@ def has_button(state: Approval, click: Click, scope: Scope) -> bool:
         return _is_index(click.index, len(state.actions))
     # A button for the whole request has no subject.
     is_known = click.number >= 0 if scope == "card" else _is_index(click.number, _count(state, scope))
-    if not is_known or click.view is not None:
+    if not is_known or click.view is not None or scope == "reply":
+        # Only its author sees the message of a reply. What was kept of the reply names its calls.
         return is_known
     return any(_carries(state, message, click, scope) for message in _messages(state, click))
 

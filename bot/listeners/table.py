@@ -57,6 +57,7 @@ TABLE: Mapping[Button, Decides | Stores | Opens] = {
     buttons.CONFIRM: Opens(form(forms.render_confirm_view), submissions.approve),
     buttons.NOTE: Opens(form(forms.render_note_view), submissions.approve),
     buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.ask_for_changes),
+    buttons.SEND_CHANGES: Decides(clicks.send_changes, from_memory=False),
     buttons.EDIT: Opens(editing.open_form, editing.submit),
     buttons.FORM: Opens(editing.change_form, may=opening.anybody),
     buttons.REJECT: Opens(form(forms.render_reject_view), submissions.reject),

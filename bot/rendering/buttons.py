@@ -20,9 +20,9 @@ from bot.sentences import on_action, on_card
 from bot.sentences.words import duration_words
 from bot.text.literal import units
 
-Scope = Literal["action", "message", "place", "card", "standing", "page"]
+Scope = Literal["action", "message", "place", "card", "standing", "page", "reply"]
 """What a button is about: an action; the actions of one message, or of one place; the whole request; a standing
-approval; a page of a reading."""
+approval; a page of a reading; a reply in the thread, in a message that only its author sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,8 @@ EDIT = Button("edit", "action", "Edit", decision="edit")
 REJECT = Button("reject", "action", "Reject", "danger", decision="reject")
 CHANGES = Button("changes", "action", "Ask for changes…", decision="reject")
 """Rejects the call with words that ask the model for another one."""
+SEND_CHANGES = Button("send_changes", "reply", on_action.SEND_CHANGES, decision="reject")
+"""`send_changes:<index of the action>.<id of the event>`: the same with the words of that reply."""
 RESPOND = Button("respond", "action", "Answer", decision="respond")
 READ = Button("read", "action", "Read all")
 MORE = Button("more", "action", "More…")

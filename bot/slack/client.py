@@ -263,10 +263,25 @@ class SlackClient:
         """Replace an open modal, unless it changed since `view_hash`."""
         await self._call(self.repeating, "views.update", view_id=view_id, hash=view_hash, view=dict(view))
 
-    async def tell_user(self, channel: str, user: str, text: str, *, thread_ts: str | None = None) -> None:
-        """Show a sentence to this person only."""
+    async def tell_user(
+        self,
+        channel: str,
+        user: str,
+        text: str,
+        *,
+        thread_ts: str | None = None,
+        blocks: Sequence[Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Show a sentence, or blocks with this sentence as their summary, to this person only."""
+        more = {"blocks": blocks} if blocks else {}
         await self._call(
-            self.posting, "chat.postEphemeral", channel=channel, user=user, text=text, thread_ts=thread_ts
+            self.posting,
+            "chat.postEphemeral",
+            channel=channel,
+            user=user,
+            text=text,
+            thread_ts=thread_ts,
+            **more,
         )
 
     async def open_direct_message(self, user_id: str) -> str:

@@ -35,7 +35,12 @@ WHY = "why"
 COMMAND_SCOPE = "commands"
 """A bot needs it only when a policy lets people approve later calls: `/approvals rules` lists and revokes them."""
 
-_EVENTS = ("member_left_channel",)
+MENTION = "app_mention"
+"""The event of a reply that mentions the app."""
+MENTION_SCOPE = "app_mentions:read"
+"""Without it, nobody can ask for changes with a reply in the thread. Everything else works."""
+
+_EVENTS = ("member_left_channel", MENTION)
 _GROUP_EVENTS = ("subteam_members_changed",)
 _PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
@@ -106,7 +111,12 @@ def build_manifest(
             ],
         },
         "oauth_config": {
-            "scopes": {"bot": list(needed_scopes(["S"] if groups else [], direct=direct, standing=True))}
+            "scopes": {
+                "bot": [
+                    *needed_scopes(["S"] if groups else [], direct=direct, standing=True),
+                    MENTION_SCOPE,
+                ]
+            }
         },
         "settings": {
             "interactivity": {"is_enabled": True, **reached_at},

@@ -5,6 +5,7 @@ from bot.store.bots import Bots
 from bot.store.changes import Changes
 from bot.store.drafts import Drafts
 from bot.store.ending import Ending
+from bot.store.mentions import Mentions
 from bot.store.messages import Messages
 from bot.store.standing import StandingApprovals
 from bot.store.votes import Votes
@@ -13,6 +14,16 @@ from bot.store.work import WorkLeases
 
 
 class ApprovalStore(
-    Admitting, Votes, StandingApprovals, Changes, Ending, Messages, WorkLeases, Bots, Drafts, Waiting
+    Admitting,
+    Votes,
+    StandingApprovals,
+    Changes,
+    Ending,
+    Messages,
+    WorkLeases,
+    Bots,
+    Drafts,
+    Waiting,
+    Mentions,
 ):
     """Reads and writes records. Every write is one script, safe to repeat."""

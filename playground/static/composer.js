@@ -1,9 +1,12 @@
 /** Writing as a person: messages, replies in a thread, and slash commands. */
 
 import { api, ControlError } from "./api.js";
-import { personName } from "./directory.js";
+import { APP, personName } from "./directory.js";
 
 const COMMAND = /^(\/\S+)\s*([\s\S]*)$/u;
+
+/** Write the app's name as Slack does when it sends a mention. */
+const mentioning = (written) => written.replaceAll(`@${personName(APP)}`, `<@${APP}>`);
 
 /**
  * Make the composer.
@@ -48,7 +51,7 @@ export function createComposer({ where, onSent, onTrouble }) {
   async function deliver(written) {
     const [, command, text] = COMMAND.exec(written) ?? [];
     if (!command) {
-      await api.say({ ...where(), text: written, thread_ts: threadTs });
+      await api.say({ ...where(), text: mentioning(written), thread_ts: threadTs });
       onTrouble("");
       return;
     }

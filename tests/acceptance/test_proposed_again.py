@@ -19,7 +19,7 @@ rules:
     match: {tool: connect}
     modal_only: [notes]
   - name: small refunds
-    match: {tool: refund, args: {properties: {amount: {maximum: 500}}, required: [amount]}}
+    match: {tool: refund, args: {properties: {amount: {type: number, maximum: 500}}, required: [amount]}}
     channel: C0SHARED
 """
 

@@ -24,7 +24,12 @@ def action_blocks(
     """Draw one action, without the text of a decision. What is decided is folded where that takes no more room."""
     call = call_blocks(action, as_text=as_text, alone=alone)
     if state.is_open_at(action.index):
-        return [*call, *again_blocks(action), *_standing_blocks(state, action), *button_blocks(action, state.id)]
+        return [
+            *call,
+            *again_blocks(action),
+            *_standing_blocks(state, action),
+            *button_blocks(action, state.id),
+        ]
     if is_folded(state, action, as_text=as_text):
         return [*_outcome(state, action, alone=alone), *folded_blocks(action, state.id)]
     return [*call, *_outcome(state, action, alone=alone)]

@@ -4,6 +4,7 @@ import pytest
 from redis import Redis
 
 from bot.cli.doctor import examine
+from bot.slack.manifest import SCOPES
 from playground.redis_server import RedisServer
 from tests.conftest import settings_for
 
@@ -37,6 +38,7 @@ async def test_a_sound_installation_passes_every_check(findings, redis_url):
         "app",
         "bot",
         "scopes",
+        "mentions",
         "channel",
         *["approvers"] * 3,
         "card",
@@ -60,7 +62,9 @@ async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
 
 async def test_missing_scopes_are_named(slack, findings):
     """Exactly those that the settings need, and how to add them."""
-    await slack.set_scopes("chat:write", "users:read", "channels:read", "channels:history")
+    await slack.set_scopes(
+        "chat:write", "users:read", "channels:read", "channels:history", "app_mentions:read"
+    )
 
     (line,) = not_ok(await findings())
 
@@ -69,11 +73,21 @@ async def test_missing_scopes_are_named(slack, findings):
     )
 
 
+async def test_without_the_scope_for_mentions_only_replies_are_not_answered(slack, findings):
+    """The bot can work without it, so it is no fault."""
+    await slack.set_scopes(*SCOPES)
+
+    (line,) = not_ok(await findings(approvers="U0DANA"))
+
+    assert line.startswith(
+        "warn  mentions: replies that mention the app are not answered: add the scope app_mentions:read"
+    )
+    assert "the bot event app_mention" in line
+
+
 async def test_user_groups_need_a_scope_only_when_one_approves(slack, findings):
     """`usergroups:read` is not asked of others."""
-    await slack.set_scopes(
-        "chat:write", "users:read", "channels:read", "groups:read", "channels:history", "groups:history"
-    )
+    await slack.set_scopes(*SCOPES, "app_mentions:read")
 
     assert not_ok(await findings(approvers="U0DANA")) == []
     scopes, group = not_ok(await findings(approvers="S0OPS"))

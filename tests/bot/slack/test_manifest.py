@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bot.slack.manifest import SCOPES, build_manifest, needed_scopes, to_yaml
+from bot.slack.manifest import MENTION_SCOPE, SCOPES, build_manifest, needed_scopes, to_yaml
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 
@@ -66,7 +66,8 @@ def test_a_manifest_grants_exactly_what_the_bot_needs():
     for groups, approvers in [(False, ["U0DANA", "channel"]), (True, ["S0OPS"])]:
         for direct in (False, True):
             scopes = build_manifest(groups=groups, direct=direct)["oauth_config"]["scopes"]["bot"]
-            assert tuple(scopes) == needed_scopes(approvers, direct=direct, standing=True)
+            needed = needed_scopes(approvers, direct=direct, standing=True)
+            assert tuple(scopes) == (*needed, MENTION_SCOPE)
     assert needed_scopes(["U0DANA"]) == tuple(SCOPES)
 
 
@@ -95,4 +96,5 @@ def test_slack_tells_who_left_a_group_where_groups_decide():
         for groups in (False, True)
     ]
 
-    assert events == [["member_left_channel"], ["member_left_channel", "subteam_members_changed"]]
+    always = ["member_left_channel", "app_mention"]
+    assert events == [always, [*always, "subteam_members_changed"]]
