@@ -1,10 +1,11 @@
-"""What the bot's distribution says like the library's: read from the repository, or kept in an unpacked sdist."""
+"""What the bot's distribution takes from the repository around it. In an unpacked sdist all of it is there already."""
 
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 REPOSITORY = Path(__file__).parents[2]
@@ -22,6 +23,15 @@ class OfTheRepository(MetadataHookInterface):
         metadata.update({name: library["project"][name] for name in ("requires-python", "license", "urls")})
         metadata["version"] = version
         metadata["dependencies"] = [f"assent=={version}", *library["dependency-groups"]["bot"]]
+
+
+class WithThePackage(BuildHookInterface):
+    """Adds the package `bot`, which lies at the top of a checkout."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  # hatchling's signature
+        """Take it from there, unless it lies here."""
+        if not (Path(self.root) / "bot").is_dir():
+            build_data["force_include"][str(REPOSITORY / "bot")] = "bot"
 
 
 def _version(source: str) -> str:
