@@ -93,7 +93,7 @@ class ReviewConfig(WrittenModel):
     """Whether an approval or a rejection may apply to every later call of this tool in this run."""
     effects: tuple[str, ...] = ()
     """What a decision really does in a framework that lacks this kind of decision, by the names in `EFFECTS`."""
-    headline: tuple[str, ...] = Field((), max_length=10)
+    headline: tuple[str, ...] = Field(default=(), max_length=10)
     """Names of the arguments that are the subject of the call. They come first on its card, and stand in the notification.
     What the bot's policy names goes before that."""
 

@@ -8,6 +8,9 @@ from typing import Any
 ALL_ARGUMENTS = "All arguments"
 EMPTY, BARE = "Send as an empty text", "Remove spaces and empty lines at both ends"
 EMPTY_HINT = "A field that you tick is sent as an empty text, whatever it holds."
+LEAVE_OUT, SEND_NULL = "Leave out", "Send as null"
+LEAVE_OUT_HINT = "What you tick is not sent, whatever its fields hold."
+SEND_NULL_HINT = "What you tick is sent as null, whatever its fields hold."
 BARE_HINT = "Without a tick they stay if you do not change the text. Slack may remove them from a text that you change."
 
 
@@ -34,6 +37,11 @@ def as_picker(label: str) -> str:
 def from_to(first: int, last: int) -> str:
     """Name a part of a long list of choices."""
     return f"{first} to {last}"
+
+
+def if_left_out(value: str) -> str:
+    """Say what the tool takes for an argument that is left out, by its schema."""
+    return f"(If left out: {value})"
 
 
 # --- Choices ------------------------------------------------------------------------------------------------------------

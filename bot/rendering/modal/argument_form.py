@@ -24,7 +24,9 @@ from bot.rendering.modal.form_tree import (
     NEW,
     Builder,
     Field,
+    Group,
     Node,
+    Part,
     Path,
     Rows,
     Union,
@@ -35,6 +37,7 @@ from bot.rendering.modal.form_tree import (
     several,
     units,
     value_of,
+    wholes_in,
 )
 from bot.rendering.modal.inputs import element, raw_of
 from bot.rendering.modal.labels import label_of
@@ -115,7 +118,7 @@ class Form:
         """Draw inputs with what was typed into them, those of an object or a list under its name."""
         blocks: list[Block] = []
         group: Path = ()
-        seen: list[Field] = []
+        seen: list[Part] = []
         for unit in found:
             if unit.path[:-1] not in {group, ()}:
                 blocks.append(
@@ -123,7 +126,12 @@ class Form:
                 )
             group = unit.path[:-1]
             blocks += self._unit(unit, seen)
-        return blocks + [self._box(box, suited) for box, suited in _boxes(seen)]
+        return blocks + [self._box(box, suited) for box, suited in _boxes([*seen, *self._groups(seen)])]
+
+    def _groups(self, seen: list[Part]) -> Iterator[Part]:
+        """Give the objects of which something is in sight."""
+        inside = {part.path[:length] for part in seen for length in range(len(part.path))}
+        return (whole for whole in wholes_in(self.root) if isinstance(whole, Group) and whole.path in inside)
 
     def read(self, args: dict[str, Any], schema: Schema | None) -> Edited | Unchanged | Errors:
         """Read the arguments that the form holds.
@@ -184,7 +192,7 @@ class Form:
 
     # How it looks
 
-    def _unit(self, unit: Unit, seen: list[Field]) -> list[Block]:
+    def _unit(self, unit: Unit, seen: list[Part]) -> list[Block]:
         match unit:
             case Field() if unit.is_input:
                 seen.append(unit)
@@ -197,15 +205,16 @@ class Form:
                 inner = [block for child in _units_of(unit.branch) for block in self._unit(child, seen)]
                 return [self._input(unit.picker), *inner]
 
-    def _rows(self, rows: Rows, seen: list[Field]) -> list[Block]:
+    def _rows(self, rows: Rows, seen: list[Part]) -> list[Block]:
+        seen.append(rows)
         first = min(self.draft.first.get(rows.block_id, 0), max(len(rows.rows) - 1, 0))
         blocks, shown = [literal(f"{rows.block_id}:name", rows.label())], 0
         for position, (number, node) in enumerate(rows.rows[first:], first):
-            fields: list[Field] = []
-            drawn = [block for unit in units(node) for block in self._unit(unit, fields)]
+            parts: list[Part] = []
+            drawn = [block for unit in units(node) for block in self._unit(unit, parts)]
             if shown and len(blocks) + len(drawn) > ROOM_FOR_ROWS:
                 break
-            seen += fields
+            seen += parts
             shown += 1
             buttons = _row_buttons(rows, position, number)
             blocks += [*drawn, actions(f"{rows.block_id}:{number}", buttons)]
@@ -234,8 +243,8 @@ class Form:
         }
         return {**block, "hint": plain(field.hint)} if field.hint else block
 
-    def _box(self, box: Box, suited: list[Field]) -> Block:
-        options = [(field.label(_OPTION), field.block_id) for field in suited]
+    def _box(self, box: Box, suited: list[Part]) -> Block:
+        options = [(part.label(_OPTION), part.block_id) for part in suited]
         return box.block(options, several(self.draft.typed.get(box.block_id)))
 
     # What came back
@@ -311,11 +320,11 @@ def _units_of(node: Node | None) -> Iterator[Unit]:
     return units(node) if node else iter(())
 
 
-def _boxes(fields: Iterable[Field]) -> Iterator[tuple[Box, list[Field]]]:
-    """Give each box with the inputs that it suits. Boxes that suit none are left out."""
-    fields = list(fields)
+def _boxes(parts: Iterable[Part]) -> Iterator[tuple[Box, list[Part]]]:
+    """Give each box with what it suits. Boxes that suit nothing are left out."""
+    parts = list(parts)
     for box in BOXES:
-        if suited := [field for field in fields if box.suits(field.kind, field.question)]:
+        if suited := [part for part in parts if box.suits(part.kind, part.question)]:
             yield box, suited
 
 

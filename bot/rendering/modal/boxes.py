@@ -1,4 +1,5 @@
-"""Boxes to tick for what a text input cannot express: an empty text, or a text without the spaces around it.
+"""Boxes to tick for what inputs cannot express: an empty text, a text without the spaces around it, an object or a list
+that is left out or null.
 
 Slack refuses an empty text where one is required, and may trim what is typed. So neither can be read from the text.
 """
@@ -9,9 +10,13 @@ from typing import Any
 
 from bot.rendering.blocks import Block, plain
 from bot.rendering.modal.field_types import Question
+from bot.rendering.modal.specs import GROUP, ROWS
 from bot.sentences import in_field
 
 _TEXTS = {"text", "lines"}
+_WHOLES = {GROUP, ROWS}
+_MOST_OPTIONS = 100
+"""Slack's limit."""
 
 
 def is_text(kind: str) -> bool:
@@ -33,9 +38,22 @@ def _has_spaces_around(kind: str, question: Question) -> bool:
     return is_text(kind) and isinstance(value, str) and not is_blank(value) and value != value.strip()
 
 
+def _cannot_be_cleared(kind: str, question: Question) -> bool:
+    """Tell whether something is there that nobody can clear: an object, a list, or a text that looks empty as it is."""
+    return question.is_given and (kind in _WHOLES or (is_text(kind) and is_blank(question.value)))
+
+
+def _can_be_left_out(kind: str, question: Question) -> bool:
+    return _cannot_be_cleared(kind, question) and not question.required
+
+
+def _can_be_null(kind: str, question: Question) -> bool:
+    return _cannot_be_cleared(kind, question) and question.required and question.nullable
+
+
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One thing that can be ticked for each input that it suits."""
+    """One thing that can be ticked for each part of a form that it suits."""
 
     block_id: str
     label: str
@@ -44,7 +62,7 @@ class Box:
 
     def block(self, options: list[tuple[str, str]], ticked: Collection[str] = ()) -> Block:
         """Draw its input. Each option is a label and a value."""
-        found = [{"text": plain(label), "value": value} for label, value in options]
+        found = [{"text": plain(label), "value": value} for label, value in options[:_MOST_OPTIONS]]
         kind = "checkboxes" if len(found) <= 10 else "multi_static_select"
         chosen = [option for option in found if option["value"] in ticked]
         return {
@@ -64,4 +82,6 @@ class Box:
 
 EMPTY = Box("empty", in_field.EMPTY, in_field.EMPTY_HINT, _can_be_emptied)
 BARE = Box("bare", in_field.BARE, in_field.BARE_HINT, _has_spaces_around)
-BOXES = (EMPTY, BARE)
+LEFT_OUT = Box("left_out", in_field.LEAVE_OUT, in_field.LEAVE_OUT_HINT, _can_be_left_out)
+NULLED = Box("null", in_field.SEND_NULL, in_field.SEND_NULL_HINT, _can_be_null)
+BOXES = (EMPTY, BARE, LEFT_OUT, NULLED)

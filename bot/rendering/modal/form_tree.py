@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from bot.domain.drafts import Draft, Raw
 from bot.domain.masking import hide, holds
 from bot.domain.schemas import fits_schema
-from bot.rendering.modal.boxes import BOXES
+from bot.rendering.modal.boxes import BOXES, LEFT_OUT, NULLED, Box
 from bot.rendering.modal.field_types import ABSENT, InputError, Question
 from bot.rendering.modal.inputs import answer, fits, initial
 from bot.rendering.modal.labels import LONGEST, label_of
@@ -80,11 +80,21 @@ class Field:
 class Group:
     """An object, with a part for each argument in it."""
 
+    key: str
     path: Path
-    value: Any
+    question: Question
     children: "Children"
     is_wanted: bool = False
     """Whether it is there even if nothing is in it, as a row that somebody added."""
+    number: int = 0
+    kind = GROUP
+
+    @property
+    def block_id(self) -> str:
+        return block_id_of(self.key)
+
+    def label(self, size: int = LONGEST) -> str:
+        return label_of(self.path, self.number + 1, as_json=False, size=size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +103,12 @@ class Rows:
 
     key: str
     path: Path
-    value: Any
+    question: Question
     rows: "Numbered"
     is_changed: bool
     """Whether rows were added, removed or moved."""
     number: int = 0
+    kind = ROWS
 
     @property
     def block_id(self) -> str:
@@ -137,6 +148,8 @@ class Union:
 
 
 Node: TypeAlias = Field | Group | Rows | Union
+Part: TypeAlias = Field | Group | Rows
+"""What boxes are about."""
 Children: TypeAlias = tuple[tuple[str, Node], ...]
 Numbered: TypeAlias = tuple[tuple[int, Node], ...]
 OptionalNode: TypeAlias = Node | None
@@ -171,7 +184,7 @@ class Builder:
         """Build the tree of all arguments."""
         if flat is not None and Spec.of(flat).kind in {GROUP, UNION}:
             return self._node(args, Spec.of(flat), "", (), required=True)
-        return self._group(args, None, "", ())
+        return self._group(Question(args), None, "", ())
 
     def whole(self, args: dict[str, Any]) -> Field:
         """Give one input for all arguments."""
@@ -181,21 +194,34 @@ class Builder:
         self, value: Any, spec: Spec, key: str, path: Path, *, required: bool, is_wanted: bool = False
     ) -> Node:
         absent = value is ABSENT or (value is None and spec.nullable)
+        # What is masked in it would go with it.
+        question = Question(
+            value, required=required or holds({"": value}, self._mask), nullable=spec.nullable
+        )
         if spec.kind == UNION:
             return self._union(value, spec, key, path, required=required)
         if spec.kind == GROUP and (isinstance(value, dict) or absent):
-            return self._group(value, spec, key, path, is_wanted=is_wanted, optional=absent and not is_wanted)
+            return self._group(
+                question, spec, key, path, is_wanted=is_wanted, optional=absent and not is_wanted
+            )
         if spec.kind is None and isinstance(value, dict) and value:
-            return self._group(value, None, key, path)
+            return self._group(question, None, key, path)
+        if (
+            spec.kind == "choices"
+            and isinstance(value, list)
+            and not fits("choices", Question(value, spec.options))
+        ):
+            # A value that is there twice, or is none of the choices.
+            return self._rows(question, spec, key, path)
         if spec.kind == ROWS and (isinstance(value, list) or absent):
-            return self._rows(value, spec, key, path)
+            return self._rows(question, spec, key, path)
         if spec.kind is None and isinstance(value, list) and value:
-            return self._rows(value, Spec({}, ROWS), key, path)
+            return self._rows(question, Spec({}, ROWS), key, path)
         return self._field(value, spec, key, path, required=required)
 
     def _group(
         self,
-        value: Any,
+        question: Question,
         spec: Spec | None,
         key: str,
         path: Path,
@@ -203,7 +229,8 @@ class Builder:
         is_wanted: bool = False,
         optional: bool = False,
     ) -> Group:
-        given = value if isinstance(value, dict) else {}
+        given = question.value if isinstance(question.value, dict) else {}
+        number = next(self._numbers) if path else 0
         properties = spec.properties if spec else {}
         required = spec.node.get("required", ()) if spec else tuple(given)
         children: list[tuple[str, Node]] = []
@@ -227,7 +254,7 @@ class Builder:
                     is_wanted=is_wanted and name in required,
                 )
                 children.append((name, node))
-        return Group(path, value, tuple(children), is_wanted)
+        return Group(key, path, question, tuple(children), is_wanted, number)
 
     def _is_open(self, name: str, child: Any, spec: Spec) -> bool:
         """Tell whether what is masked inside an argument can be left out of its form."""
@@ -239,8 +266,8 @@ class Builder:
         question = Question(hide({name: child}, self._mask)[name], stays=child)
         return Field(key, path, _KEPT, question, number=next(self._numbers))
 
-    def _rows(self, value: Any, spec: Spec, key: str, path: Path) -> Rows:
-        given = value if isinstance(value, list) else []
+    def _rows(self, question: Question, spec: Spec, key: str, path: Path) -> Rows:
+        given = question.value if isinstance(question.value, list) else []
         number, order = next(self._numbers), self._draft.rows.get(block_id_of(key))
         rows = []
         for position, row in enumerate(range(len(given)) if order is None else order):
@@ -255,7 +282,7 @@ class Builder:
                 start = ABSENT if seeded is NOTHING or known.kind in {GROUP, UNION} else seeded
                 node = self._node(start, known, inner_key, inner, required=True, is_wanted=True)
             rows.append((row, node))
-        return Rows(key, path, value, tuple(rows), order is not None, number)
+        return Rows(key, path, question, tuple(rows), order is not None, number)
 
     def _union(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Union:
         branches = spec.branches
@@ -327,18 +354,24 @@ def inputs_in(node: Node) -> Iterator[Field]:
                 yield from inputs_in(node.branch)
 
 
-def rows_in(node: Node) -> Iterator[Rows]:
-    """Give every list of a form."""
+def wholes_in(node: Node) -> Iterator[Group | Rows]:
+    """Give every object and every list of a form."""
     match node:
         case Group():
+            yield node
             for _, child in node.children:
-                yield from rows_in(child)
+                yield from wholes_in(child)
         case Rows():
             yield node
             for _, row in node.rows:
-                yield from rows_in(row)
+                yield from wholes_in(row)
         case Union() if node.branch:
-            yield from rows_in(node.branch)
+            yield from wholes_in(node.branch)
+
+
+def rows_in(node: Node) -> Iterator[Rows]:
+    """Give every list of a form."""
+    return (whole for whole in wholes_in(node) if isinstance(whole, Rows))
 
 
 def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
@@ -350,15 +383,20 @@ def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
         errors: Gets a sentence for each input whose value cannot be read, by its `block_id`.
     """
     match node:
+        case Field() | Group() | Rows() if LEFT_OUT in (boxes := ticked(node, draft)) or NULLED in boxes:
+            return ABSENT if LEFT_OUT in boxes else None
         case Field():
             return _value_of_field(node, draft, errors)
         case Group():
             inner = {name: value_of(child, draft, errors) for name, child in node.children}
             given = {name: value for name, value in inner.items() if value is not ABSENT}
-            return given if given or isinstance(node.value, dict) or node.is_wanted else node.value
+            asked = node.question.value
+            return given if given or isinstance(asked, dict) or node.is_wanted else asked
         case Rows():
-            if not node.is_changed and not isinstance(node.value, list):
-                return node.value
+            asked = node.question.value
+            is_made = node.is_changed and (node.rows or node.question.required)
+            if not is_made and not isinstance(asked, list):
+                return asked
             return [_value_of_row(row, draft, errors) for _, row in node.rows]
         case Union():
             picked = _value_of_field(node.picker, draft, errors)
@@ -377,15 +415,20 @@ def _value_of_row(row: Node, draft: Draft, errors: dict[str, str]) -> Any:
 def _value_of_field(field: Field, draft: Draft, errors: dict[str, str]) -> Any:
     if not field.is_input:
         return field.question.value if field.question.stays is ABSENT else field.question.stays
-    suited = [box for box in BOXES if box.suits(field.kind, field.question)]
-    ticked = [box for box in suited if field.block_id in several(draft.typed.get(box.block_id))]
-    if field.block_id not in draft.typed and not ticked:
+    boxes = ticked(field, draft)
+    if field.block_id not in draft.typed and not boxes:
         return field.question.value
     try:
-        return answer(field.kind, field.question, held(field, draft), ticked)
+        return answer(field.kind, field.question, held(field, draft), boxes)
     except InputError as error:
         errors[field.block_id] = str(error)
         return field.question.value
+
+
+def ticked(part: Part, draft: Draft) -> list[Box]:
+    """Give the boxes that are ticked for a part of a form."""
+    suited = (box for box in BOXES if box.suits(part.kind, part.question))
+    return [box for box in suited if part.block_id in several(draft.typed.get(box.block_id))]
 
 
 def held(field: Field, draft: Draft) -> Raw:

@@ -7,7 +7,7 @@ from bot.text.literal import clip, one_line, units
 
 LONGEST = 150
 
-_OURS = {in_form.CODE, in_field.EMPTY, in_field.BARE}
+_OURS = {in_form.CODE, in_field.EMPTY, in_field.BARE, in_field.LEAVE_OUT, in_field.SEND_NULL}
 # Labels join names with these characters, so a name that contains one is written in quotes.
 _JOINTS = re.compile(r'["→·…]')
 # Several spaces look like one.

@@ -42,9 +42,7 @@ class Spec:
             options, nullable = tuple(option for option in options if option is not None), True
         kind = _kind(node, options)
         items = _choices(node["items"]) if kind == "choices" else options
-        note = node.get("description")
-        hint = clip(one_line(note), 200) if isinstance(note, str) else ""
-        return cls(node, kind, items, nullable, hint)
+        return cls(node, kind, items, nullable, _hint(node))
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -150,6 +148,14 @@ def _branch_name(branch: Schema) -> str:
     if inner:
         return clip(", ".join(map(one_line, inner)), 60)
     return in_field.type_words(branch.get("type"))
+
+
+def _hint(node: Schema) -> str:
+    note, default = node.get("description"), node.get("default")
+    said = [clip(one_line(note), 200)] if isinstance(note, str) and note else []
+    if default is not None:
+        said.append(in_field.if_left_out(clip(one_line(encode(default)), 100)))
+    return " ".join(said)
 
 
 def _both(one: Schema, other: Schema) -> Schema:

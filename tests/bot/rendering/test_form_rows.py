@@ -14,6 +14,7 @@ from bot.rendering.modal.argument_form import (
     form_of,
     merged,
 )
+from bot.rendering.modal.boxes import LEFT_OUT
 from bot.rendering.modal.editing import render_edit_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
@@ -209,6 +210,58 @@ def test_an_object_that_was_not_given_has_inputs_and_stays_out_while_they_are_em
     assert street.edited == {"n": 1, "address": {"street": "Main"}}
     only_zip = Filling({"n": 1}, schema).types(**{"address → zip": "12"})
     assert only_zip.result == Errors({"f:/address/street": "This is required."})
+
+
+def ticks(view, box):
+    return [
+        option["text"]["text"]
+        for block in view["blocks"]
+        if block["block_id"] == box.block_id
+        for option in block["element"]["options"]
+    ]
+
+
+def test_an_object_or_a_list_that_was_given_is_left_out_with_a_tick():
+    """Whatever is in its fields. Those that the tool needs cannot be ticked."""
+    schema = an_object(
+        ["needed"], address=an_object(["street"], street=TEXT), tags=a_list(TEXT), needed=a_list(TEXT)
+    )
+    args = {"address": {"street": "Main"}, "tags": [], "needed": ["x"]}
+    form = Filling(args, schema)
+    assert ticks(form.view, LEFT_OUT) == ["tags", "address"]
+
+    assert form.types(**{"Leave out": ["address"], "address → street": None}).edited == {
+        "tags": [],
+        "needed": ["x"],
+    }
+    assert form.types(**{"Leave out": ["address", "tags"]}).edited == {"needed": ["x"]}
+    assert form.types(**{"Leave out": []}).types(**{"address → street": "Main"}).result == Unchanged()
+
+
+def test_an_object_or_a_list_that_the_tool_needs_is_made_null_with_a_tick():
+    """Where it takes null."""
+    schema = an_object(["who"], who={"anyOf": [an_object(["name"], name=TEXT), {"type": "null"}]})
+    form = Filling({"who": {"name": "Ada"}}, schema)
+
+    assert ticks(form.view, LEFT_OUT) == []
+    assert form.types(**{"Send as null": ["who"]}).edited == {"who": None}
+
+
+def test_a_list_that_got_a_row_and_lost_it_is_as_it_was():
+    """Not given, and not empty."""
+    schema = an_object(tags=a_list(TEXT), note=TEXT)
+    form = Filling({}, schema).presses("Add a row").presses("Remove row 1")
+
+    assert form.types().result == Unchanged()
+
+
+def test_an_object_with_something_masked_cannot_be_left_out():
+    """It would take the masked value with it."""
+    schema = an_object(login=an_object(user=TEXT, password=TEXT))
+    form = form_of({"login": {"user": "ada", "password": "hunter2"}}, schema, {"password"})
+
+    assert [unit.path for unit in form.units] == [("login", "user"), ("login", "password")]
+    assert LEFT_OUT.block_id not in {block["block_id"] for block in form.blocks(form.units)}
 
 
 @pytest.mark.parametrize("count", [30, 300])

@@ -4,6 +4,7 @@ Their files are in this repository, so every machine and every run of CI has the
 """
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from agent_adapter.contract.arguments import encode
 from bot.domain.drafts import Draft
 from bot.rendering.modal.argument_form import Errors, form_of, schema_problem
+from tests.bot.rendering.filling import CannotBeTypedError, filled_in
 
 SUITE = Path(__file__).parents[2] / "json_schema_suite" / "draft2020-12"
 GROUPS = [
@@ -70,6 +72,51 @@ def test_what_the_suite_calls_valid_is_taken_and_everything_else_is_an_error(gro
             assert encode(found.args) == encode({"value": case["data"], "other": 2}), case
         else:
             assert isinstance(found, Errors), case
+
+
+# What a form has no input for, though the tool might take it. docs/reference/forms.md gives the reasons.
+NO_INPUT = {
+    "another type",
+    "a new name",
+    "none of the forms",
+    "an argument that cannot be left out",
+    "an object or a list that cannot be left out or null",
+    "an empty list where none was given",
+}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_what_is_typed_into_its_inputs_is_taken_exactly_where_the_suite_calls_it_valid(group):
+    """Whatever the agent had asked: rows are added and removed, forms chosen, texts emptied, arguments left out."""
+    schema = schema_of(group)
+    if schema_problem(schema):
+        return
+    for asked, case in product(group["tests"], group["tests"]):
+        wanted = {"value": case["data"], "other": 2}
+        try:
+            found = filled_in({"value": asked["data"], "other": 1}, schema, wanted)
+        except CannotBeTypedError as reason:
+            if str(reason) in NO_INPUT:
+                continue
+            raise
+        if case["valid"] and case["description"] not in STRICTER:
+            # An input that holds 1 does not tell who typed 1.0 there.
+            assert same(found.args) == same(wanted), (asked, case)
+        else:
+            assert isinstance(found, Errors), (asked, case)
+
+
+def same(value: Any) -> str:
+    """Write a value as everything that counts as the same value is written."""
+    return json.dumps(_plain(value), sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def test_the_schemas_that_are_not_used_have_references_that_are_not_followed():

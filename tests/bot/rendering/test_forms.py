@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from enum import Enum
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -387,6 +388,14 @@ def test_only_spaces_have_an_error_at_their_field(spaces):
         assert submit(args, trims=trims, **{EMPTY.label: ["text"]}) == Edited({"text": "", "to": "dana"})
 
 
+@pytest.mark.parametrize("text", ["", "  "])
+def test_a_text_that_looks_empty_is_left_out_or_null_with_a_tick(text):
+    """Nobody can clear it, because its input is empty already."""
+    assert submit({"text": text}, OPTIONAL_TEXT, **{"Leave out": ["text"]}) == Edited({})
+    assert submit({"text": text}, NULLABLE_TEXT, **{"Send as null": ["text"]}) == Edited({"text": None})
+    assert boxes(form({"text": "x"}, OPTIONAL_TEXT)) == {"Send as an empty text": ["text"]}
+
+
 @pytest.mark.parametrize("typed", [" x", "x ", "x\n", "\tx", "  x  "])
 def test_spaces_that_are_added_around_a_text_are_a_change(typed):
     """What was typed runs, also where Slack's client sends it as it is."""
@@ -740,3 +749,67 @@ def test_text_that_an_input_could_not_tell_apart_is_spelled():
     }
     assert submit(args) == Unchanged()
     assert submit(args, plain="x").args == {**args, "plain": "x"}
+
+
+JSON_FOR = [
+    ({"type": "object", "additionalProperties": {"type": "string"}}, {"a": "b"}),
+    (..., "not named"),
+    ({"minLength": 1}, None),
+    ({}, []),
+    ({"type": "integer"}, "four"),
+    ({"type": "string"}, "a\u200bb"),
+    ({"type": "string", "format": "date"}, "22.11.2026"),
+    ({"enum": list(range(1_001))}, 4),
+]
+"""One example for each row of the table in docs/reference/forms.md, but for the last row."""
+
+
+@pytest.mark.parametrize(("spec", "value"), JSON_FOR)
+def test_json_is_typed_for_what_the_page_about_forms_lists(spec, value):
+    """With a reason for each."""
+    schema = an_object(b={"type": "string"}, **({} if spec is ... else {"a": spec}))
+    args = {} if spec == {"minLength": 1} else {"a": value}
+
+    assert elements(args, schema)["a · JSON"] == "plain_text_input"
+
+
+def test_the_page_about_forms_lists_when_json_is_typed():
+    """Each has its reason there. Lists, unions and objects within objects are not among them."""
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "forms.md").read_text(encoding="utf-8")
+    table = page.partition("## What is typed as JSON")[2].partition("## ")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
+
+    assert len(rows) == len(JSON_FOR) + 1
+    assert all(len(row) == 2 and row[1].removesuffix(" |") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("spec", "value"),
+    [
+        ({"type": "array", "items": {"type": "string"}}, ["x"]),
+        ({"type": "array"}, ["x", 1]),
+        ({"type": "array", "items": {"enum": ["x", "y"]}}, ["x", "x"]),
+        ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, [[1], [2]]),
+        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, ["x"]),
+        ({"type": "array", "items": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}, ["x", 1]),
+        ({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, ["x"]),
+        ({"anyOf": [an_object(["x"], x={"type": "string"}), {"type": "null"}]}, {"x": "y"}),
+        (
+            an_object(b=an_object(c=an_object(d=an_object(e={"type": "string"})))),
+            {"b": {"c": {"d": {"e": "x"}}}},
+        ),
+        ({"allOf": [an_object(x={"type": "string"}), an_object(y={"type": "integer"})]}, {"x": "y", "y": 1}),
+    ],
+)
+def test_lists_unions_and_deep_objects_are_never_json(spec, value):
+    """Nor what was not given of them."""
+    assert not [label for label in elements({"a": value}, an_object(a=spec)) if "JSON" in label]
+    assert not [label for label in elements({}, an_object(a=spec)) if "JSON" in label]
+
+
+def test_the_default_of_the_tool_stands_below_the_input():
+    """So a person knows what an empty input means."""
+    schema = an_object(a={"type": "integer", "default": 3, "description": "How often."}, b={"default": None})
+
+    assert inputs(form({}, schema))["a"]["hint"]["text"] == "How often. (If left out: 3)"
+    assert "hint" not in inputs(form({}, schema))["b · JSON"]

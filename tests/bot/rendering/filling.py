@@ -1,0 +1,148 @@
+"""A person who wants a form to hold certain arguments, and uses its inputs, rows, choices and boxes for it."""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from bot.domain.drafts import Draft, Raw
+from bot.rendering.modal.argument_form import ADD, REMOVE, Edited, Errors, Form, Unchanged, form_of
+from bot.rendering.modal.boxes import EMPTY, LEFT_OUT, NULLED, Box
+from bot.rendering.modal.field_types import ABSENT, KINDS, LEAVE_OUT, NULL
+from bot.rendering.modal.form_tree import Field, Group, Node, Rows, Union
+
+
+class CannotBeTypedError(Exception):
+    """The form has no input for this: the message says for what."""
+
+
+class _ChoiceError(Exception):
+    """A value of several forms, of which one has to be chosen first."""
+
+    def __init__(self, union: Union) -> None:
+        self.union = union
+
+
+def filled_in(
+    asked: dict[str, Any], schema: dict[str, Any], wanted: dict[str, Any]
+) -> Edited | Unchanged | Errors:
+    """Read the form after somebody has filled it in with the arguments that they want.
+
+    Raises:
+        CannotBeTypedError: The form has no input for one of them.
+    """
+    return _Person(asked, schema).fill(wanted)
+
+
+class _Person:
+    def __init__(self, asked: dict[str, Any], schema: dict[str, Any]) -> None:
+        self._asked, self._schema, self._draft = asked, schema, Draft()
+
+    def fill(self, wanted: dict[str, Any]) -> Edited | Unchanged | Errors:
+        # Rows and choices bring new inputs, so the form is looked at again after each press.
+        try:
+            while self._does_something(self._form.root, wanted):
+                pass
+        except _ChoiceError as choice:
+            return self._tries(choice.union, wanted)
+        return self._form.read(self._asked, self._schema)
+
+    def _tries(self, union: Union, wanted: dict[str, Any]) -> Edited | Unchanged | Errors:
+        """Choose one form after the other, until one can hold what is wanted."""
+        found: Edited | Unchanged | Errors | None = None
+        for number in range(len(union.picker.question.options)):
+            person = _Person(self._asked, self._schema)
+            person._draft = replace(self._draft, typed={**self._draft.typed, union.block_id: str(number)})
+            with suppress(CannotBeTypedError):
+                found = person.fill(wanted)
+                if not isinstance(found, Errors):
+                    return found
+        if found is None:
+            raise CannotBeTypedError("none of the forms")
+        return found
+
+    @property
+    def _form(self) -> Form:
+        return form_of(self._asked, self._schema, (), self._draft)
+
+    def _types(self, block_id: str, raw: Raw) -> bool:
+        if block_id in self._draft.typed and self._draft.typed[block_id] == raw:
+            return False
+        self._draft = replace(self._draft, typed={**self._draft.typed, block_id: raw})
+        return True
+
+    def _does_something(self, node: Node, wanted: Any) -> bool:
+        """Do the next thing, if there is one."""
+        match node:
+            case Field() if box := _box(node, wanted):
+                return self._types(box.block_id, [node.block_id])
+            case Field():
+                return self._types(node.block_id, _raw(node, wanted))
+            case Union():
+                return self._chooses(node, wanted)
+            case Group() | Rows() if wanted is ABSENT or wanted is None:
+                return self._empties(node, wanted)
+            case Group():
+                return self._fills_object(node, wanted)
+            case Rows():
+                return self._fills_list(node, wanted)
+
+    def _empties(self, node: Group | Rows, wanted: Any) -> bool:
+        box = LEFT_OUT if wanted is ABSENT else NULLED
+        if box.suits(node.kind, node.question):
+            return self._types(box.block_id, [node.block_id])
+        if node.question.value is not wanted:
+            raise CannotBeTypedError("an object or a list that cannot be left out or null")
+        return False
+
+    def _fills_object(self, node: Group, wanted: Any) -> bool:
+        if not isinstance(wanted, dict):
+            raise CannotBeTypedError("another type")
+        if not set(wanted) <= {name for name, _ in node.children}:
+            raise CannotBeTypedError("a new name")
+        return any(self._does_something(child, wanted.get(name, ABSENT)) for name, child in node.children)
+
+    def _fills_list(self, node: Rows, wanted: Any) -> bool:
+        if not isinstance(wanted, list):
+            raise CannotBeTypedError("another type")
+        if not wanted and not isinstance(node.question.value, list):
+            raise CannotBeTypedError("an empty list where none was given")
+        if len(node.rows) < len(wanted):
+            self._draft = self._form.with_rows(ADD, 0, node.block_id)
+        elif len(node.rows) > len(wanted):
+            self._draft = self._form.with_rows(REMOVE, node.rows[-1][0], node.block_id)
+        else:
+            rows = zip(node.rows, wanted, strict=True)
+            return any(self._does_something(row, each) for (_, row), each in rows)
+        return True
+
+    def _chooses(self, node: Union, wanted: Any) -> bool:
+        question = node.picker.question
+        if wanted is ABSENT and not question.required:
+            return self._types(node.block_id, LEAVE_OUT)
+        if wanted is None and question.nullable:
+            return self._types(node.block_id, NULL)
+        if node.block_id not in self._draft.typed:
+            raise _ChoiceError(node)
+        if node.branch is None:
+            raise CannotBeTypedError("another type")
+        return self._does_something(node.branch, wanted)
+
+
+def _box(field: Field, wanted: Any) -> Box | None:
+    """Give the box that says more than the input could."""
+    boxes = {"": EMPTY, ABSENT: LEFT_OUT, None: NULLED}
+    box = boxes.get(wanted) if wanted in ("", ABSENT, None) else None
+    return box if box and box.suits(field.kind, field.question) else None
+
+
+def _raw(field: Field, wanted: Any) -> Raw:
+    question = field.question
+    if wanted is ABSENT:
+        if question.required:
+            raise CannotBeTypedError("an argument that cannot be left out")
+        return LEAVE_OUT if field.kind == "choice" else None
+    if wanted is None and question.nullable:
+        return NULL if field.kind == "choice" else None
+    if not field.is_input or not KINDS[field.kind].holds(wanted, question):
+        raise CannotBeTypedError("another type")
+    return KINDS[field.kind].to_raw(wanted, question)
