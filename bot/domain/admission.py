@@ -20,6 +20,8 @@ class Place(WireModel, populate_by_name=True):
     """Indices of the actions asked there."""
     parts: tuple[tuple[int, ...], ...] = ()
     """The actions of each numbered part in the card's thread. Empty when one message holds all of them."""
+    rows: bool = False
+    """Whether its card shows the actions as rows of one table."""
     opened_by: int | None = None
     """The step after which it is asked here as well. `None`: it is asked here from the beginning."""
     assign: timedelta | None = Field(None, alias="claim")

@@ -42,6 +42,23 @@ def decided_together(approval: Approval, indices: Iterable[int], decision: str) 
     )
 
 
+def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int, ...]:
+    """Give the open actions of these that somebody may approve together at the end of a review.
+
+    They were shown all of each, page by page, whether or not its card shows it. A call with a proposal, or of high
+    risk, is decided by itself.
+    """
+    return tuple(
+        index
+        for index in indices
+        if approval.is_open_at(index)
+        and (action := approval.actions[index]).allows("approve")
+        and not action.has_code
+        and action.proposal is None
+        and approval.pages_read(action, user) >= max(action.pages, 1)
+    )
+
+
 def _is_apart(action: Action) -> bool:
     """Whether an action is not approved together with others."""
     return action.must_read or action.proposal is not None

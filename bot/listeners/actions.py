@@ -70,7 +70,7 @@ class Buttons:
             answer = await store(delivery)
             # A copy of it says nothing of its own.
             await delivery.begin()
-            if answer.sentence and answer.recorded:
+            if answer.recorded and (answer.sentence or click.in_review):
                 self._tell(click, answer.sentence)
             elif answer.sentence:
                 await self.services.refuse(click, answer.sentence, until=until)
@@ -93,8 +93,9 @@ class Buttons:
 
     async def _decide(self, click: Click, button: Button, does: Decides, delivery: Delivery) -> Answer:
         async def answer(state: Approval | None) -> Answer:
-            # Neither a view nor a menu ever has such a button.
-            if state is None or click.view or click.from_menu or not has_button(state, click, button.scope):
+            # Of all views, only the review has such a button, and a menu never.
+            elsewhere = click.from_menu or (click.view and not click.in_review)
+            if state is None or elsewhere or not has_button(state, click, button.scope):
                 return Answer(False, in_answer.OUTDATED)
             return await does.decide(self.services, state, click, delivery)
 

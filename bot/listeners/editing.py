@@ -203,4 +203,5 @@ async def _again(services: Services, submission: Submission, draft: Draft, sente
 
 
 def _show(submission: Submission, view: Block) -> Reply:
-    return replacing(pressed_at(view, submission.meta.channel, submission.meta.ts))
+    meta = submission.meta
+    return replacing(pressed_at(view, meta.channel, meta.ts, meta.review))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.domain.ids import MessageId, parse_action_id, parse_button_value, parse_choice_value
+from bot.rendering.buttons import REVIEW
 from bot.rendering.modal.view import ViewMeta
 
 
@@ -43,6 +44,20 @@ class Click:
     """The actions that the question of this button named."""
     from_menu: bool = False
     """Whether it was chosen from a menu, which asks no question first."""
+    meta: ViewMeta | None = None
+    """What this modal carries."""
+
+    @property
+    def in_review(self) -> bool:
+        """Whether it was pressed in a review itself."""
+        return self.view is not None and self.view.get("callback_id") == REVIEW.verb
+
+    @property
+    def review(self) -> str:
+        """What the review carries in which, or on top of which, it was pressed."""
+        if self.meta is None:
+            return ""
+        return self.meta.dump() if self.in_review else self.meta.review
 
     @property
     def number(self) -> int:
@@ -132,6 +147,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         vote=meta.vote if meta else "",
         named=named,
         from_menu=pressed.get("type") == "overflow",
+        meta=meta,
     )
 
 

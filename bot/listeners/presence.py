@@ -13,10 +13,19 @@ def has_button(state: Approval, click: Click, scope: Scope) -> bool:
         return _is_index(click.index, len(state.actions))
     # A button for the whole request has no subject.
     is_known = click.number >= 0 if scope == "card" else _is_index(click.number, _count(state, scope))
-    if not is_known or click.view is not None or scope == "reply":
+    if not is_known or scope == "reply":
         # Only its author sees the message of a reply. What was kept of the reply names its calls.
         return is_known
+    if click.view is not None:
+        return not click.in_review or scope != "action" or _is_shown_whole(state, click)
     return any(_carries(state, message, click, scope) for message in _messages(state, click))
+
+
+def _is_shown_whole(state: Approval, click: Click) -> bool:
+    """Whether a page of a review shows all of the action that is decided in it, or the last of its pages."""
+    last = max(state.actions[click.number].pages, 1)
+    pieces = click.meta.pieces if click.meta else ()
+    return any(index == click.number and page >= last for index, page in pieces)
 
 
 def has_form(state: Approval, submission: Submission, scope: Scope) -> bool:

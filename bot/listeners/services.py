@@ -1,13 +1,17 @@
 """What the handlers of buttons and forms use: the use cases, Slack, and answers to the person who clicked."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.domain.approval import Approval
 from bot.domain.errors import NotToldError, SlackError
 from bot.listeners.payloads import Click
-from bot.rendering.modal.view import pressed_at, render_notice_view
+from bot.rendering.buttons import REVIEW
+from bot.rendering.modal.review import render_review_view
+from bot.rendering.modal.view import ViewMeta, pressed_at, render_notice_view
+from bot.runtime.offload import offload
 from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient
@@ -35,19 +39,20 @@ class Services:
 
     async def open(self, click: Click, view: Mapping[str, Any]) -> None:
         """Open a view, on top of the one in which the button was pressed."""
-        found = pressed_at(view, click.channel, click.ts)
+        found = pressed_at(view, click.channel, click.ts, click.review)
         if click.view:
             await self.slack.push_view(click.trigger_id, found)
         else:
             await self.slack.open_view(click.trigger_id, found)
 
     async def turn(self, click: Click, view: Mapping[str, Any]) -> None:
-        """Open a view that replaces the one in which the button was pressed."""
-        found = pressed_at(view, click.channel, click.ts)
-        if click.view:
+        """Open a view that replaces the one in which the button was pressed; on top of a review that is not its own."""
+        is_review = view["callback_id"] == REVIEW.verb
+        if click.view and click.in_review == is_review:
+            found = pressed_at(view, click.channel, click.ts, "" if is_review else click.review)
             await self.slack.update_view(click.view["id"], click.view.get("hash"), found)
         else:
-            await self.slack.open_view(click.trigger_id, found)
+            await self.open(click, view)
 
     async def refuse(self, click: Click, sentence: str, *, until: float) -> None:
         """Say to the person that nothing was stored, before the click is acknowledged. Otherwise it looks as if it was stored.
@@ -70,9 +75,28 @@ class Services:
 
     async def tell(self, click: Click, sentence: str) -> None:
         """Say something to the person who clicked, and to nobody else."""
-        if click.view:
+        if click.in_review and click.view:
+            await self.review_again(click.review, click.view["id"], click.user, sentence)
+        elif click.view:
             await self.slack.update_view(
                 click.view["id"], None, render_notice_view(in_answer.NOT_DONE, sentence)
             )
         else:
             await self.slack.tell_user(click.channel, click.user, sentence, thread_ts=click.thread_ts)
+
+    async def mark_shown(self, state: Approval, user: str, shown: Iterable[tuple[int, int]]) -> None:
+        """Note which pages of which calls a person was shown, each call in the order of its pages."""
+        read: dict[int, int] = {}
+        for index, page in shown:
+            if page == read.get(index, state.pages_read(state.actions[index], user)) + 1:
+                read[index] = page
+        marks = (self.store.mark_read(state, state.actions[n], user, page) for n, page in read.items())
+        await asyncio.gather(*marks)
+
+    async def review_again(self, carried: str, view_id: str, user: str, said: str = "") -> None:
+        """Draw the page of a review again, after something was decided in it or on top of it."""
+        meta = ViewMeta.load(carried)
+        state = await self.store.admitted(meta.id)
+        if state is not None:
+            view = await offload(state, render_review_view, state, meta, user, said=said)
+            await self.slack.update_view(view_id, None, pressed_at(view, meta.channel, meta.ts))

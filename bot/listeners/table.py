@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from bot.domain.approval import Approval
-from bot.listeners import clicks, editing, opening, submissions
+from bot.listeners import clicks, editing, opening, reviewing, submissions
 from bot.listeners.opening import form
 from bot.listeners.payloads import Click
 from bot.listeners.services import Services
@@ -18,7 +18,7 @@ from bot.use_cases.answers import Answer
 
 @dataclass(frozen=True, slots=True)
 class Decides:
-    """A click that decides at once, before it is acknowledged. Such a button is on messages, never in a view or a menu."""
+    """A click that decides at once, before it is acknowledged. Its button is on messages and in reviews, not in menus."""
 
     decide: Callable[[Services, Approval, Click, Delivery], Awaitable[Answer]]
     from_memory: bool = True
@@ -72,6 +72,8 @@ TABLE: Mapping[Button, Decides | Stores | Opens] = {
     buttons.AGREE: Opens(opening.look_and_agree, submissions.agree, may=opening.may_agree),
     buttons.READ: Opens(opening.read, submissions.finish_reading, may=opening.anybody),
     buttons.PAGE: Opens(opening.turn_page, may=opening.anybody),
+    buttons.REVIEW: Opens(reviewing.open_review, reviewing.finish, may=reviewing.may_review),
+    buttons.TURN: Opens(reviewing.turn, may=opening.anybody),
     buttons.REJECT_ALL: Opens(
         form(forms.render_reject_all_view), submissions.reject_all, may=opening.may_decide_some
     ),

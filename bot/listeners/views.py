@@ -64,5 +64,18 @@ class Forms:
             case button, Opens(submit=submit) if (
                 submit and state and has_form(state, submission, button.scope)
             ):
-                return await submit(self.services, state, submission)
+                reply = await submit(self.services, state, submission)
+                return self._back_to_review(submission, reply)
         return notice(in_answer.OUTDATED)
+
+    def _back_to_review(self, submission: Submission, reply: Reply) -> Reply:
+        """After a form on top of a review: show the review again, as it is now."""
+        view, meta = submission.view, submission.meta
+        is_done = reply == {"response_action": "clear"}
+        if not meta.review or not (is_done or reply.get("view", {}).get("callback_id") == "notice"):
+            return reply
+        review_id = view["root_view_id"]
+        self.services.tasks.start(self.services.review_again(meta.review, review_id, submission.user))
+        is_on_top = view.get("previous_view_id") == review_id
+        # Without an action, Slack closes this form only.
+        return {} if is_done and is_on_top else reply

@@ -115,6 +115,20 @@ def menu(action_id: str, about: str, buttons: list[Block]) -> Block:
     return {"type": "overflow", "action_id": action_id, "options": options}
 
 
+def without_primary(blocks: list[Block]) -> list[Block]:
+    """Give blocks whose buttons have no green one among them, because another button of the message is."""
+    return [
+        {**block, "elements": [_plain_button(found) for found in block["elements"]]}
+        if block["type"] == "actions"
+        else block
+        for block in blocks
+    ]
+
+
+def _plain_button(element: Block) -> Block:
+    return {name: found for name, found in element.items() if (name, found) != ("style", "primary")}
+
+
 def confirm(title: str, text: str, yes: str) -> Block:
     """A question that Slack asks before it sends a click."""
     return {"title": plain(title), "text": plain(text), "confirm": plain(yes), "deny": plain(on_card.NOT_YET)}

@@ -90,6 +90,10 @@ FORM = Button("form", "page", "Back")
 """`form:<what>`: changes what the form of an edit shows, and decides nothing. Its action is in the view."""
 APPROVE_ALL = Button("approve_all", "message", "Approve all", "primary", decision="approve")
 """`approve_all:<place>`, and on a part `approve_all:<place>.<part>`."""
+REVIEW = Button("review", "message", "Review…", "primary")
+"""Leads through the calls of a message page by page: `review:<place>`, and on a part `review:<place>.<part>`."""
+TURN = Button("turn", "message", "Next")
+"""`turn:<place>.<page>`: another page of a review."""
 REJECT_ALL = Button("reject_all", "place", "Reject all", "danger", decision="reject")
 ASSIGN = Button("claim", "place", "I am looking at this")
 HAND_OVER = Button("hand_over", "place", "Hand over…")

@@ -171,7 +171,7 @@ def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) ->
         as_text: Whether the message has room for short arguments beside their names.
         alone: Whether it is the only one of its card, whose title then names the tool.
     """
-    at, request = f"a:{action.index}", action.request
+    at = f"a:{action.index}"
     blocks = [block for block in title_blocks(action) if not (alone and block["type"] == "section")]
     if _is_cut(action):
         text = arguments_text(action)
@@ -181,18 +181,28 @@ def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) ->
         ]
     else:
         blocks.append(arguments_block(f"{at}:arguments", action, as_text=as_text))
-    if said := [*_unknown(action), *_unshown(action), *mask_words(action), *_care_words(action)]:
+    if said := care_words(action):
         blocks.append(context(f"{at}:care", "\n".join(said)))
     blocks += caution_blocks(
         f"{at}:",
         [(TOOL, action.request.name), ("", action.shown(on_card=True)), (WORDS, action.description)],
     )
-    if request.description:
-        blocks += [
-            context(f"{at}:says", on_action.AGENT_SAYS),
-            literal_within(f"{at}:description", visible(action.description), CARD_DESCRIPTION, quote),
-        ]
-    return blocks
+    return [*blocks, *description_blocks(at, action)]
+
+
+def description_blocks(at: str, action: Action) -> list[Block]:
+    """Draw what the agent says about a call, as far as a card shows it."""
+    if not action.request.description:
+        return []
+    return [
+        context(f"{at}:says", on_action.AGENT_SAYS),
+        literal_within(f"{at}:description", visible(action.description), CARD_DESCRIPTION, quote),
+    ]
+
+
+def care_words(action: Action) -> list[str]:
+    """Say what a person has to know of a call beside its arguments."""
+    return [*_unknown(action), *_unshown(action), *mask_words(action), *_care_words(action)]
 
 
 def mask_words(action: Action) -> list[str]:

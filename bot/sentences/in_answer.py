@@ -80,6 +80,11 @@ def not_approved(indices: Sequence[int]) -> str:
     return f"Not approved: {actions(indices)}. Somebody proposes something else there: {decide}."
 
 
+def not_reviewed(indices: Sequence[int]) -> str:
+    """Say which actions the end of a review left out, because something about them has changed."""
+    return f"Not approved: {actions(indices)}. Something has changed there: review them again."
+
+
 def not_decided(indices: Sequence[int], reason: str) -> str:
     """Say which of several actions this person may not decide."""
     return f"Not decided by you: {actions(indices)}. {reason}"

@@ -135,6 +135,49 @@ def as_proposed(person: str) -> str:
     return f"This is the call as {person} proposes to run it."
 
 
+# --- The review of several calls ----------------------------------------------------------------------------------------
+
+ALL_DECIDED = "All of these are decided by now."
+NOTHING_TO_APPROVE = "Nothing can be approved here."
+DECIDED_MEANWHILE = "decided meanwhile."
+NOT_TO_BE_APPROVED = "cannot be approved, only decided in other ways."
+OF_HIGH_RISK = "of high risk, approved one by one."
+WITH_PROPOSAL = "somebody proposes something else, so decide it by itself."
+NOT_SHOWN_TO_THE_END = "you were not shown all of it."
+
+
+def review_title(count: int) -> str:
+    """Title the review of several actions."""
+    return f"Review {count} actions"
+
+
+def page_of_action(number: int, page: int, last: int) -> str:
+    """Say which page of a long action this is."""
+    return f"Page {page} of {last} of action {number}"
+
+
+def to_be_approved(indices: Sequence[int], *, votes: bool) -> str:
+    """Say at the end of a review what its button does."""
+    does = "You agree to" if votes else "You approve"
+    then = " What needs more people runs when they agree as well." if votes else ""
+    return f"{does} what you were shown: {actions(indices)}.{then}"
+
+
+def left_out(indices: Sequence[int], why: str) -> str:
+    """Say at the end of a review what its button leaves out, and why."""
+    return f"Not among them: {actions(indices)}, {why}"
+
+
+def approve_several(count: int) -> str:
+    """Label the button that approves what was reviewed."""
+    return f"Approve {count}"
+
+
+def agree_several(count: int) -> str:
+    """Label the button that counts a vote for what was reviewed."""
+    return f"Agree to {count}"
+
+
 # --- Agreeing with a proposal -------------------------------------------------------------------------------------------
 
 NOTHING_TO_AGREE, PROPOSAL_GONE = "Nothing to agree with", "This proposal was withdrawn or decided."

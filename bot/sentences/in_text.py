@@ -20,6 +20,10 @@ def in_reading(size: str) -> str:
     return f"({size}, see the reading)"
 
 
+LEFT_OUT = "(left out)"
+"""Replaces an argument that most calls of a batch have, and this one has not."""
+
+
 def characters(count: int) -> str:
     """Say how long a text is."""
     return f"{count:,} characters"

@@ -242,9 +242,23 @@ def high_risk(indices: Sequence[int]) -> str:
     return f"High risk, decided one by one: {numbers(indices)}."
 
 
+ONE_BY_ONE = "One by one…"
+"""Labels the button that opens a review where Approve all is green."""
+
+
 def approve_all(count: int, still: int) -> str:
     """Label the button that approves several actions, of those that are still open."""
     return f"Approve all {count}" if count == still else f"Approve {count} of {still}"
+
+
+def agree_to_all(count: int, still: int) -> str:
+    """Label the button that counts one vote for several actions, of those that are still open."""
+    return f"Agree to all {count}" if count == still else f"Agree to {count} of {still}"
+
+
+def review(count: int) -> str:
+    """Label the button that leads through so many actions."""
+    return f"Review {count}…"
 
 
 def reject_some(count: int, still: int) -> str:
@@ -255,6 +269,19 @@ def reject_some(count: int, still: int) -> str:
 def approve_calls(count: int) -> str:
     """Title the question whether several calls are approved."""
     return f"Approve {count} calls?"
+
+
+def agree_to_calls(count: int) -> str:
+    """Title the question whether one agrees to several calls."""
+    return f"Agree to {count} calls?"
+
+
+def agree(count: int) -> str:
+    """Answer that question with yes."""
+    return f"Agree to {count}"
+
+
+YOUR_VOTE = "This is your vote. A call that needs more people runs when they agree as well."
 
 
 def approve(count: int) -> str:
@@ -277,9 +304,24 @@ def left_out_proposed(indices: Sequence[int]) -> str:
     return f"Not approved with them, because somebody proposes something else: {few_numbers(indices)}."
 
 
-def left_out_unread(indices: Sequence[int]) -> str:
-    """Say which calls a button for several leaves out because they have to be read."""
-    return f"Not approved with them, because they have to be read first: {few_numbers(indices)}."
+# --- A batch of one tool, as rows -------------------------------------------------------------------------------------
+
+USUAL = "In every row that does not say otherwise:"
+
+
+def same_in_all(count: int) -> str:
+    """Say above some values that all rows have them."""
+    return f"The same in all {count}:"
+
+
+def of_rows(indices: Sequence[int], words: str) -> str:
+    """Say something of some rows."""
+    return f"{numbers(indices)}: {words}"
+
+
+def more_lines(count: int) -> str:
+    """Say that some lines have no room."""
+    return f"{count} more lines have no room here."
 
 
 # --- Who decides, and who is looking --------------------------------------------------------------------------------------

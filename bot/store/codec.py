@@ -202,7 +202,7 @@ def place_field(place: Place) -> str:
 def _later(place: Place) -> list[dict[str, Any]]:
     """Write the attributes that few places have. Records of older versions have none of them."""
     given = place.model_dump(
-        mode="json", include={"opened_by", "assign", "proposed"}, exclude_defaults=True, by_alias=True
+        mode="json", include={"rows", "opened_by", "assign", "proposed"}, exclude_defaults=True, by_alias=True
     )
     return [given] if given else []
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_together, posted_calls, with_proposal
+from bot.domain.bulk import calls_on, decided_together, posted_calls, reviewed, with_proposal
 from bot.domain.ids import MessageId
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.store.deliveries import Delivery
-from bot.use_cases.answers import Answer, not_approved
+from bot.use_cases.answers import Answer, closed, not_approved
 from bot.use_cases.decide import Decisions
 from bot.use_cases.objections import first_objection, is_repeat
 
@@ -51,6 +51,23 @@ async def approve_all(
     answer = await _decide_all(decisions, state, user, meant, ApproveDecision(), delivery)
     apart = not_approved(with_proposal(state, shown))
     return replace(answer, sentence=f"{answer.sentence} {apart}".strip())
+
+
+async def approve_reviewed(decisions: Decisions, state: Approval, user: str, named: Sequence[int]) -> Answer:
+    """Approve what the end of a review named, if this person was shown all of it and it may still be approved so.
+
+    Raises:
+        PersonUnknownError: when Slack does not say who they are.
+        StoreUnavailableError: when Redis did not answer in time.
+    """
+    meant = reviewed(state, named, user)
+    left = [index for index in named if index not in meant and state.is_open_at(index)]
+    gone = [index for index in named if not state.is_open_at(index)]
+    said = [closed(state, gone), in_answer.not_reviewed(left) if left else ""]
+    if not meant:
+        return Answer(False, " ".join(filter(None, said)) or in_answer.nothing_left("approve"))
+    answer = await decisions.decide(state, user, dict.fromkeys(meant, ApproveDecision()))
+    return replace(answer, sentence=" ".join(filter(None, [answer.sentence, *said])))
 
 
 async def reject_all(

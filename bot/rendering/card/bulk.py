@@ -1,17 +1,21 @@
 """The buttons that decide several actions at once."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, decided_together, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
-from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL
+from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks
 from bot.rendering.calls import safe_name
+from bot.rendering.card.table import question
 from bot.sentences import on_card
 from bot.sentences.words import UNUSUAL_TOOL, numbers
 from bot.text.literal import clip, units
 
+# Rows have no buttons of their own.
+_ONE_BY_ONE = replace(REVIEW, label=on_card.ONE_BY_ONE, style=None)
 _CONFIRM = 300
 """What Slack takes as the text of a question."""
 
@@ -19,12 +23,14 @@ _CONFIRM = 300
 def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
     """Draw the buttons that decide several actions.
 
-    The button that approves is only on the message that shows all the calls that it approves. The button that rejects
-    is on the card itself, for all calls of its place.
+    The button that approves them is only on a message that shows every value of them. Other messages have the button
+    that leads through the calls. The button that rejects is on the card itself, for all calls of its place.
     """
     asked = calls_on(state, part) or state.places[part.place].actions
     still = [index for index in asked if state.is_open_at(index)]
-    buttons = [*_approve_all(state, part, still), *_reject_all(state, part, still)]
+    if state.places[part.place].rows and len(still) == 1:
+        return [divider("bulk:divider"), *button_blocks(state.actions[still[0]], state.id)]
+    buttons = [*_approve_or_review(state, part, still), *_reject_all(state, part, still)]
     said = _alone_words(state, still)
     blocks = [context("unread", " ".join(said))] if said else []
     if buttons:
@@ -32,14 +38,20 @@ def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
     return blocks
 
 
-def _approve_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
-    ready = decided_together(state, calls_on(state, part), "approve")
-    if len(ready) < 2:
+def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
+    if len(still) < 2:
         return []
-    label = on_card.approve_all(len(ready), len(still))
     subject = f"{part.place}.{part.number}" if part.kind == "part" else part.place
-    asks = _confirm(state, ready, still)
-    return [APPROVE_ALL.drawn(subject, state.id, label, asks=asks, named=ready)]
+    if not calls_on(state, part) or _unread(state, still):
+        return [REVIEW.drawn(subject, state.id, on_card.review(len(still)))]
+    one_by_one = [_ONE_BY_ONE.drawn(subject, state.id)] if state.places[part.place].rows else []
+    ready = decided_together(state, still, "approve")
+    if len(ready) < 2:
+        return one_by_one
+    needs_votes = any(state.actions[index].terms.quorum > 1 for index in ready)
+    label = (on_card.agree_to_all if needs_votes else on_card.approve_all)(len(ready), len(still))
+    asks = _confirm(state, ready, still, needs_votes=needs_votes)
+    return [APPROVE_ALL.drawn(subject, state.id, label, asks=asks, named=ready), *one_by_one]
 
 
 def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
@@ -67,16 +79,29 @@ def _unread(state: Approval, indices: Iterable[int]) -> list[int]:
     return [action.index for action in found if action.allows("approve") and action.must_read]
 
 
-def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Block:
-    unread, proposed = _unread(state, still), with_proposal(state, still)
-    left_out = [on_card.left_out_unread(unread)] if unread else []
-    left_out += [on_card.left_out_proposed(proposed)] if proposed else []
-    # Where the names of the tools leave no room, the numbers alone still say which calls these are.
-    full, short = (
-        " ".join((*left_out, on_card.as_shown(which))) for which in (_by_tool(state, ready), numbers(ready))
+def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int], *, needs_votes: bool) -> Block:
+    proposed = with_proposal(state, still)
+    said = [on_card.left_out_proposed(proposed)] if proposed else []
+    if needs_votes:
+        said.append(on_card.YOUR_VOTE)
+    # The first that has room. Numbers alone still say which calls these are.
+    texts = [" ".join((*said, which)) for which in _which(state, ready)]
+    text = next((text for text in texts if units(text) <= _CONFIRM), clip(texts[-1], _CONFIRM))
+    title, yes = (
+        (on_card.agree_to_calls, on_card.agree) if needs_votes else (on_card.approve_calls, on_card.approve)
     )
-    text = full if units(full) <= _CONFIRM else clip(short, _CONFIRM)
-    return confirm(on_card.approve_calls(len(ready)), text, on_card.approve(len(ready)))
+    return confirm(title(len(ready)), text, yes(len(ready)))
+
+
+def _which(state: Approval, ready: Sequence[int]) -> list[str]:
+    """Say which calls these are: all of their values, their tools, or their numbers."""
+    calls = [state.actions[index] for index in ready]
+    values = question(calls, with_tool=len({call.request.name for call in calls}) > 1)
+    return [
+        *([values] if values else []),
+        on_card.as_shown(_by_tool(state, ready)),
+        on_card.as_shown(numbers(ready)),
+    ]
 
 
 def _by_tool(state: Approval, ready: Iterable[int]) -> str:

@@ -20,10 +20,12 @@ from bot.rendering.blocks import (
     literal_within,
     quote,
     section,
+    without_primary,
 )
 from bot.rendering.buttons import clock_blocks
 from bot.rendering.calls import safe_name
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
+from bot.rendering.card.batch import rows_blocks, what_became_blocks
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.header import line_of_part, push_text, top_blocks
@@ -129,7 +131,9 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *why]
     bulk = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
     if not place.parts:
-        blocks = [*frame, *_filled(state, place, place.actions, [*frame, *bulk]), *bulk]
+        fill = [*frame, *bulk]
+        drawn = _rows(state, place, fill) if place.rows else _filled(state, place, place.actions, fill)
+        blocks = [*frame, *_one_primary(bulk, drawn), *bulk]
         return Part(id, place.channel, place.thread_ts, None, text, blocks, place.actions)
     blocks = [*frame, _summary_block(state, place), *bulk]
     return Part(id, place.channel, place.thread_ts, None, text, blocks, ())
@@ -140,8 +144,20 @@ def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
     title = on_card.part(id.number, len(place.parts), shown)
     top = [header("part", title), context("who", " · ".join(line_of_part(state, shown)))]
     bulk = bulk_blocks(state, id)
-    blocks = [*top, *_filled(state, place, shown, [*top, *bulk]), *bulk]
+    blocks = [*top, *_one_primary(bulk, _filled(state, place, shown, [*top, *bulk])), *bulk]
     return Part(id, place.channel, place.thread_ts, id.card, title, blocks, shown)
+
+
+def _one_primary(bulk: list[Block], drawn: list[Block]) -> list[Block]:
+    """Give the actions of a message with one primary button at the most: that of all of them, where there is one."""
+    return without_primary(drawn) if without_primary(bulk) != bulk else drawn
+
+
+def _rows(state: Approval, place: Place, frame: list[Block]) -> list[Block]:
+    """Draw actions as rows, and below them what became of each."""
+    calls = [state.actions[index] for index in place.actions]
+    rows = rows_blocks(calls)
+    return [*rows, *what_became_blocks(state, calls, BUDGET - json_size([*frame, *rows]))]
 
 
 def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[Block]) -> list[Block]:

@@ -10,6 +10,8 @@ from bot.rendering.buttons import button_blocks
 from bot.rendering.calls import call_blocks
 from bot.rendering.card.again import SIZE as AGAIN
 from bot.rendering.card.agent_run import agent_blocks
+from bot.rendering.card.batch import ROOM as ROWS_ROOM
+from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.pages import measure
 
 BUDGET = 9_000
@@ -30,7 +32,7 @@ _LOOK_ALIKE = 1_500
 
 
 def lay_out(interrupt: Interrupt, admission: Admission) -> Admission:
-    """Fix how many pages of each action have to be read, and which messages show the actions of each place.
+    """Fix how many pages of each action have to be read, and how messages show the actions of each place.
 
     A later version with other sizes draws the same messages, and asks people to read as much.
     """
@@ -41,8 +43,10 @@ def lay_out(interrupt: Interrupt, admission: Admission) -> Admission:
 
 def _divided(interrupt: Interrupt, admission: Admission, place: Place, calls: Sequence[Action]) -> Place:
     here = [calls[index] for index in place.actions]
-    parts = plan_parts(interrupt, here, mixed=is_mixed(admission, place), timed=is_timed(admission, place))
-    return place.model_copy(update={"parts": parts})
+    mixed, timed = is_mixed(admission, place), is_timed(admission, place)
+    if not mixed and fit_rows(interrupt, here, timed=timed):
+        return place.model_copy(update={"rows": True})
+    return place.model_copy(update={"parts": plan_parts(interrupt, here, mixed=mixed, timed=timed)})
 
 
 def is_mixed(admission: Admission, place: Place) -> bool:
@@ -63,6 +67,15 @@ def _later(admission: Admission, index: int) -> tuple[str, ...] | None:
     return next((step.approvers for step in steps), None)
 
 
+def fit_rows(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool = False) -> bool:
+    """Tell whether one message holds all calls as rows, whatever is decided later."""
+    if not is_batch(calls):
+        return False
+    rows = rows_blocks(calls)
+    size = json_size(rows) + ROWS_ROOM
+    return _fits([(size, len(rows) + 4)], *_frame(interrupt, calls, timed=timed))
+
+
 def plan_parts(
     interrupt: Interrupt, calls: Sequence[Action], *, mixed: bool = False, timed: bool = False
 ) -> tuple[tuple[int, ...], ...]:
@@ -81,8 +94,7 @@ def plan_parts(
         call.index: _cost(call, interrupt.id, _WHO_DECIDES * mixed + _votes_cost(call.terms))
         for call in calls
     }
-    frame = _FRAME + json_size(agent_blocks(interrupt, calls[0].secrets)) + (_CLOCK if timed else 0)
-    if _fits(costs.values(), frame, _FRAME_BLOCKS + (_CLOCK_BLOCKS if timed else 0)):
+    if _fits(costs.values(), *_frame(interrupt, calls, timed=timed)):
         return ()
     parts: list[list[int]] = [[]]
     for index in costs:
@@ -98,10 +110,13 @@ def has_room(
     """Say whether a message has room for short arguments beside their names, whatever is decided later."""
     who = _WHO_DECIDES * mixed
     costs = [_cost(call, interrupt.id, who + _votes_cost(call.terms), as_text=True) for call in calls]
-    if is_part:
-        return _fits(costs, _PART_FRAME)
-    frame = _FRAME + json_size(agent_blocks(interrupt, calls[0].secrets)) + (_CLOCK if timed else 0)
-    return _fits(costs, frame, _FRAME_BLOCKS + (_CLOCK_BLOCKS if timed else 0))
+    return _fits(costs, _PART_FRAME) if is_part else _fits(costs, *_frame(interrupt, calls, timed=timed))
+
+
+def _frame(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool) -> tuple[int, int]:
+    """Bound what a message takes besides its actions: JSON characters and blocks."""
+    size = _FRAME + json_size(agent_blocks(interrupt, calls[0].secrets))
+    return size + _CLOCK * timed, _FRAME_BLOCKS + _CLOCK_BLOCKS * timed
 
 
 def _cost(action: Action, value: str, who_decides: int, *, as_text: bool = False) -> tuple[int, int]:

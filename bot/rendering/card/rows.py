@@ -53,13 +53,18 @@ def _outcome(state: Approval, action: Action, *, alone: bool) -> list[Block]:
 
 
 def _standing_blocks(state: Approval, action: Action) -> list[Block]:
+    said = words_while_open(state, action)
+    return [context(f"a:{action.index}:approvers", "\n".join(said))] if said else []
+
+
+def words_while_open(state: Approval, action: Action) -> list[str]:
     """Say who decides this action, where others decide the rest, who has voted, and what silence does."""
     said = [*_approver_words(state, action), *vote_words(state, action), *proposal_words(state, action)]
     if action.terms.resembles:
         said.append(on_action.resembles(mrkdwn(one_line(clip(action.terms.resembles, 200)))))
     if state.is_approved_by_silence(action.index):
         said.append(on_action.APPROVED_AT_DEADLINE)
-    return [context(f"a:{action.index}:approvers", "\n".join(said))] if said else []
+    return said
 
 
 def _approver_words(state: Approval, action: Action) -> list[str]:

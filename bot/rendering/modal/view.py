@@ -29,25 +29,39 @@ class ViewMeta:
     """Of a form with several steps; empty for its inputs."""
     shown: str = ""
     """The digest of the arguments that the last step of an edit shows."""
+    part: int = 0
+    """The numbered part that a review is about; 0 for a whole place."""
+    calls: tuple[int, ...] = ()
+    """The actions that a review leads through."""
+    pieces: tuple[tuple[int, int], ...] = ()
+    """The actions that this page of a review shows, each with which of its pages."""
+    named: tuple[int, ...] = ()
+    """The actions that the end of a review approves."""
+    review: str = ""
+    """What the review carries from which this view was opened."""
     channel: str = ""
     """Where the button was pressed."""
     ts: str = ""
 
     def dump(self) -> str:
         """Write it for Slack to carry."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        carried = {name: value for name, value in asdict(self).items() if value or name == "index"}
+        return json.dumps(carried, separators=(",", ":"))
 
     @classmethod
     def load(cls, text: str) -> "ViewMeta":
         """Read what Slack carried back."""
-        return cls(**json.loads(text))
+        carried = json.loads(text)
+        lists = {name: tuple(carried[name]) for name in ("calls", "named") if name in carried}
+        pieces = tuple((index, page) for index, page in carried.get("pieces", ()))
+        return cls(**{**carried, **lists, "pieces": pieces})
 
 
-def pressed_at(view: Mapping[str, Any], channel: str, ts: str) -> Block:
-    """Have a view carry where its button was pressed."""
+def pressed_at(view: Mapping[str, Any], channel: str, ts: str, review: str = "") -> Block:
+    """Have a view carry where its button was pressed, and in which review."""
     if "private_metadata" not in view:
         return dict(view)
-    meta = replace(ViewMeta.load(view["private_metadata"]), channel=channel, ts=ts)
+    meta = replace(ViewMeta.load(view["private_metadata"]), channel=channel, ts=ts, review=review)
     return {**view, "private_metadata": meta.dump()}
 
 

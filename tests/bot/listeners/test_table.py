@@ -28,7 +28,7 @@ def test_every_form_of_a_button_is_read_when_it_is_submitted():
 
     assert forms == {
         *("confirm", "edit", "reject", "respond", "sticky", "for_run", "agree", "read"),
-        *("reject_all", "hand_over", "approve_note", "changes"),
+        *("review", "reject_all", "hand_over", "approve_note", "changes"),
     }
 
 

@@ -99,7 +99,7 @@ def test_the_buttons_of_a_place():
     (card,) = ids(together)
     assert card[-2:] == ["approve_all:0", "reject_all:0"]
     first, *parts = ids(apart)
-    assert first == ["reject_all:0"]
+    assert first == ["review:0", "reject_all:0"]
     assert [part[-1] for part in parts] == [f"approve_all:0.{number + 1}" for number in range(len(parts))]
 
 

@@ -308,22 +308,25 @@ def test_bulk_buttons_stand_under_several_open_actions():
     assert (approve["action_id"], approve["text"]["text"]) == ("approve_all:0", "Approve all 2")
     assert approve["confirm"]["title"]["text"] == "Approve 2 calls?"
     assert approve["confirm"]["text"]["text"] == (
-        "As this message shows them: actions 1 (send_email), 2 (delete_file)."
+        "1 send_email to: dana@example.com · 2 delete_file to: dana@example.com"
     )
     assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all")
 
 
 def test_the_question_before_approving_names_every_call():
-    """By tool and number; by number alone where so many names have no room."""
-    few = a_state(an_interrupt(*(an_action(f"tool_{n % 2}") for n in range(4))))
+    """By its values; where they have no room by tool and number, and else by number alone."""
+    short = a_state(an_interrupt(*(an_action("pay", {"to": "Ada Park", "n": n + 0.5}) for n in range(2))))
+    long = {"note": "a long note " * 5}
+    few = a_state(an_interrupt(*(an_action(f"tool_{n % 2}", long) for n in range(4))))
     names = [f"a_tool_with_quite_a_long_name_{n}" for n in range(8)]
-    many = a_state(an_interrupt(*(an_action(name, allowed=["approve"]) for name in names)))
+    many = a_state(an_interrupt(*(an_action(name, long, allowed=["approve"]) for name in names)))
 
     asks = [
         block_of(card(state).blocks, "bulk")["elements"][0]["confirm"]["text"]["text"]
-        for state in (few, many)
+        for state in (short, few, many)
     ]
     assert asks == [
+        "1 Ada Park, 0.5 · 2 Ada Park, 1.5",
         "As this message shows them: actions 1, 3 (tool_0), 2, 4 (tool_1).",
         "As this message shows them: actions 1 to 8.",
     ]
@@ -356,9 +359,7 @@ def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
     assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Read and decide…", "Reject", "Answer"]
     assert "of 28,011 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
     assert "more characters" in literal_text(part.blocks, "a:0:arguments")
-    approve = block_of(part.blocks, "bulk")["elements"][0]
-    assert approve["text"]["text"] == "Approve 2 of 3"
-    assert "have to be read first: 1" in approve["confirm"]["text"]["text"]
+    assert button_labels([block_of(part.blocks, "bulk")]) == ["Review 3…", "Reject all"]
     assert block_of(part.blocks, "unread")["elements"][0]["text"] == "To be read before approving: 1."
 
 
@@ -578,7 +579,7 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     assert literal_text(parent.blocks, "summary").endswith(
         f"13  sql      part {len(parts)}, to be read first"
     )
-    assert button_labels(parent.blocks) == ["Reject all"]
+    assert button_labels(parent.blocks) == ["Review 12…", "Reject all"]
     assert [[label for label in button_labels(reply.blocks) if " all " in label] for reply in replies] == [
         [f"Approve all {len({*part} - {1})}"] if 12 not in part else [] for part in parts
     ]
@@ -612,7 +613,7 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
         " 1  tool_0   part 1",
         " 2  tool_1   part 1, Approved",
     ]
-    assert button_labels(clicked[0].blocks) == ["Reject all"]
+    assert button_labels(clicked[0].blocks) == [f"Review {left}…", "Reject all"]
     edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
     assert edits == [MessageId(0), MessageId(0, "part", 1)]
     assert decided[0].text == "Approved: 12 tools (agent billing, waiting for the agent)"

@@ -1,0 +1,57 @@
+"""The review of several calls: it is opened, turned page by page, and approves at its end what was shown."""
+
+from dataclasses import replace
+
+from bot.domain.approval import Approval
+from bot.domain.bulk import calls_on, posted_calls
+from bot.listeners.payloads import Click, Submission
+from bot.listeners.services import Services
+from bot.listeners.submissions import Reply, closing
+from bot.rendering.modal.review import render_review_view
+from bot.rendering.modal.view import ViewMeta
+from bot.runtime.offload import offload
+from bot.sentences import in_answer
+from bot.use_cases import bulk
+
+_DECISIONS = ("approve", "edit", "reject", "respond")
+
+
+async def may_review(services: Services, state: Approval, click: Click, _: str) -> str:
+    """Those who may decide one of its calls in some way."""
+    if not (meant := _calls(state, click)):
+        return in_answer.OVER
+    reasons = []
+    for decision in _DECISIONS:
+        verdicts = await services.judge.may_decide(state, click.user, meant, decision)
+        if any(verdict.allowed for verdict in verdicts.values()):
+            return ""
+        reasons.append(verdicts[meant[0]].sentence)
+    return reasons[0]
+
+
+def _calls(state: Approval, click: Click) -> tuple[int, ...]:
+    """Give the open calls that a review leads through: those of a message, or above parts those of the whole place."""
+    here = calls_on(state, click.part) or posted_calls(state, click.number)
+    return tuple(index for index in here if state.is_open_at(index))
+
+
+async def open_review(services: Services, state: Approval, click: Click) -> None:
+    """Show the first page."""
+    meta = ViewMeta(state.id, click.number, 1, part=click.part.number, calls=_calls(state, click))
+    await services.open(click, await offload(state, render_review_view, state, meta, click.user))
+
+
+async def turn(services: Services, state: Approval, click: Click) -> None:
+    """Note that the person was shown the page on which they pressed, and show the next one."""
+    if (meta := click.meta) is None:
+        return
+    await services.mark_shown(state, click.user, meta.pieces)
+    newest = await services.store.admitted(state.id) or state
+    meta = replace(meta, page=click.part.number)
+    await services.turn(click, await offload(newest, render_review_view, newest, meta, click.user))
+
+
+async def finish(services: Services, state: Approval, submission: Submission) -> Reply:
+    """Approve the calls that the end of the review named."""
+    named = submission.meta.named
+    return closing(await bulk.approve_reviewed(services.decisions, state, submission.user, named))

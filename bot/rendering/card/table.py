@@ -1,0 +1,215 @@
+"""Calls of one tool as a table of text: a line for each call, and what the calls have in common once.
+
+Every value can be read in one way only. A text stands without quotes where it is plain words, and nothing else is
+written like them. Columns are two spaces apart, and no text without quotes has two spaces.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from agent_adapter.contract.arguments import encode
+from bot.domain.action import Action
+from bot.domain.masking import Unshown
+from bot.rendering.calls import safe_name
+from bot.sentences import in_text
+from bot.text.literal import key_text, visible
+
+WIDTH = 40
+"""The columns of a line. A phone shows as many without breaking it."""
+_LONGEST = 72
+"""The most characters of a name or a value. One that is longer than a line has a line of its own."""
+_GAP = "  "
+_USUAL, _FEWEST_USUAL = 0.75, 4
+"""The share of the rows that makes a value the usual one, and from how many rows on."""
+
+_WORD = r"[^\W\d_][\w.@/+'&-]*"
+_BARE = re.compile(rf"{_WORD}(?: {_WORD})*")
+_NOT_TEXT = {"null", "true", "false", "none"}
+_RIGHT_TO_LEFT = {"R", "AL", "AN"}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Calls of one tool, their values as they are written."""
+
+    rows: Mapping[int, Mapping[str, str]]
+    """By the number of the call: the value of each of its arguments."""
+    columns: tuple[str, ...]
+    """The arguments that have a column."""
+    usual: Mapping[str, str]
+    """The values that a row has unless it names another one."""
+    right: frozenset[str]
+    """The columns of numbers."""
+
+    @property
+    def has_exceptions(self) -> bool:
+        """Whether a row has another value than the usual one."""
+        return any(row.get(name) != text for row in self.rows.values() for name, text in self.usual.items())
+
+    def named(self, number: int) -> list[str]:
+        """Write what a row has and most others do not, and what it does not have."""
+        row = self.rows[number]
+        own = [f"{name}: {text}" for name, text in row.items() if self._is_own(name, text)]
+        return [*own, *(f"{name}: {in_text.LEFT_OUT}" for name in self.usual if name not in row)]
+
+    def _is_own(self, name: str, text: str) -> bool:
+        return name not in self.columns and self.usual.get(name) != text
+
+
+def table_of(calls: Sequence[Action]) -> Table | None:
+    """Write calls as a table. `None` where a value is nested, long, of several lines, or runs from right to left."""
+    rows: dict[int, dict[str, str]] = {}
+    numbers: dict[str, bool] = {}
+    unshown: set[str] = set()
+    for call in calls:
+        cells = {key_text(name): value for name, value in call.shown(on_card=True).items()}
+        row = {name: cell(value) for name, value in cells.items()}
+        if not all(text and _has_room(text) and _has_room(name) for name, text in row.items()):
+            return None
+        rows[call.number] = {name: text for name, text in row.items() if text}
+        unshown |= {name for name, value in cells.items() if isinstance(value, Unshown)}
+        for name, value in cells.items():
+            numbers[name] = numbers.get(name, True) and type(value) in {int, float}
+    names = list(dict.fromkeys([*_in_schema(calls[0]), *(name for row in rows.values() for name in row)]))
+    columns, usual = [], {}
+    for name in names:
+        found = [row.get(name) for row in rows.values()]
+        # Two masked values look alike, and may differ.
+        is_usual, text = (False, None) if name in unshown else _usual(found)
+        if not is_usual and any(found):
+            columns.append(name)
+        elif text:
+            usual[name] = text
+    return Table(rows, tuple(columns), usual, frozenset(name for name in columns if numbers[name]))
+
+
+def cell(value: Any) -> str | None:
+    """Write a value so that it reads as itself only; `None` where it does not fit in a row."""
+    if isinstance(value, Unshown):
+        return value.says
+    if isinstance(value, str):
+        return None if "\n" in value else _text(value)
+    return encode(value) if not value or not isinstance(value, dict | list) else None
+
+
+def _text(value: str) -> str:
+    shown = visible(value)
+    if shown == value and _BARE.fullmatch(value) and value.lower() not in _NOT_TEXT:
+        return value
+    # A quote inside is spelled out, so that the text ends where its quotes end.
+    return '"' + shown.replace('"', "\\u{22}") + '"'
+
+
+def _has_room(text: str) -> bool:
+    # Letters that run from right to left would take the next column along.
+    return len(text) <= _LONGEST and not any(
+        unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text
+    )
+
+
+def _in_schema(call: Action) -> list[str]:
+    properties = (call.config.args_schema or {}).get("properties")
+    return [key_text(name) for name in properties] if isinstance(properties, dict) else []
+
+
+def _usual(found: Sequence[str | None]) -> tuple[bool, str | None]:
+    """Say whether most rows have the same, and what: a value, or nothing."""
+    (text, count), *_ = Counter(found).most_common(1)
+    share = count / len(found)
+    return share == 1 or (share >= _USUAL and len(found) >= _FEWEST_USUAL), text
+
+
+def same_lines(table: Table) -> list[str]:
+    """Write the usual values."""
+    return list(_packed([f"{name}: {text}" for name, text in table.usual.items()], ""))
+
+
+def row_lines(table: Table) -> list[str]:
+    """Write the rows below the names of their columns, in lines that break between values only."""
+    first = max(len(str(number)) for number in table.rows)
+    groups = _groups(table, first + 1)
+    lines: list[str] = []
+    if table.columns:
+        lines += _line(f"{'#':>{first}} ", table, groups, {name: name for name in table.columns}, [])
+    for number, row in table.rows.items():
+        cells = {name: row.get(name, in_text.LEFT_OUT) for name in table.columns}
+        if table.columns or table.named(number):
+            lines += _line(f"{number:>{first}} ", table, groups, cells, table.named(number))
+    return lines
+
+
+def _groups(table: Table, lead: int) -> list[dict[str, int]]:
+    """Divide the columns into the lines of a row. Gives the width of each."""
+    groups: list[dict[str, int]] = [{}]
+    for name in table.columns:
+        texts = [name, *(row.get(name, in_text.LEFT_OUT) for row in table.rows.values())]
+        width = max(map(columns_of, texts))
+        if groups[-1] and lead + sum(groups[-1].values()) + len(_GAP) * len(groups[-1]) + width > WIDTH:
+            groups.append({})
+        groups[-1][name] = width
+    return groups
+
+
+def _line(
+    start: str,
+    table: Table,
+    groups: Sequence[Mapping[str, int]],
+    cells: Mapping[str, str],
+    named: Sequence[str],
+) -> Iterator[str]:
+    *above, last = (
+        _GAP.join(_padded(cells[name], width, right=name in table.right) for name, width in group.items())
+        for group in groups
+    )
+    lead = " " * len(start)
+    lines = [*above, *_packed([*filter(None, [last]), *named], lead)]
+    for begins, line in zip_longest([start], lines, fillvalue=lead):
+        yield f"{begins}{line}".rstrip(" ")
+
+
+def _packed(fields: Sequence[str], lead: str) -> Iterator[str]:
+    """Put fields side by side, as many as a line takes."""
+    line = ""
+    for field in fields:
+        if line and len(lead) + columns_of(f"{line}{_GAP}{field}") > WIDTH:
+            yield line
+            line = ""
+        line = f"{line}{_GAP}{field}" if line else field
+    if line:
+        yield line
+
+
+def _padded(text: str, width: int, *, right: bool) -> str:
+    space = " " * (width - columns_of(text))
+    return f"{space}{text}" if right else f"{text}{space}"
+
+
+def columns_of(text: str) -> int:
+    """Count the columns that a text takes: wide letters take two, marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char) for char in text
+    )
+
+
+def question(calls: Sequence[Action], *, with_tool: bool) -> str | None:
+    """Write every value of some calls in one line. `None` where a value does not fit in a line."""
+    shown = [(call, {key_text(name): v for name, v in call.shown(on_card=True).items()}) for call in calls]
+    common = set.intersection(*(set(args) for _, args in shown))
+    said = []
+    for call, args in shown:
+        cells = {name: cell(value) for name, value in args.items()}
+        if not all(text and _has_room(text) for text in cells.values()):
+            return None
+        # With several tools, a value alone does not say what it is.
+        is_clear = not with_tool
+        fields = [str(t) if is_clear and n in common else f"{n}: {t}" for n, t in cells.items()]
+        tool = [safe_name(call.request) or ""] if with_tool else []
+        said.append(" ".join([str(call.number), *tool, ", ".join(fields)]).strip())
+    return " · ".join(said)

@@ -1,0 +1,142 @@
+"""The review: several calls page by page, each with its own buttons, and one button at the end that approves them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.domain.action import Action
+from bot.domain.approval import Approval
+from bot.domain.bulk import reviewed, with_proposal
+from bot.rendering.blocks import Block, actions, context, json_size, literal, section, without_primary
+from bot.rendering.buttons import REVIEW, TURN, button_blocks
+from bot.rendering.calls import care_words, title_blocks
+from bot.rendering.card.outcomes import outcome_line
+from bot.rendering.modal.view import ViewMeta, call_cautions, modal
+from bot.rendering.pages import pages_of
+from bot.sentences import in_form
+
+_ROOM, _BLOCKS = 60_000, 92
+"""JSON characters and blocks of the calls on one page. Slack takes 250,000 and 100."""
+_FOOT = 1_600
+"""What stands below a call at the most: its buttons, or who decided it."""
+
+Piece = tuple[int, int]
+"""The index of an action, and which page of it, from 1. Most have one page."""
+
+
+def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str = "") -> Block:
+    """Draw one page of a review, or its end, which can be submitted.
+
+    Args:
+        state: the record.
+        meta: which calls it leads through, and which page this is, from 1.
+        user: who reads it.
+        said: the answer to their last click.
+
+    Returns:
+        A view. It carries which calls it shows, so that the next click says what was shown.
+    """
+    pages = review_pages(state, meta.calls)
+    page = min(max(meta.page, 1), len(pages) + 1)
+    note = [section("said", said)] if said else []
+    if page > len(pages):
+        return _end(state, replace(meta, page=page), user, note)
+    pieces = pages[page - 1]
+    blocks = [*note, context("page", in_form.page(page, len(pages)))]
+    blocks += [block for piece in pieces for block in _piece_blocks(state, piece)]
+    blocks.append(_turns(state, meta, page))
+    meta = replace(meta, page=page, pieces=tuple(pieces))
+    return modal(REVIEW.verb, in_form.review_title(len(meta.calls)), blocks, meta)
+
+
+def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
+    """Divide calls into pages, as many on each as fit. What was decided meanwhile does not change it."""
+    pages: list[list[Piece]] = []
+    room, count = 0, 0
+    for piece in _pieces(state, calls):
+        blocks = _content(state.actions[piece[0]], piece[1])
+        size, more = json_size(blocks) + _FOOT, len(blocks) + 1 + bool(state.actions[piece[0]].config.effects)
+        if not pages or room < size or count < more:
+            pages.append([])
+            room, count = _ROOM, _BLOCKS
+        pages[-1].append(piece)
+        room, count = room - size, count - more
+    return pages
+
+
+def _pieces(state: Approval, calls: Sequence[int]) -> list[Piece]:
+    return [(index, page) for index in calls for page in range(1, len(pages_of(state.actions[index])) + 1)]
+
+
+def _piece_blocks(state: Approval, piece: Piece) -> list[Block]:
+    index, page = piece
+    action = state.actions[index]
+    if not state.is_open_at(index):
+        return [*_title(action, page), context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
+    is_last = page == len(pages_of(action))
+    buttons = without_primary(button_blocks(action, state.id)) if is_last else []
+    return [*_content(action, page), *buttons]
+
+
+def _content(action: Action, page: int) -> list[Block]:
+    """Draw one page of a call. Decisions do not change it."""
+    at, pages = f"a:{action.index}", pages_of(action)
+    blocks = _title(action, page)
+    if len(pages) > 1:
+        blocks.append(context(f"{at}:page:{page}", in_form.page_of_action(action.number, page, len(pages))))
+    if page == 1:
+        if care := care_words(action):
+            blocks.append(context(f"{at}:care", "\n".join(care)))
+        blocks += [{**block, "block_id": f"{at}:{block['block_id']}"} for block in call_cautions(action)]
+    for name, lines in pages[page - 1]:
+        if name != "arguments":
+            blocks.append(context(f"{at}:{name}:label:{page}", in_form.SECTIONS[name]))
+        blocks.append(literal(f"{at}:{name}:{page}", "\n".join(lines)))
+    return blocks
+
+
+def _title(action: Action, page: int) -> list[Block]:
+    return [{**block, "block_id": f"{block['block_id']}:{page}"} for block in title_blocks(action)]
+
+
+def _turns(state: Approval, meta: ViewMeta, page: int) -> Block:
+    back = [TURN.drawn(f"{meta.index}.{page - 1}", state.id, in_form.PREVIOUS)] if page > 1 else []
+    return actions("turns", [*back, TURN.drawn(f"{meta.index}.{page + 1}", state.id)])
+
+
+def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block:
+    """Draw the end: what its button approves, and what is left out and why."""
+    named = reviewed(state, meta.calls, user)
+    still = [index for index in meta.calls if state.is_open_at(index)]
+    title = in_form.review_title(len(meta.calls))
+    if not still:
+        return modal(REVIEW.verb, title, [*note, section("about", in_form.ALL_DECIDED)], meta)
+    votes = any(state.actions[index].terms.quorum > 1 for index in named)
+    says = [in_form.to_be_approved(named, votes=votes) if named else in_form.NOTHING_TO_APPROVE]
+    says += _left_out(state, meta.calls, named)
+    blocks = [*note, section("about", "\n".join(says))]
+    blocks.append(actions("turns", [TURN.drawn(f"{meta.index}.{meta.page - 1}", state.id, in_form.PREVIOUS)]))
+    label = in_form.agree_several if votes else in_form.approve_several
+    meta = replace(meta, pieces=(), named=tuple(named))
+    return modal(REVIEW.verb, title, blocks, meta, submit=label(len(named)) if named else None)
+
+
+def _left_out(state: Approval, calls: Sequence[int], named: Sequence[int]) -> list[str]:
+    """Say which calls are not approved, each with the first reason that holds."""
+    proposed = with_proposal(state, calls)
+    reasons: dict[str, list[int]] = {}
+    for index in calls:
+        action = state.actions[index]
+        if index in named:
+            continue
+        if not state.is_open_at(index):
+            why = in_form.DECIDED_MEANWHILE
+        elif not action.allows("approve"):
+            why = in_form.NOT_TO_BE_APPROVED
+        elif action.has_code:
+            why = in_form.OF_HIGH_RISK
+        elif index in proposed:
+            why = in_form.WITH_PROPOSAL
+        else:
+            why = in_form.NOT_SHOWN_TO_THE_END
+        reasons.setdefault(why, []).append(index)
+    return [in_form.left_out(indices, why) for why, indices in reasons.items()]

@@ -1,0 +1,310 @@
+"""Batches: approved in two taps where the card shows all of it, and else at the end of a review."""
+
+import asyncio
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from agent_adapter.contract.hitl import ApproveDecision
+from bot.domain.ids import MessageId
+from tests.support.builders import an_action
+from tests.support.faults import asking
+from tests.support.people import buttons, words
+
+RULES = """
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
+rules:
+  - name: risky
+    match: {tool: drop_table}
+    risk: high
+  - name: together
+    match: {tool: pay}
+    quorum: 2
+"""
+REFUNDS = [("Ada Park", 64.95), ("Bo Lind", 12.0), ("Cy Marsh", 899.0), ("Di Noor", 45.5), ("Ed Stone", 7.25)]
+
+
+@pytest.fixture
+async def bot(start_bot, policy):
+    return await start_bot(policy=str(policy), approvers="", channel=None)
+
+
+def refunds(tool="refund_customer"):
+    for who, amount in REFUNDS:
+        yield an_action(tool, {"customer": who, "amount": amount, "currency": "EUR"})
+
+
+def users(count=24, note=""):
+    for number in range(1, count + 1):
+        args = {"email": f"user{number}@example.com", "team": ["south", "north"][number % 2]}
+        admin = {"admin": True} if number == 7 else {}
+        yield an_action("create_user", {**args, **admin, **({"note": note} if note else {})})
+
+
+LONG = "new colleague " * 12
+
+
+async def asked(client, bot, slack, *actions):
+    """Publish these calls, wait until all of the card is there, and give its first message."""
+    interrupt = client.interrupt(asking(*actions))
+    await client.publish(interrupt)
+    async with asyncio.timeout(10):
+        while not ((state := await bot.store.admitted(interrupt.id)) and state.is_shown):
+            await asyncio.sleep(0.02)
+    shown = state.shown[MessageId(0)]
+    return interrupt, next(m for m in await slack.messages(shown.channel) if m["ts"] == shown.ts)
+
+
+async def decided(bot, interrupt):
+    state = await bot.store.load(interrupt.id)
+    return {
+        index: (found.decision.type, found.decided_by) for index, found in enumerate(state.recorded) if found
+    }
+
+
+async def view_of(person, saying="", *, depth=1):
+    """Wait for the view in front that says this."""
+    async with asyncio.timeout(10):
+        while True:
+            stack = await person.slack.views(person.user)
+            if len(stack) == depth and saying in words(stack[-1]["blocks"]):
+                return stack[-1]
+            await asyncio.sleep(0.02)
+
+
+async def pressed(person, view, button):
+    await person.slack.click_view(person.user, view["id"], button)
+
+
+async def turned(person, before):
+    """Wait until the view in front is another one."""
+    async with asyncio.timeout(10):
+        while (found := (await person.slack.views(person.user))[-1])["hash"] == before["hash"]:
+            await asyncio.sleep(0.02)
+    return found
+
+
+async def to_the_end(person, view):
+    """Turn page by page until the view can be submitted, and give every text on the way."""
+    read = words(view["blocks"])
+    pages = 1
+    while not view.get("submit"):
+        (following,) = [name for name in buttons(view) if name == f"turn:0.{pages + 1}"]
+        await pressed(person, view, following)
+        pages += 1
+        view = await turned(person, view)
+        read += "\n" + words(view["blocks"])
+    return view, read, pages
+
+
+async def test_five_refunds_are_approved_in_two_taps(bot, client, slack, dana):
+    """The button, and the question that names every value."""
+    interrupt, card = await asked(client, bot, slack, *refunds())
+
+    assert buttons(card) == ["approve_all:0", "review:0", "reject_all:0"]
+    await dana.press(card, "approve_all:0")
+
+    assert await decided(bot, interrupt) == dict.fromkeys(range(5), ("approve", "U0DANA"))
+
+
+async def test_twenty_four_users_are_one_message_that_names_the_odd_one(bot, client, slack, dana):
+    """Also the one with a right that the others do not have, in its row."""
+    interrupt, card = await asked(client, bot, slack, *users())
+
+    state = await bot.store.admitted(interrupt.id)
+    assert [*state.shown] == [MessageId(0)]
+    text = words(card["blocks"])
+    assert " 7 user7@example.com   north\n   admin: true\n" in text
+    assert text.count("admin") == 1
+    await dana.press(card, "approve_all:0")
+    assert len(await decided(bot, interrupt)) == 24
+
+
+async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided_meanwhile(
+    bot, client, slack, dana, erik
+):
+    """Twenty-four calls that no message holds: at most two pages, then one button, which says how many."""
+    interrupt, card = await asked(client, bot, slack, *users(note=LONG))
+    assert buttons(card) == ["review:0", "reject_all:0"]
+    view = await dana.opened(card, "review:0")
+    part = await erik.showing("approve:3")
+    await erik.fill(await erik.opened(part, "reject:3"), reason="Left the company")
+
+    end, read, pages = await to_the_end(dana, view)
+
+    assert pages <= 3
+    for number in range(1, 25):
+        assert f"user{number}@example.com" in read
+    assert "admin: true" in read
+    assert end["submit"]["text"] == "Approve 23"
+    assert "Not among them: action 4, decided meanwhile." in words(end["blocks"])
+    await dana.fill(end)
+    found = await decided(bot, interrupt)
+    assert found.pop(3) == ("reject", "U0ERIK")
+    assert found == {n: ("approve", "U0DANA") for n in range(24) if n != 3}
+
+
+async def test_what_is_decided_at_the_last_moment_stays_as_it_was_decided(bot, client, slack, dana, erik):
+    """Between the end of a review and its button: the person is told."""
+    interrupt, card = await asked(client, bot, slack, *users(note=LONG))
+    end, _, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
+    assert end["submit"]["text"] == "Approve 24"
+    part = await erik.showing("approve:3")
+    await erik.fill(await erik.opened(part, "reject:3"))
+
+    await dana.fill(end)
+
+    assert "Action 4 was already rejected by <@U0ERIK>" in words((await view_of(dana))["blocks"])
+    found = await decided(bot, interrupt)
+    assert found[3] == ("reject", "U0ERIK")
+    assert len(found) == 24
+
+
+async def test_two_people_review_at_once_and_each_call_is_decided_once(bot, client, slack, dana, erik):
+    """The second one is told that nothing is left."""
+    interrupt, card = await asked(client, bot, slack, *users(note=LONG))
+    first, _, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
+    second, _, _ = await to_the_end(erik, await erik.opened(card, "review:0"))
+
+    await dana.fill(first)
+    await erik.fill(second)
+
+    assert set((await decided(bot, interrupt)).values()) == {("approve", "U0DANA")}
+    assert "was already approved by <@U0DANA>" in words((await view_of(erik))["blocks"])
+
+
+async def test_a_page_that_is_pressed_twice_is_turned_once(bot, client, slack, dana):
+    """The second press is on a view that Slack has replaced: nothing is skipped, and nothing is lost."""
+    _, card = await asked(client, bot, slack, *users(50, note=LONG))
+    view = await dana.opened(card, "review:0")
+
+    await asyncio.gather(*(pressed(dana, view, "turn:0.2") for _ in range(2)), return_exceptions=True)
+    second = await turned(dana, view)
+    assert "Page 2 of " in words(second["blocks"])
+    assert not second.get("submit")
+
+
+async def test_a_review_whose_calls_were_all_decided_approves_nothing(bot, client, slack, dana, erik):
+    """Its end says so, and has no button."""
+    interrupt, card = await asked(client, bot, slack, *users(note=LONG))
+    view = await dana.opened(card, "review:0")
+    await erik.fill(await erik.opened(card, "reject_all:0"), reason="Not today")
+
+    await pressed(dana, view, "turn:0.2")
+
+    found = await view_of(dana, "decided")
+    assert not found.get("submit")
+    assert set((await decided(bot, interrupt)).values()) == {("reject", "U0ERIK")}
+
+
+async def test_a_review_is_not_opened_for_somebody_who_may_not_decide(bot, client, slack, mira):
+    """They read who may."""
+    _, card = await asked(client, bot, slack, *users(note=LONG))
+
+    await mira.press(card, "review:0")
+
+    assert "You are not an approver of this" in await mira.notice("not an approver")
+    assert await slack.views("U0MIRA") == []
+
+
+async def test_one_is_rejected_by_itself_and_the_rest_are_approved_in_the_same_review(
+    bot, client, slack, dana
+):
+    """Its form opens on top of the review, which is then drawn again."""
+    interrupt, card = await asked(client, bot, slack, *refunds())
+    view = await dana.opened(card, "review:0")
+    assert {"approve:2", "edit:2", "reject:2", "respond:2"} <= {*buttons(view)}
+
+    await pressed(dana, view, "reject:2")
+    await dana.fill(await view_of(dana, depth=2), reason="Wrong order")
+    review = await view_of(dana, "Rejected")
+    assert await decided(bot, interrupt) == {2: ("reject", "U0DANA")}
+    await pressed(dana, review, "approve:0")
+    review = await view_of(dana, "*Approved*")
+    end, _, _ = await to_the_end(dana, review)
+    assert end["submit"]["text"] == "Approve 3"
+    await dana.fill(end)
+
+    kinds = [kind for kind, _ in (await decided(bot, interrupt)).values()]
+    assert sorted(kinds) == ["approve"] * 4 + ["reject"]
+    assert await slack.views("U0DANA") == []
+
+
+async def test_one_is_edited_by_itself_in_the_review(bot, client, slack, dana):
+    """With the same form as on a card."""
+    interrupt, card = await asked(client, bot, slack, *refunds())
+    view = await dana.opened(card, "review:0")
+
+    await pressed(dana, view, "edit:0")
+    await dana.fill(await view_of(dana, depth=2), amount="49.95")
+
+    await view_of(dana, "Approved with changes")
+    assert await decided(bot, interrupt) == {0: ("edit", "U0DANA")}
+
+
+async def test_what_a_review_cannot_approve_is_said_at_its_end(bot, client, slack, dana):
+    """High risk takes its own form; long calls are read in the review, page by page."""
+    long = an_action("run", {"script": "x " * 15_000})
+    interrupt, card = await asked(
+        client, bot, slack, *users(2), long, an_action("drop_table", {"table": "invoices"})
+    )
+    assert "review:0" in buttons(card)
+
+    end, read, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
+
+    assert read.count("x ") >= 15_000 - 200
+    assert end["submit"]["text"] == "Approve 3"
+    assert "Not among them: action 4, of high risk, approved one by one." in words(end["blocks"])
+    await dana.fill(end)
+    assert [*await decided(bot, interrupt)] == [0, 1, 2]
+
+
+async def test_the_end_of_a_review_approves_nothing_that_was_not_shown(bot, client, slack, dana):
+    """The record says what this person was shown. A view that names more does not count."""
+    interrupt, card = await asked(client, bot, slack, *users(note=LONG))
+    end, _, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
+    key = bot.store.keys.lane_for(interrupt.id).card(interrupt.id)
+    await bot.store._redis.hdel(key, "seen:5:U0DANA")
+
+    await dana.fill(end)
+
+    assert "Not approved: action 6." in words((await view_of(dana))["blocks"])
+    assert [n for n in range(24) if n not in await decided(bot, interrupt)] == [5]
+
+
+async def test_where_several_people_have_to_agree_the_button_counts_a_vote(bot, client, slack, dana, erik):
+    """It says so before and after; the calls are approved when the second person agrees."""
+    interrupt, card = await asked(client, bot, slack, *refunds("pay"))
+    (agree, *_) = [e for b in card["blocks"] if b["type"] == "actions" for e in b["elements"]]
+    assert agree["text"]["text"] == "Agree to all 5"
+
+    await dana.press(card, "approve_all:0")
+    assert await decided(bot, interrupt) == {}
+    await dana.notice("1 more person has")
+    end, _, _ = await to_the_end(erik, await erik.opened(card, "review:0"))
+    assert end["submit"]["text"] == "Agree to 5"
+    await erik.fill(end)
+
+    assert [kind for kind, _ in (await decided(bot, interrupt)).values()] == ["approve"] * 5
+
+
+async def test_a_button_in_a_review_decides_only_what_its_page_shows(bot, client, slack, dana, playground):
+    """A copy of it in another view decides nothing."""
+    interrupt, card = await asked(client, bot, slack, *users(50, note=LONG))
+    view = await dana.opened(card, "review:0")
+    assert "approve:49" not in buttons(view)
+    app = AsyncWebClient(playground.bot_token, base_url=playground.api_url)
+    forged = {k: view[k] for k in ("type", "callback_id", "title", "close", "private_metadata", "blocks")}
+    forged["blocks"] = [
+        {**block, "elements": [{**e, "action_id": "approve:49"} for e in block["elements"][:1]]}
+        if block["block_id"] == "turns"
+        else block
+        for block in view["blocks"]
+    ]
+    await app.views_update(view_id=view["id"], view=forged)
+
+    await pressed(dana, view, "approve:49")
+
+    await view_of(dana, "nothing was recorded")
+    assert await decided(bot, interrupt) == {}
+    assert ApproveDecision().type == "approve"

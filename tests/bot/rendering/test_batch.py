@@ -1,0 +1,353 @@
+"""A batch of one tool as rows: what a person reads on its card, at every moment."""
+
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
+from bot.domain.admission import Place, Terms
+from bot.domain.schedule import Step
+from bot.domain.votes import Vote
+from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import lay_out
+from bot.rendering.card.table import WIDTH
+from bot.store.codec import admission_fields
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    block_ids,
+    block_of,
+    button_labels,
+    buttons,
+    literal_text,
+    shown,
+)
+from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+
+REFUNDS = [
+    ("Ada Park", 64.95, "charged_twice"),
+    ("Bo Lind", 12.0, "late_delivery"),
+    ("Cy Marsh", 899.0, "defective"),
+    ("Di Noor", 45.5, "charged_twice"),
+    ("Ed Stone", 7.25, "goodwill"),
+]
+
+
+def refunds(**more):
+    return [
+        an_action(
+            "refund_customer", {"customer": who, "amount": much, "currency": "EUR", "reason": why}, **more
+        )
+        for who, much, why in REFUNDS
+    ]
+
+
+def users(count=24, **more):
+    """So many new users, the seventh of them with a right that the others do not have."""
+    for number in range(1, count + 1):
+        args = {"email": f"user{number}@example.com", "team": ["south", "north"][number % 2]}
+        yield an_action("create_user", {**args, **({"admin": True} if number == 7 else {})}, **more)
+
+
+def pay(*values, **more):
+    """Calls of one tool with one argument that differs."""
+    return [an_action("pay", {"to": value}, **more) for value in values]
+
+
+def laid_out(*actions, own=None, steps=(), decided=None, votes=None, proposals=None, **terms):
+    """Build the record of a batch as it is admitted today."""
+    interrupt = an_interrupt(*actions)
+    place = Place(channel="C0APPROVALS", actions=tuple(range(len(actions))))
+    admission = an_admission(places=[place], own=own, steps=tuple(steps), **terms)
+    return a_state(
+        interrupt,
+        admission=lay_out(interrupt, admission),
+        decided=decided,
+        votes=votes or {},
+        proposals=proposals or {},
+    )
+
+
+def card(state):
+    parts = render_card(state)
+    assert_slack_takes_card(parts)
+    return parts[0]
+
+
+def rows(state):
+    return literal_text(card(state).blocks, "rows").split("\n")
+
+
+def is_rows(*actions, **more):
+    return laid_out(*actions, **more).admission.places[0].rows
+
+
+def test_five_refunds_are_five_lines_below_the_names_of_their_columns():
+    """Numbers stand to the right; what is the same in all is said once."""
+    state = laid_out(*refunds())
+
+    assert rows(state) == [
+        "# customer  amount  reason",
+        "1 Ada Park   64.95  charged_twice",
+        "2 Bo Lind     12.0  late_delivery",
+        "3 Cy Marsh   899.0  defective",
+        "4 Di Noor     45.5  charged_twice",
+        "5 Ed Stone    7.25  goodwill",
+    ]
+    blocks = card(state).blocks
+    assert shown([block_of(blocks, "same:label")]) == "The same in all 5:"
+    assert literal_text(blocks, "same") == "currency: EUR"
+    assert button_labels(blocks) == ["Approve all 5", "One by one…", "Reject all"]
+
+
+def test_twenty_four_users_are_one_message_and_the_odd_one_is_named_in_its_row():
+    """A value that no other row has stands out."""
+    state = laid_out(*users())
+
+    (part,) = render_card(state)
+    lines = literal_text(part.blocks, "rows").split("\n")
+    assert lines[7:9] == [" 7 user7@example.com   north", "   admin: true"]
+    assert sum("admin" in line for line in lines) == 1
+    assert "Approve all 24" in button_labels(part.blocks)
+
+
+def test_columns_come_in_the_order_of_the_schema():
+    """Not in the order in which the model wrote them."""
+    properties = {"reason": {"type": "string"}, "amount": {}, "customer": {}, "currency": {}}
+    schema = {"type": "object", "properties": properties}
+
+    assert rows(laid_out(*refunds(schema=schema)))[0].split() == ["#", "reason", "amount", "customer"]
+
+
+def test_a_value_that_most_rows_have_is_said_below_and_the_others_are_named_in_their_rows():
+    """Another value, and none: both stand out."""
+    roles = ["member", "member", "admin", "member", "member", None, "member", "member"]
+    calls = [
+        an_action("invite", {"email": f"u{n}@example.com", **({"role": role} if role else {})})
+        for n, role in enumerate(roles)
+    ]
+    state = laid_out(*calls)
+
+    assert [line for line in rows(state) if "role" in line] == [
+        "3 u2@example.com  role: admin",
+        "6 u5@example.com  role: (left out)",
+    ]
+    blocks = card(state).blocks
+    assert shown([block_of(blocks, "same:label")]) == "In every row that does not say otherwise:"
+    assert literal_text(blocks, "same") == "role: member"
+
+
+def test_a_row_wider_than_a_phone_breaks_between_its_values():
+    """Never within one, and all rows at the same place."""
+    calls = [
+        an_action("move", {"from": f"account-{n:020}", "to": f"target-{n:016}", "amount": 10**n})
+        for n in range(4)
+    ]
+
+    lines = rows(laid_out(*calls))
+
+    assert all(len(line) <= WIDTH for line in lines)
+    assert lines[:4] == [
+        "# from",
+        "  to                       amount",
+        "1 account-00000000000000000000",
+        "  target-0000000000000000       1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1", 1),
+        ("true", True),
+        ("null", None),
+        ("", None),
+        ("a  b", "a b"),
+        ("a ", "a"),
+        ("{}", {}),
+        ("[]", []),
+        ('a" "b', 'a"  "b'),
+        ("•••• (masked)", "...."),
+        ("(left out)", "left out"),
+        ("x\u200by", "xy"),
+        ("e\u0301", "\u00e9"),
+        ("admin: true", "admin"),
+        (1, 1.0),
+        ("12 50", 12),
+    ],
+)
+def test_two_values_that_differ_never_look_the_same(one, other):
+    """In a row each text is in quotes that could be read as another value, or as two columns."""
+    first, second = (
+        rows(laid_out(*pay("Ada", value, "Bo")))[2].removeprefix("2").strip() for value in (one, other)
+    )
+
+    assert first != second
+    for text, value in ((first, one), (second, other)):
+        is_text = isinstance(value, str)
+        assert text.startswith('"') or not is_text or text == value
+        assert is_text or not text.startswith('"')
+
+
+def test_a_text_cannot_look_like_the_next_column_or_the_next_row():
+    """A quote inside of a text is spelled out, and lines are never those of a text."""
+    lines = rows(laid_out(*pay('Ada"  12', "Bo  99", "Cy")))
+
+    assert lines[1:] == ['1 "Ada\\u{22}  12"', '2 "Bo  99"', "3 Cy"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"a": 1}, [1], "two\nlines", "x" * 90, "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"],
+    ids=["object", "list", "lines", "long", "hebrew", "arabic"],
+)
+def test_values_that_no_row_can_hold_keep_their_calls_apart(value):
+    """Letters that run from right to left would change places with the next column."""
+    assert not is_rows(*pay("Ada", value, "Bo"))
+    assert is_rows(*pay("Ada", "Cy", "Bo"))
+
+
+def test_two_calls_stand_apart_and_keep_their_own_buttons():
+    """There a row would save no space, and would cost a tap."""
+    assert not is_rows(*pay("Ada", "Bo"))
+
+
+def test_only_calls_that_are_alike_are_rows():
+    """Of one tool, on the same terms, with the same decisions and the same words of the agent."""
+    calls = pay("Ada", "Bo", "Cy")
+
+    assert not is_rows(*calls[:2], an_action("refund", {"to": "Cy"}))
+    assert not is_rows(*calls[:2], *pay("Cy", allowed=["approve"]))
+    assert not is_rows(*calls[:2], *pay("Cy", description="Urgent."))
+    assert is_rows(*pay("Ada", "Bo", "Cy", description="Urgent."))
+    assert not is_rows(*calls, own={1: Terms(approvers=("U0MIRA",))})
+    assert not is_rows(*calls, own={1: Terms(approvers=("U0ERIK",), quorum=2)})
+    assert not is_rows(*calls, risk="high")
+    assert not is_rows(*calls, modal_only=("to",))
+    late = Step(kind="escalate", after=timedelta(minutes=5), actions=(1,), approvers=("U0MIRA",))
+    assert not is_rows(*calls, steps=[late])
+    assert not is_rows(*pay("Ada", "Bo", "Cy", description="why " * 500))
+    assert not is_rows(*(an_action("https://evil.example", {"to": n}) for n in range(3)))
+
+
+def test_masked_values_are_masks_and_never_said_to_be_the_same():
+    """Two of them look alike, and nobody knows whether they are."""
+    calls = [an_action("create", {"name": f"user {n}", "password": "hunter2"}) for n in range(3)]
+    state = laid_out(*calls, mask=("password",))
+
+    assert rows(state)[1:] == [f'{n + 1} "user {n}"  •••• (masked)' for n in range(3)]
+    text = shown(card(state).blocks)
+    assert "hunter2" not in text
+    assert "The same in all" not in text
+    assert "•••• (masked)" in buttons(card(state).blocks)[0]["confirm"]["text"]["text"]
+
+
+def test_what_misleads_in_a_row_is_named_with_its_row():
+    """Also where only one of the rows has it, and where only one has an argument that the tool does not know."""
+    calls = pay("Ada", "\u0410\u0421\u041c\u0415", "Bo\u200b")
+    schema = {"type": "object", "properties": {"to": {}}, "additionalProperties": False}
+    odd = [*pay("Ada", "Bo", schema=schema), an_action("pay", {"to": "Cy", "fast": True}, schema=schema)]
+
+    text = shown(card(laid_out(*calls)).blocks)
+    assert "2.to" in text
+    assert "Contains hidden characters" in text
+    assert "does not have the argument* `fast`" in shown(card(laid_out(*odd)).blocks)
+
+
+def test_the_question_names_every_value_where_it_has_room_for_all_of_them():
+    """Five refunds fit; for twenty-four users it says which calls these are."""
+    few, many = (buttons(card(laid_out(*calls)).blocks)[0]["confirm"] for calls in (refunds(), users()))
+
+    assert few["title"]["text"] == "Approve 5 calls?"
+    assert few["text"]["text"].startswith("1 Ada Park, 64.95, EUR, charged_twice · 2 Bo Lind, 12.0, EUR")
+    assert many["text"]["text"] == "As this message shows them: actions 1 to 24 (create_user)."
+
+
+def test_where_several_people_have_to_agree_the_button_only_agrees():
+    """It says what happens then, and does not claim to approve."""
+    state = laid_out(*refunds(), approvers=("U0ERIK", "U0MIRA"), quorum=2)
+
+    button = buttons(card(state).blocks)[0]
+    assert button["text"]["text"] == "Agree to all 5"
+    assert button["confirm"]["title"]["text"] == "Agree to 5 calls?"
+    assert button["confirm"]["confirm"]["text"] == "Agree to 5"
+    assert "This is your vote." in button["confirm"]["text"]["text"]
+    assert state.actions[0].terms.quorum == 2
+
+
+def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
+    """The rows themselves look the same as before."""
+    calls = refunds()
+    before = {**calls[2][0].args}
+    edited = EditDecision(
+        edited_action=EditedAction(name="refund_customer", args={**before, "amount": 450.0})
+    )
+    decided = {
+        0: ApproveDecision(),
+        1: ApproveDecision(),
+        2: edited,
+        3: RejectDecision(message="Wrong order"),
+    }
+    state = laid_out(*calls, decided=decided)
+
+    blocks = card(state).blocks
+    assert literal_text(blocks, "rows") == literal_text(card(laid_out(*calls)).blocks, "rows")
+    said = shown([block_of(blocks, "rows:outcomes")]).split("\n")
+    assert [line.partition(" by ")[0] for line in said] == [
+        "1, 2: *Approved*",
+        "3: *Approved with changes*",
+        "4: *Rejected*",
+    ]
+    told = literal_text(blocks, "rows:told")
+    assert "899.0" in told
+    assert "450.0" in told
+    assert told.endswith("4. Wrong order")
+
+
+def test_the_last_open_row_has_the_buttons_of_its_call():
+    """Two taps for one call would be one too many."""
+    state = laid_out(*refunds(), decided=dict.fromkeys(range(4), ApproveDecision()))
+
+    assert button_labels(card(state).blocks) == ["Approve", "Edit", "Reject", "Answer"]
+    done = laid_out(*refunds(), decided=dict.fromkeys(range(5), ApproveDecision()))
+    assert button_labels(card(done).blocks) == []
+
+
+def test_a_card_of_fifty_rows_holds_whatever_people_say_about_them():
+    """Long reasons for all of them, by different people: one message, and it says what it leaves out."""
+    reasons = {n: RejectDecision(message=f"{n} " + '"no"\n' * 200) for n in range(50)}
+    state = laid_out(*users(50), decided=reasons)
+
+    (part,) = render_card(state)
+
+    assert_slack_takes_card((part,))
+    assert "more characters" in literal_text(part.blocks, "rows:told")
+
+
+def test_votes_stand_below_the_rows():
+    """Once for all the rows that have the same."""
+    votes = {n: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),) for n in (0, 1, 2)}
+    state = laid_out(*refunds(), approvers=("U0ERIK", "U0MIRA"), quorum=2, votes=votes)
+
+    assert "1 to 3: *1 of 2 approved*" in shown([block_of(card(state).blocks, "rows:outcomes")])
+
+
+def test_calls_without_any_difference_are_said_once():
+    """There is nothing to put into a row."""
+    blocks = card(laid_out(*pay("Ada", "Ada", "Ada"))).blocks
+
+    assert "rows" not in block_ids(blocks)
+    assert literal_text(blocks, "same") == "to: Ada"
+    assert literal_text(card(laid_out(*[an_action("ping", {})] * 3)).blocks, "same") == "(no arguments)"
+
+
+def test_what_is_drawn_as_rows_is_fixed_when_it_is_asked():
+    """A record without it, as older versions wrote them, is drawn call by call."""
+    state = laid_out(*refunds())
+    fields = admission_fields(state.admission)
+    stored = dict(zip(fields[::2], fields[1::2], strict=True))
+
+    assert '"rows":true' in stored["place:0"].replace(" ", "")
+    older = a_state(state.interrupt)
+    assert not older.admission.places[0].rows
+    assert "rows" not in block_ids(card(older).blocks)
+    assert "approve:0" in [button["action_id"] for button in buttons(card(older).blocks)]
