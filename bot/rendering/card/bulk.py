@@ -85,7 +85,7 @@ def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int], *, nee
     if needs_votes:
         said.append(on_card.YOUR_VOTE)
     # The first that has room. Numbers alone still say which calls these are.
-    texts = [" ".join((*said, which)) for which in _which(state, ready)]
+    texts = ["\n".join((*said, which)) for which in _which(state, ready)]
     text = next((text for text in texts if units(text) <= _CONFIRM), clip(texts[-1], _CONFIRM))
     title, yes = (
         (on_card.agree_to_calls, on_card.agree) if needs_votes else (on_card.approve_calls, on_card.approve)

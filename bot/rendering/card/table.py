@@ -17,6 +17,7 @@ from bot.domain.action import Action
 from bot.domain.masking import Unshown
 from bot.rendering.calls import safe_name
 from bot.sentences import in_text
+from bot.sentences.words import UNUSUAL_TOOL
 from bot.text.literal import key_text, visible
 
 WIDTH = 40
@@ -210,6 +211,6 @@ def question(calls: Sequence[Action], *, with_tool: bool) -> str | None:
         # With several tools, a value alone does not say what it is.
         is_clear = not with_tool
         fields = [str(t) if is_clear and n in common else f"{n}: {t}" for n, t in cells.items()]
-        tool = [safe_name(call.request) or ""] if with_tool else []
-        said.append(" ".join([str(call.number), *tool, ", ".join(fields)]).strip())
+        tool = [safe_name(call.request) or UNUSUAL_TOOL] if with_tool else []
+        said.append(f"{call.number}: {', '.join([*tool, *fields]) or in_text.NO_ARGUMENTS}")
     return " · ".join(said)

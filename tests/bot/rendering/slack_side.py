@@ -58,13 +58,13 @@ def leaves(node: Any) -> Iterator[str]:
 
 
 def typed_texts(node: Any, within: str = "") -> Iterator[tuple[str, str]]:
-    """Every text of a payload, with where it stands: literal, mrkdwn, header, button, or plain elsewhere."""
+    """Every text of a payload, with where it stands: literal, mrkdwn, header, button, question, or plain."""
     if isinstance(node, list):
         for child in node:
             yield from typed_texts(child, within)
     elif isinstance(node, dict):
         kind = node.get("type", "")
-        place = kind if kind in {"header", "button", "input"} else within
+        place = "question" if "deny" in node else kind if kind in {"header", "button", "input"} else within
         if isinstance(node.get("text"), str):
             yield {"text": "literal", "mrkdwn": "mrkdwn"}.get(kind, place or "plain"), node["text"]
         if "accessibility_label" in node:

@@ -258,7 +258,7 @@ def test_the_question_names_every_value_where_it_has_room_for_all_of_them():
     few, many = (buttons(card(laid_out(*calls)).blocks)[0]["confirm"] for calls in (refunds(), users()))
 
     assert few["title"]["text"] == "Approve 5 calls?"
-    assert few["text"]["text"].startswith("1 Ada Park, 64.95, EUR, charged_twice · 2 Bo Lind, 12.0, EUR")
+    assert few["text"]["text"].startswith("1: Ada Park, 64.95, EUR, charged_twice · 2: Bo Lind, 12.0, EUR")
     assert many["text"]["text"] == "As this message shows them: actions 1 to 24 (create_user)."
 
 

@@ -308,7 +308,7 @@ def test_bulk_buttons_stand_under_several_open_actions():
     assert (approve["action_id"], approve["text"]["text"]) == ("approve_all:0", "Approve all 2")
     assert approve["confirm"]["title"]["text"] == "Approve 2 calls?"
     assert approve["confirm"]["text"]["text"] == (
-        "1 send_email to: dana@example.com · 2 delete_file to: dana@example.com"
+        "1: send_email, to: dana@example.com · 2: delete_file, to: dana@example.com"
     )
     assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all")
 
@@ -326,7 +326,7 @@ def test_the_question_before_approving_names_every_call():
         for state in (short, few, many)
     ]
     assert asks == [
-        "1 Ada Park, 0.5 · 2 Ada Park, 1.5",
+        "1: Ada Park, 0.5 · 2: Ada Park, 1.5",
         "As this message shows them: actions 1, 3 (tool_0), 2, 4 (tool_1).",
         "As this message shows them: actions 1 to 8.",
     ]

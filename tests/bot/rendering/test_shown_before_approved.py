@@ -1,0 +1,293 @@
+"""Whoever presses a button that approves had every character of every call it approves before their eyes.
+
+On that very message, or on the pages of a review that they were shown to its end. This reads the drawn blocks as a
+person does, and compares what it finds with the calls. It asks none of the functions that decide what is shown.
+"""
+
+import json
+import re
+from dataclasses import replace
+
+from hypothesis import event, example, given
+from hypothesis import strategies as st
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import ApproveDecision
+from bot.domain.admission import Place, Terms
+from bot.domain.ids import parse_action_id, parse_button_value
+from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import lay_out
+from bot.rendering.modal.review import render_review_view
+from bot.rendering.modal.view import ViewMeta
+from bot.sentences.in_text import LEFT_OUT, MASKED
+from bot.text.literal import visible
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    assert_slack_takes_view,
+    block_of,
+    buttons,
+    literal_text,
+    unwrapped,
+)
+from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from tests.support.properties import bounded
+
+SHORT = ["", " ", "Ada Park", "Ada  Park", "1", "1.0", "true", "null", "{}", "[]", '"', '" "', '"  "', "a: b"]
+ODD = [
+    "x ",
+    " x",
+    "•••• (masked)",
+    LEFT_OUT,
+    "admin: true",
+    "\u200b",
+    "e\u0301",
+    "é",
+    "日本語",
+    "1\t2",
+    "# 1",
+]
+LONG = ["two\nlines", "\u05e9\u05dc\u05d5\u05dd", "x" * 45, "long words " * 12, "y" * 4_000]
+texts = st.sampled_from([*SHORT, *ODD, *SHORT, *ODD, "user@example.com", *LONG]) | st.text(
+    st.characters(exclude_categories=["Cs"]), max_size=30
+)
+numbers = st.sampled_from([0, 1, 12.0, 64.95, -3, 10**20, 1e300, True, False, None])
+values = st.one_of(texts, numbers, st.sampled_from([{}, [], {"a": 1}, [1, "x"]]))
+names = st.sampled_from(
+    ["to", "amount", "admin", "a b", "to: x", "1", "#", "Ünal", "x" * 45, '"q"', "secret"]
+)
+
+
+@st.composite
+def batches(draw):
+    """Calls of one tool with much in common, or of several; masked, decided, and on terms of their own in part."""
+    common = draw(st.dictionaries(names, values, max_size=3))
+    vary = draw(st.lists(names, max_size=3, unique=True))
+    pool = draw(st.lists(values, min_size=1, max_size=4))
+    count = draw(st.sampled_from([1, 2, 3, 3, 4, 4, 5, 6, 8, 24]))
+    calls = []
+    for number in range(count):
+        args = dict(common)
+        for name in vary:
+            if draw(st.integers(0, 7)) or number > 8:
+                args[name] = (
+                    pool[(number * 7 + len(name)) % len(pool)] if number > 8 else draw(st.sampled_from(pool))
+                )
+        calls.append(args)
+    tools = draw(st.sampled_from([["pay"], ["pay"], ["pay"], ["pay", "drop_table"]]))
+    note = draw(st.sampled_from([None, None, "Because it is due.", "why " * 400]))
+    asked = [an_action(tools[n % len(tools)], args, description=note) for n, args in enumerate(calls)]
+    interrupt = an_interrupt(*asked)
+    mask = draw(st.sampled_from([(), ("secret",), ("secret", "to")]))
+    terms = {"mask": mask, "quorum": draw(st.sampled_from([1, 1, 2]))}
+    other = Terms(approvers=("U0ERIK",), risk="high", mask=mask)
+    own = {0: other} if draw(st.integers(0, 5)) == 0 else {}
+    places = [Place(channel="C1", actions=tuple(range(count)))]
+    admission = lay_out(interrupt, an_admission(places=places, own=own, **terms))
+    decided = draw(st.sets(st.integers(0, count - 1), max_size=3))
+    return a_state(interrupt, admission=admission, decided=dict.fromkeys(decided, ApproveDecision()))
+
+
+def wanted(state, index):
+    """Give what has to be seen of a call: its arguments, masked ones as masks."""
+    action = state.actions[index]
+    return {name: _masked(name, value, action.terms.mask) for name, value in action.request.args.items()}
+
+
+def _masked(name, value, mask):
+    if name in mask:
+        return MASKED
+    return {n: _masked(n, v, mask) for n, v in value.items()} if isinstance(value, dict) else value
+
+
+def assert_on_message(state, blocks, index):
+    """Every value of this call is readable in these blocks."""
+    whole = [b for b in blocks if b["block_id"] == f"a:{index}:arguments"]
+    if whole:
+        assert_written_out(state, index, literal_text(blocks, f"a:{index}:arguments"))
+        return
+    assert_in_rows(state, blocks, index)
+
+
+def assert_written_out(state, index, text):
+    found = unwrapped(text)
+    for name, value in wanted(state, index).items():
+        assert visible(name).replace('"', "\\u{22}") in found
+        for leaf in _leaves(value):
+            if isinstance(leaf, str):
+                assert all(line.rstrip(" ") in found for line in visible(leaf).split("\n"))
+            else:
+                assert encode(leaf) in found
+    assert "more characters" not in text
+
+
+def _leaves(value):
+    if isinstance(value, dict) and value:
+        for child in value.values():
+            yield from _leaves(child)
+    elif isinstance(value, list) and value:
+        for child in value:
+            yield from _leaves(child)
+    else:
+        yield value
+
+
+def assert_in_rows(state, blocks, index):
+    """The row of this call, with what is said of all rows, gives back its arguments and nothing else."""
+    columns, rows = read_rows(literal_text(blocks, "rows"))
+    usual = (
+        dict(map(read_field, fields(literal_text(blocks, "same"))))
+        if literal_text(blocks, "same") not in {"", "(no arguments)"}
+        else {}
+    )
+    number = index + 1
+    row = rows.get(number, [])
+    assert number in rows or not columns
+    found = (
+        {
+            **usual,
+            **dict(zip(columns, row[: len(columns)], strict=True)),
+            **dict(map(read_field, row[len(columns) :])),
+        }
+        if row or not columns
+        else usual
+    )
+    found = {name: text for name, text in found.items() if text != LEFT_OUT}
+    expected = wanted(state, index)
+    assert {*found} == {_name(name) for name in expected}
+    for name, value in expected.items():
+        assert_reads_as(found[_name(name)], value, is_masked=name in state.actions[index].terms.mask)
+    if usual and block_of(blocks, "same:label")["elements"][0]["text"].startswith("The same in all"):
+        alike = [wanted(state, n) for n in range(len(state.actions))]
+        assert all(
+            _name(n) in usual
+            for n in alike[0]
+            if len({encode(a.get(n, [LEFT_OUT])) for a in alike}) == 1
+            and n not in state.actions[0].terms.mask
+        )
+
+
+def read_rows(text):
+    """Read a table as a person does: names above, a number before each row, fields two spaces apart."""
+    columns, rows, width = [], {}, 0
+    for line in text.split("\n") if text else ():
+        start = re.match(r"( *(?:#|\d+))( |$)", line)
+        if not width:
+            width = start.end(1)
+        if start and start.end(1) == width and line[:width].strip() == "#" and not rows and not columns:
+            columns += fields(line[width:])
+        elif start and start.end(1) == width:
+            number = int(line[:width])
+            assert number not in rows
+            rows[number] = fields(line[width:])
+        else:
+            assert line.startswith(" " * width)
+            (list(rows.values())[-1] if rows else columns).extend(fields(line[width:]))
+    return columns, rows
+
+
+def fields(text):
+    """Divide a line, or several, where two spaces or a new line stand outside of quotes."""
+    return re.findall(r'(?:"[^"]*"|[^ "\n]|(?<! ) (?! ))+', text.replace("\n", "  ").strip(" "))
+
+
+def read_field(text):
+    name, _, value = re.fullmatch(r'("[^"]*"|[^":]+)(: )(.*)', text).groups()
+    return name, value
+
+
+def _name(name):
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,60}", name)
+    return name if plain else '"' + visible(name).replace('"', "\\u{22}") + '"'
+
+
+def assert_reads_as(text, value, *, is_masked):
+    """This is the value, and could be no other."""
+    if is_masked:
+        assert text == MASKED
+    elif not isinstance(value, str):
+        assert encode(json.loads(text)) == encode(value)
+    elif text.startswith('"'):
+        assert text[1:-1] == visible(value).replace('"', "\\u{22}")
+        assert text.count('"') == 2
+    else:
+        assert text == value == visible(value)
+        assert text[0].isalpha()
+        assert "  " not in text
+        assert text.strip() == text
+        assert text not in {"null", "true", "false", MASKED, LEFT_OUT}
+
+
+def approving(payload):
+    """Give the actions that each button of a message or a view approves at once."""
+    for button in buttons(payload):
+        verb, subject = parse_action_id(button["action_id"])
+        if verb == "approve":
+            yield [int(subject)]
+        elif verb == "approve_all":
+            yield sorted(parse_button_value(button["value"])[1])
+
+
+@bounded(100)
+@given(batches())
+@example(a_state(an_interrupt(*[an_action("pay", {"to": "Ada", "n": 1})] * 3)))
+def test_every_value_stands_on_the_message_whose_button_approves_it(state):
+    """Visible without another click: in rows, or written out."""
+    parts = render_card(state)
+    assert_slack_takes_card(parts)
+    for part in parts:
+        for indices in approving(part.blocks):
+            event("rows" if state.admission.places[0].rows else "apart")
+            for index in indices:
+                assert_on_message(state, part.blocks, index)
+
+
+@bounded(100)
+@given(batches(), st.sets(st.integers(0, 49), max_size=3))
+def test_every_value_stood_on_the_pages_of_a_review_before_its_end_approves_it(state, meanwhile):
+    """Page by page, while colleagues decide some of the calls; and a button of a page only approves what it shows."""
+    user = "U0DANA"
+    meta = ViewMeta(state.id, 0, 1, calls=tuple(n for n in range(len(state.actions)) if state.is_open_at(n)))
+    read: dict[int, list[str]] = {}
+    for _ in range(500):
+        view = render_review_view(state, meta, user)
+        assert_slack_takes_view(view)
+        meta = ViewMeta.load(view["private_metadata"])
+        if not meta.pieces:
+            break
+        assert "submit" not in view
+        for block in view["blocks"]:
+            if found := re.fullmatch(r"a:(\d+):arguments:(\d+)", block["block_id"]):
+                read.setdefault(int(found[1]), []).append(literal_text([block], block["block_id"]))
+        for indices in approving(view):
+            for index in indices:
+                assert_written_out(state, index, "\n".join(read[index]))
+        state = _decided(_marked(state, meta.pieces, user), meanwhile)
+        meanwhile = set()
+        meta = replace(meta, page=meta.page + 1)
+    assert bool(view.get("submit")) == bool(meta.named)
+    for index in meta.named:
+        assert state.is_open_at(index)
+        assert_written_out(state, index, "\n".join(read[index]))
+    risky = {action.index for action in state.actions if action.terms.risk == "high"}
+    assert {*meta.named} == {n for n in meta.calls if state.is_open_at(n)} - risky
+
+
+def _marked(state, shown, user):
+    """Note what a page showed, as the store does."""
+    read = dict(state.read)
+    for index, page in shown:
+        action = state.actions[index]
+        before = int(read.get((index, user), ":0").rpartition(":")[2])
+        if page == before + 1:
+            read[index, user] = f"{action.fingerprint}:{page}"
+    return replace(state, read=read)
+
+
+def _decided(state, indices):
+    recorded = a_state(
+        state.interrupt,
+        decided=dict.fromkeys((n for n in indices if n < len(state.actions)), ApproveDecision()),
+    ).recorded
+    return replace(
+        state, recorded=tuple(old or new for old, new in zip(state.recorded, recorded, strict=True))
+    )
