@@ -402,7 +402,8 @@ async def test_proposals_on_a_batch_in_parts(client, dana, erik, mira):
 @pytest.mark.usefixtures("bot")
 async def test_a_bulk_button_leaves_out_what_somebody_proposes_to_change(client, dana, erik):
     """The value that is there now would run without a word about the other one."""
-    reviewing = review(client, *(an_action("pay", {"to": "al", "amount": n}) for n in (1, 2, 3)))
+    calls = (an_action("pay", {"to": "al", "amount": n}, description=f"The {n}.") for n in (1, 2, 3))
+    reviewing = review(client, *calls)
     await edits(dana, "edit:1", amount="4000")
     card = await in_channel(erik, "C0APPROVALS", "With a proposal, approved one by one: 2.")
     await erik.press(card, "approve_all:0")

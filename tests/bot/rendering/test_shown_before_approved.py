@@ -248,6 +248,9 @@ def test_every_value_stood_on_the_pages_of_a_review_before_its_end_approves_it(s
     user = "U0DANA"
     meta = ViewMeta(state.id, 0, 1, calls=tuple(n for n in range(len(state.actions)) if state.is_open_at(n)))
     read: dict[int, list[str]] = {}
+    unread = render_review_view(state, replace(meta, page=99), user)
+    assert "submit" not in unread
+    assert not ViewMeta.load(unread["private_metadata"]).named
     for _ in range(500):
         view = render_review_view(state, meta, user)
         assert_slack_takes_view(view)
