@@ -76,7 +76,8 @@ def table_of(calls: Sequence[Action]) -> Table | None:
         unshown |= {name for name, value in cells.items() if isinstance(value, Unshown)}
         for name, value in cells.items():
             numbers[name] = numbers.get(name, True) and type(value) in {int, float}
-    names = list(dict.fromkeys([*_in_schema(calls[0]), *(name for row in rows.values() for name in row)]))
+    given = (name for row in rows.values() for name in row)
+    names = list(dict.fromkeys([*_leading(calls[0]), *given]))
     columns, usual = [], {}
     for name in names:
         found = [row.get(name) for row in rows.values()]
@@ -113,9 +114,11 @@ def _has_room(text: str) -> bool:
     )
 
 
-def _in_schema(call: Action) -> list[str]:
+def _leading(call: Action) -> list[str]:
+    """Name the arguments that come first: those of the headline, then those of the schema."""
     properties = (call.config.args_schema or {}).get("properties")
-    return [key_text(name) for name in properties] if isinstance(properties, dict) else []
+    names = [*call.terms.headline, *(properties if isinstance(properties, dict) else ())]
+    return [key_text(name) for name in names]
 
 
 def _usual(found: Sequence[str | None]) -> tuple[bool, str | None]:

@@ -118,6 +118,13 @@ def test_columns_come_in_the_order_of_the_schema():
     assert rows(laid_out(*refunds(schema=schema)))[0].split() == ["#", "reason", "amount", "customer"]
 
 
+def test_the_columns_of_the_headline_come_first():
+    """What the calls are about is read first in a batch, too."""
+    state = laid_out(*refunds(), headline=("amount", "currency", "absent"))
+
+    assert rows(state)[0].split() == ["#", "amount", "customer", "reason"]
+
+
 def test_a_value_that_most_rows_have_is_said_below_and_the_others_are_named_in_their_rows():
     """Another value, and none: both stand out."""
     roles = ["member", "member", "admin", "member", "member", None, "member", "member"]
