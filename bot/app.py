@@ -46,6 +46,8 @@ from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
 from bot.jobs.audit_mover import AuditMover
 from bot.jobs.deadlines import Deadlines
+from bot.jobs.digest import EVERY as DIGEST_EVERY
+from bot.jobs.digest import Digests
 from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
@@ -77,6 +79,7 @@ from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
 from bot.store.audit import AuditStore
+from bot.store.digest import SentDigests
 from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
@@ -116,6 +119,7 @@ class Bot:
     """The port of the HTTP server."""
     store: ApprovalStore = field(init=False)
     audit: AuditStore = field(init=False)
+    sent_digests: SentDigests = field(init=False)
     slack: SlackClient = field(init=False)
     directory: Directory = field(init=False)
     policies: PolicyKeeper = field(init=False)
@@ -147,6 +151,7 @@ class Bot:
         address = address_of(settings.redis_url)
         self.store = ApprovalStore(redis, keys, address=address)
         self.audit = AuditStore(redis, keys, settings.audit_dir, address=address)
+        self.sent_digests = SentDigests(redis, keys, address=address)
         timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
         self.slack = SlackClient(
@@ -307,6 +312,17 @@ class Bot:
             settings.audit_days,
         )
         self._run("audit", mover.run, every=AUDIT_EVERY)
+        if settings.digest_channel:
+            digests = Digests(
+                self.audit,
+                self.sent_digests,
+                self.slack,
+                self.health,
+                lambda: self.policies.policy,
+                settings.digest_channel,
+                self.process,
+            )
+            self._run("digest", digests.run, every=DIGEST_EVERY)
         self._run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
         self._run("deadlines", falling_due.run)
         self._run("drawing", self.drawing.run)

@@ -31,6 +31,7 @@ class Keys:
     ======================================  ======  =====================================================
     `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used
     `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
+    `assent:digests`                        HASH    weeks whose digest was sent, or is being sent -> by which bot
     `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
                                                     `…:waiting` agents that wait, `…:served` their last turns
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
@@ -138,9 +139,13 @@ class Keys:
         return f"{self.namespace}:keys:used"
 
     @property
+    def digests(self) -> str:
+        return f"{self.namespace}:digests"
+
+    @property
     def shared(self) -> dict[str, str]:
         """The keys that all records share, with their types as Redis names them."""
-        of_all = dict.fromkeys((self.meta, self.api_keys, self.api_keys_used), "hash")
+        of_all = dict.fromkeys((self.meta, self.api_keys, self.api_keys_used, self.digests), "hash")
         of_lanes = {lane.prefix + name: kind for lane in self.all_lanes() for name, kind in SHARED.items()}
         return of_all | of_lanes
 

@@ -269,6 +269,8 @@ async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | Non
         yield await _channel(slack, settings, settings.channel)
     for channel in _distinct(m.id for m in mentions if m.is_place and m.id[0] not in "UW"):
         yield await _channel(slack, settings, channel)
+    if settings.digest_channel:
+        yield await _channel(slack, settings, settings.digest_channel)
     approvers = settings.approvers if not settings.policy else [m.id for m in mentions if m.id[0] in "UWS"]
     for entry in _distinct(approvers):
         yield await _approver(slack, settings, entry, me.team_id)

@@ -160,7 +160,12 @@ def _drawn(
 
 def safe_name(request: ActionRequest) -> str | None:
     """Give the tool's name where it looks like a name, so that a sentence of the bot can contain it."""
-    return request.name if _NAME.fullmatch(request.name) else None
+    return request.name if is_plain_name(request.name) else None
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether this reads as the name of a tool, and as nothing else."""
+    return bool(_NAME.fullmatch(name))
 
 
 def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) -> list[Block]:

@@ -91,6 +91,9 @@ class Settings(_Environment):
     audit_max_bytes: int = Field(256_000_000, ge=1_000_000)
     """How many bytes of Redis the entries of the last days may take."""
 
+    digest_channel: str | None = None
+    """The channel that gets a digest of each week. Without it, nobody gets one."""
+
     lease_seconds: float = Field(30.0, gt=0, allow_inf_nan=False)
     """How long leased work and one call to Slack may take before another replica takes over."""
     sweep_seconds: float = Field(5.0, ge=0.1, allow_inf_nan=False)
@@ -126,7 +129,7 @@ class Settings(_Environment):
                 )
         return value
 
-    @field_validator("channel")
+    @field_validator("channel", "digest_channel")
     @classmethod
     def _channel_id(cls, value: str | None) -> str | None:
         if value and not _CHANNEL.fullmatch(value):

@@ -139,9 +139,9 @@ class SlackClient:
         text: str,
         blocks: Sequence[Mapping[str, Any]],
         thread_ts: str | None,
-        label: Label,
+        label: Label | None = None,
     ) -> str:
-        """Post one message of a card and return its `ts`.
+        """Post one message and return its `ts`. A message of a card has a label, by which it is found again.
 
         Raises:
             SlackBusyError, InterruptFaultError, WorkspaceFaultError: nothing was posted.
@@ -154,7 +154,7 @@ class SlackClient:
             text=text,
             blocks=list(blocks),
             thread_ts=thread_ts,
-            metadata=label.metadata,
+            metadata=label and label.metadata,
             parse="none",
             link_names=False,
             unfurl_links=False,

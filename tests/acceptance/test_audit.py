@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from agent_adapter.contract.hitl import HITLRequest
+from agent_adapter.redis.pool import freeze_meta, open_redis
+from bot.domain.digest import last_end
 from tests.support.builders import an_action, review
 
 RULES = """
@@ -148,3 +151,20 @@ async def test_what_a_standing_approval_approves_says_so(bot, client, dana):
 def a_batch(*actions):
     requests, configs = zip(*actions, strict=True)
     return HITLRequest(action_requests=requests, review_configs=configs)
+
+
+async def test_two_bots_send_one_digest_of_the_last_week(start_bot, redis_url, policy, slack):
+    """Given what happened last week, when two bots start, then the channel that wants a digest has one."""
+    at = last_end(datetime.now(UTC)) - timedelta(minutes=1)
+    async with open_redis(redis_url) as redis:
+        trail = (await freeze_meta(redis, "assent")).lane(0).audit
+        fields = {"event": "admitted", "id": "billing.1"}
+        await redis.xadd(trail, fields, id=f"{int(at.timestamp() * 1000)}-0")
+    settings = {"policy": str(policy), "approvers": "", "channel": None, "digest_channel": "C0APPROVALS"}
+    bots = [await start_bot(**settings) for _ in range(2)]
+
+    await slack.wait_for_message(lambda message: "1 request" in message["text"])
+    await asyncio.sleep(1.5)
+
+    assert len(await slack.messages("C0APPROVALS")) == 1
+    assert all(bot.health.ready for bot in bots)
