@@ -25,6 +25,7 @@ from bot.listeners.submissions import (
     replacing,
 )
 from bot.rendering.blocks import Block
+from bot.rendering.limits import SlackLimitError, check_view
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, merged
 from bot.rendering.modal.editing import (
     CHECK,
@@ -141,7 +142,12 @@ async def _check(
         block = await offload(state, _changed_input, state, index, draft, args)
         in_sight = block in {found["block_id"] for found in submission.view["blocks"]}
         return beside(block, why_not) if block and in_sight else beside_first(submission, why_not)
-    return _show(submission, await offload(state, render_check_view, state, index, args))
+    view = await offload(state, render_check_view, state, index, args)
+    try:
+        check_view(view)
+    except SlackLimitError:
+        return beside_first(submission, in_answer.TOO_MUCH_TO_SHOW)
+    return _show(submission, view)
 
 
 def _objections(state: Approval, submission: Submission, draft: Draft, found: Errors | Unchanged) -> Reply:

@@ -234,3 +234,73 @@ async def test_a_form_of_a_value_is_chosen_and_then_filled_in(client, dana):
     await dana.fill(answer["views"][-1], **{"pay → iban": "DE02"})
 
     assert await edited(reviewing) == {"pay": {"kind": "bank", "iban": "DE02"}}
+
+
+async def test_what_a_colleague_approves_meanwhile_runs_as_it_was_asked(client, dana, erik):
+    """However many rows somebody else has moved, removed and added in a form of their own."""
+    asked = {"items": [{"sku": name, "count": 1} for name in "abc"]}
+    reviewing = review(client, asked, ITEMS)
+    card = await dana.card()
+    form = await dana.opened(card, "edit:0")
+    await dana.slack.click_view("U0DANA", form["id"], "form:up 2 f:/items")
+    await dana.slack.click_view("U0DANA", form["id"], "form:remove 0 f:/items")
+    shorter = await dana.slack.wait_for_view("U0DANA", lambda v: "items → 3" not in words(v["blocks"]))
+    last = (await dana.submit(shorter))["views"][-1]
+
+    await erik.press(card, "approve:0")
+    decision = (await reviewing).decisions[0]
+    answer = await dana.submit(last)
+    assert decision.type == "approve"
+    assert "already approved" in words(answer["views"][-1]["blocks"])
+
+
+async def test_a_row_that_is_moved_while_another_is_removed_keeps_its_values(client, dana):
+    """What the last step shows is what runs."""
+    asked = {"items": [{"sku": name, "count": number} for number, name in enumerate("abc")]}
+    reviewing = review(client, asked, ITEMS)
+    form = await dana.opened(await dana.card(), "edit:0")
+    typed = {block_of(form, "items → 3 → count"): "30"}
+    # Both are pressed on the same view: the second press does not know of the first.
+    await dana.slack.click_view("U0DANA", form["id"], "form:up 2 f:/items", values=typed)
+    await dana.slack.click_view("U0DANA", form["id"], "form:remove 0 f:/items")
+    shorter = await dana.slack.wait_for_view("U0DANA", lambda v: "items → 3" not in words(v["blocks"]))
+    await dana.fill(shorter)
+
+    assert await edited(reviewing) == {"items": [{"sku": "c", "count": 30}, {"sku": "b", "count": 1}]}
+
+
+async def test_a_last_step_does_not_approve_what_its_author_typed_in_another_window(client, dana):
+    """It is shown again with everything that was typed, and the look comes before the approval."""
+    reviewing = review(client, {"amount": 5, "to": "ACME"})
+    card = await dana.card()
+    last = (await dana.submit(await dana.opened(card, "edit:0"), amount="7"))["views"][-1]
+    other = await dana.opened(card, "edit:0")
+    await dana.submit(other, to="Globex")
+    await dana.close()
+
+    answer = await dana.submit(last)
+    assert "changed in another window" in words(answer["views"][-1]["blocks"])
+    assert not reviewing.done()
+    again = await dana.submit(answer["views"][-1])
+    assert "Globex" in words(again["views"][-1]["blocks"])
+    await dana.submit(again["views"][-1])
+    assert await edited(reviewing) == {"amount": 7, "to": "Globex"}
+
+
+async def test_more_changes_than_the_last_step_can_show_are_not_taken(client, dana):
+    """Everything is shown before it runs. What does not fit is an error at the first field."""
+    asked = {f"text{number}": "a" for number in range(15)}
+    reviewing = review(client, asked)
+    form = await dana.opened(await dana.card(), "edit:0")
+    everything = {
+        block["block_id"]: [option["value"] for option in block["element"]["options"]]
+        for block in form["blocks"]
+        if block["block_id"].startswith("pick:")
+    }
+    chosen = (await dana.slack.submit("U0DANA", form["id"], everything))["views"][-1]
+
+    answer = await dana.submit(chosen, **dict.fromkeys(asked, "b" + "\n " * 1_400 + "c"))
+    assert answer["result"] == "errors"
+    assert "Change less" in str(answer)
+    assert not reviewing.done()
+    reviewing.cancel()

@@ -251,7 +251,9 @@ class Form:
 
     def _objections(self, args: Any, schema: Schema | None) -> dict[str, str]:
         fields = [field for field in inputs_in(self.root) if field.is_input]
-        places: list[Field | Rows] = [*fields, *(rows for rows in rows_in(self.root) if not rows.rows)]
+        lists = [*rows_in(self.root)]
+        # A list with rows has inputs, unless all that they hold is masked.
+        places: list[Field | Rows] = [*fields, *(rows for rows in lists if not rows.rows)] or [*lists]
         try:
             check_arguments(args)
         except InvalidRequestError as error:

@@ -813,3 +813,50 @@ def test_the_default_of_the_tool_stands_below_the_input():
 
     assert inputs(form({}, schema))["a"]["hint"]["text"] == "How often. (If left out: 3)"
     assert "hint" not in inputs(form({}, schema))["b · JSON"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "typed", "kept"),
+    [
+        ("1", "1.0", "1"),
+        ("1.0", "1", "1.0"),
+        ("100", "1e2", "100"),
+        ("1e2", "100.00", "1e2"),
+        ("1", "2.0", "2.0"),
+        ("1.0", "2", "2"),
+        ("1", "2e2", "200.0"),
+        ("0", "-0", "0"),
+        ("5", "-0", "0"),
+        ("5", "007", "7"),
+    ],
+)
+def test_a_number_is_a_change_only_if_it_is_another_number(asked, typed, kept):
+    """Slack may write 1.0 as 1, so only another number tells that somebody typed it. The last step shows how it is written."""
+    args = decode(f'{{"n":{asked},"x":"y"}}')
+    found = submit(args, an_object(n={"type": "number"}, x={"type": "string"}), n=typed, x="z")
+
+    assert encode(found.args) == f'{{"n":{kept},"x":"z"}}'
+
+
+@pytest.mark.parametrize(
+    "typed", ["1,5", "1.5.", "٣", "1_000", "0x1F", "NaN", "Infinity", "1e999", "0.1000000000000000001"]
+)
+def test_what_is_not_exactly_a_number_is_an_error(typed):
+    """Nothing is rounded, and nothing is guessed."""
+    assert isinstance(submit({"n": 2}, an_object(n={"type": "number"}), n=typed), Errors)
+
+
+@pytest.mark.parametrize("schema", [TEXT, NULLABLE_TEXT, OPTIONAL_TEXT])
+@pytest.mark.parametrize("asked", [{"text": ""}, {"text": "x"}, {"text": "x "}, {"text": None}, {}])
+def test_empty_absent_and_null_stay_what_they_are(schema, asked):
+    """Whatever the tool takes: nobody touched them."""
+    assert submit(asked, schema) == Unchanged()
+
+
+def test_rows_of_which_all_is_masked_have_an_error_that_can_be_shown():
+    """It is about the list, because no input is left."""
+    schema = an_object(rows={"type": "array", "minItems": 3, "items": an_object(key={"type": "string"})})
+    args = {"rows": [{}, {}]}
+    found = form_of(args, schema, {"key"}, Draft(rows={"f:/rows": (1,)})).read(args, schema)
+
+    assert found == Errors({"f:/rows": "Must have at least 3 items."})

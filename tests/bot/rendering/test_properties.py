@@ -27,9 +27,11 @@ from bot.domain.approval import Assignment
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
 from bot.domain.schemas import UnsafeSchemaError, flatten, violations
+from bot.rendering.arguments import before_and_after
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
+from bot.rendering.modal.boxes import BOXES
 from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.form_tree import inputs_in
 from bot.rendering.modal.forms import (
@@ -501,7 +503,7 @@ def test_no_two_inputs_of_a_form_share_a_label(args, schema):
     found = labels(view)
     assert len(set(found)) == len(found)
     for block in view["blocks"]:
-        if block["block_id"] in {"empty", "bare"}:
+        if block["block_id"] in {box.block_id for box in BOXES}:
             ticks = [option["text"]["text"] for option in block["element"]["options"]]
             assert len(set(ticks)) == len(ticks)
 
@@ -537,6 +539,36 @@ def _changed(before, after):
             yield from _changed(old, new)
     elif encode(before) != encode(after):
         yield before, after
+
+
+tricky = st.sampled_from([
+    *(1, 1.0, 100.0, 0, -0.0, True, False, None, [], {}, [1], {"a": 1}, "", "a", "1", "true", "null", "{}", "[]"),
+    *(" a", "a ", "a\n", "a\nb", "- a", "+ a", "a -> b", "a\n+ b: 1", "\u200b", "\u202e", "\u00e9", "e\u0301"),
+    *("\\", "\\u{200B}", "│ a"),
+])  # fmt: skip
+names = st.sampled_from(
+    ["a", "b", "a.b", "a[0]", "a: 1", "->", "- a", '"a"', "a ", "", "x\ny", "[0]", "b\u200b", "\u202ea"]
+)
+small = st.dictionaries(
+    names, st.recursive(tricky, lambda inner: st.lists(inner, max_size=2), max_leaves=3), max_size=3
+)
+
+
+@bounded(300)
+@given(small, small, small)
+def test_two_edits_never_read_the_same_in_the_last_step(asked, one, other):
+    """So what somebody approves there is what runs. Only the order of names may differ, which JSON gives no meaning."""
+    assume(_sorted(one) != _sorted(other))
+
+    assert before_and_after(asked, one) != before_and_after(asked, other)
+
+
+def _sorted(value: Any) -> str:
+    if isinstance(value, dict):
+        return encode({name: _sorted(value[name]) for name in sorted(value)})
+    if isinstance(value, list):
+        return encode([_sorted(each) for each in value])
+    return encode(value)
 
 
 @bounded(60)
