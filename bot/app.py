@@ -64,6 +64,7 @@ from bot.listeners import bind
 from bot.listeners.actions import Buttons
 from bot.listeners.bolt_app import BoltApp
 from bot.listeners.commands import Commands
+from bot.listeners.home import HomeTab
 from bot.listeners.replies import Replies
 from bot.listeners.services import Services
 from bot.listeners.views import Forms
@@ -84,6 +85,7 @@ from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
+from bot.use_cases.home import Home
 from bot.use_cases.judge import Judge
 from bot.use_cases.propose import Proposals
 from bot.use_cases.standing import StandingApprovals
@@ -251,6 +253,7 @@ class Bot:
             self.restore_guard,
             every=min(LOOK_EVERY, settings.sweep_seconds),
         )
+        home = HomeTab(Home(store, judge, self.directory, standing), self.slack, tasks)
         services = Services(
             store,
             judge,
@@ -259,14 +262,16 @@ class Bot:
             standing,
             self.slack,
             tasks,
+            home.refresh,
         )
         bind(
             bolt,
-            Buttons(services),
+            Buttons(services, home),
             Forms(services),
             Commands(standing, self.slack, tasks),
             WhyShortcut(Reasons(store, self.audit, self.slack, self.directory), self.slack, tasks),
             Replies(store, self.slack, tasks),
+            home,
             self.directory,
             slack_watch.on_deleted,
         )

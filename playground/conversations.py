@@ -46,9 +46,9 @@ def info(call: Call) -> Answer:
     return {"channel": shown}
 
 
-@method("users.conversations", "types exclude_archived cursor limit", "tier3", json_body=False)
+@method("users.conversations", "types exclude_archived cursor limit user", "tier3", json_body=False)
 def own_conversations(call: Call) -> Answer:
-    """The channels in which the bot is."""
+    """The channels in which the bot is, or those of a person that it can see."""
     kinds = (call.optional_text("types") or "public_channel").split(",")
     prefixes = {_PREFIXES[kind] for kind in kinds if kind in _PREFIXES}
     if len(prefixes) < len(kinds):
@@ -56,10 +56,16 @@ def own_conversations(call: Call) -> Answer:
     for prefix in sorted(prefixes):
         call.state.grant.require(f"{prefix}:read")
     hides = call.flag("exclude_archived")
+    member = call.optional_text("user") or BOT_USER
+    if member != BOT_USER and member not in call.state.workspace.people:
+        raise SlackError("user_not_found")
     found = [
         channel
         for channel in call.state.workspace.channels.values()
-        if channel.kind in prefixes and BOT_USER in channel.members and not (hides and channel.is_archived)
+        if channel.kind in prefixes
+        and member in channel.members
+        and (channel.kind == "channels" or BOT_USER in channel.members)
+        and not (hides and channel.is_archived)
     ]
     page, cursor = _page(call, [channel.to_slack() for channel in found], 100)
     return {"channels": page, "response_metadata": {"next_cursor": cursor}}

@@ -1,6 +1,7 @@
 """For whom a request waits: the entries under which a person finds it again. Pure."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.admission import Admission, Terms
@@ -8,6 +9,15 @@ from bot.domain.approval import Approval
 from bot.domain.person import is_person
 from bot.domain.schedule import Step
 from bot.domain.votes import Proposal
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Spot:
+    """A place in a list of requests that is ordered by deadline."""
+
+    deadline: int
+    """In milliseconds."""
+    interrupt_id: str
 
 
 def entries_of(admission: Admission) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from slack_bolt.response import BoltResponse
 from bot.domain.errors import NotToldError, StoreUnavailableError
 from bot.listeners.actions import Buttons
 from bot.listeners.commands import Commands
+from bot.listeners.home import HomeTab
 from bot.listeners.replies import Replies
 from bot.listeners.views import Forms
 from bot.listeners.why import WhyShortcut
@@ -30,6 +31,7 @@ def bind(
     commands: Commands,
     why: WhyShortcut,
     replies: Replies,
+    home: HomeTab,
     directory: Directory,
     deleted: Callable[[str, str], Awaitable[None]],
 ) -> None:
@@ -40,6 +42,10 @@ def bind(
     app.command(COMMAND)(commands.approvals)
     app.message_shortcut(WHY)(why.ask)
     app.event(MENTION)(replies.mentioned)
+
+    @app.event("app_home_opened")
+    async def home_opened(event: Mapping[str, Any]) -> None:
+        await home.opened(event)
 
     @app.event("subteam_members_changed")
     async def group_changed(event: Mapping[str, Any]) -> None:

@@ -15,12 +15,14 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
 from bot.domain.approval import Approval
 from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError, StoreUnavailableError
+from bot.listeners.home import HomeTab
 from bot.listeners.payloads import Click, parse_click
 from bot.listeners.presence import has_button
 from bot.listeners.seen_ids import SeenIds
 from bot.listeners.services import TELL_WITHIN, Services
 from bot.listeners.table import BY_VERB, Decides, Opens, Stores
 from bot.rendering.buttons import Button
+from bot.rendering.modal.view import HOME
 from bot.sentences import in_answer
 from bot.store.deliveries import Delivery
 from bot.use_cases.answers import Answer, unknown
@@ -35,11 +37,15 @@ class Buttons:
     """Handles every button on cards and in views, as the table says."""
 
     services: Services
+    home: HomeTab
     opened: SeenIds = field(default_factory=SeenIds)
 
     async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Handle one `block_actions` payload."""
         click = parse_click(body)
+        if click.verb == HOME:
+            await self.home.press(ack, body)
+            return
         until = asyncio.get_running_loop().time() + TELL_WITHIN
         match BY_VERB.get(click.verb):
             case button, Decides() as decides:
@@ -93,8 +99,8 @@ class Buttons:
 
     async def _decide(self, click: Click, button: Button, does: Decides, delivery: Delivery) -> Answer:
         async def answer(state: Approval | None) -> Answer:
-            # Of all views, only the review has such a button, and a menu never.
-            elsewhere = click.from_menu or (click.view and not click.in_review)
+            # Of all views, only the review has such a button. The Home tab and a menu never have.
+            elsewhere = click.from_menu or click.is_on_home or (click.view and not click.in_review)
             if state is None or elsewhere or not has_button(state, click, button.scope):
                 return Answer(False, in_answer.OUTDATED)
             return await does.decide(self.services, state, click, delivery)
@@ -109,7 +115,10 @@ class Buttons:
         state = await self.services.store.admitted(click.interrupt_id)
         if state is None or not has_button(state, click, button.scope):
             return Answer(False, in_answer.OUTDATED)
-        return await does.store(self.services, state, click)
+        answer = await does.store(self.services, state, click)
+        if click.is_on_home and answer.recorded:
+            self.services.refresh_home(click.user, click.home)
+        return answer
 
     async def _open(self, click: Click, button: Button, does: Opens) -> None:
         try:

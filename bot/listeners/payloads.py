@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.domain.ids import MessageId, parse_action_id, parse_button_value, parse_choice_value
 from bot.rendering.buttons import REVIEW
-from bot.rendering.modal.view import ViewMeta
+from bot.rendering.modal.view import HOME, ViewMeta
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Click:
     """The proposal that this modal is about, or the vote."""
     named: frozenset[int] = frozenset()
     """The actions that the question of this button named."""
+    home: str = ""
+    """What the Home tab shows, where this was pressed there or in a form that was opened there."""
     from_menu: bool = False
     """Whether it was chosen from a menu, which asks no question first."""
     meta: ViewMeta | None = None
@@ -58,6 +60,16 @@ class Click:
         if self.meta is None:
             return ""
         return self.meta.dump() if self.in_review else self.meta.review
+
+    @property
+    def is_on_home(self) -> bool:
+        """Whether it was pressed on the Home tab itself."""
+        return self.view is None and bool(self.home)
+
+    @property
+    def is_in_list(self) -> bool:
+        """Whether it was pressed in the view that shows a person's lists."""
+        return self.view is not None and self.view.get("callback_id") == HOME
 
     @property
     def number(self) -> int:
@@ -127,7 +139,10 @@ def parse_click(body: Mapping[str, Any]) -> Click:
     name, value = _name_and_value(pressed)
     verb, subject = parse_action_id(name)
     view = body.get("view")
-    meta = ViewMeta.load(view["private_metadata"]) if view and view.get("private_metadata") else None
+    is_list = view is not None and view.get("callback_id") == HOME
+    is_home = is_list and view is not None and view["type"] == "home"
+    carried = (view or {}).get("private_metadata", "")
+    meta = ViewMeta.load(carried) if carried and not is_list else None
     interrupt_id, named = parse_button_value(value)
     message = body.get("message") or {}
     # A message that only one person sees is not in the payload.
@@ -142,10 +157,11 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         # The first message of a thread has its own ts as thread_ts. Answers about it go to the channel.
         thread_ts=thread if thread != message.get("ts") else None,
         ts=meta.ts if meta else message.get("ts", ""),
-        view=view,
+        view=None if is_home else view,
         index=meta.index if meta else -1,
         vote=meta.vote if meta else "",
         named=named,
+        home=carried if is_home else meta.home if meta else "",
         from_menu=pressed.get("type") == "overflow",
         meta=meta,
     )

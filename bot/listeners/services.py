@@ -1,7 +1,7 @@
 """What the handlers of buttons and forms use: the use cases, Slack, and answers to the person who clicked."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,20 +36,23 @@ class Services:
     standing: StandingApprovals
     slack: SlackClient
     tasks: Tasks = field(default_factory=Tasks)
+    refresh_home: Callable[[str, str], None] = lambda _user, _look: None
+    """Writes somebody's Home tab again, as they looked at it."""
 
     async def open(self, click: Click, view: Mapping[str, Any]) -> None:
         """Open a view, on top of the one in which the button was pressed."""
-        found = pressed_at(view, click.channel, click.ts, click.review)
+        found = pressed_at(view, click.channel, click.ts, click.review, click.home)
         if click.view:
             await self.slack.push_view(click.trigger_id, found)
         else:
             await self.slack.open_view(click.trigger_id, found)
 
     async def turn(self, click: Click, view: Mapping[str, Any]) -> None:
-        """Open a view that replaces the one in which the button was pressed; on top of a review that is not its own."""
+        """Open a view that replaces the one in which the button was pressed; on top of a review that is not its own, or of a list."""
         is_review = view["callback_id"] == REVIEW.verb
-        if click.view and click.in_review == is_review:
-            found = pressed_at(view, click.channel, click.ts, "" if is_review else click.review)
+        if click.view and not click.is_in_list and click.in_review == is_review:
+            review = "" if is_review else click.review
+            found = pressed_at(view, click.channel, click.ts, review, click.home)
             await self.slack.update_view(click.view["id"], click.view.get("hash"), found)
         else:
             await self.open(click, view)
@@ -75,12 +78,15 @@ class Services:
 
     async def tell(self, click: Click, sentence: str) -> None:
         """Say something to the person who clicked, and to nobody else."""
+        notice = render_notice_view(in_answer.NOT_DONE, sentence)
         if click.in_review and click.view:
             await self.review_again(click.review, click.view["id"], click.user, sentence)
+        elif click.is_in_list:
+            await self.slack.push_view(click.trigger_id, notice)
         elif click.view:
-            await self.slack.update_view(
-                click.view["id"], None, render_notice_view(in_answer.NOT_DONE, sentence)
-            )
+            await self.slack.update_view(click.view["id"], None, notice)
+        elif click.is_on_home:
+            await self.slack.open_view(click.trigger_id, notice)
         else:
             await self.slack.tell_user(click.channel, click.user, sentence, thread_ts=click.thread_ts)
 
@@ -99,4 +105,6 @@ class Services:
         state = await self.store.admitted(meta.id)
         if state is not None:
             view = await offload(state, render_review_view, state, meta, user, said=said)
-            await self.slack.update_view(view_id, None, pressed_at(view, meta.channel, meta.ts))
+            await self.slack.update_view(
+                view_id, None, pressed_at(view, meta.channel, meta.ts, home=meta.home)
+            )

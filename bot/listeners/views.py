@@ -56,6 +56,8 @@ class Forms:
                 else notice(in_answer.NOT_RECORDED)
             )
         await ack(**reply)
+        if submission.meta.home and reply.get("response_action") != "errors":
+            self.services.refresh_home(submission.user, submission.meta.home)
 
     async def _handle(self, submission: Submission, delivery: Delivery) -> Reply:
         await delivery.begin()

@@ -177,6 +177,25 @@ def buttons_behind(action: Action, interrupt_id: str) -> list[Block]:
     return [_drawn(button, action, interrupt_id) for button in offered(action)[IN_SIGHT:]]
 
 
+def form_buttons(action: Action, interrupt_id: str, approve: str, *, row: int) -> list[Block]:
+    """Draw the buttons of an action where its call is not shown: what is asked for first, and Reject. Each opens a form.
+
+    Args:
+        action: The action.
+        interrupt_id: Of its record.
+        approve: The label of the button that leads to the approval.
+        row: Its place in a list, which makes the ids different.
+    """
+    shown = offered(action)
+    first = [
+        # The form for a note shows the whole call.
+        replace(NOTE, label=approve) if button.verb == APPROVE.verb else replace(button, style=None)
+        for button in shown[:1]
+    ]
+    rejects = [button for button in shown[1:] if button.verb == REJECT.verb]
+    return [button.drawn(f"{action.index}.{row}", interrupt_id) for button in (*first, *rejects)]
+
+
 def _drawn(button: Button, action: Action, interrupt_id: str) -> Block:
     asks = run_question(action) if button.verb == APPROVE.verb and action.terms.confirm else None
     return button.drawn(action.index, interrupt_id, says=_says(button, action), asks=asks)

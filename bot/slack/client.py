@@ -259,6 +259,10 @@ class SlackClient:
         """Open a modal on top of the one in which the person clicked."""
         await self._call(self.posting, "views.push", trigger_id=trigger_id, view=dict(view))
 
+    async def publish_home(self, user: str, view: Mapping[str, Any], view_hash: str | None = None) -> None:
+        """Show a person's Home tab, unless it changed since `view_hash`."""
+        await self._call(self.repeating, "views.publish", user_id=user, hash=view_hash, view=dict(view))
+
     async def update_view(self, view_id: str, view_hash: str | None, view: Mapping[str, Any]) -> None:
         """Replace an open modal, unless it changed since `view_hash`."""
         await self._call(self.repeating, "views.update", view_id=view_id, hash=view_hash, view=dict(view))
@@ -336,6 +340,11 @@ class SlackClient:
         answer = await self._call(self.repeating, "usergroups.list")
         return {str(group["id"]): f"@{group.get('handle', '')}" for group in answer["usergroups"]}
 
+    async def groups_with_members(self) -> dict[str, frozenset[str]]:
+        """Members of all user groups, by the id of the group, in one call."""
+        answer = await self._call(self.repeating, "usergroups.list", include_users=True)
+        return {str(group["id"]): frozenset(group.get("users") or ()) for group in answer["usergroups"]}
+
     async def channel_members(self, channel: str) -> frozenset[str]:
         """Members of a channel."""
         members: set[str] = set()
@@ -349,8 +358,8 @@ class SlackClient:
             if not cursor:
                 return frozenset(members)
 
-    async def own_channels(self) -> list[str]:
-        """Channels in which the bot is, and its direct messages where it may see them."""
+    async def own_channels(self, user: str = "") -> list[str]:
+        """Channels in which the bot is, and its direct messages where it may see them. Of a user, those that it can see."""
         kinds = ["public_channel", "private_channel", *(["im"] if "im:read" in self.me.scopes else [])]
         found: list[str] = []
         cursor = ""
@@ -362,6 +371,7 @@ class SlackClient:
                 exclude_archived=True,
                 limit=200,
                 cursor=cursor,
+                user=user,
             )
             found += [str(channel["id"]) for channel in answer.get("channels", ())]
             cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")

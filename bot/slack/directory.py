@@ -12,12 +12,14 @@ from agent_adapter.background import in_background
 from bot.domain.errors import SlackError
 from bot.domain.person import Person, is_person
 from bot.slack.client import SlackClient
+from bot.slack.manifest import GROUP_SCOPE
 
 _T = TypeVar("_T")
 
 FRESH_FOR = 60.0
 """Seconds for which an answer of Slack is kept."""
 REMEMBERED = 10_000
+_ALL_GROUPS = ("groups", "")
 
 
 class Directory:
@@ -90,6 +92,26 @@ class Directory:
                 found.add(entry)
         return frozenset(found)
 
+    async def groups_of(self, user_id: str) -> list[str]:
+        """Name the user groups that somebody is in; none where the app may not see groups.
+
+        Raises:
+            SlackError: when Slack does not say.
+        """
+        if GROUP_SCOPE not in self._slack.me.scopes:
+            return []
+        groups = await self._fresh(_ALL_GROUPS, self._slack.groups_with_members, inf)
+        return [group for group, members in groups.items() if user_id in members]
+
+    async def channels_of(self, user_id: str) -> list[str]:
+        """Name the channels that somebody is in, as far as the app sees them.
+
+        Raises:
+            SlackError: when Slack does not say.
+        """
+        ask = partial(self._slack.own_channels, user_id)
+        return await self._fresh(("channels of", user_id), ask, inf)
+
     async def names(self, entries: Iterable[str]) -> dict[str, str]:
         """Give the names of people and user groups, by id. A name is empty where Slack does not say."""
         return {entry: await self._name(entry) for entry in entries}
@@ -114,9 +136,10 @@ class Directory:
 
     def forget(self, kind: str, name: str) -> None:
         """Ask Slack again the next time, because Slack said that this has changed."""
-        self._kept.pop((kind, name), None)
-        # An answer that is on its way can be older than the change. It is not kept, and no new question waits for it.
-        self._asking.pop((kind, name), None)
+        for changed in ((kind, name), *([_ALL_GROUPS] if kind == "group" else [])):
+            self._kept.pop(changed, None)
+            # An answer that is on its way can be older than the change. It is not kept, and no new question waits for it.
+            self._asking.pop(changed, None)
 
     async def members(self, entry: str, channel: str, *, within: float = inf) -> frozenset[str]:
         """Name the people that an entry of an approver list means.
@@ -141,8 +164,11 @@ class Directory:
     def _recall_members(self, entry: str, channel: str, within: float) -> frozenset[str] | None:
         if entry[0] in "UW":
             return frozenset((entry,))
-        name = ("channel", channel) if entry == "channel" else ("group", entry)
-        return cast("frozenset[str] | None", self._recall(name, within))
+        if entry == "channel":
+            return cast("frozenset[str] | None", self._recall(("channel", channel), within))
+        members = cast("frozenset[str] | None", self._recall(("group", entry), within))
+        groups = cast("Mapping[str, frozenset[str]] | None", self._recall(_ALL_GROUPS, within))
+        return members if members is not None else (groups or {}).get(entry)
 
     async def _ask_person(self, user_id: str) -> Person:
         user, me = await self._slack.user(user_id), self._slack.me

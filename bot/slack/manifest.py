@@ -40,7 +40,7 @@ MENTION = "app_mention"
 MENTION_SCOPE = "app_mentions:read"
 """Without it, nobody can ask for changes with a reply in the thread. Everything else works."""
 
-_EVENTS = ("member_left_channel", MENTION)
+_EVENTS = ("app_home_opened", "member_left_channel", MENTION)
 _GROUP_EVENTS = ("subteam_members_changed",)
 _PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
@@ -91,7 +91,7 @@ def build_manifest(
         "features": {
             "bot_user": {"display_name": "assent", "always_online": True},
             # Without its messages tab an app can write to nobody directly.
-            **({"app_home": {"messages_tab_enabled": True}} if direct else {}),
+            "app_home": {"home_tab_enabled": True, "messages_tab_enabled": direct},
             "slash_commands": [
                 {
                     "command": COMMAND,

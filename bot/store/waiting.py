@@ -1,24 +1,15 @@
 """Which requests wait for whom, and what a person asked for and decided: sets of ids, without a look at the records."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent_adapter.contract.keys import Lane
 from bot.domain.approval import Approval
-from bot.domain.waiting import entries_now
+from bot.domain.waiting import Spot, entries_now
 from bot.store.connected import Connected
 
 Mine = Literal["asked", "decided"]
 """What a person asked for, and what they decided."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Spot:
-    """A place in a list of requests that is ordered by deadline."""
-
-    deadline: int
-    interrupt_id: str
 
 
 class Waiting(Connected):

@@ -105,19 +105,23 @@ def render_standing_list(given: Sequence[tuple[Approval, int]]) -> Block:
     """Draw the list of what holds for later calls, as far as the person may revoke it."""
     blocks: list[Block] = []
     for number, (state, index) in enumerate(given[:LISTED]):
-        at = f"rule:{number}"
-        blocks += [
-            section(
-                at, f"{given_words(state, index)} {used_words(state.standing[index])}{_where(state, index)}"
-            ),
-            *name_blocks(f"{at}:name", state.actions[index]),
-            actions(f"{at}:revoke", [revoke_button(state, index, place=number)]),
-        ]
+        blocks += standing_row(state, index, number)
     if not given:
         blocks = [section("none", in_list.EMPTY)]
     elif len(given) > LISTED:
         blocks.append(context("more", in_list.more(len(given) - LISTED)))
     return modal("rules", in_list.TITLE, blocks, None)
+
+
+def standing_row(state: Approval, index: int, number: int) -> list[Block]:
+    """Draw one standing approval of a list, with the button that ends it."""
+    at = f"rule:{number}"
+    words = f"{given_words(state, index)} {used_words(state.standing[index])}{_where(state, index)}"
+    return [
+        section(at, words),
+        *name_blocks(f"{at}:name", state.actions[index]),
+        actions(f"{at}:revoke", [revoke_button(state, index, place=number)]),
+    ]
 
 
 def _where(state: Approval, index: int) -> str:

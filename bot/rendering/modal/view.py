@@ -13,6 +13,9 @@ from bot.sentences import in_form
 from bot.sentences.in_text import TOOL, WORDS
 from bot.text.literal import pieces
 
+HOME = "home"
+"""The `callback_id` of a person's lists, and the verb of the buttons that turn their pages."""
+
 
 @dataclass(frozen=True, slots=True)
 class ViewMeta:
@@ -42,6 +45,8 @@ class ViewMeta:
     channel: str = ""
     """Where the button was pressed."""
     ts: str = ""
+    home: str = ""
+    """What the Home tab showed, where the button was pressed there."""
 
     def dump(self) -> str:
         """Write it for Slack to carry."""
@@ -57,11 +62,12 @@ class ViewMeta:
         return cls(**{**carried, **lists, "pieces": pieces})
 
 
-def pressed_at(view: Mapping[str, Any], channel: str, ts: str, review: str = "") -> Block:
-    """Have a view carry where its button was pressed, and in which review."""
+def pressed_at(view: Mapping[str, Any], channel: str, ts: str, review: str = "", home: str = "") -> Block:
+    """Have a view carry where its button was pressed: the message, the review, the Home tab."""
     if "private_metadata" not in view:
         return dict(view)
-    meta = replace(ViewMeta.load(view["private_metadata"]), channel=channel, ts=ts, review=review)
+    meta = ViewMeta.load(view["private_metadata"])
+    meta = replace(meta, channel=channel, ts=ts, review=review, home=home)
     return {**view, "private_metadata": meta.dump()}
 
 

@@ -41,8 +41,15 @@ def test_yaml_keeps_every_text_a_text(text):
 
 def test_an_app_that_writes_to_people_has_a_place_for_it():
     """Without its messages tab, Slack refuses every direct message of an app."""
-    assert build_manifest(direct=True)["features"]["app_home"] == {"messages_tab_enabled": True}
-    assert "app_home" not in build_manifest()["features"]
+    assert build_manifest(direct=True)["features"]["app_home"]["messages_tab_enabled"] is True
+    assert build_manifest()["features"]["app_home"]["messages_tab_enabled"] is False
+
+
+def test_every_app_has_a_home_tab_and_hears_when_it_is_opened():
+    manifest = build_manifest()
+
+    assert manifest["features"]["app_home"]["home_tab_enabled"] is True
+    assert "app_home_opened" in manifest["settings"]["event_subscriptions"]["bot_events"]
 
 
 def test_slack_calls_one_address_in_http_mode():
@@ -96,5 +103,5 @@ def test_slack_tells_who_left_a_group_where_groups_decide():
         for groups in (False, True)
     ]
 
-    always = ["member_left_channel", "app_mention"]
+    always = ["app_home_opened", "member_left_channel", "app_mention"]
     assert events == [always, [*always, "subteam_members_changed"]]

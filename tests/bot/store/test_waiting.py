@@ -1,5 +1,6 @@
 """The lists of what waits for whom, in a real Redis: never one request too few, and those that have ended go."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -11,10 +12,10 @@ from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
+from bot.domain.waiting import Spot
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.waiting_sweep import WaitingSweep
 from bot.store.records import ApprovalStore
-from bot.store.waiting import Spot
 from tests.bot.store.test_records import decide
 from tests.bot.store.test_votes import press
 from tests.bot.use_cases.test_propose import a_proposal, propose
@@ -231,9 +232,11 @@ async def test_a_list_that_something_else_overwrote_prevents_no_question_and_no_
 
 async def test_what_a_person_asked_for_and_decided_is_listed_the_newest_first(client, store):
     first = await admitted(client, store, run="first", requested_by="U0NOOR")
+    await asyncio.sleep(0.005)
     second = await admitted(client, store, run="second", requested_by="U0NOOR")
     for state in (second, first):
         await decide(store, state, {0: ApproveDecision()}, by="U0ERIK", token=f"on {state.id}")
+        await asyncio.sleep(0.005)
 
     assert await store.mine("asked", "U0NOOR", first=0, limit=5) == [second.id, first.id]
     assert await store.mine("decided", "U0ERIK", first=0, limit=5) == [first.id, second.id]

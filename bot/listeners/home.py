@@ -1,0 +1,117 @@
+"""The Home tab, and the same lists in a view. They are written when a person opens them, and after what they do there."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from agent_adapter.errors import AgentAdapterError
+from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
+from bot.domain.home import HomePage, Look
+from bot.domain.ids import parse_action_id
+from bot.rendering.blocks import Block
+from bot.rendering.home import (
+    AGENT,
+    EVERYTHING,
+    GO,
+    TOOL,
+    dump_look,
+    load_look,
+    render_home,
+    render_home_notice,
+    render_list,
+)
+from bot.rendering.modal.view import render_notice_view
+from bot.runtime.tasks import Tasks
+from bot.sentences import in_home
+from bot.slack.client import SlackClient
+from bot.use_cases.home import Home
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HomeTab:
+    """Shows people their lists."""
+
+    home: Home
+    slack: SlackClient
+    tasks: Tasks
+
+    async def opened(self, event: Mapping[str, Any]) -> None:
+        """Handle `app_home_opened`."""
+        if event.get("tab") == "home":
+            self.refresh(event["user"], dump_look(Look()))
+
+    async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+        """Handle a click on a filter, on a way to another list or page, or on a link."""
+        await ack()
+        view, user = body["view"], body["user"]["id"]
+        look = _chosen(view, body["actions"][0])
+        if look and view["type"] == "home":
+            self.tasks.start(self._publish(user, look, view.get("hash")))
+        elif look:
+            self.tasks.start(self._update(user, look, view["id"]))
+
+    def refresh(self, user: str, look: str) -> None:
+        """Write somebody's Home tab again, as they looked at it."""
+        self.tasks.start(self._publish(user, load_look(look)))
+
+    async def open(self, user: str, trigger_id: str, look: Look) -> None:
+        """Open a list in a view.
+
+        Raises:
+            SlackError: when Slack does not open it.
+        """
+        # Slack waits three seconds for a view, and to look may take longer.
+        waiting = render_notice_view(in_home.TITLE, in_home.LOOKING)
+        await self._update(user, look, await self.slack.open_view(trigger_id, waiting))
+
+    async def _publish(self, user: str, look: Look, view_hash: str | None = None) -> None:
+        page = await self._page(user, look)
+        view = self._drawn(render_home, page) if page else render_home_notice(in_home.NOT_NOW)
+        try:
+            await self.slack.publish_home(user, view, view_hash)
+        except DoneBeforeError as error:
+            # Somebody has written it since, from newer records.
+            logger.info("home.written_before", extra={"user": user, "reason": str(error)})
+        except SlackError as error:
+            logger.warning("home.not_written", extra={"user": user, "reason": str(error)})
+
+    async def _update(self, user: str, look: Look, view_id: str) -> None:
+        page = await self._page(user, look)
+        view = self._drawn(render_list, page) if page else render_notice_view(in_home.TITLE, in_home.NOT_NOW)
+        try:
+            await self.slack.update_view(view_id, None, view)
+        except SlackError as error:
+            logger.warning("home.not_written", extra={"user": user, "reason": str(error)})
+
+    async def _page(self, user: str, look: Look) -> HomePage | None:
+        try:
+            return await self.home.page(user, look)
+        except (AgentAdapterError, PersonUnknownError, SlackError) as error:
+            logger.warning("home.not_read", extra={"user": user, "reason": str(error)})
+            return None
+
+    def _drawn(self, render: Any, page: HomePage) -> Block:
+        view: Block = render(page, at=datetime.now(UTC), url=self.slack.me.url)
+        return view
+
+
+def _chosen(view: Mapping[str, Any], pressed: Mapping[str, Any]) -> Look | None:
+    """Give what a person wants to look at; `None` for a link, which Slack opens itself."""
+    _, subject = parse_action_id(pressed["action_id"])
+    here = load_look(view.get("private_metadata", "")).from_start
+    value = (pressed.get("selected_option") or {}).get("value", "")
+    value = "" if value == EVERYTHING else value
+    match subject.partition(".")[0]:
+        case name if name == GO:
+            return load_look(pressed.get("value", ""))
+        case name if name == AGENT:
+            return replace(here, agent=value, tool="")
+        case name if name == TOOL:
+            return replace(here, tool=value)
+    return None

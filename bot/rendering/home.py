@@ -1,0 +1,200 @@
+"""A person's lists, as the Home tab and `/approvals` show them. Nothing is approved from here without its form."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from bot.domain.approval import Approval
+from bot.domain.home import SECTIONS, HomePage, Look, Row
+from bot.domain.ids import MessageId, action_id
+from bot.domain.mentions import mention
+from bot.domain.person import is_person
+from bot.domain.waiting import Spot
+from bot.rendering.blocks import Block, actions, button, context, header, leaves, plain, rich_text, section
+from bot.rendering.buttons import form_buttons
+from bot.rendering.calls import headline_text, is_plain_name
+from bot.rendering.card.title import subject, title
+from bot.rendering.modal.standing import standing_row
+from bot.rendering.modal.view import HOME
+from bot.sentences import in_home, on_card
+from bot.sentences.words import place_name
+from bot.text.literal import clip, mrkdwn
+
+AGENT, TOOL, GO, OPEN = "agent", "tool", "go", "open"
+"""What the buttons and menus of the lists are: two filters, a way to another page, and a link."""
+EVERYTHING = "*"
+_VALUES = 240
+_MOST_CHOICES = 99
+
+
+def render_home(page: HomePage, *, at: datetime, url: str) -> Block:
+    """Draw the Home tab.
+
+    Args:
+        page: What it shows.
+        at: When that was read.
+        url: The address of the workspace, to link cards.
+    """
+    return _view("home", _blocks(page, at, url), page.look)
+
+
+def render_list(page: HomePage, *, at: datetime, url: str) -> Block:
+    """Draw the same as a view that is opened."""
+    return {**_view("modal", _blocks(page, at, url), page.look), "title": plain(in_home.TITLE)}
+
+
+def render_home_notice(sentence: str) -> Block:
+    """Draw a Home tab that only says something."""
+    return _view("home", [section("notice", sentence)], Look())
+
+
+def dump_look(look: Look) -> str:
+    """Write what a person looks at, for Slack to carry."""
+    after = [look.after.deadline, look.after.interrupt_id] if look.after else None
+    return json.dumps([look.section, look.agent, look.tool, after, look.first], separators=(",", ":"))
+
+
+def load_look(text: str) -> Look:
+    """Read what Slack carried back. What cannot be read is the first page."""
+    match _json(text):
+        case [section, str(agent), str(tool), [int(deadline), str(after)], int(first)] if section in SECTIONS:
+            return Look(section, agent, tool, Spot(deadline, after), first)
+        case [section, str(agent), str(tool), None, int(first)] if section in SECTIONS:
+            return Look(section, agent, tool, None, first)
+    return Look()
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _view(kind: str, blocks: list[Block], look: Look) -> Block:
+    return {"type": kind, "callback_id": HOME, "private_metadata": dump_look(look), "blocks": blocks}
+
+
+def _blocks(page: HomePage, at: datetime, url: str) -> list[Block]:
+    look = page.look
+    rows = [block for number, row in enumerate(page.rows) for block in _row_blocks(look, row, number, url)]
+    if not rows:
+        rows = [section("none", in_home.EMPTY[look.section] if look.is_first else in_home.LAST_PAGE)]
+    return [
+        header("list", in_home.LISTS[look.section]),
+        _lists(look),
+        *_filters(page),
+        *rows,
+        *_pages(page),
+        context("as-of", in_home.as_of(at)),
+    ]
+
+
+def _lists(look: Look) -> Block:
+    others = [_way(name, in_home.LISTS[name], Look(name)) for name in SECTIONS if name != look.section]
+    return actions("lists", others)
+
+
+def _way(name: str, label: str, to: Look) -> Block:
+    return button(action_id(HOME, f"{GO}.{name}"), label, dump_look(to))
+
+
+def _filters(page: HomePage) -> list[Block]:
+    menus = [
+        _menu(kind, chosen, names, everything)
+        for kind, chosen, names, everything in (
+            (AGENT, page.look.agent, page.agents, in_home.ALL_AGENTS),
+            (TOOL, page.look.tool, [*filter(is_plain_name, page.tools)], in_home.ALL_TOOLS),
+        )
+        if chosen or len(names) > 1
+    ]
+    # Slack keeps what was chosen in a block of the same id.
+    return [actions(f"filters:{page.look.agent}:{page.look.tool}", menus)] if menus else []
+
+
+def _menu(kind: str, chosen: str, names: Sequence[str], everything: str) -> Block:
+    options = [_option(everything, EVERYTHING), *(_option(name, name) for name in names[:_MOST_CHOICES])]
+    initial = next((option for option in options if option["value"] == chosen), options[0])
+    return {
+        "type": "static_select",
+        "action_id": action_id(HOME, kind),
+        "options": options,
+        "initial_option": initial,
+    }
+
+
+def _option(label: str, value: str) -> Block:
+    return {"text": plain(label), "value": value}
+
+
+def _pages(page: HomePage) -> list[Block]:
+    ways = [_way("further", in_home.FURTHER, page.further)] if page.further else []
+    if not page.look.is_first:
+        ways.append(_way("start", in_home.FROM_START, page.look.from_start))
+    return [actions("pages", ways)] if ways else []
+
+
+def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
+    at = f"row:{number}"
+    match look.section:
+        case "standing":
+            return standing_row(row.state, row.indices[0], number)
+        case "waiting":
+            return _waiting_blocks(row, number, url)
+    state = row.state
+    place = state.admission.places[0]
+    return [
+        section(f"{at}:title", f"*{mrkdwn(title(state, place))}*"),
+        context(f"{at}:line", in_home.asked_at(place_name(place.channel), state.created_at)),
+        *_group(at, _link(state, row.indices[0], number, url)),
+    ]
+
+
+def _waiting_blocks(row: Row, number: int, url: str) -> list[Block]:
+    at, state, first = f"row:{number}", row.state, row.indices[0]
+    place = state.place_of(first)
+    asked = subject(state, place.model_copy(update={"actions": row.indices}))
+    requester = state.requested_by or ""
+    line = in_home.waits_until(
+        place_name(place.channel), state.deadline, mention(requester) if is_person(requester) else ""
+    )
+    is_alone = len(row.indices) == 1
+    label = in_home.LOOK_AND_APPROVE
+    decide = form_buttons(state.actions[first], state.id, label, row=number) if is_alone else []
+    return [
+        section(f"{at}:title", f"*{mrkdwn(on_card.wants(state.agent, asked))}*"),
+        *_values(state, row.indices, at),
+        context(f"{at}:line", line if is_alone else f"{line} · {in_home.SEVERAL}"),
+        *_group(at, [*decide, *_link(state, first, number, url)]),
+    ]
+
+
+def _values(state: Approval, indices: Iterable[int], at: str) -> list[Block]:
+    """Draw what the calls are about, in the agent's words. Nobody decides by this line."""
+    texts = filter(None, (headline_text(state.actions[index]) for index in indices))
+    values = clip("; ".join(texts), _VALUES)
+    if not values:
+        return []
+    return [rich_text(f"{at}:values", [{"type": "rich_text_section", "elements": leaves(values, "code")}])]
+
+
+def _group(at: str, buttons: list[Block]) -> list[Block]:
+    return [actions(f"{at}:buttons", buttons)] if buttons else []
+
+
+def _link(state: Approval, index: int, number: int, url: str) -> list[Block]:
+    """Draw the way to the message that shows an action, once it is there."""
+    part = state.message_of(index)
+    shown = state.shown.get(part)
+    if shown is None or not url:
+        return []
+    above = state.shown.get(MessageId(part.place)) if part.number else None
+    thread_ts = above.ts if above else state.admission.places[part.place].thread_ts
+    found = button(action_id(HOME, f"{OPEN}.{number}"), in_home.OPEN_CARD, state.id)
+    return [{**found, "url": permalink(url, shown.channel, shown.ts, thread_ts)}]
+
+
+def permalink(url: str, channel: str, ts: str, thread_ts: str | None = None) -> str:
+    """Give the address of a message in a workspace."""
+    address = f"{url.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
+    return f"{address}?thread_ts={thread_ts}&cid={channel}" if thread_ts else address

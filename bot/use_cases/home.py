@@ -1,0 +1,155 @@
+"""Finds what waits for a person, and what they asked for and decided. Every request is judged as a click on it would be."""
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+from agent_adapter.errors import InvalidRequestError
+from bot.domain.approval import Approval
+from bot.domain.ballot import Ballot
+from bot.domain.home import HomePage, Look, Row
+from bot.domain.waiting import Spot
+from bot.slack.directory import Directory
+from bot.store.records import ApprovalStore
+from bot.use_cases.judge import Judge
+from bot.use_cases.standing import StandingApprovals
+
+logger = logging.getLogger(__name__)
+
+ROWS = 10
+"""How many requests a page shows."""
+AT_ONCE = 50
+"""How many entries are read at once."""
+MOST_READ, MOST_PASSED = 200, 5_000
+"""How many records, and how many entries, are looked at for one page. Further ones are on the next page."""
+_DECISIONS = ("approve", "respond", "edit", "reject")
+
+
+@dataclass
+class _Search:
+    """What was met on the way through the list."""
+
+    entries: list[str]
+    read: int = 0
+    passed: int = 0
+    after: Spot | None = None
+    """The last entry that was looked at."""
+    is_over: bool = False
+
+    @property
+    def is_long(self) -> bool:
+        return self.read >= MOST_READ or self.passed >= MOST_PASSED
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Finds the requests of one person."""
+
+    store: ApprovalStore
+    judge: Judge
+    directory: Directory
+    standing: StandingApprovals
+
+    async def page(self, user: str, look: Look) -> HomePage:
+        """Give the page that a person looks at.
+
+        Raises:
+            PersonUnknownError, SlackError: when Slack does not say who they are.
+            ServerUnreachableError: when Redis does not answer.
+        """
+        match look.section:
+            case "waiting":
+                return await self._waiting(user, look)
+            case "standing":
+                given = await self.standing.revocable(user)
+                rows = [Row(state, (index,)) for state, index in given[look.first :]]
+                return HomePage(look, rows[:ROWS], _further(look, len(rows)))
+            case section:
+                ids = await self.store.mine(section, user, first=look.first, limit=ROWS + 1)
+                # The entry of a record that is gone leads nowhere.
+                found = [await self._readable(interrupt_id) for interrupt_id in ids[:ROWS]]
+                rows = [Row(state, tuple(range(len(state.actions)))) for state in found if state]
+                return HomePage(look, rows, _further(look, len(ids)))
+
+    async def _waiting(self, user: str, look: Look) -> HomePage:
+        search = _Search(await self._entries(user), after=look.after)
+        rows: list[Row] = []
+        agents, tools = {look.agent}, {look.tool}
+        last = look.after
+        async for spot, state in self._met(search, look):
+            mine = await self._mine(state, user)
+            agents.add(state.agent)
+            tools.update(state.actions[index].request.name for index in mine)
+            shown = tuple(index for index in mine if look.tool in {"", state.actions[index].request.name})
+            if not shown:
+                last = spot
+            elif len(rows) < ROWS:
+                rows.append(Row(state, shown))
+                last = spot
+            else:
+                return _page(look, rows, last, agents, tools)
+        return _page(look, rows, None if search.is_over else search.after, agents, tools)
+
+    async def _met(self, search: _Search, look: Look) -> AsyncIterator[tuple[Spot, Approval]]:
+        """Give the open requests of the person's lists, in order. Forget what has ended."""
+        while not search.is_long:
+            spots = await self.store.waiting(search.entries, after=search.after, limit=AT_ONCE)
+            stale = []
+            for spot in spots:
+                search.after, search.passed = spot, search.passed + 1
+                if look.agent and spot.interrupt_id.partition(".")[0] != look.agent:
+                    continue
+                search.read += 1
+                state = await self._readable(spot.interrupt_id)
+                if state and state.is_open:
+                    yield spot, state
+                elif state is None or state.status != "pending":
+                    stale.append(spot.interrupt_id)
+            if stale:
+                await self.store.drop_stale(search.entries, stale)
+            if len(spots) < AT_ONCE:
+                search.is_over = True
+                return
+
+    async def _entries(self, user: str) -> list[str]:
+        return [user, *await self.directory.groups_of(user), *await self.directory.channels_of(user)]
+
+    async def _mine(self, state: Approval, user: str) -> tuple[int, ...]:
+        """Name the open actions that this person may decide and has not voted on."""
+        return tuple(
+            [
+                index
+                for index in range(len(state.actions))
+                if state.is_open_at(index) and await self._waits_for(state, user, index)
+            ]
+        )
+
+    async def _waits_for(self, state: Approval, user: str, index: int) -> bool:
+        action = state.actions[index]
+        if any(vote.user == user for vote in action.votes):
+            return False
+        if proposal := state.proposals.get(index):
+            verdict = await self.judge.may_cast(state, user, Ballot.on_proposal(proposal))
+            if verdict.allowed:
+                return True
+        offered = next((decision for decision in _DECISIONS if action.allows(decision)), "")
+        if not offered:
+            return False
+        return (await self.judge.may_decide(state, user, [index], offered))[index].allowed
+
+    async def _readable(self, interrupt_id: str) -> Approval | None:
+        try:
+            return await self.store.admitted(interrupt_id)
+        except InvalidRequestError as error:
+            logger.warning("record.unreadable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
+            return None
+
+
+def _further(look: Look, left: int) -> Look | None:
+    """Give the next page, if that many from here on are more than one page."""
+    return replace(look, first=look.first + ROWS) if left > ROWS else None
+
+
+def _page(look: Look, rows: list[Row], end: Spot | None, agents: set[str], tools: set[str]) -> HomePage:
+    further = replace(look, after=end) if end else None
+    return HomePage(look, rows, further, sorted(agents - {""}), sorted(tools - {""}))

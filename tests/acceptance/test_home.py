@@ -1,0 +1,361 @@
+"""The Home tab: what waits for a person, decided from there under the same rules, and what they asked for and decided."""
+
+import asyncio
+from datetime import timedelta
+from itertools import chain
+
+import pytest
+
+from agent_adapter import Context, HITLRequest
+from tests.conftest import an_agent
+from tests.support.builders import an_action
+from tests.support.people import buttons, words
+
+RULES = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA]
+  standing: {scope: agent, lasts: 8h, uses: 20}
+rules:
+  - name: for a group
+    match: {tool: deploy}
+    approvers: [S0OPS]
+  - name: for a channel
+    match: {tool: announce}
+    approvers: [channel]
+  - name: by two
+    match: {tool: transfer}
+    approvers: [U0DANA, U0ERIK]
+    quorum: 2
+  - name: a mail
+    match: {tool: mail}
+    headline: [to, pin]
+    mask: [pin]
+  - name: with care
+    match: {tool: drop_table}
+    risk: high
+"""
+
+
+@pytest.fixture
+async def bot(start_bot, policy):
+    """A bot by these rules."""
+    return await start_bot(policy=str(policy), approvers="", channel=None)
+
+
+@pytest.fixture
+async def ask(bot, client):
+    """Ask for calls, and wait for their card; what is not decided is given up at the end."""
+    asking = []
+
+    async def asked(*actions, by=client, **given):
+        requests, configs = zip(*actions, strict=True)
+        interrupt = by.interrupt(HITLRequest(action_requests=requests, review_configs=configs), **given)
+
+        async def answered():
+            async with by.reviewing(interrupt) as resume:
+                return resume
+
+        asking.append(asyncio.create_task(answered()))
+
+        async def is_shown():
+            state = await bot.store.admitted(interrupt.id)
+            return state and state.is_shown
+
+        await eventually(is_shown)
+        return asking[-1]
+
+    yield asked
+    for each in asking:
+        each.cancel()
+    await asyncio.gather(*asking, return_exceptions=True)
+
+
+async def eventually(condition, *, within=10.0):
+    """Wait until something holds that has to be asked."""
+    async with asyncio.timeout(within):
+        while not await condition():
+            await asyncio.sleep(0.02)
+
+
+class Home:
+    """Somebody's Home tab."""
+
+    def __init__(self, slack, user):
+        self.slack = slack
+        self.user = user
+
+    async def open(self):
+        """Open the tab, and wait until the bot has written it."""
+        await self._wait(self.slack.event({"type": "app_home_opened", "user": self.user, "tab": "home"}))
+        return self
+
+    async def press(self, name, **given):
+        """Press something that writes the tab again."""
+        await self._wait(self._pressed(name, **given))
+
+    async def opened(self, name):
+        """Press a button that opens a form, and wait for the form."""
+        await self._pressed(name)
+        return await self.slack.wait_for_view(self.user)
+
+    async def _pressed(self, name, **given):
+        """Press the first button of this name. Each row has a number behind a dot."""
+        view = await self.slack.home(self.user)
+        found = next(each for each in buttons(view) if each in {name, f"{name}.0"})
+        return await self.slack.click_view(self.user, view["id"], found, **given)
+
+    async def _wait(self, acting):
+        before = (await self.slack.home(self.user) or {}).get("hash")
+        await acting
+        await eventually(lambda: self._is_new(before))
+
+    async def _is_new(self, before):
+        return (await self.slack.home(self.user) or {}).get("hash") != before
+
+    async def says(self):
+        view = await self.slack.home(self.user)
+        return words(view["blocks"])
+
+    async def buttons(self):
+        return buttons(await self.slack.home(self.user))
+
+
+@pytest.fixture
+def home(slack):
+    return lambda user: Home(slack, user).open()
+
+
+@pytest.mark.parametrize(("tool", "user"), [("pay", "U0DANA"), ("deploy", "U0ERIK"), ("announce", "U0NOOR")])
+async def test_what_waits_for_a_person_a_group_or_a_channel_stands_on_the_home_tab(ask, home, tool, user):
+    await ask(an_action(tool, {"amount": 5}))
+
+    said = await (await home(user)).says()
+
+    assert "Waiting for me" in said
+    assert f"*billing wants to run {tool}*" in said
+
+
+@pytest.mark.parametrize(("tool", "user"), [("pay", "U0ERIK"), ("deploy", "U0MIRA"), ("announce", "U0CONN")])
+async def test_what_waits_for_others_does_not(ask, home, tool, user):
+    await ask(an_action(tool, {"amount": 5}))
+
+    assert "Nothing waits for you here." in await (await home(user)).says()
+
+
+async def test_the_oldest_deadline_comes_first(ask, home):
+    await ask(an_action("later"), expires_in=timedelta(hours=3))
+    await ask(an_action("sooner"), expires_in=timedelta(hours=1))
+
+    said = await (await home("U0DANA")).says()
+
+    assert said.index("sooner") < said.index("later")
+
+
+async def test_a_call_is_approved_in_a_form_that_shows_all_of_it(ask, home, dana):
+    """The Home tab itself has no button that approves: it does not show the call. Then it is written again."""
+    asking = await ask(an_action("pay", {"amount": 5, "to": "zoe"}))
+    tab = await home("U0DANA")
+    assert {"approve", "approve_all"}.isdisjoint(found.partition(":")[0] for found in await tab.buttons())
+
+    view = await tab.opened("approve_note:0")
+    assert "zoe" in words(view["blocks"])
+    await dana.fill(view)
+
+    assert (await asking).decisions[0].type == "approve"
+    await eventually(lambda: says(tab, "Nothing waits for you here."))
+    await tab.press("home:go.decided")
+    assert "Approved by Dana: pay" in await tab.says()
+
+
+async def says(tab, text):
+    return text in await tab.says()
+
+
+async def test_a_call_is_rejected_from_there_with_a_reason(ask, home, dana):
+    asking = await ask(an_action("pay"))
+    tab = await home("U0DANA")
+
+    await dana.fill(await tab.opened("reject:0"), Reason="Not today.")
+
+    assert (await asking).decisions[0].message == "Not today."
+
+
+async def test_a_high_risk_asks_for_its_value_there_too(ask, home):
+    await ask(an_action("drop_table", {"table": "invoices"}))
+
+    view = await (await home("U0DANA")).opened("confirm:0")
+
+    assert view["callback_id"] == "confirm"
+    assert "invoices" in words(view["blocks"])
+
+
+async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(ask, home, slack, dana, erik):
+    """The tab is as old as the moment when it was opened. It decides nothing twice."""
+    asking = await ask(an_action("deploy"))
+    tab = await home("U0DANA")
+    await erik.press(await erik.card(), "approve:0")
+    await asking
+
+    view = await tab.opened("approve_note:0")
+
+    assert view["callback_id"] == "notice"
+    assert "already approved" in words(view["blocks"])
+
+
+async def test_a_form_that_was_open_when_somebody_else_decided_decides_nothing(ask, home, dana, erik):
+    asking = await ask(an_action("deploy"))
+    view = await (await home("U0DANA")).opened("approve_note:0")
+    await erik.press(await erik.card(), "approve:0")
+    await asking
+
+    answer = await dana.submit(view)
+
+    assert answer["result"] == "update"
+    assert (await asking).records[0].decided_by == "U0ERIK"
+
+
+async def test_whoever_left_the_group_sees_nothing_and_decides_nothing(ask, home, slack, bot):
+    """Also from a tab that was written before."""
+    await ask(an_action("deploy"))
+    tab = await home("U0DANA")
+    await slack.group("S0OPS", users=["U0ERIK"])
+    bot.directory.forget("group", "S0OPS")
+
+    view = await tab.opened("approve_note:0")
+
+    assert view["callback_id"] == "notice"
+    assert "Nothing waits for you here." in await (await home("U0DANA")).says()
+
+
+async def test_a_requester_who_may_not_approve_their_own_call_has_no_button_for_it(ask, home):
+    """It stands in the list of what was asked for them."""
+    await ask(an_action("pay"), context=Context(requested_by="U0DANA"))
+
+    tab = await home("U0DANA")
+
+    assert "Nothing waits for you here." in await tab.says()
+    await tab.press("home:go.asked")
+    assert "billing wants to run pay" in await tab.says()
+    assert {"approve_note", "reject"}.isdisjoint(found.partition(":")[0] for found in await tab.buttons())
+
+
+async def test_whoever_voted_waits_for_others_now(ask, home, dana):
+    await ask(an_action("transfer"))
+    await dana.press(await dana.card(), "approve:0")
+
+    assert "Nothing waits for you here." in await (await home("U0DANA")).says()
+    assert "transfer" in await (await home("U0ERIK")).says()
+
+
+async def test_calls_that_are_decided_together_are_decided_on_their_card(ask, home, slack, dana):
+    """Their row has the way to the card, and no button that decides."""
+    await ask(an_action("pay", {"n": 1}), an_action("pay", {"n": 2}))
+    card = await dana.card()
+
+    tab = await home("U0DANA")
+
+    assert "billing wants to run pay, twice" in (await tab.says()).replace("2 times", "twice")
+    assert [found for found in await tab.buttons() if not found.startswith("home:go")] == ["home:open.0"]
+    (link,) = [
+        element["url"]
+        for block in (await slack.home("U0DANA"))["blocks"]
+        for element in block.get("elements", ())
+        if "url" in element
+    ]
+    assert link.endswith(f"/archives/{card['channel']}/p{card['ts'].replace('.', '')}")
+
+
+async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):
+    monkeypatch.setattr("bot.use_cases.home.ROWS", 2)
+    for number in range(5):
+        await ask(an_action(f"tool_{number}"))
+    tab = await home("U0DANA")
+
+    seen = [await tab.says()]
+    for _ in range(2):
+        await tab.press("home:go.further")
+        seen.append(await tab.says())
+
+    found = [[f"tool_{n}" for n in range(5) if f"tool_{n}*" in page] for page in seen]
+    assert [len(page) for page in found] == [2, 2, 1]
+    assert sorted(chain(*found)) == [f"tool_{n}" for n in range(5)]
+    assert "home:go.further" not in await tab.buttons()
+    await tab.press("home:go.start")
+    assert await tab.says() == seen[0]
+
+
+async def test_a_decision_between_two_pages_hides_nothing(ask, home, erik, dana, monkeypatch):
+    """The next page begins behind the last request of this one, whatever was decided since."""
+    monkeypatch.setattr("bot.use_cases.home.ROWS", 2)
+    for number in range(3):
+        await ask(an_action("deploy", {"n": number}), context=Context(title=f"number {number}"))
+    tab = await home("U0DANA")
+    await erik.press(await erik.card(), "approve:0")
+
+    await tab.press("home:go.further")
+
+    assert "wants to run deploy" in await tab.says()
+
+
+async def test_agents_and_tools_can_be_chosen(ask, home, redis_url):
+    async with an_agent(redis_url, "support") as other:
+        await ask(an_action("pay"))
+        await ask(an_action("refund"))
+        await ask(an_action("reply"), by=other)
+        tab = await home("U0DANA")
+
+        await tab.press("home:agent", selected="support")
+        assert "reply" in await tab.says()
+        assert "pay*" not in await tab.says()
+        await tab.press("home:agent", selected="*")
+        await tab.press("home:tool", selected="refund")
+
+        said = await tab.says()
+        assert "*billing wants to run refund*" in said
+        assert "pay*" not in said
+        assert "reply" not in said
+
+
+async def test_what_an_agent_says_is_literal_and_what_is_masked_stays_hidden(ask, home):
+    await ask(an_action("mail", {"to": "<!channel> *all*", "pin": "4711"}))
+
+    tab = await home("U0DANA")
+
+    view = await tab.slack.home("U0DANA")
+    (values,) = [block for block in view["blocks"] if block["type"] == "rich_text"]
+    assert "<!channel> *all*" in words([values])
+    assert "4711" not in str(view)
+
+
+async def test_a_standing_approval_is_listed_and_revoked(ask, home, dana):
+    asking = await ask(an_action("pay"))
+    card = await dana.card()
+    await dana.fill(await dana.opened(card, "sticky:0"))
+    await asking
+    tab = await home("U0DANA")
+
+    await tab.press("home:go.standing")
+    assert "pay" in await tab.says()
+    await tab.press("revoke:0")
+
+    assert "There are no standing approvals that you can revoke." in await tab.says()
+
+
+async def test_two_bots_that_write_the_same_tab_leave_a_whole_one(ask, home, start_bot, policy, slack):
+    """Slack refuses what was drawn from an older tab, and both draw from the same records."""
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    await ask(an_action("pay"))
+    tab = await home("U0DANA")
+
+    await asyncio.gather(*(tab._pressed("home:go.asked") for _ in range(6)))
+    await eventually(lambda: says(tab, "Asked for me"))
+
+    assert "No agent has asked for anything for you" in await tab.says()
+
+
+async def test_a_slack_that_does_not_answer_is_said_on_the_tab(ask, home, slack, bot):
+    await ask(an_action("deploy"))
+    await slack.fault("usergroups.list", "error", times=None, error="internal_error")
+
+    assert "did not answer" in await (await home("U0DANA")).says()
