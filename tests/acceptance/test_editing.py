@@ -274,7 +274,8 @@ async def test_a_last_step_does_not_approve_what_its_author_typed_in_another_win
     reviewing = review(client, {"amount": 5, "to": "ACME"})
     card = await dana.card()
     last = (await dana.submit(await dana.opened(card, "edit:0"), amount="7"))["views"][-1]
-    other = await dana.opened(card, "edit:0")
+    await dana.press(card, "edit:0")
+    other = await dana.slack.wait_for_view("U0DANA", lambda view: not is_last_step(view))
     await dana.submit(other, to="Globex")
     await dana.close()
 
