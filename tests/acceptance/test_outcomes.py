@@ -162,3 +162,64 @@ async def test_a_claim_that_is_given_back_is_not_called_unused(start_bot, dana, 
     card = await dana.card("the agent has not said that it goes on")
     assert "gave it back" in words(card["blocks"])
     assert "look whether it runs" not in words(card["blocks"])
+
+
+async def test_two_bots_and_many_reports_at_once_make_one_message(start_bot, dana, client):
+    """Given two bots and five calls that end in the same moment, then one message in the thread names all of them."""
+    for _ in range(2):
+        await start_bot()
+    asking = review(client, *(an_action(f"tool_{number}", {"n": number}) for number in range(5)))
+    card = await dana.card("5 tools")
+    for index in range(5):
+        await dana.press(card, f"approve:{index}")
+    resume = await asking
+    reports = [
+        client.report(resume.interrupt_id, index, Outcome.done(f"result {index}")) for index in range(5)
+    ]
+    await asyncio.gather(*reports)
+
+    said = await dana.card("result 4")
+    while not all(f"result {index}" in words(said["blocks"]) for index in range(5)):
+        await asyncio.sleep(0.1)
+        said = await dana.card("result 4")
+
+    (thread,) = await replies(dana, card)
+    assert thread["ts"] == said["ts"]
+
+
+async def test_what_a_tool_answers_shows_no_masked_value_of_another_call(start_bot, dana, client, tmp_path):
+    """Given a rule that masks, then neither card nor thread nor notification has the value, however it is spelled."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], mask: [token]}\n", encoding="utf-8"
+    )
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    asking = review(client, an_action("login", {"token": "sk-Ab12/34=x"}), an_action("pay", {"amount": 5}))
+    card = await dana.card("2 tools")
+    for index in range(2):
+        await dana.press(card, f"approve:{index}")
+    resume = await asking
+    await client.report(resume.interrupt_id, 0, Outcome.failed("no access with sk-Ab12/34=x"))
+    await client.report(resume.interrupt_id, 1, Outcome.done("https://bank.example/?t=sk-Ab12%2F34%3Dx"))
+
+    await dana.card("What became of the calls, 1 failed, 1 done")
+
+    for message in await dana.slack.messages("C0APPROVALS"):
+        assert "Ab12" not in str(message)
+
+
+async def test_ten_thousand_characters_of_a_result_are_said_to_be_cut(start_bot, dana, client):
+    """Given a long result, then 2,000 characters are kept, and the thread says how many there were."""
+    await start_bot()
+
+    async def export(amount: int) -> str:
+        """Export."""
+        return "row\n" * 2_500
+
+    calling = asyncio.create_task(functions.run(export, {"amount": 1}, approvals=client))
+    await dana.press(await dana.card("export"), "approve:0")
+    await calling
+
+    said = await dana.card("the first 2,000 of 10,000 characters")
+
+    assert words(said["blocks"]).count("row") == 500
