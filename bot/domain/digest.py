@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
+from typing import Any
 
 from bot.domain.audit_entry import AuditEntry
 from bot.domain.policy import SETTINGS_VERSION, Policy
@@ -41,6 +42,14 @@ class Proposal:
     """What the rule would allow."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call that was asked, and the rule about it."""
+
+    tool: str
+    rule: str
+
+
 @dataclass(slots=True)
 class _History:
     """What people decided under one rule."""
@@ -71,8 +80,10 @@ class Digest:
     expired: int = 0
     """Requests that ended before everything in them was decided."""
     late: Counter[str] = field(default_factory=Counter)
-    """The tools of the calls that nobody decided in time."""
+    """The tools of the calls that nobody decided in time, each with their number."""
     _histories: dict[str, _History] = field(default_factory=dict)
+    _open: dict[str, dict[Any, _Call]] = field(default_factory=dict)
+    """The calls of each request that nobody has decided yet, by index."""
 
     @property
     def decided(self) -> int:
@@ -85,18 +96,24 @@ class Digest:
         return not (self.requests or self.decided or self.standing or self.silent or self.expired)
 
     def add(self, entry: AuditEntry) -> None:
-        """Count an entry. Those from before the week count for proposals only."""
-        if entry["event"] == "decided" and entry["policy"] == self.policy.version:
-            self._remember(entry)
-        if not self.since <= entry.at < self.until:
-            return
+        """Count an entry; they come in order of time. Those from before the week count for proposals only."""
+        is_of_week = self.since <= entry.at < self.until
         match entry["event"]:
             case "admitted":
-                self.requests += 1
-            case "expired":
-                self.expired += 1
+                self._open[entry["id"]] = dict(enumerate(_calls(entry)))
+                self.requests += is_of_week
             case "decided":
-                self._count(entry)
+                self._remember(entry)
+                if is_of_week:
+                    self._count(entry)
+            case "expired":
+                self.expired += is_of_week
+                for call in self._open.pop(entry["id"], {}).values():
+                    self.late[call.tool] += is_of_week
+                    if entry["policy"] == self.policy.version:
+                        self._history(call.rule).others += 1
+            case "withdrawn" | "refused":
+                self._open.pop(entry["id"], None)
 
     def within(self, share: float) -> timedelta | None:
         """Give the time within which this share of the calls was decided; `None` when none was."""
@@ -124,12 +141,21 @@ class Digest:
             self.late[entry["tool"]] += 1
 
     def _remember(self, entry: AuditEntry) -> None:
-        history = self._histories.setdefault(entry["rule"], _History())
+        left = self._open.get(entry["id"], {})
+        left.pop(entry.said.get("index"), None)
+        if not left:
+            self._open.pop(entry["id"], None)
+        if entry["policy"] != self.policy.version:
+            return
+        history = self._history(entry["rule"])
         if entry["how"] in _BY_PEOPLE and entry["decision"] == "approve":
             history.tools[entry["tool"]] += 1
             history.asked[entry["asked"]] += 1
         elif entry["how"] != "standing":
             history.others += 1
+
+    def _history(self, rule: str) -> _History:
+        return self._histories.setdefault(rule, _History())
 
     def _proposed(self, rule: Rule) -> Proposal | None:
         history = self._histories.get(rule.name)
@@ -141,6 +167,11 @@ class Digest:
         if {*rule.match.tools} != {*history.tools} or approved < ENOUGH or repeated * 2 < approved:
             return None
         return Proposal(rule, tuple(sorted(history.tools)), approved, repeated)
+
+
+def _calls(entry: AuditEntry) -> Iterator[_Call]:
+    for asked in entry.said.get("actions") or ():
+        yield _Call(str(asked.get("tool", "")), str(asked.get("rule", "")))
 
 
 def _may_be_proposed(rule: Rule, rules: Iterable[Rule]) -> bool:

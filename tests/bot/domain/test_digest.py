@@ -161,6 +161,28 @@ def test_one_other_decision_under_the_rule_is_enough_for_no_proposal(other):
     assert digest(rules, *approvals(rules), *approvals(rules, count=1, **other)).proposals() == []
 
 
+def test_one_call_that_nobody_decided_in_time_is_enough_for_no_proposal():
+    """People may not have wanted it. A call that its agent took back says nothing."""
+    rules = policy()
+    asked = [{"tool": "restart_service", "rule": "staging"}] * 2
+
+    def ended(event):
+        yield entry("admitted", id="ops.2", actions=asked)
+        yield entry("decided", id="ops.2", index=0, how="standing", decision="approve", rule="staging")
+        yield entry(event, id="ops.2", policy=rules.version)
+
+    assert digest(rules, *approvals(rules), *ended("expired")).proposals() == []
+    assert digest(rules, *approvals(rules), *ended("expired")).late == {"restart_service": 1}
+    assert digest(rules, *approvals(rules), *ended("withdrawn")).proposals()
+
+
+def test_what_expired_before_the_week_is_not_late_in_it():
+    asked = [{"tool": "pay", "rule": "staging"}]
+    old = (entry(event, ago=WEEK + HOUR, actions=asked) for event in ("admitted", "expired"))
+
+    assert not +digest(policy(), *old).late
+
+
 @pytest.mark.parametrize(
     "history",
     [
