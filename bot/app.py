@@ -253,6 +253,7 @@ class Bot:
             self.restore_guard,
             every=min(LOOK_EVERY, settings.sweep_seconds),
         )
+        why = WhyShortcut(Reasons(store, self.audit, self.slack, self.directory), self.slack, tasks)
         home = HomeTab(Home(store, judge, self.directory, standing), self.slack, tasks)
         services = Services(
             store,
@@ -268,8 +269,8 @@ class Bot:
             bolt,
             Buttons(services, home),
             Forms(services),
-            Commands(standing, self.slack, tasks),
-            WhyShortcut(Reasons(store, self.audit, self.slack, self.directory), self.slack, tasks),
+            Commands(standing, home, why, self.slack, tasks),
+            why,
             Replies(store, self.slack, tasks),
             home,
             self.directory,

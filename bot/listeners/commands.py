@@ -1,7 +1,8 @@
-"""The slash command. It lists the standing approvals that this person may revoke."""
+"""The slash command: a person's lists, one request by its id, and the standing approvals that this person may revoke."""
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from slack_bolt.context.respond.async_respond import AsyncRespond
 
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
+from bot.domain.home import Look
+from bot.listeners.home import HomeTab
+from bot.listeners.why import WhyShortcut
 from bot.rendering.modal.standing import render_standing_list
 from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
@@ -18,22 +22,52 @@ from bot.use_cases.standing import StandingApprovals
 
 logger = logging.getLogger(__name__)
 
+_ID = re.compile(r"[a-z0-9-]{1,40}\.[a-z0-9.-]{1,80}")
+
 
 @dataclass(frozen=True, slots=True)
 class Commands:
     """Handles what people write after `/approvals`."""
 
     standing: StandingApprovals
+    home: HomeTab
+    why: WhyShortcut
     slack: SlackClient
     tasks: Tasks
 
     async def approvals(self, ack: AsyncAck, respond: AsyncRespond, command: Mapping[str, Any]) -> None:
         """Handle one slash command."""
-        if (command.get("text") or "").strip().lower() != "rules":
+        trigger_id, user = command.get("trigger_id", ""), command["user_id"]
+        opening = self._opening(respond, trigger_id, user, (command.get("text") or "").lower().split())
+        if opening is None:
             await ack(in_answer.USAGE)
             return
         await ack()
-        self.tasks.start(self._list(respond, command["trigger_id"], command["user_id"]))
+        self.tasks.start(opening)
+
+    def _opening(
+        self, respond: AsyncRespond, trigger_id: str, user: str, words: list[str]
+    ) -> Coroutine[Any, Any, None] | None:
+        """Give what opens a view; `None` for words that nothing is behind."""
+        match words:
+            case []:
+                return self._lists(respond, trigger_id, user, Look())
+            case ["mine"]:
+                return self._lists(respond, trigger_id, user, Look("asked"))
+            case ["rules"]:
+                return self._list(respond, trigger_id, user)
+            case ["show", interrupt_id] if _ID.fullmatch(interrupt_id):
+                return self.why.show(user, trigger_id, interrupt_id)
+        return None
+
+    async def _lists(self, respond: AsyncRespond, trigger_id: str, user: str, look: Look) -> None:
+        try:
+            await self.home.open(user, trigger_id, look)
+        except DoneBeforeError as error:
+            logger.info("home.opened_before", extra={"user": user, "reason": str(error)})
+        except SlackError as error:
+            logger.warning("home.not_opened", extra={"user": user, "reason": str(error)})
+            await respond(in_answer.LIST_NOT_OPENED)
 
     async def _list(self, respond: AsyncRespond, trigger_id: str, user: str) -> None:
         try:

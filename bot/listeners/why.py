@@ -1,8 +1,9 @@
 """The message shortcut *Why was this approved?*: it opens a view that only the person who asks sees."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
@@ -15,7 +16,7 @@ from bot.rendering.modal.why import render_why_view
 from bot.runtime.tasks import Tasks
 from bot.sentences import in_why
 from bot.slack.client import SlackClient
-from bot.use_cases.why import Reasons
+from bot.use_cases.why import Reasons, Why
 
 logger = logging.getLogger(__name__)
 
@@ -31,26 +32,32 @@ class WhyShortcut:
     async def ask(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Handle one `message_action` payload."""
         await ack()
-        self.tasks.start(self._show(body))
+        message, user = body.get("message") or {}, body["user"]["id"]
+        thread_ts, ts = message.get("thread_ts"), str(body.get("message_ts") or message.get("ts") or "")
+        find = partial(
+            self.reasons.find, user, body["channel"]["id"], ts, thread_ts if thread_ts != ts else None
+        )
+        self.tasks.start(self._show(user, body["trigger_id"], find))
 
-    async def _show(self, body: Mapping[str, Any]) -> None:
-        user = body["user"]["id"]
+    async def show(self, user: str, trigger_id: str, interrupt_id: str) -> None:
+        """Show the request of this id."""
+        await self._show(user, trigger_id, partial(self.reasons.of, user, interrupt_id))
+
+    async def _show(
+        self, user: str, trigger_id: str, find: Callable[[], Coroutine[Any, Any, Why | str]]
+    ) -> None:
         try:
             # Slack waits three seconds for a view, and the record may take longer.
-            view_id = await self.slack.open_view(body["trigger_id"], _saying(in_why.LOOKING))
-            await self.slack.update_view(view_id, None, await self._view(user, body))
+            view_id = await self.slack.open_view(trigger_id, _saying(in_why.LOOKING))
+            await self.slack.update_view(view_id, None, await self._view(user, find))
         except DoneBeforeError as error:
             logger.info("why.opened_before", extra={"user": user, "reason": str(error)})
         except SlackError as error:
             logger.warning("why.not_shown", extra={"user": user, "reason": str(error)})
 
-    async def _view(self, user: str, body: Mapping[str, Any]) -> Block:
-        message = body.get("message") or {}
-        thread_ts, ts = message.get("thread_ts"), str(body.get("message_ts") or message.get("ts") or "")
+    async def _view(self, user: str, find: Callable[[], Coroutine[Any, Any, Why | str]]) -> Block:
         try:
-            found = await self.reasons.find(
-                user, body["channel"]["id"], ts, thread_ts if thread_ts != ts else None
-            )
+            found = await find()
         except (AgentAdapterError, PersonUnknownError) as error:
             logger.warning("why.not_found", extra={"user": user, "reason": str(error)})
             return _saying(in_why.NOT_FOUND_NOW)

@@ -40,7 +40,13 @@ GONE = "This proposal was withdrawn or decided, so nothing was recorded. Look at
 STANDING_ENDED = "This standing approval has already ended."
 STANDING_REVOKED = "This standing approval has ended."
 REVOKED = "Revoked"
-USAGE = "`/approvals rules` lists the standing approvals that you can revoke: their calls run without asking."
+USAGE = (
+    "`/approvals` lists what waits for you.\n"
+    "`/approvals mine` lists what was asked for you.\n"
+    "`/approvals show ID` shows one request: who decided it, when, and by which rule.\n"
+    "`/approvals rules` lists the standing approvals that you can revoke: their calls run without asking."
+)
+LIST_NOT_OPENED = "Slack did not open the list. Please write this again."
 
 _DID = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}
 _ENDED = {

@@ -12,6 +12,7 @@ OUTSIDE = (
     "Guests and people from outside of this workspace can ask this only where they are named as approvers."
 )
 NOTHING_KNOWN = "Nothing is known about this card any more. Older entries of the audit trail were not kept."
+NO_SUCH_REQUEST = "There is no such request, or you are not in the channel where it was asked."
 NOT_FOUND_NOW = "Slack or Redis did not answer. Try again in a moment."
 NOT_HELD = "*The arguments are no longer held.* This is what the audit trail says about it."
 HAPPENED = "*What happened*"

@@ -33,7 +33,8 @@ COMMAND = "/approvals"
 WHY = "why"
 """The message shortcut *Why was this approved?*. Without `COMMAND_SCOPE`, Slack does not offer it."""
 COMMAND_SCOPE = "commands"
-"""A bot needs it only when a policy lets people approve later calls: `/approvals rules` lists and revokes them."""
+"""A bot needs it only when a policy lets people approve later calls: `/approvals rules` lists and revokes them. Without
+it, `/approvals` is missing as well."""
 
 MENTION = "app_mention"
 """The event of a reply that mentions the app."""
@@ -95,8 +96,8 @@ def build_manifest(
             "slash_commands": [
                 {
                     "command": COMMAND,
-                    "description": "Standing approvals that you can revoke",
-                    "usage_hint": "rules",
+                    "description": "What waits for you, and what was asked for you",
+                    "usage_hint": "[mine | show ID | rules | help]",
                     "should_escape": True,
                     **({"url": reached_at["request_url"]} if reached_at else {}),
                 }

@@ -71,6 +71,33 @@ class Reasons:
             return in_why.NOTHING_KNOWN
         return Why(label.interrupt_id, state, _indices(state, label), entries)
 
+    async def of(self, user: str, interrupt_id: str) -> Why | str:
+        """Give what is known about a request, or the sentence that says why it is not shown.
+
+        A person sees those of its calls that a channel of theirs shows. Whoever sees none does not learn that it exists.
+
+        Raises:
+            PersonUnknownError: when Slack does not say who asks.
+            ServerUnreachableError: when Redis does not answer.
+        """
+        state = await self._record(interrupt_id)
+        if state is None:
+            return in_why.NO_SUCH_REQUEST
+        seen: set[int] = set()
+        for place in state.places.values():
+            if await self._reads(user, place.channel, state):
+                seen.update(place.actions)
+        posted = min((shown.ts for shown in state.shown.values()), default="")
+        if not seen or not posted:
+            return in_why.NO_SUCH_REQUEST
+        return Why(interrupt_id, state, sorted(seen), await self._entries(interrupt_id, posted))
+
+    async def _reads(self, user: str, channel: str, state: Approval) -> bool:
+        # Whose direct message it is, Slack does not say: only somebody who is named as an approver is sure to be meant.
+        if channel.startswith("D") and not any(user in terms.approvers for terms in state.admission.terms):
+            return False
+        return not await self._why_not(user, channel, state)
+
     async def _label(self, channel: str, ts: str, thread_ts: str | None) -> Label | None:
         try:
             async with asyncio.timeout(WITHIN):

@@ -27,6 +27,9 @@ rules:
     match: {tool: transfer}
     approvers: [U0DANA, U0ERIK]
     quorum: 2
+  - name: in private
+    match: {tool: whisper}
+    channel: U0DANA
   - name: a mail
     match: {tool: mail}
     headline: [to, pin]
@@ -359,3 +362,79 @@ async def test_a_slack_that_does_not_answer_is_said_on_the_tab(ask, home, slack,
     await slack.fault("usergroups.list", "error", times=None, error="internal_error")
 
     assert "did not answer" in await (await home("U0DANA")).says()
+
+
+# --- The same lists by a command -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def write(slack):
+    """Write a command, and wait for a view that says this."""
+
+    async def written(user, text, saying):
+        await slack.command(user, "C0APPROVALS", "/approvals", text)
+
+        async def view():
+            views = await slack.views(user)
+            return views and saying in words(views[-1]["blocks"])
+
+        await eventually(view)
+        return (await slack.views(user))[-1]
+
+    return written
+
+
+async def test_a_command_opens_the_list_and_a_call_is_decided_from_it(ask, write, slack, dana):
+    asking = await ask(an_action("pay", {"amount": 5}))
+    view = await write("U0DANA", "", "billing wants to run pay")
+
+    await slack.click_view("U0DANA", view["id"], "approve_note:0.0")
+    await eventually(lambda: is_on_top(slack, "approve_note"))
+    await dana.fill((await slack.views("U0DANA"))[-1])
+
+    assert (await asking).decisions[0].type == "approve"
+
+
+async def is_on_top(slack, kind):
+    views = await slack.views("U0DANA")
+    return views and views[-1]["callback_id"] == kind
+
+
+async def test_a_list_that_a_command_opened_has_pages_and_lists_of_its_own(ask, write, slack):
+    await ask(an_action("pay"), context=Context(requested_by="U0NOOR"))
+    view = await write("U0NOOR", "mine", "billing wants to run pay")
+
+    await slack.click_view("U0NOOR", view["id"], "home:go.waiting")
+
+    async def turned():
+        return "Nothing waits for you here." in words((await slack.views("U0NOOR"))[-1]["blocks"])
+
+    await eventually(turned)
+
+
+async def test_one_request_is_shown_by_its_id_to_those_who_read_its_channel(ask, write, dana, slack):
+    """Whoever is not in the channel does not learn that it exists."""
+    await ask(an_action("pay", {"amount": 77}))
+    interrupt_id = (await dana.card())["metadata"]["event_payload"]["id"]
+
+    assert "77" in words((await write("U0NOOR", f"show {interrupt_id}", "77"))["blocks"])
+    for user, asked in (("U0CONN", interrupt_id), ("U0DANA", "billing.0000")):
+        assert "77" not in str(await write(user, f"show {asked}", "There is no such request"))
+
+
+async def test_what_only_a_direct_message_showed_is_not_shown_to_others_by_its_id(
+    bot, ask, write, dana, client
+):
+    """Whose direct message it was, nobody can say: only the people whom the rule names are shown it."""
+    await ask(an_action("whisper", {"amount": 77}))
+    state = await bot.store.admitted((await dana.card())["metadata"]["event_payload"]["id"])
+
+    assert "77" in words((await write("U0DANA", f"show {state.id}", "77"))["blocks"])
+    assert "77" not in str(await write("U0NOOR", f"show {state.id}", "There is no such request"))
+
+
+@pytest.mark.parametrize("text", ["help", "show", "show ../x", "anything else"])
+async def test_any_other_word_says_what_can_be_written(bot, slack, dana, text):
+    await slack.command("U0DANA", "C0APPROVALS", "/approvals", text)
+
+    assert "`/approvals show ID`" in await dana.notice("lists what waits for you")

@@ -70,7 +70,7 @@ async def test_a_command_arrives_as_a_form_of_its_own(post):
     """Without `payload`, and is answered to whoever wrote it."""
     command = {
         "command": "/approvals",
-        "text": "",
+        "text": "help",
         "user_id": "U0DANA",
         "team_id": "T0PLAY",
         "api_app_id": "A0PLAY",
