@@ -99,8 +99,9 @@ class Buttons:
 
     async def _decide(self, click: Click, button: Button, does: Decides, delivery: Delivery) -> Answer:
         async def answer(state: Approval | None) -> Answer:
-            # Of all views, only the review has such a button. The Home tab and a menu never have.
-            elsewhere = click.from_menu or click.is_on_home or (click.view and not click.in_review)
+            # Of all views, only the review has such a button, for one call. The Home tab and a menu never have.
+            in_view = click.view and not (click.in_review and button.scope == "action")
+            elsewhere = click.from_menu or click.is_on_home or in_view
             if state is None or elsewhere or not has_button(state, click, button.scope):
                 return Answer(False, in_answer.OUTDATED)
             return await does.decide(self.services, state, click, delivery)

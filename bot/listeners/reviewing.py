@@ -6,7 +6,7 @@ from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, posted_calls
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.services import Services
-from bot.listeners.submissions import Reply, closing
+from bot.listeners.submissions import Reply, closing, confirm_objection
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
 from bot.runtime.offload import offload
@@ -53,5 +53,7 @@ async def turn(services: Services, state: Approval, click: Click) -> None:
 
 async def finish(services: Services, state: Approval, submission: Submission) -> Reply:
     """Approve the calls that the end of the review named."""
+    if objection := confirm_objection(submission):
+        return objection
     named = submission.meta.named
     return closing(await bulk.approve_reviewed(services.decisions, state, submission.user, named))

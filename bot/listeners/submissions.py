@@ -73,10 +73,17 @@ def _meant(state: Approval, submission: Submission, read: Read) -> Decision | Re
     return approval_objection(call, submission) or decision
 
 
-def approval_objection(call: Action, submission: Submission) -> Reply | None:
-    """Say that something else was typed than the value or the code, or that a box is not ticked. `None` when all is well."""
+def confirm_objection(submission: Submission) -> Reply | None:
+    """Say that the box of a form that asks once more is not ticked. `None` when it is, or there is none."""
     if _asks(CONFIRM, submission) and not parse_confirm(submission.view):
         return beside(CONFIRM, in_answer.RUN_IT_FIRST)
+    return None
+
+
+def approval_objection(call: Action, submission: Submission) -> Reply | None:
+    """Say that something else was typed than the value or the code, or that a box is not ticked. `None` when all is well."""
+    if objection := confirm_objection(submission):
+        return objection
     if not _asks(CODE, submission) or call.is_typed(parse_code(submission.view)):
         return None
     name = key_text(call.typed_name)

@@ -168,6 +168,11 @@ def left_out(indices: Sequence[int], why: str) -> str:
     return f"Not among them: {actions(indices)}, {why}"
 
 
+def run_calls(count: int) -> str:
+    """Ask once more, at the end of a review, whether several calls may run."""
+    return f"Run {count} calls?"
+
+
 def approve_several(count: int) -> str:
     """Label the button that approves what was reviewed."""
     return f"Approve {count}"

@@ -299,6 +299,11 @@ def as_shown(which: str) -> str:
     return f"As this message shows them: actions {which}."
 
 
+def in_all(totals: Sequence[str]) -> str:
+    """Say what the numbers of several calls come to."""
+    return f"In all: {', '.join(totals)}."
+
+
 def left_out_proposed(indices: Sequence[int]) -> str:
     """Say which calls a button for several leaves out because of a proposal."""
     return f"Not approved with them, because somebody proposes something else: {few_numbers(indices)}."

@@ -11,7 +11,8 @@ from playground.demo.agent import Done, work
 from playground.demo.tour import ANSWER, EXPECTED, REASON
 from playground.server import Playground
 from tests.support.browser import CHROMIUM, Screen, browsing
-from tests.support.builders import review
+from tests.support.builders import an_action, review
+from tests.support.faults import asking
 from tests.support.lanes import require
 
 RESUMED = "the agent has resumed"
@@ -184,3 +185,19 @@ async def width_of(screen: Screen) -> int:
             "(shown) => shown.scrollWidth))"
         )
     )
+
+
+async def test_a_batch_is_read_on_a_phone_without_scrolling(playground, start_bot, client):
+    """Five refunds take about half of the screen, and twenty-four users no more than the screen."""
+    await start_bot()
+    customers = ["Ada Park", "Bo Lind", "Cy Marsh", "Di Noor", "Ed Stone"]
+    refunds = [{"customer": name, "amount": 64.95, "currency": "EUR"} for name in customers]
+    users = [{"email": f"user{n}@example.com", "team": "north"} for n in range(24)]
+    for tool, calls in (("refund_customer", refunds), ("create_user", users)):
+        await client.publish(client.interrupt(asking(*(an_action(tool, args) for args in calls))))
+
+    async with browsing(playground.url, width=400, height=844) as screen:
+        for tool, most in (("refund_customer", 480), ("create_user", 844)):
+            card = screen.card(tool)
+            await expect(card).to_contain_text("Approve all")
+            assert (await card.bounding_box())["height"] <= most

@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter.contract.hitl import ApproveDecision
-from bot.domain.ids import MessageId
+from bot.domain.ids import MessageId, button_value
 from tests.support.builders import an_action
 from tests.support.faults import asking
 from tests.support.people import buttons, words
@@ -17,6 +17,9 @@ rules:
   - name: risky
     match: {tool: drop_table}
     risk: high
+  - name: asked again
+    match: {tool: transfer}
+    confirm: true
   - name: together
     match: {tool: pay}
     quorum: 2
@@ -288,22 +291,53 @@ async def test_where_several_people_have_to_agree_the_button_counts_a_vote(bot, 
     assert [kind for kind, _ in (await decided(bot, interrupt)).values()] == ["approve"] * 5
 
 
-async def test_a_button_in_a_review_decides_only_what_its_page_shows(bot, client, slack, dana, playground):
-    """A copy of it in another view decides nothing."""
+async def test_a_proposal_at_the_last_moment_leaves_its_call_out(bot, client, slack, dana, erik):
+    """Its end named the call; whoever approves it now would not know of the colleague's wish."""
+    interrupt, card = await asked(client, bot, slack, *refunds("pay"))
+    end, _, _ = await to_the_end(erik, await erik.opened(card, "review:0"))
+    await dana.press(card, "approve_all:0")
+    await pressed(dana, await dana.opened(card, "review:0"), "edit:2")
+    await dana.fill(await view_of(dana, depth=2), amount="9.0")
+
+    await erik.fill(end)
+
+    assert "Not approved: action 3." in words((await view_of(erik))["blocks"])
+    assert sorted(await decided(bot, interrupt)) == [0, 1, 3, 4]
+
+
+async def test_where_the_policy_asks_once_more_the_end_of_a_review_does(bot, client, slack, dana):
+    """Approve all has Slack's question; the end of a review has a box to tick."""
+    interrupt, card = await asked(client, bot, slack, *refunds("transfer"))
+    end, _, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
+
+    answer = await slack.submit("U0DANA", end["id"], {})
+    assert [*answer["errors"]] == ["confirm"]
+    assert await decided(bot, interrupt) == {}
+    await slack.submit("U0DANA", end["id"], {"confirm": ["yes"]})
+
+    assert len(await decided(bot, interrupt)) == 5
+
+
+@pytest.mark.parametrize("button", ["approve:49", "approve_all:0"])
+async def test_a_button_in_a_review_decides_only_what_its_page_shows(
+    bot, client, slack, dana, playground, button
+):
+    """A copy of it in another view decides nothing, and a button for several calls is in no view."""
     interrupt, card = await asked(client, bot, slack, *users(50, note=LONG))
     view = await dana.opened(card, "review:0")
     assert "approve:49" not in buttons(view)
     app = AsyncWebClient(playground.bot_token, base_url=playground.api_url)
     forged = {k: view[k] for k in ("type", "callback_id", "title", "close", "private_metadata", "blocks")}
+    value = button_value(interrupt.id, range(50))
     forged["blocks"] = [
-        {**block, "elements": [{**e, "action_id": "approve:49"} for e in block["elements"][:1]]}
+        {**block, "elements": [{**e, "action_id": button, "value": value} for e in block["elements"][:1]]}
         if block["block_id"] == "turns"
         else block
         for block in view["blocks"]
     ]
     await app.views_update(view_id=view["id"], view=forged)
 
-    await pressed(dana, view, "approve:49")
+    await pressed(dana, view, button)
 
     await view_of(dana, "nothing was recorded")
     assert await decided(bot, interrupt) == {}

@@ -9,7 +9,7 @@ from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks
 from bot.rendering.calls import safe_name
-from bot.rendering.card.table import question
+from bot.rendering.card.table import question, totals
 from bot.sentences import on_card
 from bot.sentences.words import UNUSUAL_TOOL, numbers
 from bot.text.literal import clip, units
@@ -97,9 +97,11 @@ def _which(state: Approval, ready: Sequence[int]) -> list[str]:
     """Say which calls these are: all of their values, their tools, or their numbers."""
     calls = [state.actions[index] for index in ready]
     values = question(calls, with_tool=len({call.request.name for call in calls}) > 1)
+    which = on_card.as_shown(_by_tool(state, ready))
     return [
         *([values] if values else []),
-        on_card.as_shown(_by_tool(state, ready)),
+        *([f"{which}\n{on_card.in_all(sums)}"] if (sums := totals(calls)) else []),
+        which,
         on_card.as_shown(numbers(ready)),
     ]
 

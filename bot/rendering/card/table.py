@@ -6,9 +6,10 @@ written like them. Columns are two spaces apart, and no text without quotes has 
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, Inexact, localcontext
 from itertools import zip_longest
 from typing import Any
 
@@ -27,6 +28,8 @@ _LONGEST = 72
 _GAP = "  "
 _USUAL, _FEWEST_USUAL = 0.75, 4
 """The share of the rows that makes a value the usual one, and from how many rows on."""
+_UNITS, _LONGEST_TOTAL = 3, 24
+"""In how many units a total is said, and the most characters of it."""
 
 _WORD = r"[^\W\d_][\w.@/+'&-]*"
 _BARE = re.compile(rf"{_WORD}(?: {_WORD})*")
@@ -217,3 +220,36 @@ def question(calls: Sequence[Action], *, with_tool: bool) -> str | None:
         tool = [safe_name(call.request) or UNUSUAL_TOOL] if with_tool else []
         said.append(f"{call.number}: {', '.join([*tool, *fields]) or in_text.NO_ARGUMENTS}")
     return " · ".join(said)
+
+
+def totals(calls: Sequence[Action]) -> list[str]:
+    """Add up each number of the headline, by the text behind it there, its unit: `amount 1028.7 EUR`.
+
+    A number that a call does not have or does not show has no total, nor has one in many units.
+    """
+    headlines = {(call.request.name, call.terms.headline) for call in calls}
+    if len(headlines) > 1:
+        return []
+    ((_, headline),) = headlines
+    pairs = zip_longest(headline, headline[1:], fillvalue="")
+    found = [(name, _sums(calls, name, unit)) for name, unit in pairs]
+    return [f"{key_text(name)} {', '.join(sums)}" for name, sums in found if 0 < len(sums) <= _UNITS]
+
+
+def _sums(calls: Sequence[Action], name: str, unit: str) -> list[str]:
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+    for call in calls:
+        args = call.shown(on_card=True)
+        number, behind = args.get(name), args.get(unit, "")
+        # Two masked units look alike, and may differ.
+        if type(number) not in {int, float} or isinstance(behind, Unshown):
+            return []
+        of = cell(behind) if isinstance(behind, str) and behind else ""
+        try:
+            with localcontext() as exact:
+                exact.traps[Inexact] = True
+                sums[of or ""] += Decimal(encode(number))
+        except Inexact:
+            return []
+    texts = [f"{number:f} {of}".strip() for of, number in sums.items()]
+    return texts if all(len(text) <= _LONGEST_TOTAL for text in texts) else []

@@ -38,15 +38,16 @@ def approval_inputs(call: Action, *, beside_proposal: bool = False) -> list[Bloc
     """Ask what the policy has people asked before they approve: to type something, or to say once more that it may run."""
     if call.has_code:
         return [code_input(call, beside_proposal=beside_proposal)]
-    return [_confirm_input(call)] if call.terms.confirm else []
+    return [confirm_input(run_title(call))] if call.terms.confirm else []
 
 
-def _confirm_input(call: Action) -> Block:
+def confirm_input(label: str) -> Block:
+    """Ask once more whether something may run."""
     box = {"text": plain(in_form.RUN_IT), "value": "yes"}
     return {
         "type": "input",
         "block_id": CONFIRM,
-        "label": plain(run_title(call)),
+        "label": plain(label),
         "element": {"type": "checkboxes", "action_id": CONFIRM, "options": [box]},
         "optional": False,
     }

@@ -10,6 +10,7 @@ from bot.rendering.blocks import Block, actions, context, json_size, literal, se
 from bot.rendering.buttons import REVIEW, TURN, button_blocks
 from bot.rendering.calls import care_words, title_blocks
 from bot.rendering.card.outcomes import outcome_line
+from bot.rendering.modal.questions import confirm_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal
 from bot.rendering.pages import pages_of
 from bot.sentences import in_form
@@ -41,7 +42,8 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
     if page > len(pages):
         return _end(state, replace(meta, page=page), user, note)
     pieces = pages[page - 1]
-    blocks = [*note, context("page", in_form.page(page, len(pages)))]
+    # The end is a page, too.
+    blocks = [*note, context("page", in_form.page(page, len(pages) + 1))]
     blocks += [block for piece in pieces for block in _piece_blocks(state, piece)]
     blocks.append(_turns(state, meta, page))
     meta = replace(meta, page=page, pieces=tuple(pieces))
@@ -113,7 +115,9 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
     votes = any(state.actions[index].terms.quorum > 1 for index in named)
     says = [in_form.to_be_approved(named, votes=votes) if named else in_form.NOTHING_TO_APPROVE]
     says += _left_out(state, meta.calls, named)
-    blocks = [*note, section("about", "\n".join(says))]
+    blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
+    if any(state.actions[index].terms.confirm for index in named):
+        blocks.append(confirm_input(in_form.run_calls(len(named))))
     blocks.append(actions("turns", [TURN.drawn(f"{meta.index}.{meta.page - 1}", state.id, in_form.PREVIOUS)]))
     label = in_form.agree_several if votes else in_form.approve_several
     meta = replace(meta, pieces=(), named=tuple(named))

@@ -269,6 +269,48 @@ def test_the_question_names_every_value_where_it_has_room_for_all_of_them():
     assert many["text"]["text"] == "As this message shows them: actions 1 to 24 (create_user)."
 
 
+def test_a_value_in_the_question_cannot_look_like_another_call():
+    """What stands between values is never in one that has no quotes."""
+    calls = [an_action("pay", {"to": to, "n": n}) for n, to in enumerate(["Ada, 9 · 2: Bo", "Bo", "3: Cy"])]
+
+    (button, *_) = buttons(card(laid_out(*calls)).blocks)
+    assert button["confirm"]["text"]["text"] == '1: "Ada, 9 · 2: Bo", 0 · 2: Bo, 1 · 3: "3: Cy", 2'
+
+
+@pytest.mark.parametrize(
+    ("headline", "changed", "total"),
+    [
+        (("amount", "currency"), {}, "In all: amount 5143.50 EUR."),
+        (("amount", "currency"), {"currency": "USD"}, "In all: amount 1028.70 USD, 4114.80 EUR."),
+        (("amount",), {}, "In all: amount 5143.50."),
+        (("amount", "customer"), {}, ""),
+        (("currency", "amount"), {"amount": "1"}, ""),
+        (("amount", "currency"), {"amount": 1e300}, ""),
+        (("amount", "currency"), {"amount": 1e-20}, ""),
+        ((), {}, ""),
+    ],
+)
+def test_where_the_values_have_no_room_the_question_says_the_totals_of_the_headline(headline, changed, total):
+    """Exactly, each in its unit, and not where there are many units or a call has no number."""
+    calls = [an_action("pay", dict(call.args)) for _ in range(5) for call, _ in refunds()]
+    for call, _ in calls[:5]:
+        call.args.update(changed)
+
+    (button, *_) = buttons(card(laid_out(*calls, headline=headline)).blocks)
+    said = button["confirm"]["text"]["text"].split("\n")
+    assert said == list(filter(None, ["As this message shows them: actions 1 to 25 (pay).", total]))
+
+
+def test_a_total_reveals_nothing_of_what_is_masked():
+    """Neither a masked number, nor a masked unit."""
+    calls = [an_action("pay", dict(call.args)) for _ in range(5) for call, _ in refunds()]
+
+    for hidden in ("amount", "currency"):
+        state = laid_out(*calls, headline=("amount", "currency"), mask=(hidden,))
+        (button, *_) = buttons(card(state).blocks)
+        assert "In all" not in button["confirm"]["text"]["text"]
+
+
 def test_where_several_people_have_to_agree_the_button_only_agrees():
     """It says what happens then, and does not claim to approve."""
     state = laid_out(*refunds(), approvers=("U0ERIK", "U0MIRA"), quorum=2)
