@@ -69,6 +69,7 @@ from bot.listeners.replies import Replies
 from bot.listeners.services import Services
 from bot.listeners.views import Forms
 from bot.listeners.why import WhyShortcut
+from bot.on_call.schedules import Schedules
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look
 from bot.runtime.metrics import build_registry
@@ -159,7 +160,16 @@ class Bot:
         self.slack = SlackClient(
             settings.slack_bot_token, settings.slack_api_url, session, within=settings.slack_timeout_seconds
         )
-        self.directory = Directory(self.slack)
+        schedules = Schedules(
+            session,
+            lambda: self.policies.policy.schedules,
+            self.slack.user_with_email,
+            self.health,
+            settings.pagerduty_url,
+            settings.pagerduty_token,
+            settings.calendar_addresses,
+        )
+        self.directory = Directory(self.slack, schedules.people)
         self.restore_guard = RestoreGuard(self.store, self.slack, self.health, self.process)
         await self.restore_guard.begin()
         bolt = BoltApp(
@@ -305,7 +315,12 @@ class Bot:
         falling_due = Worker(
             store,
             "due",
-            Deadlines(store, SilenceCheck(slack_watch, judge).why_not, stalled_after=stalled_after).on_due,
+            Deadlines(
+                store,
+                SilenceCheck(slack_watch, judge).why_not,
+                on_call=lambda entry: self.directory.members(entry, ""),
+                stalled_after=stalled_after,
+            ).on_due,
             lease=settings.lease_seconds,
             sweep=min(1.0, settings.sweep_seconds),
         )

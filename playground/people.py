@@ -41,6 +41,16 @@ def users_info(call: Call) -> Answer:
     return {"user": person.to_slack()}
 
 
+@method("users.lookupByEmail", "email", "tier3", "users:read.email", json_body=False)
+def users_lookup_by_email(call: Call) -> Answer:
+    """The person with this e-mail address."""
+    email = call.text("email").lower()
+    found = [person for person in call.state.workspace.people.values() if person.email.lower() == email]
+    if not email or not found or found[0].deleted:
+        raise SlackError("users_not_found")
+    return {"user": found[0].to_slack()}
+
+
 @method(
     "usergroups.list",
     "include_count include_disabled include_users",

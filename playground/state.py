@@ -26,6 +26,7 @@ SCOPES = (
     "im:write",
     "usergroups:read",
     "app_mentions:read",
+    "users:read.email",
 )
 
 

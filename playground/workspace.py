@@ -30,6 +30,7 @@ class Person:
     is_ultra_restricted: bool = False
     is_stranger: bool = False
     tz: str = "Europe/Amsterdam"
+    email: str = ""
     enterprise_user: dict[str, Any] = field(default_factory=dict)
     """Their organisation, and their workspaces in it."""
 
@@ -40,8 +41,11 @@ class Person:
     def to_slack(self) -> dict[str, Any]:
         """The `user` object of `users.info`."""
         name = self.real_name or self.name
+        shown = asdict(self)
+        # Only an app with a scope of its own is told it.
+        del shown["email"]
         return {
-            **asdict(self),
+            **shown,
             "name": self.name.lower(),
             "real_name": name,
             "profile": {"real_name": name, "display_name": self.name, "team": self.team_id},

@@ -80,16 +80,19 @@ def test_the_image_holds_what_the_wheels_hold(distributions):
 
 
 def test_the_bot_needs_the_library_of_its_version_and_the_packages_that_are_locked_for_it(distributions):
-    """Its dependencies stand in one place: the group `bot`."""
+    """Its dependencies stand in one place: the group `bot`, and `calendar` for its extra."""
     needed = {
         str(Requirement(line))
         for line in metadata(wheel(distributions, "assent_bot")).get_all("Requires-Dist")
     }
     library = metadata(wheel(distributions, "assent"))
 
+    groups = PROJECT["dependency-groups"]
     assert needed == {
-        f"assent=={library['Version']}", *(str(Requirement(line)) for line in PROJECT["dependency-groups"]["bot"])
-    }  # fmt: skip
+        f"assent=={library['Version']}",
+        *(str(Requirement(line)) for line in groups["bot"]),
+        *(str(Requirement(f'{line}; extra == "calendar"')) for line in groups["calendar"]),
+    }
 
 
 def test_both_distributions_say_the_same_about_python_licence_and_home(distributions):

@@ -129,7 +129,11 @@ def reasons():
     """Give the names under which something is a fault or a warning in /readyz."""
     faults, loops, warnings = {"redis", "slack"}, set(), set()
     for path, tree in parsed():
-        if path.name not in {"app.py", "replies.py"} and path.parent.name not in {"jobs", "runtime"}:
+        if path.name not in {"app.py", "replies.py"} and path.parent.name not in {
+            "jobs",
+            "on_call",
+            "runtime",
+        }:
             continue
         module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
         faults |= {value(call.args[0], module) for call in calls(tree, "fault")}

@@ -87,10 +87,13 @@ def manifest(
     direct: Annotated[
         bool, typer.Option("--direct-messages", help="people may be asked in direct messages")
     ] = False,
+    on_call: Annotated[
+        bool, typer.Option("--on-call", help="people who are on call may be approvers")
+    ] = False,
 ) -> None:
     """Print the manifest from which Slack makes the app: api.slack.com/apps, Create New App, From a manifest."""
     try:
-        found = build_manifest(mode, url, groups=groups, direct=direct)
+        found = build_manifest(mode, url, groups=groups, direct=direct, on_call=on_call)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     typer.echo(to_yaml(found), nl=False)

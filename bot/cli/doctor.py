@@ -27,8 +27,11 @@ from bot.domain.person import Person
 from bot.domain.policy import Policy
 from bot.jobs.policy_watch import load_policy, scopes_for
 from bot.jobs.quarantine import Failing, Quarantine
+from bot.on_call.reading import UnansweredError
+from bot.on_call.schedules import Schedules
 from bot.policy.file import PolicyFile
 from bot.rendering.card.card import render_card
+from bot.runtime.health import Health
 from bot.runtime.settings import Access, Settings, load_access, load_settings, unknown_variables
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
@@ -274,7 +277,36 @@ async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | Non
     approvers = settings.approvers if not settings.policy else [m.id for m in mentions if m.id[0] in "UWS"]
     for entry in _distinct(approvers):
         yield await _approver(slack, settings, entry, me.team_id)
+    for finding in await _schedules(slack, settings, named) if named else ():
+        yield finding
     yield await _card(slack, settings)
+
+
+async def _schedules(slack: SlackClient, settings: Settings, named: PolicyFile) -> list[Finding]:
+    """Say who is on call now, by each schedule of the policy."""
+    async with aiohttp.ClientSession() as session:
+        schedules = Schedules(
+            session,
+            lambda: named.policy.schedules,
+            slack.user_with_email,
+            Health(),
+            settings.pagerduty_url,
+            settings.pagerduty_token,
+            settings.calendar_addresses,
+        )
+        return [await _schedule(schedules, name) for name in named.policy.schedules]
+
+
+async def _schedule(schedules: Schedules, name: str) -> Finding:
+    try:
+        people = await schedules.ask(name)
+    except (UnansweredError, SlackError) as error:
+        return Finding("fail", "on call", f"{name}: {error}: until it answers, nobody decides as on call")
+    if not people:
+        return Finding(
+            "warn", "on call", f"{name}: nobody is on call now, or Slack knows none of their e-mail addresses"
+        )
+    return Finding("ok", "on call", f"{name}: {', '.join(sorted(people))}")
 
 
 async def _bot_token(slack: SlackClient, settings: Settings | Access) -> tuple[Finding, Identity | None]:

@@ -68,6 +68,10 @@ class Terms(WireModel, populate_by_name=True):
     """Approvers who are named and not mentioned, so that Slack does not notify them: their names, by id. An empty name was
     not to be had from Slack.
     """
+    on_call: dict[str, tuple[str, ...]] = Field({})
+    """Who was on call when it was asked, by the entry of the schedule: the card mentions them. Who may decide is looked up
+    at every click.
+    """
     requester_may_decide: bool = False
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""
@@ -117,9 +121,10 @@ class Terms(WireModel, populate_by_name=True):
         random = tuple(name for name in self.mask_random if name not in self.mask)
         return Mask((*self.mask, *random), random, self.mask_key)
 
-    def naming(self, names: dict[str, str]) -> "Terms":
-        """Give these terms with the names of people and groups, by id."""
-        return self.model_copy(update={"named_only": {entry: names[entry] for entry in self.named_only}})
+    def naming(self, names: dict[str, str], on_call: dict[str, tuple[str, ...]]) -> "Terms":
+        """Give these terms with the names of people and groups by id, and with who is on call now."""
+        named = {entry: names[entry] for entry in self.named_only}
+        return self.model_copy(update={"named_only": named, "on_call": on_call})
 
     def needed(self, decision: str) -> int:
         """Give how many people have to agree on a decision."""

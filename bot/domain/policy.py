@@ -1,7 +1,7 @@
 """The rules of one deployment: which one decides about a call, whom it asks, and on what terms. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -11,6 +11,7 @@ from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.contract.interrupt import Interrupt, Route
 from bot.domain.admission import Terms
 from bot.domain.agent_limits import Limits
+from bot.domain.on_call import Schedule
 from bot.domain.rules import THREAD, Rule, is_any_of
 from bot.domain.standing import StandingLimits
 from bot.text.look_alikes import resembled
@@ -45,6 +46,8 @@ class Policy:
     """For whom agents act. The first entry that names the agent counts."""
     look_alikes: Literal["refuse", "warn"] = "refuse"
     """What happens with a tool whose name looks the same as another name in the rules."""
+    schedules: Mapping[str, Schedule] = field(default_factory=dict)
+    """Who is on call, by the name that approver lists use."""
 
     @classmethod
     def of_settings(

@@ -42,6 +42,7 @@ def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tupl
 _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "approvers": lambda _, met: met,
     "named_only": lambda _, met: met,
+    "on_call": lambda _, met: met,
     "requester_may_decide": lambda one, other: one and other,
     "decisions": _in_both,
     "allow_always": lambda *_: False,
@@ -69,6 +70,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
 _NOT_OF_EDITS = {
     "approvers",
     "named_only",
+    "on_call",
     "allow_always",
     "confirm",
     "type",

@@ -63,7 +63,7 @@ class Admissions:
         except InterruptFaultError as error:
             await self.trouble.refuse_unreachable(state, error)
             return None
-        terms = tuple([own.naming(await self.directory.names(own.named_only)) for own in admission.terms])
+        terms = tuple([await self.directory.named(own) for own in admission.terms])
         told = await self._tellable(admission.told) if admission.told else None
         places = tuple(filter(None, found))
         terms = await self._beside_earlier(state, terms, places)

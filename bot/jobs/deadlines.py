@@ -11,6 +11,7 @@ from typing import Literal
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval, Published
 from bot.domain.messages import Remark
+from bot.domain.on_call import is_on_call
 from bot.domain.schedule import Step
 from bot.domain.waiting import entries_of_step
 from bot.sentences import on_action
@@ -34,6 +35,7 @@ class Deadlines:
         store: ApprovalStore,
         why_not: Callable[[Approval], Awaitable[str]] | None = None,
         *,
+        on_call: Callable[[str], Awaitable[frozenset[str]]] | None = None,
         stalled_after: timedelta = STALLED_AFTER,
     ) -> None:
         """Prepare the deadlines.
@@ -41,10 +43,12 @@ class Deadlines:
         Args:
             store: The records.
             why_not: Says why silence approves nothing of a record. Without it, silence never approves.
+            on_call: Names the people whom an entry of a schedule means now. Without it, they are not mentioned.
             stalled_after: How long an agent may take to go on with an answer.
         """
         self._store = store
         self._why_not = why_not
+        self._on_call = on_call
         self._stalled_after = stalled_after
 
     async def on_due(self, interrupt_id: str) -> int | None:
@@ -68,12 +72,23 @@ class Deadlines:
         return await self._end_open(state)
 
     async def _reach(self, state: Approval) -> int | None:
-        steps = due_steps(state)
+        steps = {
+            number: await self._calling(remark) if remark else None
+            for number, remark in due_steps(state).items()
+        }
         # Also without a step: an assignment can be over, or people may extend the deadline from now on.
         if await self._store.run_steps(state.id, steps, joined=_joined(state, steps)):
             logger.info("interrupt.reached", extra={"interrupt_id": state.id, "steps": list(steps)})
         newest = await self._store.admitted(state.id)
         return milliseconds_left(newest) if newest and newest.is_open else TOO_EARLY
+
+    async def _calling(self, remark: Remark) -> Remark:
+        """Give a remark that mentions those who are on call now, in place of their schedule."""
+        called: list[str] = []
+        for name in remark.mentions:
+            people = await self._on_call(name) if self._on_call and is_on_call(name) else frozenset[str]()
+            called += sorted(people) or [name]
+        return remark.model_copy(update={"mentions": tuple(dict.fromkeys(called))})
 
     async def _end_open(self, state: Published) -> int | None:
         why_not = on_action.NOT_LOOKED

@@ -9,6 +9,7 @@ from typing import Any
 
 from agent_adapter.loops import Loop
 from bot.domain.errors import SettingsError, SlackError
+from bot.domain.on_call import is_on_call
 from bot.domain.policy import Policy
 from bot.policy.file import Mention, PolicyFile, PolicyFileError, read_policy
 from bot.policy.yaml_values import Problem
@@ -194,6 +195,9 @@ async def check_mentions(file: PolicyFile, slack: SlackClient, path: str | None)
 async def _fault_of(mention: Mention, slack: SlackClient) -> str:
     """Say what is wrong with an id; empty when nothing is."""
     id = mention.id
+    if is_on_call(id):
+        # Who is on call is asked at every click. `doctor` says whether the schedule answers.
+        return ""
     try:
         if id[0] == "S":
             await slack.group_members(id)

@@ -8,12 +8,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from bot.domain.errors import SettingsError
+from bot.domain.on_call import is_on_call, schedule_of
 from bot.domain.policy import AGENT, Policy, Trust
 from bot.domain.rules import THREAD, Rule
 from bot.policy.checks import UNKNOWN, problems_of
 from bot.policy.keys import POLICY, RENAMED, RULE, PolicyKeys
 from bot.policy.sentences import fault
-from bot.policy.values import Fault
+from bot.policy.values import Fault, meant
 from bot.policy.yaml_values import Document, Loc, Problem, UnreadableError, read_yaml, texts
 
 
@@ -60,7 +61,7 @@ def read_policy(text: str, path: str) -> PolicyFile:
     found, faults = _read(document.value)
     default, rules = _rules(document, [loc for loc, _ in faults])
     problems = [Problem(document.line(loc), sentence) for loc, sentence in faults]
-    problems += [*document.problems, *problems_of(rules, default)]
+    problems += [*document.problems, *problems_of(rules, default), *_unknown_schedules(document)]
     if found is None or problems:
         raise PolicyFileError(path, problems)
     policy = Policy(
@@ -70,6 +71,7 @@ def read_policy(text: str, path: str) -> PolicyFile:
         tuple(found.get("limits", ())),
         tuple(Trust(glob, known["requester"]) for glob, known in found.get("agents", {}).items()),
         found.get("look_alikes", "refuse"),
+        found.get("schedules", {}),
     )
     return PolicyFile(policy, tuple(_mentions(document)), text, tuple(_warnings(document)))
 
@@ -110,6 +112,17 @@ def _mentions(document: Document) -> Iterator[Mention]:
         is_of_a_rule = key in {"approvers", "channel"} and "match" not in loc[2:3]
         if (is_of_a_rule or loc[0] == "agents") and text not in {"channel", THREAD, AGENT}:
             yield Mention(text, document.line(loc), is_place=key == "channel")
+
+
+def _unknown_schedules(document: Document) -> Iterator[Problem]:
+    if not isinstance(document.value, dict):
+        return
+    schedules = document.value.get("schedules")
+    known = [*schedules] if isinstance(schedules, dict) else []
+    for named in _mentions(document):
+        if is_on_call(named.id) and schedule_of(named.id) not in known:
+            cure = meant(schedule_of(named.id), known, "describe it under schedules")
+            yield Problem(named.line, f"{named.id}: there is no such schedule: {cure}")
 
 
 def _warnings(document: Document) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.agent_limits import Limits
+from bot.domain.on_call import Schedule
 from bot.domain.rules import Match, Tell
 from bot.domain.schedule import Escalation, Extension, QuietHours
 from bot.domain.schemas import compiled
@@ -213,7 +214,7 @@ class DefaultKeys(SharedKeys):
     channel: values.Place
     """Where to ask: a channel id (C…), a user id (U…, in a direct message), or `thread`: where the agent says."""
     approvers: values.Approvers
-    """Who may decide: user ids (U…), user group ids (S…), or `channel`: the members of the card's channel."""
+    """Who may decide: user ids (U…), user group ids (S…), `oncall:` and the name of a schedule, or `channel`: the members of the card's channel."""
 
 
 @with_config(_STRICT)
@@ -227,7 +228,25 @@ class RuleKeys(SharedKeys, total=False):
     channel: values.Place
     """Where to ask: a channel id (C…), a user id (U…, in a direct message), or `thread`: where the agent says."""
     approvers: values.Approvers
-    """Who may decide: user ids (U…), user group ids (S…), or `channel`: the members of the card's channel."""
+    """Who may decide: user ids (U…), user group ids (S…), `oncall:` and the name of a schedule, or `channel`: the members of the card's channel."""
+
+
+class ScheduleKeys(TypedDict, total=False):
+    """Where to look who is on call: one of the two places, and who is who."""
+
+    pagerduty: values.PagerDutyId
+    """The id of a schedule in PagerDuty. The key of its API is in ASSENT_PAGERDUTY_TOKEN."""
+    calendar: values.CalendarName
+    """The name of a calendar in ASSENT_CALENDARS: whoever is invited to an event of now is on call."""
+    people: dict[str, values.Someone]
+    """Slack's ids (U…) of people, by e-mail address or name. Others are found in Slack by their e-mail address."""
+
+
+def _schedule(*, people: dict[str, str] | None = None, **kept: str) -> Schedule:
+    if len(kept) != 1:
+        raise ValueError("a schedule is kept in one place: write pagerduty or calendar")
+    [(kind, key)] = kept.items()
+    return Schedule("pagerduty" if kind == "pagerduty" else "calendar", key, people or {})
 
 
 # --- The file -----------------------------------------------------------------------------------------------------
@@ -278,6 +297,8 @@ class PolicyKeys(TypedDict, total=False):
     """How much one agent may ask. The first entry that names an agent holds."""
     agents: dict[values.AgentGlob, AgentKeys]
     """For whom agents act. The first entry that names an agent holds."""
+    schedules: dict[values.ScheduleName, Annotated[Schedule, ReadFrom(ScheduleKeys, _schedule)]]
+    """Who is on call. Among approvers, `oncall:NAME` means whoever this schedule names at that moment."""
     look_alikes: Literal["refuse", "warn"]
     """What happens with a tool whose name looks like a name in the rules, and is another."""
 

@@ -190,12 +190,24 @@ _IDS = "write a user id (U…) or a user group id (S…), copied from Slack"
 _PLACES = "write a channel id (C…) or a user id (U…, to ask in a direct message)"
 _GLOB = "* is any characters, ? is one"
 
-Approver = Annotated[str, text("[UWS][A-Z0-9]{2,20}|channel", "an approver", f"{_IDS}, or the word channel")]
+_SCHEDULE = "[a-z0-9][a-z0-9-]{0,39}"
+Approver = Annotated[
+    str,
+    text(
+        f"[UWS][A-Z0-9]{{2,20}}|channel|oncall:{_SCHEDULE}",
+        "an approver",
+        f"{_IDS}, the word channel, or oncall: and the name of a schedule",
+    ),
+]
 Approvers = Annotated[tuple[Approver, ...], AfterValidator(_no_twice), one_or_more(Approver, 1)]
 Notify = Annotated[tuple[Approver, ...], AfterValidator(_no_twice), one_or_more(Approver)]
 Other = Annotated[
     str,
-    text("[UWS][A-Z0-9]{2,20}", "another approver", f"{_IDS}; the word channel means others in each place"),
+    text(
+        f"[UWS][A-Z0-9]{{2,20}}|oncall:{_SCHEDULE}",
+        "another approver",
+        f"{_IDS}, or oncall: and the name of a schedule; the word channel means others in each place",
+    ),
 ]
 Others = Annotated[tuple[Other, ...], AfterValidator(_no_twice), one_or_more(Other, 1)]
 Requester = Annotated[
@@ -208,6 +220,21 @@ Place = Annotated[
     str, text("[CGDUW][A-Z0-9]{2,20}|thread", "a place to ask in", f"{_PLACES}, or the word thread")
 ]
 Elsewhere = Annotated[str, text("[CGDUW][A-Z0-9]{2,20}", "another place to ask in", _PLACES)]
+ScheduleName = Annotated[
+    str, text(_SCHEDULE, "the name of a schedule", "use small letters, digits and hyphens")
+]
+CalendarName = Annotated[
+    str,
+    text(
+        _SCHEDULE,
+        "the name of a calendar",
+        "write the name that it has in ASSENT_CALENDARS, never its address",
+    ),
+]
+PagerDutyId = Annotated[
+    str, text("[A-Z0-9]{5,30}", "the id of a schedule", "copy it from the schedule's address in PagerDuty")
+]
+Someone = Annotated[str, text("[UW][A-Z0-9]{2,20}", "a person", "write a user id (U…), copied from Slack")]
 AgentGlob = Annotated[
     str,
     text("[a-z0-9*?-]+", "the name of an agent", f"they have small letters, digits and hyphens; {_GLOB}"),

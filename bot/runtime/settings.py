@@ -6,6 +6,7 @@ from collections.abc import Collection
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -19,6 +20,7 @@ from bot.domain.errors import SettingsError
 
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
+_THIS_MACHINE = {"127.0.0.1", "::1", "localhost"}
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _PREFIX = "ASSENT_"
@@ -32,6 +34,16 @@ _NAMES = {
     "slack_api_url": "SLACK_API_URL",
     "redis_url": "REDIS_URL",
 }
+
+
+def _is_safe_address(text: str) -> bool:
+    """Whether nobody on the way reads what is sent there: HTTPS, or this machine."""
+    try:
+        found = urlsplit(text)
+        host = found.hostname
+    except ValueError:
+        return False
+    return bool(host) and (found.scheme == "https" or (found.scheme == "http" and host in _THIS_MACHINE))
 
 
 class _Environment(BaseSettings):
@@ -93,6 +105,12 @@ class Settings(_Environment):
 
     digest_channel: str | None = None
     """The channel that gets a digest of each week. Without it, nobody gets one."""
+    pagerduty_token: str | None = None
+    """The key of PagerDuty's API. It only has to read."""
+    pagerduty_url: str = "https://api.pagerduty.com"
+    """Where PagerDuty's API is."""
+    calendars: dict[str, str] | str = Field("", validate_default=True)
+    """Names of calendars with their addresses, as `name=https://…`, separated by spaces."""
 
     lease_seconds: float = Field(30.0, gt=0, allow_inf_nan=False)
     """How long leased work and one call to Slack may take before another replica takes over."""
@@ -138,6 +156,29 @@ class Settings(_Environment):
             )
         return value or None
 
+    @field_validator("pagerduty_url")
+    @classmethod
+    def _pagerduty_address(cls, value: str) -> str:
+        if not _is_safe_address(value):
+            raise ValueError(
+                f"{value!r} is not a safe address: write https://api.pagerduty.com, or leave it out"
+            )
+        return value.rstrip("/")
+
+    @field_validator("calendars", mode="before")
+    @classmethod
+    def _by_name(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        found = dict(each.partition("=")[::2] for each in value.split())
+        # An address is a secret: whoever has it reads the calendar. So no error repeats it.
+        for number, (name, address) in enumerate(found.items(), 1):
+            if not re.fullmatch("[a-z0-9][a-z0-9-]{0,39}", name) or not _is_safe_address(address):
+                raise PydanticCustomError(
+                    "calendar", "entry {number} is not name=https://…", {"number": number}
+                )
+        return found
+
     @field_validator("redis_url")
     @classmethod
     def _redis_address(cls, value: str) -> str:
@@ -155,7 +196,7 @@ class Settings(_Environment):
             raise ValueError(f"{value!r} is not one of {', '.join(_LOG_LEVELS)}")
         return level
 
-    @field_validator("policy", "audit_dir")
+    @field_validator("policy", "audit_dir", "pagerduty_token")
     @classmethod
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None
@@ -173,6 +214,11 @@ class Settings(_Environment):
         if self.slack_timeout_seconds >= self.lease_seconds:
             raise ValueError("ASSENT_SLACK_TIMEOUT_SECONDS must be below ASSENT_LEASE_SECONDS")
         return self
+
+    @property
+    def calendar_addresses(self) -> dict[str, str]:
+        """The address of each calendar, by its name."""
+        return self.calendars if isinstance(self.calendars, dict) else {}
 
     @property
     def socket_mode(self) -> bool:

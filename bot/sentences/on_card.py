@@ -334,6 +334,12 @@ def more_lines(count: int) -> str:
 THIS_CHANNEL = "this channel"
 
 
+def on_call(schedule: str, people: Sequence[str]) -> str:
+    """Name who is on call: with the people of the moment when it was asked, where they are known."""
+    names = ", ".join(people)
+    return f"{names} (on call for {schedule})" if names else f"whoever is on call for {schedule}"
+
+
 def anyone_in(channel: str) -> str:
     """Name the members of a channel."""
     return f"anyone in {channel}"

@@ -26,7 +26,7 @@ from bot.domain.errors import (
 from bot.domain.ids import Label, MessageId
 from bot.runtime.metrics import SLACK_CALLS
 from bot.sentences import in_refusal
-from bot.slack.manifest import SCOPES
+from bot.slack.manifest import EMAIL_SCOPE, SCOPES
 
 WORKSPACE_FAULTS = {
     "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
@@ -329,6 +329,23 @@ class SlackClient:
         answer = await self._call(self.repeating, "users.info", user=user_id)
         user: Mapping[str, Any] = answer["user"]
         return user
+
+    async def user_with_email(self, email: str) -> str | None:
+        """Give the id of the person with this e-mail address; `None` when nobody here has it.
+
+        Raises:
+            SlackError: when Slack does not say, or the app may not ask.
+        """
+        if self.me.scopes and EMAIL_SCOPE not in self.me.scopes:
+            cure = in_refusal.missing_scopes([EMAIL_SCOPE])
+            raise InterruptFaultError("users.lookupByEmail", "missing_scope", [cure])
+        try:
+            answer = await self._call(self.repeating, "users.lookupByEmail", email=email)
+        except SlackError as error:
+            if error.code == "users_not_found":
+                return None
+            raise
+        return str(answer["user"]["id"])
 
     async def group_members(self, group_id: str) -> frozenset[str]:
         """Members of a user group."""

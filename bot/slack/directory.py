@@ -9,7 +9,9 @@ from math import inf
 from typing import Any, TypeVar, cast
 
 from agent_adapter.background import in_background
+from bot.domain.admission import Terms
 from bot.domain.errors import SlackError
+from bot.domain.on_call import is_on_call, schedule_of
 from bot.domain.person import Person, is_person
 from bot.slack.client import SlackClient
 from bot.slack.manifest import GROUP_SCOPE
@@ -19,14 +21,20 @@ _T = TypeVar("_T")
 FRESH_FOR = 60.0
 """Seconds for which an answer of Slack is kept."""
 REMEMBERED = 10_000
+MOST_ON_CALL = 3
+"""People of one schedule whom a card mentions."""
 _ALL_GROUPS = ("groups", "")
 
 
 class Directory:
     """Looks up people and their memberships."""
 
-    def __init__(self, slack: SlackClient) -> None:
+    def __init__(
+        self, slack: SlackClient, on_call: Callable[[str], Coroutine[Any, Any, frozenset[str]]] | None = None
+    ) -> None:
+        """Look people up in Slack, and in schedules where `on_call` names the people of one."""
         self._slack = slack
+        self._on_call = on_call or _nobody
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
         self._asking: dict[tuple[str, str], tuple[float, asyncio.Task[object]]] = {}
         self._came_from: dict[str, dict[str, float]] = {}
@@ -92,6 +100,17 @@ class Directory:
                 found.add(entry)
         return frozenset(found)
 
+    async def named(self, terms: Terms) -> Terms:
+        """Give terms with the names of those whom a card names, and with those who are on call now.
+
+        Raises:
+            SlackError: when Slack does not say who is on call.
+        """
+        schedules = [entry for entry in terms.approvers if is_on_call(entry)]
+        found = {entry: sorted(await self.members(entry, "")) for entry in schedules}
+        on_call = {entry: tuple(people[:MOST_ON_CALL]) for entry, people in found.items() if people}
+        return terms.naming(await self.names(terms.named_only), on_call)
+
     async def groups_of(self, user_id: str) -> list[str]:
         """Name the user groups that somebody is in; none where the app may not see groups.
 
@@ -117,6 +136,8 @@ class Directory:
         return {entry: await self._name(entry) for entry in entries}
 
     async def _name(self, entry: str) -> str:
+        if is_on_call(entry):
+            return ""
         try:
             if is_person(entry):
                 return (await self.person(entry)).name
@@ -142,7 +163,7 @@ class Directory:
             self._asking.pop(changed, None)
 
     async def members(self, entry: str, channel: str, *, within: float = inf) -> frozenset[str]:
-        """Name the people that an entry of an approver list means.
+        """Name the people that an entry of an approver list means. While a schedule does not answer, it means nobody.
 
         Raises:
             SlackError: when Slack does not say.
@@ -154,6 +175,8 @@ class Directory:
             return await self._fresh(
                 ("channel", channel), lambda: self._slack.channel_members(channel), within
             )
+        if is_on_call(entry):
+            return await self._fresh(("on call", entry), lambda: self._on_call(schedule_of(entry)), within)
         return await self._fresh(("group", entry), lambda: self._slack.group_members(entry), within)
 
     def name_of(self, user_id: str) -> str:
@@ -166,6 +189,8 @@ class Directory:
             return frozenset((entry,))
         if entry == "channel":
             return cast("frozenset[str] | None", self._recall(("channel", channel), within))
+        if is_on_call(entry):
+            return cast("frozenset[str] | None", self._recall(("on call", entry), within))
         members = cast("frozenset[str] | None", self._recall(("group", entry), within))
         groups = cast("Mapping[str, frozenset[str]] | None", self._recall(_ALL_GROUPS, within))
         return members if members is not None else (groups or {}).get(entry)
@@ -227,6 +252,10 @@ class Directory:
         if len(self._kept) >= REMEMBERED:
             self._kept.clear()
         self._kept[name] = answer
+
+
+async def _nobody(_: str) -> frozenset[str]:
+    return frozenset()
 
 
 def _name_of(user: Mapping[str, Any]) -> str:

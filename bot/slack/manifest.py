@@ -29,6 +29,9 @@ DIRECT_SCOPES = {
 }
 """Needed only when a policy asks in direct messages."""
 
+EMAIL_SCOPE = "users:read.email"
+"""Needed only when a policy lets people decide who are on call: they are found by their e-mail addresses."""
+
 COMMAND = "/approvals"
 WHY = "why"
 """The message shortcut *Why was this approved?*. Without `COMMAND_SCOPE`, Slack does not offer it."""
@@ -63,7 +66,12 @@ def needed_scopes(
 
 
 def build_manifest(
-    mode: Mode = "socket", url: str | None = None, *, groups: bool = False, direct: bool = False
+    mode: Mode = "socket",
+    url: str | None = None,
+    *,
+    groups: bool = False,
+    direct: bool = False,
+    on_call: bool = False,
 ) -> dict[str, Any]:
     """Build the manifest of the app.
 
@@ -72,6 +80,7 @@ def build_manifest(
         url: Where Slack reaches the bot in HTTP mode, such as `https://assent.example.com`.
         groups: Whether user groups may be approvers.
         direct: Whether people may be asked in direct messages.
+        on_call: Whether people who are on call may be approvers.
 
     Raises:
         ValueError: HTTP mode without an `https://` address.
@@ -116,6 +125,7 @@ def build_manifest(
                 "bot": [
                     *needed_scopes(["S"] if groups else [], direct=direct, standing=True),
                     MENTION_SCOPE,
+                    *([EMAIL_SCOPE] if on_call else []),
                 ]
             }
         },

@@ -161,8 +161,8 @@ def admission_fields(admission: Admission) -> list[str]:
 
 def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
     fields = {f"approvers{of}": " ".join(terms.approvers)}
-    if terms.named_only:
-        fields[f"named_only{of}"] = encode(terms.named_only)
+    people = {"named_only": terms.named_only, "on_call": terms.on_call}
+    fields |= {f"{name}{of}": encode(found) for name, found in people.items() if found}
     if terms.requester_may_decide:
         fields[f"requester{of}"] = "1"
     if terms.decisions is not None:
@@ -292,6 +292,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
     return {
         "approvers": tuple(card[f"approvers{of}"].split()),
         "named_only": decode(card.get(f"named_only{of}", "{}")),
+        "on_call": {entry: tuple(people) for entry, people in decode(card.get(f"on_call{of}", "{}")).items()},
         "requester_may_decide": f"requester{of}" in card,
         "decisions": None if decisions is None else tuple(decisions.split()),
         "allow_always": f"once{of}" not in card,

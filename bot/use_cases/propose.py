@@ -120,7 +120,7 @@ class Proposals:
     async def _naming(self, terms: Terms, until: float) -> Terms:
         try:
             async with asyncio.timeout_at(until):
-                return terms.naming(await self.directory.names(terms.named_only))
+                return await self.directory.named(terms)
         except TimeoutError:
             return terms
 
@@ -131,7 +131,9 @@ def proposal_name(known: Proposal | None, fingerprint: str, terms: Terms, channe
         return known.name
     # Neither the order of the terms nor one that this rule does not use changes the name in a later version. Who is notified
     # and what people are called is no part of it.
-    given = terms.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"named_only"})
+    given = terms.model_dump(
+        mode="json", by_alias=True, exclude_defaults=True, exclude={"named_only", "on_call"}
+    )
     return digest("proposal", fingerprint, sorted(given.items()), channel)
 
 

@@ -22,7 +22,9 @@ class OfTheRepository(MetadataHookInterface):
         )
         metadata.update({name: library["project"][name] for name in ("requires-python", "license", "urls")})
         metadata["version"] = version
-        metadata["dependencies"] = [f"assent=={version}", *library["dependency-groups"]["bot"]]
+        groups = library["dependency-groups"]
+        metadata["dependencies"] = [f"assent=={version}", *groups["bot"]]
+        metadata["optional-dependencies"] = {"calendar": groups["calendar"]}
 
 
 class WithThePackage(BuildHookInterface):

@@ -18,6 +18,7 @@ def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> s
         at_most=at_most,
         channel=channel,
         named_only=terms.named_only,
+        on_call=terms.on_call,
         together=terms.needs_votes,
     )
 
@@ -29,6 +30,11 @@ def named_only(admission: Admission, indices: Iterable[int]) -> dict[str, str]:
     return {
         entry: name for each in terms for entry, name in each.named_only.items() if entry not in mentioned
     }
+
+
+def on_call(admission: Admission, indices: Iterable[int]) -> dict[str, tuple[str, ...]]:
+    """Give who was on call when these actions were asked."""
+    return {entry: people for index in indices for entry, people in admission.terms[index].on_call.items()}
 
 
 def is_mixed(admission: Admission, place: Place) -> bool:

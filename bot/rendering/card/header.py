@@ -9,7 +9,7 @@ from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, header
 from bot.rendering.calls import headline_text
-from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, proposal_deciders
+from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
 from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import all_reported_at
 from bot.rendering.card.title import subject, title
@@ -193,6 +193,7 @@ def _who_decides(state: Approval, place: Place) -> str:
             at_most=_SHOWN_APPROVERS,
             channel=home(state, first),
             named_only=quiet,
+            on_call=on_call(state.admission, place.actions),
             together=together,
         )
         return on_card.decides(people, together=together)
@@ -204,7 +205,14 @@ def _who_decides(state: Approval, place: Place) -> str:
             found.setdefault(approver, []).append(index)
     shares = [
         on_card.person_decides(
-            approver_names([name], at_most=1, channel=home(state, first), named_only=quiet), indices
+            approver_names(
+                [name],
+                at_most=1,
+                channel=home(state, first),
+                named_only=quiet,
+                on_call=on_call(state.admission, indices),
+            ),
+            indices,
         )
         for name, indices in found.items()
     ]

@@ -73,5 +73,7 @@ def _approver_words(state: Approval, action: Action) -> list[str]:
     if place.parts or not is_mixed(state.admission, place):
         return []
     terms, channel = state.admission.terms[action.index], home(state, action.index)
-    names = approver_names(terms.approvers, at_most=3, channel=channel, named_only=terms.named_only)
+    names = approver_names(
+        terms.approvers, at_most=3, channel=channel, named_only=terms.named_only, on_call=terms.on_call
+    )
     return [on_action.to_be_decided_by(names)]

@@ -7,6 +7,7 @@ from bot.cli.doctor import examine
 from bot.slack.manifest import SCOPES
 from playground.redis_server import RedisServer
 from tests.conftest import settings_for
+from tests.support.on_call import KEY, serving
 
 
 @pytest.fixture
@@ -256,3 +257,25 @@ async def test_places_and_people_of_a_policy_file_are_looked_at(findings, tmp_pa
 
     assert [line for line in lines if line.startswith("ok    channel")] == ["ok    channel: #approvals"]
     assert [line.partition(":")[2].split()[0] for line in not_ok(lines)] == ["#old", "U0LEFT"]
+
+
+async def test_the_doctor_asks_each_schedule_who_is_on_call(findings, slack, tmp_path):
+    """And says why one does not answer, without its key."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        "default: {channel: C0APPROVALS, approvers: [oncall:payments]}\n"
+        "schedules: {payments: {pagerduty: P1A2B3C}, night: {calendar: rota}}\n"
+    )
+    await slack.person("U0DANA", email="dana@example.com")
+    async with serving() as rota:
+        rota.emails = ["dana@example.com"]
+        settings = {"policy": str(path), "approvers": "", "channel": None, "pagerduty_url": rota.url}
+
+        found = [line for line in await findings(**settings, pagerduty_token=KEY) if "on call" in line]
+        missing = [line for line in await findings(**settings) if "on call" in line]
+
+    assert found == [
+        "ok    on call: payments: U0DANA",
+        "fail  on call: night: ASSENT_CALENDARS has no rota: until it answers, nobody decides as on call",
+    ]
+    assert "ASSENT_PAGERDUTY_TOKEN is not set" in missing[0]

@@ -184,10 +184,10 @@ match:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "line 1: a policy has keys and values (default, rules, limits, agents, look_alikes), not an empty value"),
+        ("", "line 1: a policy has keys and values (default, rules, limits, agents, schedules, look_alikes), not an empty value"),
         ("# rules follow\n", "line 1: a policy has keys and values"),
         ("rules: []\n", "line 1: a policy has no default: add it, as in default: {channel: C0123ABCD, approvers: [U0123ABCD]}"),
-        ("hello\n", "line 1: a policy has keys and values (default, rules, limits, agents, look_alikes), not 'hello'"),
+        ("hello\n", "line 1: a policy has keys and values (default, rules, limits, agents, schedules, look_alikes), not 'hello'"),
         ("a: [\n", "line 2: this is not YAML: while parsing a flow node"),
         ("\ta: 1\n", "line 1: this is not YAML: while scanning for the next token"),
         (f"{DEFAULT}---\n{DEFAULT}", "line 4: a second document begins here"),

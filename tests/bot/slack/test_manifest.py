@@ -105,3 +105,12 @@ def test_slack_tells_who_left_a_group_where_groups_decide():
 
     always = ["app_home_opened", "member_left_channel", "app_mention"]
     assert events == [always, [*always, "subteam_members_changed"]]
+
+
+def test_addresses_of_people_are_read_only_where_whoever_is_on_call_decides():
+    """Nobody else is asked for that scope."""
+    without, with_it = (
+        build_manifest(on_call=on_call)["oauth_config"]["scopes"]["bot"] for on_call in (False, True)
+    )
+
+    assert [scope for scope in with_it if scope not in without] == ["users:read.email"]

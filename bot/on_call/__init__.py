@@ -1,0 +1,1 @@
+"""Who is on call: PagerDuty, and any calendar with an iCalendar address."""
