@@ -11,7 +11,7 @@ from statistics import median
 
 import uvloop
 
-from benchmarks import approvals, clicks, neighbours, waiting
+from benchmarks import approvals, clicks, home, neighbours, waiting
 from benchmarks.figures import table
 from benchmarks.slack import Slack
 
@@ -32,6 +32,8 @@ async def measure(rounds: int, *, quick: bool) -> str:
         many = await waiting.crowd()
         announce(f"{count:,} pending")
         beside = await waiting.pending(slack, count, rounds)
+        announce("Home tabs")
+        tabs = await home.measure()
         found = []
         for number in range(1, rounds + 1):
             announce(f"clicks, round {number} of {rounds}")
@@ -39,6 +41,7 @@ async def measure(rounds: int, *, quick: bool) -> str:
     rows = [
         *clicks.rows(found),
         *waiting.rows(still, many, beside, count),
+        *home.rows(tabs),
         *approvals.rows(shown),
         *neighbours.rows(others, channels),
     ]

@@ -43,10 +43,10 @@ DRAWN_WITHIN = 120.0
 
 
 def request(actions: int = ACTIONS) -> HITLRequest:
-    """Give a batch of refunds."""
+    """Give a batch of refunds, each of a tool of its own: calls of one tool would be rows without buttons."""
     calls = [
         ActionRequest(
-            name="refund_payment",
+            name=f"refund_payment_{index}",
             args={
                 "payment_id": f"pay_8Kq2Lx{index:04d}",
                 "amount_cents": 12_900 + index,
@@ -56,9 +56,7 @@ def request(actions: int = ACTIONS) -> HITLRequest:
         )
         for index in range(actions)
     ]
-    configs = [
-        ReviewConfig(action_name="refund_payment", allowed_decisions=("approve", "reject")) for _ in calls
-    ]
+    configs = [ReviewConfig(action_name=call.name, allowed_decisions=("approve", "reject")) for call in calls]
     return HITLRequest(action_requests=tuple(calls), review_configs=tuple(configs))
 
 

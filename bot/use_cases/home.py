@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 
 ROWS = 10
 """How many requests a page shows."""
-AT_ONCE = 50
+AT_ONCE = 20
 """How many entries are read at once."""
-MOST_READ, MOST_PASSED = 200, 5_000
+MOST_READ, MOST_PASSED = 200, 1_000
 """How many records, and how many entries, are looked at for one page. Further ones are on the next page."""
 _DECISIONS = ("approve", "respond", "edit", "reject")
 

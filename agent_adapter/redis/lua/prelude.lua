@@ -271,8 +271,8 @@ local function join_waiting(card, prefix, id, entries, at)
   end
 end
 
-local function drop_waiting(card, prefix, id)
-  for entry in string.gmatch(redis.call('HGET', card, 'waiting') or '', '%S+') do
+local function drop_waiting(prefix, id, entries)
+  for entry in string.gmatch(entries or '', '%S+') do
     try('ZREM', prefix .. WAITING .. entry, id)
   end
 end

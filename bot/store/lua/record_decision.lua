@@ -30,8 +30,8 @@ local refusal = delivery and why_not_handled(delivery, newest, owner, at)
 if refusal then
   return refusal
 end
-local status, deadline, policy, still_open, deleted = unpack(redis.call('HMGET', card,
-  'status', 'deadline', 'policy', 'open', 'gone'))
+local status, deadline, policy, still_open, deleted, waiting = unpack(redis.call('HMGET', card,
+  'status', 'deadline', 'policy', 'open', 'gone', 'waiting'))
 -- Nothing could be resumed with a decision about a record that has lost what was asked.
 local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS', req, 'deadline') == 1
 local is_open = is_whole and status == 'pending' and at < tonumber(deadline)
@@ -180,7 +180,7 @@ for _, event in ipairs(events) do
 end
 redis.call('HSET', card, unpack(changes))
 if left == 0 then
-  drop_waiting(card, prefix, id)
+  drop_waiting(prefix, id, waiting)
 end
 if delivery then
   note_delivery(delivery, newest, ANSWERED, owner, answer)

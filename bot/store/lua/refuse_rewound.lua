@@ -21,7 +21,7 @@ if shown then
 end
 redis.call('HSET', card, 'status', 'refused', 'code', code, 'reason', reason)
 redis.call('HSETNX', card, 'settled', text(at))
-drop_waiting(card, prefix, id)
+drop_waiting(prefix, id, redis.call('HGET', card, 'waiting'))
 -- Its run may have continued before Redis went back.
 redis.call('ZREM', unresumed, id)
 wake_processes(req, prefix, id, WAITS)

@@ -20,7 +20,7 @@ if redis.call('EXISTS', req) == 0 then
   return 'unknown'
 end
 local at = now()
-local status, deadline, policy = unpack(redis.call('HMGET', card, 'status', 'deadline', 'policy'))
+local status, deadline, policy, waiting = unpack(redis.call('HMGET', card, 'status', 'deadline', 'policy', 'waiting'))
 policy = policy or ''
 if status and status ~= 'pending' then
   return status
@@ -58,6 +58,6 @@ if is_in_time and not clock_may_be_set(prefix, tonumber(redis.call('HGET', req, 
 end
 write_audit(audit, ending, id, 'code', code, 'policy', policy)
 redis.call('HSET', card, unpack(changes))
-drop_waiting(card, prefix, id)
+drop_waiting(prefix, id, waiting)
 wake_processes(req, prefix, id, WAITS)
 return 'settled'
