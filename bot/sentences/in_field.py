@@ -34,6 +34,11 @@ def as_picker(label: str) -> str:
     return f"{label} · form"
 
 
+def as_part(label: str, number: int, count: int) -> str:
+    """Label an input that holds a part of a long text."""
+    return f"{label} · part {number} of {count}"
+
+
 def from_to(first: int, last: int) -> str:
     """Name a part of a long list of choices."""
     return f"{first} to {last}"

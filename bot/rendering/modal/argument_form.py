@@ -25,6 +25,7 @@ from bot.rendering.modal.form_tree import (
     Builder,
     Field,
     Group,
+    LongText,
     Node,
     Part,
     Path,
@@ -201,6 +202,9 @@ class Form:
                 return _kept_blocks(unit)
             case Rows():
                 return self._rows(unit, seen)
+            case LongText():
+                seen += unit.parts
+                return [self._input(part) for part in unit.parts]
             case Union():
                 inner = [block for child in _units_of(unit.branch) for block in self._unit(child, seen)]
                 return [self._input(unit.picker), *inner]

@@ -80,6 +80,11 @@ def _is_text(value: Any, _: Question) -> bool:
     return isinstance(value, str) and units(value) <= MAX_INPUT and not _is_unclear(value)
 
 
+def is_long_text(value: Any) -> bool:
+    """Tell whether a value is a text that only several inputs can hold."""
+    return isinstance(value, str) and units(value) > MAX_INPUT and not _is_unclear(value)
+
+
 def _text_element(raw: Raw, _: Question, *, multiline: bool = False) -> Block:
     found: Block = {"type": "plain_text_input", "multiline": multiline}
     # Slack takes no empty initial value.
@@ -325,6 +330,7 @@ def _typed(number: Number) -> float:
 KINDS: dict[str, Kind] = {
     "text": Kind(_is_text, _text_element, _as_it_is, _as_it_is),
     "lines": Kind(_is_text, _lines_element, _as_it_is, _as_it_is),
+    "part": Kind(_is_text, _lines_element, _as_it_is, _as_it_is),
     "email": Kind(
         _matches(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+"),
         _formatted_element("email_text_input"),

@@ -15,9 +15,10 @@ from bot.domain.drafts import Draft, Raw
 from bot.domain.masking import hide, holds
 from bot.domain.schemas import fits_schema
 from bot.rendering.modal.boxes import BOXES, LEFT_OUT, NULLED, Box
-from bot.rendering.modal.field_types import ABSENT, InputError, Question
+from bot.rendering.modal.field_types import ABSENT, InputError, Question, is_long_text
 from bot.rendering.modal.inputs import answer, fits, initial
 from bot.rendering.modal.labels import LONGEST, label_of
+from bot.rendering.modal.long_text import parts_of
 from bot.rendering.modal.specs import (
     ANYTHING,
     GROUP,
@@ -40,6 +41,8 @@ Path: TypeAlias = tuple[str | int, ...]
 
 _KEPT = "kept"
 _MULTILINE = 100
+_NTH = 20
+"""Room for the words that number a part."""
 _READABLE = re.compile(r"[!-~]{0,80}")
 
 
@@ -59,6 +62,8 @@ class Field:
     """Its place in the form."""
     is_picker: bool = False
     """Whether it chooses the form of a value that has several."""
+    part: tuple[int, int] | None = None
+    """Which part of a long text it holds, and of how many."""
 
     @property
     def block_id(self) -> str:
@@ -66,9 +71,10 @@ class Field:
         return block_id_of(self.key)
 
     def label(self, size: int = LONGEST) -> str:
-        label = label_of(
-            self.path, self.number + 1, as_json=self.kind == "json", size=size - 7 * self.is_picker
-        )
+        room = size - 7 * self.is_picker - (_NTH if self.part else 0)
+        label = label_of(self.path, self.number + 1, as_json=self.kind == "json", size=room)
+        if self.part:
+            return in_field.as_part(label, *self.part)
         return in_field.as_picker(label) if self.is_picker else label
 
     @property
@@ -121,6 +127,30 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class LongText:
+    """A text that is too long for one input, with an input for each part."""
+
+    path: Path
+    question: Question
+    parts: tuple[Field, ...]
+    gaps: tuple[str, ...]
+    """The spaces after each part."""
+
+    @property
+    def block_id(self) -> str:
+        return self.parts[0].block_id
+
+    @property
+    def number(self) -> int:
+        return self.parts[0].number
+
+    def label(self, size: int = LONGEST) -> str:
+        return label_of(self.path, self.number + 1, as_json=False, size=size)
+
+    is_input = True
+
+
+@dataclass(frozen=True, slots=True)
 class Union:
     """A value that can have several forms: a choice of the form, and its inputs."""
 
@@ -147,13 +177,13 @@ class Union:
     is_input = True
 
 
-Node: TypeAlias = Field | Group | Rows | Union
+Node: TypeAlias = Field | Group | Rows | LongText | Union
 Part: TypeAlias = Field | Group | Rows
 """What boxes are about."""
 Children: TypeAlias = tuple[tuple[str, Node], ...]
 Numbered: TypeAlias = tuple[tuple[int, Node], ...]
 OptionalNode: TypeAlias = Node | None
-Unit: TypeAlias = Field | Rows | Union
+Unit: TypeAlias = Field | Rows | LongText | Union
 """What a person chooses to change: an argument, a list or a value of several forms."""
 
 
@@ -307,7 +337,7 @@ class Builder:
         node = self._node(start, inner, f"{key}?{chosen}", path, required=True, is_wanted=True)
         return Union(picker, node, is_unfit)
 
-    def _field(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Field:
+    def _field(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Field | LongText:
         question = Question(value, spec.options, required=required, nullable=spec.nullable)
         kind = spec.kind or inferred_kind(value)
         if kind == "choice" and not spec.options:
@@ -316,7 +346,25 @@ class Builder:
             kind = "lines"
         if kind in {GROUP, ROWS}:
             kind = "json"
+        if kind == "lines" and is_long_text(value):
+            return self._long_text(question, key, path, spec.hint)
         return _holding(Field(key, path, kind, question, spec.hint, next(self._numbers)))
+
+    def _long_text(self, question: Question, key: str, path: Path, hint: str) -> LongText:
+        cut = parts_of(question.value)
+        parts = tuple(
+            Field(
+                f"{key}#{place}",
+                path,
+                "part",
+                Question(text, required=False),
+                hint,
+                next(self._numbers),
+                part=(place + 1, len(cut)),
+            )
+            for place, (text, _) in enumerate(cut)
+        )
+        return LongText(path, question, parts, tuple(gap for _, gap in cut))
 
 
 def _holding(field: Field) -> Field:
@@ -348,6 +396,8 @@ def inputs_in(node: Node) -> Iterator[Field]:
         case Rows():
             for _, row in node.rows:
                 yield from inputs_in(row)
+        case LongText():
+            yield from node.parts
         case Union():
             yield node.picker
             if node.branch:
@@ -398,6 +448,8 @@ def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
             if not is_made and not isinstance(asked, list):
                 return asked
             return [_value_of_row(row, draft, errors) for _, row in node.rows]
+        case LongText():
+            return _value_of_long_text(node, draft, errors)
         case Union():
             picked = _value_of_field(node.picker, draft, errors)
             if picked in (ABSENT, None) or node.branch is None:
@@ -410,6 +462,20 @@ def _value_of_row(row: Node, draft: Draft, errors: dict[str, str]) -> Any:
     if value is ABSENT:
         errors.update({field.block_id: in_field.NEEDS_VALUE for field in [*inputs_in(row)][:1]})
     return value
+
+
+def _value_of_long_text(node: LongText, draft: Draft, errors: dict[str, str]) -> Any:
+    texts = [value_of(part, draft, errors) for part in node.parts]
+    found = "".join(
+        ("" if text is ABSENT else text) + gap for text, gap in zip(texts, node.gaps, strict=True)
+    )
+    if found.strip() or found == node.question.value:
+        return found
+    if not node.question.required:
+        return ABSENT
+    if not node.question.nullable:
+        errors[node.block_id] = in_field.NEEDS_VALUE
+    return None
 
 
 def _value_of_field(field: Field, draft: Draft, errors: dict[str, str]) -> Any:

@@ -8,7 +8,7 @@ from bot.domain.drafts import Draft, Raw
 from bot.rendering.modal.argument_form import ADD, REMOVE, Edited, Errors, Form, Unchanged, form_of
 from bot.rendering.modal.boxes import EMPTY, LEFT_OUT, NULLED, Box
 from bot.rendering.modal.field_types import ABSENT, KINDS, LEAVE_OUT, NULL
-from bot.rendering.modal.form_tree import Field, Group, Node, Rows, Union
+from bot.rendering.modal.form_tree import Field, Group, LongText, Node, Rows, Union
 
 
 class CannotBeTypedError(Exception):
@@ -79,6 +79,8 @@ class _Person:
                 return self._types(node.block_id, _raw(node, wanted))
             case Union():
                 return self._chooses(node, wanted)
+            case LongText():
+                raise CannotBeTypedError("a long text")
             case Group() | Rows() if wanted is ABSENT or wanted is None:
                 return self._empties(node, wanted)
             case Group():

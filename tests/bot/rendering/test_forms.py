@@ -600,13 +600,67 @@ def test_a_choice_with_null_offers_it():
 
 def test_a_value_too_long_for_an_input_is_shown_and_kept():
     """It says so, and how much of it is not shown."""
-    args = {"body": "x" * 9_000, "to": "dana"}
+    args = {"body": {"x": ["y" * 100] * 90}, "to": "dana"}
+    schema = an_object(body={"type": "object"}, to={"type": "string"})
 
-    view = form(args)
+    view = form(args, schema)
 
     assert list(inputs(view)) == ["to"]
     assert "It stays exactly as it is" in shown(view)
-    assert "8,040 more characters" in shown(view)
+    assert "more characters" in shown(view)
+
+
+PARAGRAPHS = "\n\n".join(f"{number} " + "word " * 150 + "end." for number in range(8))
+"""6,000 characters."""
+
+
+def test_a_text_too_long_for_an_input_is_edited_in_parts():
+    """They end where paragraphs end, and what stands between them is kept."""
+    args = {"body": PARAGRAPHS, "to": "dana"}
+    found = inputs(form(args))
+
+    assert list(found) == ["body · part 1 of 3", "body · part 2 of 3", "body · part 3 of 3", "to"]
+    held = [block["element"]["initial_value"] for block in found.values()][:3]
+    assert "\n\n".join(held) == PARAGRAPHS
+    assert all(part.endswith("end.") for part in held)
+
+
+@pytest.mark.parametrize("trims", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        PARAGRAPHS,
+        "x" * 9_000,
+        "\n\n" + PARAGRAPHS + " \r\n",
+        " " * 4_000,
+        "日本語" * 2_000,
+        "😀" * 4_000,
+        "a " * 3_000,
+    ],
+)
+def test_a_part_that_is_changed_leaves_the_others_byte_for_byte(text, trims):
+    """And parts that nobody touches change nothing."""
+    assert submit({"body": text}, trims=trims) == Unchanged()
+
+    name = next(label for label in labels(form({"body": text})) if " · part 2 of " in label)
+    before = inputs(form({"body": text}))[name]["element"].get("initial_value", "")
+    changed = submit({"body": text}, trims=trims, **{name: "new"}).args["body"]
+    assert len(changed) >= len(text) - 2_500
+    assert "new" in changed
+    if text is PARAGRAPHS:
+        assert changed == text.replace(before, "new")
+
+
+def test_a_long_text_is_emptied_part_by_part():
+    """A required one needs a text; an optional one is then left out."""
+    names = [f"body · part {number} of 3" for number in (1, 2, 3)]
+    emptied = dict.fromkeys(names)
+    needed, optional = an_object(["body"], body={"type": "string"}), an_object(body={"type": "string"})
+
+    shorter = submit({"body": PARAGRAPHS}, needed, **{names[0]: "Hello", names[1]: None, names[2]: None})
+    assert shorter.args["body"].strip() == "Hello"
+    assert list(submit({"body": PARAGRAPHS}, needed, **emptied).by_block.values()) == ["This needs a value."]
+    assert submit({"body": PARAGRAPHS}, optional, **emptied) == Edited({})
 
 
 def chosen(args, *names, schema=None):

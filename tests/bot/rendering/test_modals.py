@@ -30,6 +30,10 @@ from tests.support.builders import a_state, an_action, an_interrupt, on_terms
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
 
 
+NO_FORM = {"query": "select \u200b1;\n" * 1_000}
+"""It would be typed as JSON, and has too many characters for that."""
+
+
 def long_state(**action):
     return a_state(an_interrupt(an_action("sql", LONG, **action)))
 
@@ -67,11 +71,16 @@ def test_the_edit_view_says_when_the_schema_is_not_used():
 
 def test_what_cannot_be_edited_has_no_submit():
     """A form without an input decides nothing."""
-    view = render_edit_view(long_state(), 0)
+    state = a_state(an_interrupt(an_action("sql", NO_FORM)))
+    view = render_edit_view(state, 0)
 
     assert_slack_takes_view(view)
     assert "submit" not in view
     assert "too long to edit here" in shown(view)
+    last = len(pages_of(state.actions[0]))
+    reading = render_reading_view(state, 0, last, pages_read=last - 1)
+    assert "too long for a form" in shown(reading)
+    assert "Edit…" not in button_labels(reading)
 
 
 def test_the_reject_view_asks_for_a_reason_that_may_stay_empty():
@@ -146,8 +155,7 @@ def test_a_reading_shows_everything_and_ends_with_approve():
     assert text == "query:\n" + "\n".join(f"  │ select {n};" for n in range(3_000)) + "\n  │ "
     assert literal_text(views[-1]["blocks"], "description") == "│ Runs a report."
     assert [view.get("submit", {}).get("text") for view in views] == [None, None, "Approve"]
-    assert [button_labels(view) for view in views] == [["Next"], ["Previous", "Next"], ["Previous"]]
-    assert "too long for a form" in shown(views[-1])
+    assert [button_labels(view) for view in views] == [["Next"], ["Previous", "Next"], ["Previous", "Edit…"]]
     assert [button["action_id"] for button in buttons(views[1])] == ["page:1", "page:3"]
     assert [ViewMeta.load(view["private_metadata"]).page for view in views] == [1, 2, 3]
     assert "Page 2 of 3" in shown(views[1])
