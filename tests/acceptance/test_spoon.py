@@ -66,7 +66,7 @@ async def test_approve_edit_and_reject_in_one_batch(start_bot, slack, client, of
         'A reviewer changed this call. What ran: send_email({"to":"c@x.com","subject":"Second"}).'
     )
     assert heard["call_4"].endswith("This call was rejected and did not run: Keep the report.")
-    assert buttons(await dana.card("the agent has resumed")) == []
+    assert {name.partition(":")[0] for name in buttons(await dana.card("the agent has resumed"))} <= {"read"}
 
 
 async def test_an_answer_stands_in_the_tools_place(start_bot, slack, client, office):
@@ -97,6 +97,8 @@ async def test_a_person_who_is_slower_than_a_step_is_waited_for(start_bot, slack
 
     assert await running == "done"
     assert office.names() == ["send_email"]
+    card = await dana.card("send_email was done")
+    assert card["blocks"][0]["text"]["text"].endswith("send_email, done")
 
 
 async def test_nobody_decides_and_nothing_runs(start_bot, client, office):

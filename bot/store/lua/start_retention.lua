@@ -1,5 +1,6 @@
 -- Let the keys of a record expire, once it has ended and its card says so. Only the end of a standing approval, of a claim
--- on its run, or of the time in which its agent has to go on, still falls due. This is a script of its own, so that a click has less to do.
+-- on its run, or of the time in which its agent has to go on, still falls due. This is a script of its own, so that a click
+-- has less to do.
 --
 -- KEYS  req, card, due, unresumed
 -- ARGV  id, prefix
