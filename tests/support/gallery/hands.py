@@ -1,0 +1,114 @@
+"""A person who decides, and counts the taps that it takes: buttons, choices, questions and forms. Typing is no tap."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.support.people import Someone, block_of, buttons, has_input, in_menu, words
+
+Json = dict[str, Any]
+AT_ONCE = {"approve", "approve_all"}
+"""Buttons that open no form."""
+
+
+class Hands(Someone):
+    """Decides on cards as they are drawn: presses the green button, and goes through what it opens."""
+
+    taps = 0
+
+    async def press(self, card: Json, button: str) -> Json:
+        """Press a button. A menu is opened first, and a question that Slack asks is answered."""
+        self.taps += 2 if in_menu(card, button) else 1 + _asks(card, button)
+        return await super().press(card, button)
+
+    async def submit(self, view: Json, **typed: Any) -> Json:
+        """Send a form."""
+        self.taps += 1
+        return await super().submit(view, **typed)
+
+    async def approve(self, card: Json, types: Mapping[str, str]) -> None:
+        """Press the primary button, read and type what it asks for, and agree."""
+        button = primary(card)
+        await self.press(card, button)
+        if button.partition(":")[0] not in AT_ONCE:
+            code = words(card["blocks"]).partition("type *")[2][:4]
+            await self._go_through(await self.slack.wait_for_view(self.user), {"Code": code, **types})
+
+    async def edit(self, card: Json, changes: Mapping[str, str]) -> None:
+        """Change these arguments of the first call, and approve that."""
+        await self.press(card, "edit:0")
+        view = await self.slack.wait_for_view(self.user)
+        if has_input(view, "What do you want to change?"):
+            view = await self._choose(view, changes)
+        await self.fill(view, **changes)
+
+    async def reject(self, card: Json, reason: str = "", *, number: int = 0) -> None:
+        """Reject one call, or all of them where the card offers only that."""
+        offered = buttons(card)
+        button = next(name for name in (f"reject:{number}", "reject_all:0") if name in offered)
+        view = await self.opened(card, button)
+        await self.fill(view, **({"Reason": reason} if reason else {}))
+
+    async def ask_for_changes(self, card: Json, what: str) -> None:
+        """Reject the first call with words for the model."""
+        form = await self.opened(card, "changes:0")
+        await self.submit(form, What=what)
+
+    async def _choose(self, view: Json, names: Mapping[str, str]) -> Json:
+        """Tick what is to be changed."""
+        picked = {
+            block["block_id"]: [option["value"]]
+            for block in view["blocks"]
+            if block["block_id"].startswith("pick:")
+            for option in block["element"]["options"]
+            if option["text"]["text"] in names
+        }
+        self.taps += len(names) + 1
+        answer = await self.slack.submit(self.user, view["id"], picked)
+        found: Json = answer["views"][-1]
+        return found
+
+    async def _go_through(self, view: Json, types: Mapping[str, str]) -> None:
+        while (turn := _next_page(view)) is not None:
+            self.taps += 1
+            await self.slack.click_view(self.user, view["id"], turn)
+            before = view["private_metadata"]
+            view = await self.slack.wait_for_view(
+                self.user, lambda found, before=before: found["private_metadata"] != before
+            )
+        named = {name: value for name, value in types.items() if has_input(view, name)}
+        typed = {block_of(view, name): value for name, value in named.items()}
+        self.taps += 1
+        answer = await self.slack.submit(self.user, view["id"], typed)
+        assert answer["result"] in {"clear", "closed"}, answer
+
+
+def primary(card: Json) -> str:
+    """Give the green button of a card; the first, where there are several."""
+    for block in reversed(card["blocks"]):
+        for element in block.get("elements") or ():
+            if element.get("style") == "primary" and element.get("action_id", "").endswith("_all:0"):
+                return str(element["action_id"])
+    found = [
+        element["action_id"]
+        for block in card["blocks"]
+        for element in block.get("elements") or ()
+        if element.get("style") == "primary"
+    ]
+    assert found, "the card has no primary button"
+    return str(found[0])
+
+
+def _asks(card: Json, button: str) -> bool:
+    return any(
+        element.get("action_id") == button and "confirm" in element
+        for block in card["blocks"]
+        for element in block.get("elements") or ()
+    )
+
+
+def _next_page(view: Json) -> str | None:
+    """Give the button that turns to the next page of a reading."""
+    here = words(view["blocks"]).partition("Page ")[2].split()[:3]
+    if len(here) < 3 or here[0] == here[2].rstrip(":."):
+        return None
+    return f"page:{int(here[0]) + 1}"

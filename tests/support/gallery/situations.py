@@ -1,0 +1,300 @@
+"""The situations of the gallery: what is asked, and how far it has come. Each has a rule of its own where it needs one."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Protocol
+
+from agent_adapter import ActionRequest, Outcome, ReviewConfig
+from tests.support.builders import an_action
+from tests.support.gallery.hands import Hands
+
+APPROVE_REJECT = ("approve", "reject")
+DECISIONS = ("approve", "edit", "reject")
+DECIDED = 200
+"""The most pixels of a decided card, in a window of 400."""
+
+POLICY = """
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
+rules:
+  - match: {tool: send_payment}
+    headline: [amount_cents, currency, beneficiary]
+  - match: {tool: pay_invoice}
+    confirm: true
+    headline: [amount, currency, to]
+  - {match: {tool: drop_database}, risk: high, type: name}
+  - {match: {tool: wire_money}, risk: high}
+  - {match: {tool: pay_bonus}, quorum: 2}
+  - {match: {tool: create_account}, mask: [password]}
+  - match: {tool: search_orders}
+    standing: {same: arguments, lasts: 1h, uses: 10}
+"""
+
+
+class Asked(Protocol):
+    """A question that was asked, and the people around it."""
+
+    dana: Hands
+    erik: Hands
+    mira: Hands
+
+    async def card(self, saying: str = "") -> dict[str, Any]:
+        """Give its card, once it says this."""
+
+    async def run(self, *outcomes: Outcome) -> None:
+        """Have the agent take the answer, and report these outcomes of the first calls."""
+
+    async def withdraw(self, reason: str) -> None:
+        """Have the agent take the question back."""
+
+
+async def _open(_: Asked) -> None:
+    """Leave it as it was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One row of the gallery."""
+
+    name: str
+    title: str
+    calls: tuple[tuple[ActionRequest, ReviewConfig], ...]
+    reach: Callable[[Asked], Awaitable[None]] = _open
+    """How it comes from the question to what is shown."""
+    most: int | None = None
+    """The most pixels of its card, in a window of 400."""
+    taps: Mapping[str, int] = field(default_factory=dict)
+    """The most taps that a decision may take: `approve`, `edit`, `reject`."""
+    edit: Mapping[str, str] = field(default_factory=dict)
+    """What a person types into the form of an edit."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """What a person types to approve, by the beginning of the input's label."""
+    together: int = 1
+    """How many people approve it."""
+    expires_in: timedelta = timedelta(hours=1)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it shows a question that nobody has touched."""
+        return self.reach is _open
+
+
+# --- What is asked --------------------------------------------------------------------------------------------------
+
+PAYMENT = {
+    "amount_cents": 1250000,
+    "currency": "EUR",
+    "beneficiary": "ACME Supplies GmbH",
+    "iban": "DE89370400440532013000",
+    "reference": "INV-2026-1188",
+    "execution_date": "2026-11-24",
+    "urgent": True,
+}
+REFUND_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "amount": {"type": "number", "maximum": 250, "description": "At most 250"},
+        "currency": {"enum": ["EUR", "USD", "GBP"]},
+        "order": {"type": "integer"},
+        "customer": {"type": "string"},
+    },
+    "required": ["amount", "order", "customer"],
+}
+REFUND = {"amount": 64.95, "currency": "EUR", "order": 4711, "customer": "Ada Park"}
+REFUNDS = (
+    ("Ada Park", 64.95, "charged_twice"),
+    ("Bo Lind", 12.0, "late_delivery"),
+    ("Cy Marsh", 899.0, "defective"),
+    ("Di Noor", 45.5, "charged_twice"),
+    ("Ed Stone", 7.25, "goodwill"),
+)
+CUSTOMER = {
+    "name": "Northwind Ltd",
+    "email": "orders@northwind.example",
+    "phone": "+44 20 7946 0990",
+    "street": "1 Quay Street",
+    "city": "Bristol",
+    "postcode": "BS1 4DJ",
+    "country": "GB",
+    "currency": "GBP",
+    "terms_days": 30,
+    "credit_limit": 5000,
+}
+SQL = """\
+UPDATE subscriptions
+   SET status = 'cancelled', ends_at = now()
+ WHERE plan = 'trial'
+   AND created_at < now() - interval '30 days';"""
+LETTER = """\
+Dear Ada,
+
+you were charged twice for order 4711. We are sorry. 64.95 EUR are on the way back to your card, and arrive within \
+three working days.
+
+Kind regards
+Billing"""
+PATCH = """\
+--- a/limits.py
++++ b/limits.py
+@@ -1,3 +1,3 @@
+-MAX_REFUND = 250
++MAX_REFUND = 500
+ CURRENCY = "EUR"
+"""
+ORDER = {
+    "customer": {"id": 88123, "name": "Ada Park"},
+    "lines": [{"sku": "A-100", "count": 2}, {"sku": "B-7", "count": 1}],
+    "gift": False,
+}
+
+
+def _call(
+    tool: str, args: dict[str, Any], **more: Any
+) -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
+    return (an_action(tool, args, **{"allowed": DECISIONS, **more}),)
+
+
+def _refunds() -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
+    rows = [
+        {"customer": customer, "amount": amount, "currency": "EUR", "order": 4711 + number, "reason": reason}
+        for number, (customer, amount, reason) in enumerate(REFUNDS)
+    ]
+    return tuple(call for row in rows for call in _call("refund_customer", row))
+
+
+def _users() -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
+    rows = [
+        {"email": f"user{number}@example.com", "team": "north" if number % 2 else "south"}
+        | ({"admin": True} if number == 7 else {})
+        for number in range(1, 25)
+    ]
+    return tuple(call for row in rows for call in _call("create_user", row))
+
+
+def _four_tools() -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
+    return (
+        *_call("refund_customer", REFUND, schema=REFUND_SCHEMA),
+        *_call("send_email", {"to": "ada@example.com", "subject": "Your refund"}),
+        *_call("restart_service", {"service": "billing", "region": "eu-west-1"}),
+        *_call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)),
+    )
+
+
+# --- How far it has come --------------------------------------------------------------------------------------------
+
+
+async def _approved(asked: Asked) -> None:
+    await asked.dana.approve(await asked.card(), {})
+
+
+async def _done(asked: Asked) -> None:
+    await _approved(asked)
+    await asked.run(Outcome.done("paid 12500.00 EUR as tr_88"))
+    await asked.card(", done")
+
+
+async def _failed(asked: Asked) -> None:
+    await _approved(asked)
+    await asked.run(Outcome.failed("BankError: insufficient funds on account 4711"))
+    await asked.card(", failed")
+
+
+async def _changed(asked: Asked) -> None:
+    await asked.erik.edit(await asked.card(), {"amount": "49.95"})
+    await asked.run(Outcome.done("paid 49.95 EUR back to Ada Park"))
+    await asked.card(", done")
+
+
+async def _rejected(asked: Asked) -> None:
+    await asked.mira.reject(
+        await asked.card(), "Wrong order: the photos show order 4731. Ask the customer again."
+    )
+    await asked.run()
+    await asked.card("the agent has resumed")
+
+
+async def _changes_asked(asked: Asked) -> None:
+    card = await asked.card()
+    await asked.dana.ask_for_changes(card, "Refund half of it, and say why in the note.")
+    await asked.run()
+    await asked.card("the agent has resumed")
+
+
+async def _answered(asked: Asked) -> None:
+    await asked.dana.approve(await asked.card(), {"Answer": "Yes, 20 EUR is fine."})
+    await asked.run()
+    await asked.card("the agent has resumed")
+
+
+async def _one_of_two(asked: Asked) -> None:
+    await asked.erik.approve(await asked.card(), {})
+    await asked.card("1 of 2")
+
+
+async def _proposed(asked: Asked) -> None:
+    await asked.erik.edit(await asked.card(), {"amount": "1200"})
+    await asked.card("proposes")
+
+
+async def _expired(asked: Asked) -> None:
+    await asked.card("Expired")
+
+
+async def _withdrawn(asked: Asked) -> None:
+    await asked.withdraw("The customer called, and it is settled.")
+    await asked.card("Withdrawn")
+
+
+async def _batch_decided(asked: Asked) -> None:
+    card = await asked.card()
+    for number in (0, 2, 3):
+        await asked.dana.press(card, f"approve:{number}")
+    await asked.dana.reject(card, "That is too much.", number=4)
+    await asked.dana.reject(card, "He has had a voucher.", number=1)
+    await asked.run()
+    await asked.card("the agent has resumed")
+
+
+# --- All of them ----------------------------------------------------------------------------------------------------
+
+ONE, THREE = {"approve": 1, "edit": 3, "reject": 2}, {"approve": 3, "reject": 2}
+SITUATIONS = (
+    Situation(
+        "payment", "A payment, with the agent's reason",
+        _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."),
+        most=450, taps=ONE, edit={"amount_cents": "980000"},
+    ),
+    Situation("refund", "A refund by a schema", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), most=450, taps=ONE, edit={"amount": "49.95"}),
+    Situation("restart", "Two short arguments", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), most=450, taps=ONE, edit={"region": "eu-west-2"}),
+    Situation("nothing", "No arguments", _call("flush_cache", {}, allowed=APPROVE_REJECT), most=450, taps={"approve": 1, "reject": 2}),
+    Situation("sql", "A query in SQL", _call("run_query", {"database": "crm", "sql": SQL}), taps=ONE, edit={"database": "crm_copy"}),
+    Situation("mail", "A letter", _call("send_email", {"to": "ada@example.com", "subject": "Your refund", "body": LETTER}), taps=ONE, edit={"subject": "Order 4711"}),
+    Situation("patch", "A change of a file", _call("apply_patch", {"path": "limits.py", "patch": PATCH}), taps=ONE, edit={"path": "rules.py"}),
+    Situation("order", "Objects and lists", _call("create_order", ORDER), taps=ONE, edit={"gift": "true"}),
+    Situation("customer", "More than eight fields", _call("create_customer", CUSTOMER), taps={**ONE, "edit": 5}, edit={"credit_limit": "2500"}),
+    Situation("confirm", "Asked once more, by the policy", _call("pay_invoice", {"amount": 900, "currency": "EUR", "to": "ACME Supplies GmbH"}), taps={**ONE, "approve": 2}, edit={"amount": "450"}),
+    Situation("typed", "High risk: a value of the call is typed", _call("drop_database", {"name": "invoices_2019", "cluster": "eu-1"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"Type": "invoices_2019"}),
+    Situation("code", "High risk: a code is typed", _call("wire_money", {"amount": 18_400, "currency": "EUR", "to": "Northwind Ltd"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"Code": ""}),
+    Situation("two-people", "Two people have to agree", _call("pay_bonus", {"amount": 1250, "to": "ada"}), taps=ONE, edit={"amount": "1200"}, together=2),
+    Situation("one-of-two", "One of two has approved", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _one_of_two),
+    Situation("proposed", "A colleague proposes an edit", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _proposed),
+    Situation("masked", "A masked value", _call("create_account", {"email": "ada@example.com", "password": "correct horse"}), taps={"approve": 1, "reject": 2}),
+    Situation("look-alike", "Words that look like others", _call("invite_user", {"company": "\u0410\u0421ME", "email": "ada@ex\u0430mple.com"}), taps={"approve": 1, "reject": 2}),
+    Situation("emoji", "Emoji, drawn as they are", _call("post_status", {"text": "Family day \U0001F468\u200D\U0001F469\u200D\U0001F467, see you \u2764\uFE0F"}), taps=ONE, edit={"text": "Family day"}),
+    Situation("hidden", "Characters that nobody sees", _call("rename_file", {"from": "a.txt", "to": "invoice\u202Efdp.exe"}), taps={"approve": 1, "reject": 2}),
+    Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"reject": 2}),
+    Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Answer": "Yes."}),
+    Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
+    Situation("refunds", "Five refunds", _refunds(), taps={"approve": 2, "reject": 2}),
+    Situation("users", "24 new users, one of them an admin", _users()),
+    Situation("four-tools", "Four tools in one batch", _four_tools()),
+    Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=DECIDED),
+    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _failed, most=DECIDED),
+    Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=DECIDED),
+    Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected, most=DECIDED),
+    Situation("changes-requested", "Changes requested", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changes_asked, most=DECIDED),
+    Situation("answered", "A question that was answered", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), _answered, most=DECIDED),
+    Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
+    Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
+    Situation("batch-decided", "A batch, three approved and two rejected", _refunds(), _batch_decided),
+)  # fmt: skip
