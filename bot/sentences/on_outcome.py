@@ -6,21 +6,14 @@ from bot.sentences.words import when
 
 TITLE = "What became of the calls"
 NO_WORDS = "The agent said nothing about it."
+WORDS_FOLLOW, IT_SAYS = ", in the agent's words:", "it says:"
+"""What comes before a quote: of one of several calls, and in the line that says how the agent goes on."""
 _STATUS = {"done": "Done", "failed": "Failed"}
 
 
 def ran(status: str, at: datetime, call: str = "") -> str:
     """Say what became of a call, and when it was reported. Of several calls, it is named."""
     return f"{call}*{_STATUS[status]}* {when(at)}"
-
-
-def words_follow(status: str) -> str:
-    """Say whose words come next."""
-    return (
-        " · the error, in the agent's words:"
-        if status == "failed"
-        else " · the result, in the agent's words:"
-    )
 
 
 def first_line(lines: int) -> str:

@@ -160,6 +160,7 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
             ? el("span", { class: "tag" }, "App")
             : flags(person(message.user) ?? {}).map((flag) => el("span", { class: "tag" }, flag)),
           el("time", { datetime: moment.toISOString(), title: fullTime(moment) }, clock(moment)),
+          message.edited && el("span", { class: "edited" }, "(edited)"),
           el(
             "span",
             { class: "tools" },
@@ -171,7 +172,6 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
           "div",
           { class: "content" },
           content,
-          message.edited && el("span", { class: "edited" }, "(edited)"),
         ),
       ),
     );

@@ -8,7 +8,7 @@ from bot.domain.approval import Approval
 from bot.domain.masking import scrub, scrub_all
 from bot.domain.person import is_person
 from bot.rendering.arguments import argument_lines
-from bot.rendering.blocks import Block, context, literal_within
+from bot.rendering.blocks import Block, context, literal_within, quote
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import on_card
 from bot.text.literal import visible
@@ -54,4 +54,4 @@ def reason_blocks(state: Approval) -> list[Block]:
     if not reason:
         return []
     untrusted = visible(scrub(reason, state.actions[0].secrets))
-    return [context("because", on_card.REASON), literal_within("reason", untrusted, _REASON)]
+    return [context("because", on_card.REASON), literal_within("reason", untrusted, _REASON, quote)]

@@ -126,9 +126,8 @@ def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> P
 
 def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     text = push_text(state, place)
-    top = [*top_blocks(state, place), *assignment_blocks(state, id.place)]
-    why = [*reason_blocks(state), *ran_blocks(state, place)]
-    frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *why]
+    top = [*top_blocks(state, place), *ran_blocks(state, place), *assignment_blocks(state, id.place)]
+    frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *reason_blocks(state)]
     bulk = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
     if not place.parts:
         fill = [*frame, *bulk]

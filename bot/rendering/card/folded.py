@@ -1,4 +1,4 @@
-"""A call that is decided, folded: what ran on one line that Slack wraps, and a way to read all of it."""
+"""A call that is decided, folded: what ran on one line that Slack wraps. *Why was this approved?* shows all of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,15 @@ from bot.domain.masking import hide
 from bot.rendering.arguments import Argument, arguments_of, is_same
 from bot.rendering.blocks import Block, actions, leaves, literal, rich_text
 from bot.rendering.buttons import READ
-from bot.rendering.calls import headline_first, safe_name
+from bot.rendering.calls import description_is_cut, headline_first, safe_name
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text
 from bot.sentences.in_text import TOOL
 from bot.text.literal import key_text, one_line
 
 _BETWEEN = "   "
+# Characters of what stands on the line: about one and two lines of a phone. An edit is always whole.
+ONE_LINE, TWO_LINES = 34, 72
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +39,17 @@ class Pair:
         return all(each is None or each.is_short for each in (self.old, self.new))
 
 
-def folded_blocks(action: Action, interrupt_id: str) -> list[Block]:
-    """Draw a call without what was needed to decide it. What is long, and what the agent said, stays in *Read all*."""
-    at, pairs = f"a:{action.index}", pairs_of(action)
-    line = _line([pair for pair in pairs if pair.is_short])
+def folded_blocks(action: Action, interrupt_id: str, room: int = TWO_LINES) -> list[Block]:
+    """Draw a call without what was needed to decide it. What no other view shows whole stays in *Read all*."""
+    at = f"a:{action.index}"
+    line = _line(pairs_of(action), room)
     blocks: list[Block] = []
     if not safe_name(action.request):
         blocks.append(literal(f"{at}:name", one_line(action.request.name)))
     if line:
         blocks.append(rich_text(f"{at}:arguments", [{"type": "rich_text_section", "elements": line}]))
     blocks += caution_blocks(f"{at}:", [(TOOL, action.request.name), ("", action.shown(on_card=True))])
-    if action.description or action.must_read or not all(pair.is_short for pair in pairs):
+    if action.must_read or description_is_cut(action):
         blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, interrupt_id)]))
     return blocks
 
@@ -82,12 +84,35 @@ def _is_same(asked: dict[str, Any], decided: dict[str, Any], name: str) -> bool:
     return name in asked and name in decided and is_same(asked[name], decided[name])
 
 
-def _line(pairs: Sequence[Pair]) -> list[Block]:
+def _line(pairs: Sequence[Pair], room: int) -> list[Block]:
     found: list[Block] = []
-    for pair in pairs:
+    shown = _fitting(pairs, room)
+    for pair in shown:
         found += leaves(f"{_BETWEEN if found else ''}{key_text(pair.name)}: ", "bold")
         found += change_of(pair)
+    # A long value that was changed has a box of its own.
+    left = sum(not pair.is_changed or pair.is_short for pair in pairs) - len(shown)
+    return [*found, *(leaves(f"{_BETWEEN if found else ''}{in_text.not_on_line(left)}") if left else [])]
+
+
+def _fitting(pairs: Sequence[Pair], room: int) -> list[Pair]:
+    """Give what was changed, and of the others the first one and those that there is room for."""
+    shown = [pair for pair in pairs if pair.is_short]
+    room -= sum(_length(pair) for pair in shown if pair.is_changed)
+    found: list[Pair] = []
+    for pair in shown:
+        if not pair.is_changed:
+            room -= _length(pair)
+        if pair.is_changed or room >= 0 or not found:
+            found.append(pair)
     return found
+
+
+def _length(pair: Pair) -> int:
+    values = sum(
+        len(each.text) + 1 for each in ((pair.old, pair.new) if pair.is_changed else (pair.new,)) if each
+    )
+    return len(pair.name) + values + 3
 
 
 def change_of(pair: Pair) -> list[Block]:

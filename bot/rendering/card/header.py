@@ -11,7 +11,7 @@ from bot.rendering.blocks import Block, context, header
 from bot.rendering.calls import headline_text
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
 from bot.rendering.card.outcomes import outcome_line
-from bot.rendering.card.ran import all_reported_at
+from bot.rendering.card.ran import all_reported_at, ran_words
 from bot.rendering.card.title import subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card
@@ -70,7 +70,8 @@ def _line(state: Approval, place: Place) -> list[str]:
     if any(state.is_open_at(index) for index in place.actions):
         return _open_line(state, place)
     asked = on_card.asked_by(state.interrupt.agent, _requester(state))
-    return [asked, *_ended_line(state, place), *run_words(state, place)]
+    said = [asked, *_ended_line(state, place), *run_words(state, place), ran_words(state, place)]
+    return list(filter(None, said))
 
 
 def _ended_line(state: Approval, place: Place) -> list[str]:

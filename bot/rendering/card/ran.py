@@ -10,7 +10,7 @@ from agent_adapter.contract.outcome import Outcome
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.outcomes import secrets_in, without_secrets
-from bot.rendering.blocks import Block, context, literal_within, section
+from bot.rendering.blocks import Block, context, literal_within, quote, section
 from bot.rendering.calls import safe_name
 from bot.rendering.card.title import run_suffix
 from bot.sentences import on_outcome
@@ -31,9 +31,19 @@ def ran_blocks(state: Approval, place: Place) -> list[Block]:
         return []
     failed = [index for index in reported if state.outcomes[index].outcome.status == "failed"]
     if len(place.actions) == 1:
-        return _blocks(state, reported[0], secrets_in(state), _ERROR if failed else _RESULT, is_brief=True)
+        blocks = _blocks(state, reported[0], secrets_in(state), _ERROR if failed else _RESULT, is_brief=True)
+        # The line above says what the first block says.
+        return blocks[1:]
     first = _blocks(state, failed[0], secrets_in(state), _ERROR, is_brief=True, named=True) if failed else []
     return [*first, context("ran", on_outcome.in_thread(len(reported)))]
+
+
+def ran_words(state: Approval, place: Place) -> str:
+    """Say in the line below the title what became of the only call; `ran_blocks` has the agent's words about it."""
+    reported = reported_in(state, place)
+    if len(place.actions) != 1 or not reported:
+        return ""
+    return _says(state, reported[0], secrets_in(state), is_brief=True)[0]
 
 
 def is_told_in_thread(state: Approval, place: Place) -> bool:
@@ -93,22 +103,31 @@ def _blocks(
     is_brief: bool = False,
     named: bool = False,
 ) -> list[Block]:
+    says, shown = _says(state, index, secrets, is_brief=is_brief, named=named)
+    words = [literal_within(f"ran:{index}:text", shown, room, quote)] if shown else []
+    return [context(f"ran:{index}", says), *words]
+
+
+def _says(
+    state: Approval, index: int, secrets: Sequence[str], *, is_brief: bool, named: bool = False
+) -> tuple[str, str]:
+    """Say what became of a call, and give the agent's words about it as far as they are shown."""
     reported, action = state.outcomes[index], state.actions[index]
     outcome = reported.outcome
     text = without_secrets(outcome, secrets).strip()
-    lines = text.splitlines()
-    is_cut = is_brief and outcome.status == "done" and len(lines) > 1
     says = on_outcome.ran(
         outcome.status,
         reported.reported_at,
         on_outcome.call(action.number, safe_name(action.request) or UNUSUAL_TOOL) if named else "",
     )
     if not text:
-        return [context(f"ran:{index}", says)]
-    says += on_outcome.words_follow(outcome.status)
+        return says, ""
+    # The title of a card about one call says whether it is done.
+    follows = on_outcome.IT_SAYS if is_brief and not named else says + on_outcome.WORDS_FOLLOW
+    lines = text.splitlines()
+    is_cut = is_brief and outcome.status == "done" and len(lines) > 1
     if is_cut:
-        says += on_outcome.first_line(len(lines))
+        follows += on_outcome.first_line(len(lines))
     elif outcome.length is not None:
-        says += on_outcome.beginning(len(outcome.text), outcome.length)
-    shown = visible(lines[0] if is_cut else text)
-    return [context(f"ran:{index}", says), literal_within(f"ran:{index}:text", shown, room)]
+        follows += on_outcome.beginning(len(outcome.text), outcome.length)
+    return follows, visible(lines[0] if is_cut else text)

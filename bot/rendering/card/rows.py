@@ -8,8 +8,8 @@ from bot.rendering.buttons import button_blocks
 from bot.rendering.calls import call_blocks, safe_name
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.deciders import home, is_mixed
-from bot.rendering.card.folded import folded_blocks
-from bot.rendering.card.outcomes import outcome_line
+from bot.rendering.card.folded import ONE_LINE, TWO_LINES, folded_blocks
+from bot.rendering.card.outcomes import folded_text, outcome_line
 from bot.rendering.card.votes import proposal_words, vote_words
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
@@ -31,7 +31,9 @@ def action_blocks(
             *button_blocks(action, state.id),
         ]
     if is_folded(state, action, as_text=as_text):
-        return [*_outcome(state, action, alone=alone), *folded_blocks(action, state.id)]
+        # The words of a person take the second line.
+        room = TWO_LINES if alone and not folded_text(action) else ONE_LINE
+        return [*_outcome(state, action, alone=alone), *folded_blocks(action, state.id, room)]
     return [*call, *_outcome(state, action, alone=alone)]
 
 

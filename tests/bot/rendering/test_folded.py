@@ -67,14 +67,13 @@ def test_an_edit_stands_in_the_line_as_it_was_and_as_it_became():
         ("49.95", "code", "bold"),
         ("   order: ", "bold"),
         ("4711", "code"),
-        ("   customer: ", "bold"),
-        ('"Ada Park"', "code"),
         ("   note: ", "bold"),
         ('"x"', "code", "strike"),
         (" (removed)",),
         ("   urgent: ", "bold"),
         ("(added) ",),
         ("true", "code", "bold"),
+        ("   +\N{NO-BREAK SPACE}1\N{NO-BREAK SPACE}more",),
     ]
     assert "a:0:told" not in block_ids(part.blocks)
 
@@ -105,17 +104,26 @@ def test_the_words_of_a_person_are_a_quote(decision, words):
 @pytest.mark.parametrize(
     ("args", "description", "is_offered"),
     [
-        (REFUND, None, False),
-        (REFUND, "Charged twice.", True),
-        ({"sql": "select 1;\nselect 2;"}, None, True),
+        (REFUND, "Charged twice.", False),
+        ({"sql": "select 1;\nselect 2;"}, None, False),
+        (REFUND, "x" * 9_000, True),
         ({"query": "x" * 9_000}, None, True),
     ],
 )
-def test_what_the_line_leaves_out_can_still_be_read(args, description, is_offered):
-    """The words of the agent and what is long: *Read all* stays, for everybody who sees the card."""
+def test_what_no_view_of_the_record_shows_whole_can_still_be_read(args, description, is_offered):
+    """*Why was this approved?* shows every call that had room on its card. For longer ones, *Read all* stays."""
     part = card(args, ApproveDecision(), description=description)
 
     assert [button["action_id"] for button in buttons(part.blocks)] == (["read:0"] if is_offered else [])
+
+
+def test_what_the_line_has_no_room_for_is_counted_and_the_headline_comes_first():
+    """Long values too; the first value always stands there."""
+    args = {"note": "x" * 60, "sql": "a\nb", **REFUND}
+    part = card(args, ApproveDecision(), terms={"headline": ("amount", "customer")})
+
+    said = literal_text(part.blocks, "a:0:arguments").replace("\N{NO-BREAK SPACE}", " ")
+    assert said == 'amount: 64.95   customer: "Ada Park"   + 3 more'
 
 
 def test_each_decided_call_of_several_has_a_line_that_says_what_became_of_it():

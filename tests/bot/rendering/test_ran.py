@@ -84,21 +84,22 @@ def test_a_long_title_keeps_its_end():
 
 def test_an_error_stands_in_a_block_of_its_own():
     card, *_ = drawn(Outcome.failed("*bold* <!channel> <@U0DANA>\u202etxt"))
-    words, error = about_runs(card)
+    (error,) = about_runs(card)
 
-    assert words.startswith("*Failed* ")
+    assert text_of(card.blocks[1]).endswith(" · the agent has resumed · it says:")
+    assert card.blocks[2]["block_id"] == "ran:0:text"
     assert error.startswith("*bold* <!channel> <@U0DANA>")
     assert "\u202e" not in error
     literal = card.blocks[[block["block_id"] for block in card.blocks].index("ran:0:text")]
     assert literal["type"] == "rich_text"
-    assert literal["elements"][0]["type"] == "rich_text_preformatted"
+    assert literal["elements"][0]["type"] == "rich_text_quote"
 
 
 def test_a_result_is_one_line_and_the_thread_has_all_of_it():
     card, thread = drawn(Outcome.done("first\nsecond\nthird"))
 
-    words, result = about_runs(card)
-    assert (result, "(the first of 3 lines)" in words) == ("first", True)
+    assert about_runs(card) == ["first"]
+    assert text_of(card.blocks[1]).endswith(" (the first of 3 lines)")
     assert (thread.id.kind, about_runs(thread)[1]) == ("outcomes", "first\nsecond\nthird")
 
 
@@ -128,15 +129,15 @@ def test_nothing_is_said_of_calls_that_nobody_reported():
 def test_an_edit_that_failed_is_reported_beside_what_was_changed():
     edit = EditDecision(edited_action={"name": "send_payment", "args": {"to": "erik@example.com"}})
     card, *_ = drawn(LOST, how={0: edit})
-    assert about_runs(card)[1] == "insufficient funds"
+    assert about_runs(card)[0] == "insufficient funds"
 
 
 def test_a_shortened_error_says_how_long_it_was():
     card, thread = drawn(Outcome.failed("x y " * 15_000))
 
-    assert "the agent sent the first 2,000 of 60,000 characters" in about_runs(card)[0]
-    assert "more characters" in about_runs(card)[1]
-    assert len(about_runs(thread)[1]) > len(about_runs(card)[1])
+    assert "the agent sent the first 2,000 of 60,000 characters" in text_of(card.blocks[1])
+    assert "more characters" in about_runs(card)[0]
+    assert len(about_runs(thread)[1]) > len(about_runs(card)[0])
 
 
 def test_a_masked_value_is_in_no_message():

@@ -148,9 +148,7 @@ ORDER = {
 }
 
 
-def _call(
-    tool: str, args: dict[str, Any], **more: Any
-) -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
+def _call(tool: str, args: dict[str, Any], **more: Any) -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
     return (an_action(tool, args, **{"allowed": DECISIONS, **more}),)
 
 
@@ -257,7 +255,7 @@ async def _batch_decided(asked: Asked) -> None:
 
 # --- All of them ----------------------------------------------------------------------------------------------------
 
-ONE, THREE = {"approve": 1, "edit": 3, "reject": 2}, {"approve": 3, "reject": 2}
+ONE = {"approve": 1, "edit": 3, "reject": 2}
 SITUATIONS = (
     Situation(
         "payment", "A payment, with the agent's reason",
@@ -270,17 +268,17 @@ SITUATIONS = (
     Situation("sql", "A query in SQL", _call("run_query", {"database": "crm", "sql": SQL}), taps=ONE, edit={"database": "crm_copy"}),
     Situation("mail", "A letter", _call("send_email", {"to": "ada@example.com", "subject": "Your refund", "body": LETTER}), taps=ONE, edit={"subject": "Order 4711"}),
     Situation("patch", "A change of a file", _call("apply_patch", {"path": "limits.py", "patch": PATCH}), taps=ONE, edit={"path": "rules.py"}),
-    Situation("order", "Objects and lists", _call("create_order", ORDER), taps=ONE, edit={"gift": "true"}),
+    Situation("order", "Objects and lists", _call("create_order", ORDER), taps=ONE, edit={"customer → name": "Ada Parker"}),
     Situation("customer", "More than eight fields", _call("create_customer", CUSTOMER), taps={**ONE, "edit": 5}, edit={"credit_limit": "2500"}),
     Situation("confirm", "Asked once more, by the policy", _call("pay_invoice", {"amount": 900, "currency": "EUR", "to": "ACME Supplies GmbH"}), taps={**ONE, "approve": 2}, edit={"amount": "450"}),
     Situation("typed", "High risk: a value of the call is typed", _call("drop_database", {"name": "invoices_2019", "cluster": "eu-1"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"Type": "invoices_2019"}),
-    Situation("code", "High risk: a code is typed", _call("wire_money", {"amount": 18_400, "currency": "EUR", "to": "Northwind Ltd"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"Code": ""}),
+    Situation("code", "High risk: a code is typed", _call("wire_money", {"amount": 18_400, "currency": "EUR", "to": "Northwind Ltd"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}),
     Situation("two-people", "Two people have to agree", _call("pay_bonus", {"amount": 1250, "to": "ada"}), taps=ONE, edit={"amount": "1200"}, together=2),
     Situation("one-of-two", "One of two has approved", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _one_of_two),
     Situation("proposed", "A colleague proposes an edit", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _proposed),
     Situation("masked", "A masked value", _call("create_account", {"email": "ada@example.com", "password": "correct horse"}), taps={"approve": 1, "reject": 2}),
     Situation("look-alike", "Words that look like others", _call("invite_user", {"company": "\u0410\u0421ME", "email": "ada@ex\u0430mple.com"}), taps={"approve": 1, "reject": 2}),
-    Situation("emoji", "Emoji, drawn as they are", _call("post_status", {"text": "Family day \U0001F468\u200D\U0001F469\u200D\U0001F467, see you \u2764\uFE0F"}), taps=ONE, edit={"text": "Family day"}),
+    Situation("emoji", "Emoji, drawn as they are", _call("post_status", {"text": "Family day \U0001F468\u200D\U0001F469\u200D\U0001F467, see you \u2764\uFE0F"}), taps={"approve": 1, "reject": 2}),
     Situation("hidden", "Characters that nobody sees", _call("rename_file", {"from": "a.txt", "to": "invoice\u202Efdp.exe"}), taps={"approve": 1, "reject": 2}),
     Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"reject": 2}),
     Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Answer": "Yes."}),

@@ -54,7 +54,12 @@ class Question:
         def is_it(message: Json) -> bool:
             is_reply = message.get("thread_ts", message["ts"]) != message["ts"]
             is_ours = message["user"] == "U0BOT" and float(message["ts"]) > self._since
-            return is_ours and not is_reply and bool(message.get("blocks")) and saying in words(message["blocks"])
+            return (
+                is_ours
+                and not is_reply
+                and bool(message.get("blocks"))
+                and saying in words(message["blocks"])
+            )
 
         await self._stage.slack.wait_for_message(is_it, as_user="U0DANA")
         await self._stage.drawn()
@@ -123,12 +128,11 @@ class Stage:
         calls = (await self._count("chat.postMessage"), await self._count("chat.update"))
         _, card = await self.shown(situation)
         heights = {width: await self.height(width, card) for width in self.screens}
-        taps = await self.taps(situation, card) if situation.is_open else {}
-        if "approve" not in taps:
-            now = (await self._count("chat.postMessage"), await self._count("chat.update"))
-            spent = (now[0] - calls[0], now[1] - calls[1])
-        else:
+        now = (await self._count("chat.postMessage"), await self._count("chat.update"))
+        spent = (now[0] - calls[0], now[1] - calls[1])
+        if "approve" in situation.taps:
             spent = await self._spent(situation)
+        taps = await self.taps(situation, card) if situation.is_open else {}
         return card, Figures(heights, *spent, taps)
 
     async def taps(self, situation: Situation, card: Json) -> dict[str, int]:
@@ -182,7 +186,7 @@ async def on_stage(*widths: int) -> AsyncIterator[Stage]:
             ApprovalClient.from_url(redis_url, agent="billing", reconcile_every=timedelta(seconds=1))
         )
         screens = {
-            width: await stack.enter_async_context(browsing(playground.url, width=width, height=1400))
+            width: await stack.enter_async_context(browsing(playground.url, width=width, height=2800))
             for width in widths
         }
         await until(lambda: bot.health.ready)
