@@ -11,7 +11,7 @@ from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
-from bot.domain.masking import Mask, hide, secrets_of
+from bot.domain.masking import Mask, Unshown, hide, secrets_of
 from bot.rendering.arguments import Argument, argument_lines, arguments_of, value_lines
 from bot.rendering.blocks import (
     Block,
@@ -133,6 +133,24 @@ def _is_cut(action: Action) -> bool:
     return not action.named(action.terms.modal_only) or is_too_long(action)
 
 
+def _how_long(action: Action) -> str:
+    """Say how much a card shows only the beginning of, counted as the agent wrote it."""
+    sizes = {name: _characters(value) for name, value in action.shown(on_card=True).items()}
+    longest, total = max(sizes, key=lambda name: sizes[name]), sum(sizes.values())
+    named = code_span(longest) if sizes[longest] * 2 > total else ""
+    return on_action.only_the_beginning(sizes[longest] if named else total, named)
+
+
+def _characters(value: Any) -> int:
+    if isinstance(value, Unshown):
+        return 0
+    if isinstance(value, dict):
+        return sum(len(name) + _characters(child) for name, child in value.items())
+    if isinstance(value, list):
+        return sum(map(_characters, value))
+    return len(value) if isinstance(value, str) else len(encode(value))
+
+
 def is_too_long(action: Action) -> bool:
     """Say whether arguments are too long for a card of this version."""
     if "is_long" not in action.kept:
@@ -182,7 +200,7 @@ def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) ->
         text = arguments_text(action)
         blocks += [
             literal_within(f"{at}:arguments", text, _HEAD),
-            context(f"{at}:unread", on_action.only_the_beginning(len(text))),
+            context(f"{at}:unread", _how_long(action)),
         ]
     else:
         blocks.append(arguments_block(f"{at}:arguments", action, as_text=as_text))

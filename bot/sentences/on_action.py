@@ -17,9 +17,12 @@ def title(number: int, tool: str = "") -> str:
     return f"*{number}.* `{tool}`" if tool else f"*{number}.* A tool with an unusual name:"
 
 
-def only_the_beginning(count: int) -> str:
-    """Say that a card shows only the beginning of so many characters."""
-    return f"*Only the beginning is shown*, of {count:,} characters in all. {READ_FIRST}"
+def only_the_beginning(count: int, argument: str = "") -> str:
+    """Say that a card shows only the beginning of so many characters, nearly all of them in one argument if it is named."""
+    many = (
+        f": {argument} has {count:,} characters in all" if argument else f", of {count:,} characters in all"
+    )
+    return f"*Only the beginning is shown*{many}. {READ_FIRST}"
 
 
 def masked(names: str) -> str:

@@ -9,7 +9,7 @@ from bot.rendering.calls import call_blocks, safe_name
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.deciders import home, is_mixed
 from bot.rendering.card.folded import ONE_LINE, TWO_LINES, folded_blocks
-from bot.rendering.card.outcomes import folded_text, outcome_line
+from bot.rendering.card.outcomes import folded_text, is_edited, outcome_line
 from bot.rendering.card.votes import proposal_words, vote_words
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
@@ -31,10 +31,14 @@ def action_blocks(
             *button_blocks(action, state.id),
         ]
     if is_folded(state, action, as_text=as_text):
-        # The words of a person take the second line.
-        room = TWO_LINES if alone and not folded_text(action) else ONE_LINE
+        room = TWO_LINES if alone and not _has_words(state, action) else ONE_LINE
         return [*_outcome(state, action, alone=alone), *folded_blocks(action, state.id, room)]
     return [*call, *_outcome(state, action, alone=alone)]
+
+
+def _has_words(state: Approval, action: Action) -> bool:
+    """Whether words take the second line: those of a person, or the agent's below an edit, which takes more itself."""
+    return bool(folded_text(action)) or (is_edited(action) and action.index in state.outcomes)
 
 
 def is_folded(state: Approval, action: Action, *, as_text: bool) -> bool:

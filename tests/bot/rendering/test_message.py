@@ -357,7 +357,7 @@ def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
     part = card(a_state(an_interrupt(long, an_action(), an_action())))
 
     assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Read and decide…", "Reject", "Answer"]
-    assert "of 28,011 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
+    assert "`query` has 20,000 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
     assert "more characters" in literal_text(part.blocks, "a:0:arguments")
     assert button_labels([block_of(part.blocks, "bulk")]) == ["Review 3…", "Reject all"]
     assert block_of(part.blocks, "unread")["elements"][0]["text"] == "To be read before approving: 1."

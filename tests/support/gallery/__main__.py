@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.support.gallery.film import film, small
+from tests.support.gallery.film import film, form, small
 from tests.support.gallery.page import gallery_page, picture
 from tests.support.gallery.situations import SITUATIONS
 from tests.support.gallery.stage import WIDTHS, Stage, on_stage
@@ -21,6 +21,7 @@ async def main() -> None:
     figures = {}
     async with on_stage(*WIDTHS) as stage:
         await film(stage, stage.screens[400], DOCS / "images" / "approval.gif")
+        await form(stage, stage.screens[1280], DOCS / "images" / "edit.png")
         await stage.screens[400].page.set_viewport_size({"width": 400, "height": 2800})
         for situation in SITUATIONS:
             card, figures[situation.name] = await stage.figures(situation)

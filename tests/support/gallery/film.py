@@ -1,4 +1,4 @@
-"""The moving picture of the README: ask, edit, approve, done."""
+"""The moving picture of the README: ask, edit, approve, done. And the form of an edit."""
 
 import io
 from pathlib import Path
@@ -20,6 +20,7 @@ async def film(stage: Stage, screen: Screen, path: Path) -> None:
     """Have Dana change and approve a payment, and keep what her window shows."""
     payment = next(situation for situation in SITUATIONS if situation.name == "payment")
     await screen.page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    await screen.page.get_by_test_id("guide").evaluate("guide => { guide.open = false }")
     frames = {}
     question = await stage.ask(payment)
     card = stage.seen(WIDTH, await question.card())
@@ -50,11 +51,24 @@ async def film(stage: Stage, screen: Screen, path: Path) -> None:
     )
 
 
+async def form(stage: Stage, screen: Screen, path: Path) -> None:
+    """Keep the form of an edit, with a value that the schema does not allow."""
+    refund = next(situation for situation in SITUATIONS if situation.name == "refund")
+    card = await (await stage.ask(refund)).card()
+    await screen.press(stage.seen(1280, card), "edit:0")
+    await screen.modal.get_by_label("amount").fill("1299")
+    await screen.submit()
+    await expect(screen.modal.locator("[data-error-for]")).to_be_visible()
+    small(await screen.modal.screenshot(animations="disabled", caret="hide")).save(path, optimize=True)
+    await screen.page.keyboard.press("Escape")
+
+
 async def _report(question: Question) -> None:
     await question.run(Outcome.done("paid 9800.00 EUR as tr_88"))
 
 
 async def _frame(screen: Screen) -> Image.Image:
+    await screen.page.mouse.move(0, 0)
     return small(await screen.page.screenshot(animations="disabled", caret="hide"))
 
 

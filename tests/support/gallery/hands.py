@@ -17,6 +17,8 @@ class Hands(Someone):
 
     async def press(self, card: Json, button: str) -> Json:
         """Press a button. A menu is opened first, and a question that Slack asks is answered."""
+        for view in await self.slack.views(self.user):
+            await self.slack.close_view(self.user, view["id"])
         self.taps += 2 if in_menu(card, button) else 1 + _asks(card, button)
         return await super().press(card, button)
 

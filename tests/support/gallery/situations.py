@@ -244,13 +244,10 @@ async def _withdrawn(asked: Asked) -> None:
 
 
 async def _batch_decided(asked: Asked) -> None:
-    card = await asked.card()
-    for number in (0, 2, 3):
-        await asked.dana.press(card, f"approve:{number}")
-    await asked.dana.reject(card, "That is too much.", number=4)
-    await asked.dana.reject(card, "He has had a voucher.", number=1)
-    await asked.run()
-    await asked.card("the agent has resumed")
+    await _approved(asked)
+    done = [Outcome.done(f"re_{number}") for number in range(4)]
+    await asked.run(*done, Outcome.failed("the card has expired"))
+    await asked.card("1 failed, 4 done")
 
 
 # --- All of them ----------------------------------------------------------------------------------------------------
@@ -283,8 +280,8 @@ SITUATIONS = (
     Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"reject": 2}),
     Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Answer": "Yes."}),
     Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
-    Situation("refunds", "Five refunds", _refunds(), taps={"approve": 2, "reject": 2}),
-    Situation("users", "24 new users, one of them an admin", _users()),
+    Situation("refunds", "Five refunds", _refunds(), most=480, taps={"approve": 2, "reject": 2}),
+    Situation("users", "24 new users, one of them an admin", _users(), taps={"approve": 2, "reject": 2}),
     Situation("four-tools", "Four tools in one batch", _four_tools()),
     Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=DECIDED),
     Situation("failed", "Approved, and failed", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _failed, most=DECIDED),
@@ -294,5 +291,5 @@ SITUATIONS = (
     Situation("answered", "A question that was answered", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), _answered, most=DECIDED),
     Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
     Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
-    Situation("batch-decided", "A batch, three approved and two rejected", _refunds(), _batch_decided),
+    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided),
 )  # fmt: skip

@@ -1,0 +1,61 @@
+"""The gallery of real situations: cards are short on a phone, decisions take few taps, and the page shows all of it."""
+
+import re
+
+import pytest
+
+from tests.support.browser import CHROMIUM
+from tests.support.gallery.page import picture
+from tests.support.gallery.situations import SITUATIONS
+from tests.support.gallery.stage import WIDTHS, on_stage
+from tests.support.lanes import require
+from tests.support.pages import ROOT, page
+
+DECIDED = [situation for situation in SITUATIONS if not situation.is_open and situation.most]
+WAYS = ("payment", "customer", "confirm", "refunds")
+"""One field, more than eight, a question of the policy, and a batch."""
+
+
+@pytest.mark.timeout(300)
+async def test_cards_are_short_on_a_phone_and_decisions_take_few_taps():
+    """Each situation that has a target keeps it, drawn in a window of 400 pixels and decided by people."""
+    require("Chromium", CHROMIUM, "there is no chromium on the PATH")
+    missed = {}
+    async with on_stage(400) as stage:
+        for situation in (*(found for found in SITUATIONS if found.name in WAYS), *DECIDED):
+            _, figures = await stage.figures(situation)
+            too_tall = situation.most and figures.heights[400] > situation.most
+            too_many = [way for way, most in situation.taps.items() if figures.taps[way] > most]
+            if too_tall or too_many:
+                missed[situation.name] = figures
+
+    assert missed == {}
+
+
+def rows():
+    """Give the figures of the page, by situation."""
+    lines = [
+        line.strip("| ").split(" | ") for line in page("docs/gallery.md").splitlines() if line[:3] == "| ["
+    ]
+    return {re.match(r"\[(.*)\]", title)[1]: figures for title, *figures in lines}
+
+
+def test_the_page_shows_every_situation_within_its_targets():
+    """Otherwise: make pictures."""
+    shown = rows()
+
+    assert list(shown) == [situation.title for situation in SITUATIONS]
+    for situation in SITUATIONS:
+        height = int(shown[situation.title][1])
+        assert height <= (situation.most or height), situation.title
+
+
+def test_the_pictures_are_small_and_all_of_them_are_shown():
+    """A clone stays quick, and nothing of them is in the wheel."""
+    pictures = {path.name: path for path in (ROOT / "docs/images/gallery").glob("*.png")}
+    film = ROOT / "docs/images/approval.gif"
+
+    assert set(pictures) == {picture(found.name, width) for found in SITUATIONS for width in WIDTHS}
+    assert sum(path.stat().st_size for path in pictures.values()) < 3_000_000
+    assert film.stat().st_size < 1_000_000
+    assert "docs/images/approval.gif" in page("README.md")
