@@ -169,7 +169,7 @@ class Bot:
             settings.pagerduty_token,
             settings.calendar_addresses,
         )
-        self.directory = Directory(self.slack, schedules.people)
+        self.directory = Directory(self.slack, schedules)
         self.restore_guard = RestoreGuard(self.store, self.slack, self.health, self.process)
         await self.restore_guard.begin()
         bolt = BoltApp(

@@ -23,6 +23,11 @@ def is_on_call(entry: str) -> bool:
     return entry.startswith(_PREFIX)
 
 
+def entry_of(schedule: str) -> str:
+    """Give the entry that means the people of a schedule."""
+    return f"{_PREFIX}{schedule}"
+
+
 def schedule_of(entry: str) -> str:
     """Give the name of the schedule that such an entry means."""
     return entry.removeprefix(_PREFIX)

@@ -1,7 +1,7 @@
 """Who is on call, as Slack knows them. When a schedule does not answer, nobody is."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -41,6 +41,10 @@ class Schedules:
     calendars: Mapping[str, str] = field(default_factory=dict)
     """Addresses, by name."""
     now: Callable[[], datetime] = _now
+
+    def names(self) -> Iterable[str]:
+        """Name the schedules."""
+        return self.known()
 
     async def people(self, name: str) -> frozenset[str]:
         """Name the people who are on call; nobody when the schedule, or Slack, does not say."""

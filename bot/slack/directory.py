@@ -6,12 +6,12 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from agent_adapter.background import in_background
 from bot.domain.admission import Terms
 from bot.domain.errors import SlackError
-from bot.domain.on_call import is_on_call, schedule_of
+from bot.domain.on_call import entry_of, is_on_call, schedule_of
 from bot.domain.person import Person, is_person
 from bot.slack.client import SlackClient
 from bot.slack.manifest import GROUP_SCOPE
@@ -26,15 +26,30 @@ MOST_ON_CALL = 3
 _ALL_GROUPS = ("groups", "")
 
 
+class OnCall(Protocol):
+    """Who is on call."""
+
+    def names(self) -> Iterable[str]:
+        """Name the schedules."""
+
+    async def people(self, name: str) -> frozenset[str]:
+        """Name the people of a schedule; nobody while it does not answer."""
+
+
+class _NoSchedules:
+    def names(self) -> Iterable[str]:
+        return ()
+
+    async def people(self, _: str) -> frozenset[str]:
+        return frozenset()
+
+
 class Directory:
     """Looks up people and their memberships."""
 
-    def __init__(
-        self, slack: SlackClient, on_call: Callable[[str], Coroutine[Any, Any, frozenset[str]]] | None = None
-    ) -> None:
-        """Look people up in Slack, and in schedules where `on_call` names the people of one."""
+    def __init__(self, slack: SlackClient, on_call: OnCall | None = None) -> None:
         self._slack = slack
-        self._on_call = on_call or _nobody
+        self._on_call: OnCall = on_call or _NoSchedules()
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
         self._asking: dict[tuple[str, str], tuple[float, asyncio.Task[object]]] = {}
         self._came_from: dict[str, dict[str, float]] = {}
@@ -111,6 +126,12 @@ class Directory:
         on_call = {entry: tuple(people[:MOST_ON_CALL]) for entry, people in found.items() if people}
         return terms.naming(await self.names(terms.named_only), on_call)
 
+    async def schedules_of(self, user_id: str) -> list[str]:
+        """Name the entries of the schedules by which somebody is on call now."""
+        entries = [entry_of(name) for name in self._on_call.names()]
+        found = await asyncio.gather(*(self.members(entry, "") for entry in entries))
+        return [entry for entry, people in zip(entries, found, strict=True) if user_id in people]
+
     async def groups_of(self, user_id: str) -> list[str]:
         """Name the user groups that somebody is in; none where the app may not see groups.
 
@@ -176,7 +197,9 @@ class Directory:
                 ("channel", channel), lambda: self._slack.channel_members(channel), within
             )
         if is_on_call(entry):
-            return await self._fresh(("on call", entry), lambda: self._on_call(schedule_of(entry)), within)
+            return await self._fresh(
+                ("on call", entry), lambda: self._on_call.people(schedule_of(entry)), within
+            )
         return await self._fresh(("group", entry), lambda: self._slack.group_members(entry), within)
 
     def name_of(self, user_id: str) -> str:
@@ -252,10 +275,6 @@ class Directory:
         if len(self._kept) >= REMEMBERED:
             self._kept.clear()
         self._kept[name] = answer
-
-
-async def _nobody(_: str) -> frozenset[str]:
-    return frozenset()
 
 
 def _name_of(user: Mapping[str, Any]) -> str:

@@ -112,7 +112,13 @@ class Home:
                 return
 
     async def _entries(self, user: str) -> list[str]:
-        return [user, *await self.directory.groups_of(user), *await self.directory.channels_of(user)]
+        directory = self.directory
+        return [
+            user,
+            *await directory.schedules_of(user),
+            *await directory.groups_of(user),
+            *await directory.channels_of(user),
+        ]
 
     async def _mine(self, state: Approval, user: str) -> tuple[int, ...]:
         """Name the open actions that this person may decide and has not voted on."""

@@ -1,5 +1,6 @@
 """Approvers from an on-call schedule: PagerDuty, or a calendar."""
 
+import asyncio
 import logging
 
 import pytest
@@ -17,6 +18,9 @@ rules:
   - name: both
     match: {tool: drop}
     approvers: [oncall:payments, U0MIRA]
+  - name: reminded
+    match: {tool: nudge}
+    reminders: [1s]
   - name: with a calendar
     match: {tool: restart}
     approvers: [oncall:support]
@@ -201,3 +205,44 @@ async def test_a_schedule_that_was_taken_out_of_the_policy_names_nobody(bot, pol
     await until(lambda: "payments" not in bot.policies.policy.schedules)
 
     assert await bot.directory.members("oncall:payments", "") == frozenset()
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_reminder_calls_whoever_is_on_call_by_then(client, dana, erik, rota):
+    """The card goes on naming those of the time when it was asked."""
+    review(client, an_action("nudge"))
+    card = await dana.card("<@U0DANA> (on call for payments)")
+    rota.emails = ["erik@example.com"]
+
+    reminder = await erik.slack.wait_for_message(
+        lambda m: m.get("thread_ts") == card["ts"] and "Still to be decided" in m["text"], as_user="U0ERIK"
+    )
+
+    assert "<@U0ERIK>" in reminder["text"]
+    assert "<@U0DANA>" not in reminder["text"]
+
+
+@pytest.mark.usefixtures("bot")
+async def test_what_waits_for_whoever_is_on_call_is_on_their_home_tab(client, dana, erik, slack):
+    """And not on that of others."""
+    review(client, an_action("pay", {"amount": 900}))
+    await dana.card()
+    for user in ("U0DANA", "U0ERIK"):
+        await slack.event({"type": "app_home_opened", "user": user, "tab": "home"})
+
+    await eventually(lambda: shows(slack, "U0DANA", "pay"))
+
+    assert not await shows(slack, "U0ERIK", "pay")
+
+
+async def shows(slack, user, tool):
+    """Tell whether somebody's Home tab names this tool."""
+    view = await slack.home(user)
+    return bool(view) and tool in words(view["blocks"])
+
+
+async def eventually(condition):
+    """Wait until something holds that has to be asked."""
+    async with asyncio.timeout(10):
+        while not await condition():
+            await asyncio.sleep(0.05)
