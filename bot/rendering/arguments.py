@@ -13,7 +13,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from bot.domain.masking import Unshown, hide
 from bot.sentences import in_text
-from bot.text.literal import key_text, one_line, visible
+from bot.text.literal import has_hidden, key_text, one_line, visible
 
 WIDTH = 100
 SHORT = 100
@@ -68,8 +68,11 @@ def _argument(name: str, value: Any) -> Argument:
 
 
 def _list_on_a_line(values: list[Any]) -> str:
-    """Write a short list of plain values as JSON; empty where it has others or is longer."""
+    """Write a short list of plain values as JSON; empty where it has others, hides something or is longer."""
     if any(isinstance(value, list | dict | Unshown) for value in values):
+        return ""
+    # JSON has its own way to spell hidden characters, and a reader should meet only one.
+    if any(isinstance(value, str) and has_hidden(value) for value in values):
         return ""
     text = one_line(encode(values))
     return text if len(text) <= _SHORT_LIST else ""

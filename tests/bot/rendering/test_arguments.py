@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from bot.rendering.arguments import argument_lines, change_lines, text_lines, value_lines
+from bot.rendering.arguments import argument_lines, arguments_of, change_lines, text_lines, value_lines
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import unwrapped
 
@@ -230,3 +230,11 @@ def test_an_edit_of_the_order_alone_is_said():
 def test_free_text_stands_behind_a_bar():
     """A description cannot continue a line of ours."""
     assert text_lines("one\n↪ two") == ["│ one", "│ ↪ two"]
+
+
+def test_hidden_characters_in_a_short_list_are_spelled_as_everywhere():
+    """So a list of them has a line for each of its values."""
+    plain, hiding = arguments_of({"a": ["x", "y"], "b": ["x\x00", "\u202ey"]})
+
+    assert plain.text == '["x","y"]'
+    assert hiding.text == '- "x\\u{0}"\n- "\\u{202E}y"'
