@@ -51,8 +51,8 @@ MOST_UNITS = 800
 """The most arguments that the choice can list. More of them are entered as one JSON."""
 MAX_BLOCKS = 88
 """Of a view's 100. The rest is for the blocks above the form."""
-ROOM_FOR_ROWS = 40
-"""The most blocks for the rows of one list. The others are a page away."""
+ROOM_FOR_ROWS, BYTES_FOR_ROWS = 40, 100_000
+"""The most blocks, and bytes of them, for the rows of one list. The others are a page away."""
 MAX_FORM_BYTES = 200_000
 """Of a view's 250 KB."""
 ADD, REMOVE, UP, DOWN, TURN = "add", "remove", "up", "down", "turn"
@@ -212,16 +212,17 @@ class Form:
     def _rows(self, rows: Rows, seen: list[Part]) -> list[Block]:
         seen.append(rows)
         first = min(self.draft.first.get(rows.block_id, 0), max(len(rows.rows) - 1, 0))
-        blocks, shown = [literal(f"{rows.block_id}:name", rows.label())], 0
+        blocks, shown, used = [literal(f"{rows.block_id}:name", rows.label())], 0, 0.0
         for position, (number, node) in enumerate(rows.rows[first:], first):
             parts: list[Part] = []
             drawn = [block for unit in units(node) for block in self._unit(unit, parts)]
-            if shown and len(blocks) + len(drawn) > ROOM_FOR_ROWS:
+            drawn.append(actions(f"{rows.block_id}:{number}", _row_buttons(rows, position, number)))
+            used += _share(drawn)
+            if shown and used > 1:
                 break
             seen += parts
             shown += 1
-            buttons = _row_buttons(rows, position, number)
-            blocks += [*drawn, actions(f"{rows.block_id}:{number}", buttons)]
+            blocks += drawn
         blocks.append(actions(f"{rows.block_id}:rows", _list_buttons(rows, first, shown)))
         if shown < len(rows.rows):
             blocks.append(
@@ -234,8 +235,8 @@ class Form:
     def _rows_at_once(self, rows: Rows) -> int:
         """Count how many rows of a list are in sight together, by its first row."""
         row = next((node for _, node in rows.rows), None)
-        blocks = sum(len(self._unit(unit, [])) for unit in _units_of(row)) if row else 1
-        return max(1, (ROOM_FOR_ROWS - 1) // (blocks + 1))
+        blocks = [block for unit in _units_of(row) for block in self._unit(unit, [])] if row else []
+        return max(1, int(1 / _share([*blocks, actions("row", _row_buttons(rows, 0, 0))]))) if row else 1
 
     def _input(self, field: Field) -> Block:
         block = {
@@ -332,6 +333,11 @@ def _boxes(parts: Iterable[Part]) -> Iterator[tuple[Box, list[Part]]]:
     for box in BOXES:
         if suited := [part for part in parts if box.suits(part.kind, part.question)]:
             yield box, suited
+
+
+def _share(row: list[Block]) -> float:
+    """Tell how much of the room of a list a row takes."""
+    return max(len(row) / ROOM_FOR_ROWS, len(json.dumps(row)) / BYTES_FOR_ROWS)
 
 
 def _row_buttons(rows: Rows, position: int, number: int) -> list[Block]:

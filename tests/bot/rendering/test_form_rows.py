@@ -280,6 +280,21 @@ def test_a_long_list_is_shown_some_rows_at_a_time(count):
     assert form.edited["rows"][-1]["name"] == "changed"
 
 
+def test_rows_with_long_menus_are_shown_fewer_at_a_time():
+    """Each of them is in a view that Slack takes."""
+    units = an_object(["unit"], unit={"enum": [f"unit of measure number {number}" for number in range(400)]})
+    args = {"rows": [{"unit": "unit of measure number 7"}] * 30}
+    form = Filling(args, an_object(rows=a_list(units)))
+    assert "of 30" in shown(form.view)
+    while "Next rows" in button_labels(form.view):
+        form.presses("Next rows")
+
+    form.types(**{"rows → 30 → unit": "unit of measure number 399"})
+    assert form.edited["rows"][-1] == {"unit": "unit of measure number 399"}
+    form.presses("Add a row").types(**{"rows → 31 → unit": "unit of measure number 1"})
+    assert form.edited["rows"][-1] == {"unit": "unit of measure number 1"}
+
+
 def test_the_rows_of_a_tuple_have_the_inputs_of_their_places():
     """The first is a text, the second a number."""
     schema = an_object(["pair"], pair={"type": "array", "prefixItems": [TEXT, WHOLE]})
