@@ -108,12 +108,16 @@ def _filters(page: HomePage) -> list[Block]:
         )
         if chosen or len(names) > 1
     ]
+    if page.look.section != "waiting":
+        return []
     # Slack keeps what was chosen in a block of the same id.
     return [actions(f"filters:{page.look.agent}:{page.look.tool}", menus)] if menus else []
 
 
 def _menu(kind: str, chosen: str, names: Sequence[str], everything: str) -> Block:
-    options = [_option(everything, EVERYTHING), *(_option(name, name) for name in names[:_MOST_CHOICES])]
+    # What is chosen can always be seen, also where there are more names than Slack takes.
+    offered = list(dict.fromkeys([*filter(None, [chosen]), *names]))[:_MOST_CHOICES]
+    options = [_option(everything, EVERYTHING), *(_option(name, name) for name in offered)]
     initial = next((option for option in options if option["value"] == chosen), options[0])
     return {
         "type": "static_select",

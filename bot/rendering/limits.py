@@ -151,6 +151,7 @@ def _check_menu(menu: dict[str, Any], at: str) -> None:
 _ACTIONS: dict[str, Callable[[dict[str, Any], str], None]] = {
     "button": _check_button,
     "overflow": _check_menu,
+    "static_select": _check_menu,
 }
 
 

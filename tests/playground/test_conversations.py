@@ -263,3 +263,20 @@ async def test_bot_token_opens_no_socket(slack):
 async def test_unknown_method_is_refused(slack):
     """What the stand-in does not have, it does not pretend to have."""
     assert (await refusal(slack.api_call("reactions.add", json={})))["error"] == "unknown_method"
+
+
+async def test_channels_of_a_person_are_those_that_the_app_can_see(slack, control):
+    """Every public one that they are in, and a private one only where the app is in it as well."""
+    await control.channel("C0PUBLIC", name="public", members=["U0DANA"])
+
+    answer = await slack.api_call(
+        "users.conversations",
+        http_verb="GET",
+        params={"user": "U0DANA", "types": "public_channel,private_channel"},
+    )
+
+    found = {channel["id"] for channel in answer["channels"]}
+    assert {"C0PUBLIC", "C0APPROVALS"} <= found
+    assert "C0PRIVATE" not in found
+    unknown = slack.api_call("users.conversations", http_verb="GET", params={"user": "U0NOBODY"})
+    assert (await refusal(unknown))["error"] == "user_not_found"

@@ -230,3 +230,39 @@ async def test_a_group_or_channel_that_slack_does_not_know_is_an_error(directory
         await directory.matching("U0DANA", ["S0NEVER"], "C0APPROVALS")
     with pytest.raises(InterruptFaultError, match="channel_not_found"):
         await directory.matching("U0DANA", ["channel"], "C0NEVER")
+
+
+async def test_all_groups_of_somebody_take_one_question(directory: Directory, slack: Control):
+    """And judging them afterwards takes none."""
+    for number in range(5):
+        await slack.group(f"S0G{number}", handle=f"g{number}", users=["U0DANA", "U0MIRA"][: 1 + number % 2])
+    await directory._slack.who_am_i()
+
+    assert {*await directory.groups_of("U0MIRA")} == {"S0G1", "S0G3"}
+    assert {*await directory.groups_of("U0DANA")} == {"S0OPS", *(f"S0G{number}" for number in range(5))}
+    assert await directory.members("S0G1", "") == {"U0DANA", "U0MIRA"}
+
+    assert len(await slack.calls("usergroups.list")) == 1
+    assert await slack.calls("usergroups.users.list") == []
+
+
+async def test_a_group_that_changed_is_asked_again_however_it_was_known(directory: Directory, slack: Control):
+    await directory._slack.who_am_i()
+    assert await directory.groups_of("U0DANA") == ["S0OPS"]
+    await slack.group("S0OPS", users=["U0ERIK"])
+
+    directory.forget("group", "S0OPS")
+
+    assert await directory.members("S0OPS", "") == {"U0ERIK"}
+    assert await directory.groups_of("U0DANA") == []
+
+
+async def test_an_app_that_may_not_see_groups_names_none(directory: Directory, slack: Control):
+    assert await directory.groups_of("U0DANA") == []
+    assert await slack.calls("usergroups.list") == []
+
+
+async def test_channels_of_somebody_are_those_that_the_app_sees(directory: Directory):
+    assert {"C0APPROVALS", "C0SHARED"} <= {*await directory.channels_of("U0DANA")}
+    assert "C0PRIVATE" not in await directory.channels_of("U0DANA")
+    assert "C0APPROVALS" not in await directory.channels_of("U0CONN")

@@ -1,0 +1,55 @@
+"""Somebody's Home tab, as they open it and press its buttons."""
+
+import asyncio
+
+from tests.support.people import buttons, words
+
+
+async def eventually(condition, *, within=10.0):
+    """Wait until something holds that has to be asked."""
+    async with asyncio.timeout(within):
+        while not await condition():
+            await asyncio.sleep(0.02)
+
+
+class Home:
+    """Somebody's Home tab."""
+
+    def __init__(self, slack, user):
+        self.slack = slack
+        self.user = user
+
+    async def open(self):
+        """Open the tab, and wait until the bot has written it."""
+        await self._wait(self.slack.event({"type": "app_home_opened", "user": self.user, "tab": "home"}))
+        return self
+
+    async def press(self, name, **given):
+        """Press something that writes the tab again."""
+        await self._wait(self._pressed(name, **given))
+
+    async def opened(self, name):
+        """Press a button that opens a form, and wait for the form."""
+        await self._pressed(name)
+        return await self.slack.wait_for_view(self.user)
+
+    async def _pressed(self, name, **given):
+        """Press the first button of this name. Each row has a number behind a dot."""
+        view = await self.slack.home(self.user)
+        found = next(each for each in buttons(view) if each in {name, f"{name}.0"})
+        return await self.slack.click_view(self.user, view["id"], found, **given)
+
+    async def _wait(self, acting):
+        before = (await self.slack.home(self.user) or {}).get("hash")
+        await acting
+        await eventually(lambda: self._is_new(before))
+
+    async def _is_new(self, before):
+        return (await self.slack.home(self.user) or {}).get("hash") != before
+
+    async def says(self):
+        view = await self.slack.home(self.user)
+        return words(view["blocks"])
+
+    async def buttons(self):
+        return buttons(await self.slack.home(self.user))
