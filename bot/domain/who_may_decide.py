@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bot.domain.admission import Terms
 from bot.domain.mentions import mention
+from bot.domain.on_call import is_on_call
 from bot.domain.person import Person
 from bot.sentences import in_answer
 
@@ -44,7 +45,8 @@ def may_decide(
     if not named and (kind := _outside(person, team)):
         return Verdict(False, in_answer.outsider(kind))
     if not matching:
-        return Verdict(False, in_answer.not_an_approver(_names(terms.approvers)))
+        by_schedule = any(map(is_on_call, terms.approvers))
+        return Verdict(False, in_answer.not_an_approver(_names(terms.approvers), by_schedule=by_schedule))
     if decision != "reject" and not terms.requester_may_decide:
         if person.id == requested_by:
             return Verdict(False, in_answer.FOR_YOU)
