@@ -236,7 +236,8 @@ async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):
     assert sorted(chain(*found)) == [f"tool_{n}" for n in range(5)]
     assert "home:go.further" not in await tab.buttons()
     await tab.press("home:go.start")
-    assert all(f"{name}*" in await tab.says() for name in found[0])
+    said = await tab.says()
+    assert all(f"{name}*" in said for name in found[0])
 
 
 async def test_a_decision_between_two_pages_hides_nothing(ask, home, erik, dana, monkeypatch):
