@@ -118,10 +118,10 @@ class Action:
     def edited(self, args: dict[str, Any]) -> "Action":
         """The call whose value is typed when it is approved with other arguments, on the same terms.
 
-        That is the call as it was asked where the new value cannot be typed, because its card has no code then.
+        That is the call as it was asked where the new value cannot be typed: its value, or its code, is on the card.
         """
         edited = replace(self, request=self.request.model_copy(update={"args": args}), kept={})
-        return self if self.typed and not edited.typed else edited
+        return edited if edited.typed else self
 
     def as_decided(self, decision: Decision) -> "Action":
         """The call whose value is typed for this decision."""

@@ -328,6 +328,16 @@ def test_the_code_is_on_the_card_and_in_no_form():
         assert CODE not in {block["block_id"] for block in view["blocks"]}
 
 
+def test_the_code_of_an_edit_is_the_one_on_the_card():
+    """Also where a masked argument stands beside what was changed: no card shows another code."""
+    (action,) = state_of(an_action(args={"to": "x", "pin": "4711"}), risk="high", mask=("pin",)).actions
+
+    decision = edit(to="y", pin="4711")
+
+    assert action.as_decided(decision).is_typed(action.code)
+    assert "4711" not in action.code
+
+
 @pytest.mark.parametrize("typed", ["{}", " {} ", "{lower}"])
 def test_a_code_is_read_as_people_type_it(typed: str):
     """Small letters and spaces around it are the same code."""

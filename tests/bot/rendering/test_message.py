@@ -33,7 +33,16 @@ from tests.bot.rendering.slack_side import (
     shown,
     typed_texts,
 )
-from tests.support.builders import NOW, a_decision, a_state, an_action, an_admission, an_interrupt, calls_of
+from tests.support.builders import (
+    NOW,
+    a_decision,
+    a_state,
+    an_action,
+    an_admission,
+    an_interrupt,
+    calls_of,
+    on_terms,
+)
 from tests.support.people import words
 from tests.support.properties import bounded
 
@@ -349,6 +358,23 @@ def test_one_open_action_has_no_bulk_buttons():
     state = a_state(an_interrupt(an_action(), an_action()), decided={0: ApproveDecision()})
 
     assert "bulk" not in block_ids(card(state).blocks)
+
+
+@pytest.mark.parametrize(
+    ("args", "hidden", "said"),
+    [
+        ({"to": "ada", "body": "a word\n" * 1_115}, (), "`body` has 7,805 characters in all"),
+        ({f"f{n}": "x y " * 100 for n in range(20)}, (), ", of 8,000 characters in all"),
+        ({"key": "k" * 9_000, "body": "a word " * 600}, ("key",), "`body` has 4,200 characters in all"),
+    ],
+    ids=["one long", "many", "masked"],
+)
+def test_a_call_of_which_only_the_beginning_is_shown_says_how_much_the_agent_wrote(args, hidden, said):
+    """Not how much the card would draw; and nothing tells how long a masked value is."""
+    interrupt = an_interrupt(an_action("send", args))
+    part = card(a_state(interrupt, admission=on_terms(a_state(interrupt).admission, mask=hidden)))
+
+    assert said in shown([block_of(part.blocks, "a:0:unread")])
 
 
 def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():

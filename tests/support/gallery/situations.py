@@ -277,7 +277,7 @@ SITUATIONS = (
     Situation("look-alike", "Words that look like others", _call("invite_user", {"company": "\u0410\u0421ME", "email": "ada@ex\u0430mple.com"}), taps={"approve": 1, "reject": 2}),
     Situation("emoji", "Emoji, drawn as they are", _call("post_status", {"text": "Family day \U0001F468\u200D\U0001F469\u200D\U0001F467, see you \u2764\uFE0F"}), taps={"approve": 1, "reject": 2}),
     Situation("hidden", "Characters that nobody sees", _call("rename_file", {"from": "a.txt", "to": "invoice\u202Efdp.exe"}), taps={"approve": 1, "reject": 2}),
-    Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"reject": 2}),
+    Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"approve": 2, "reject": 2}),
     Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Answer": "Yes."}),
     Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
     Situation("refunds", "Five refunds", _refunds(), most=480, taps={"approve": 2, "reject": 2}),
