@@ -125,13 +125,13 @@ def test_the_button_that_revokes():
 
 
 def test_the_buttons_of_a_reading():
-    """They name the page that they turn to."""
+    """They name the page that they turn to. Who has read to the end may edit."""
     state = asked(an_action(), an_action("sql", LONG))
 
     pages = [render_reading_view(state, 1, page, pages_read=page - 1) for page in (1, 2, 3)]
 
     turns = [[button["action_id"] for button in buttons(page)] for page in pages]
-    assert turns == [["page:2"], ["page:1", "page:3"], ["page:2"]]
+    assert turns == [["page:2"], ["page:1", "page:3"], ["page:2", "edit:1"]]
 
 
 def test_what_is_read_to_its_end_is_edited_from_there():
