@@ -10,16 +10,16 @@ from bot.listeners.submissions import Reply, closing, confirm_objection
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
 from bot.runtime.offload import offload
-from bot.sentences import in_answer
 from bot.use_cases import bulk
 
 _DECISIONS = ("approve", "edit", "reject", "respond")
 
 
 async def may_review(services: Services, state: Approval, click: Click, _: str) -> str:
-    """Those who may decide one of its calls in some way."""
-    if not (meant := _calls(state, click)):
-        return in_answer.OVER
+    """Those who may decide one of its calls in some way, and everybody when all are decided."""
+    meant = _calls(state, click)
+    if not any(state.is_open_at(index) for index in meant):
+        return ""
     reasons = []
     for decision in _DECISIONS:
         verdicts = await services.judge.may_decide(state, click.user, meant, decision)
@@ -30,9 +30,12 @@ async def may_review(services: Services, state: Approval, click: Click, _: str) 
 
 
 def _calls(state: Approval, click: Click) -> tuple[int, ...]:
-    """Give the open calls that a review leads through: those of a message, or above parts those of the whole place."""
+    """Give the calls that a review leads through: the open ones of a message, or above parts of the whole place.
+
+    When none is open any more, it shows all of them.
+    """
     here = calls_on(state, click.part) or posted_calls(state, click.number)
-    return tuple(index for index in here if state.is_open_at(index))
+    return tuple(index for index in here if state.is_open_at(index)) or here
 
 
 async def open_review(services: Services, state: Approval, click: Click) -> None:

@@ -314,6 +314,11 @@ def left_out_proposed(indices: Sequence[int]) -> str:
 USUAL = "In every row that does not say otherwise:"
 
 
+def show_all(count: int) -> str:
+    """Label the button that shows all of some decided calls."""
+    return f"Show all {count}…"
+
+
 def same_in_all(count: int) -> str:
     """Say above some values that all rows have them."""
     return f"The same in all {count}:"

@@ -233,6 +233,19 @@ async def test_one_is_rejected_by_itself_and_the_rest_are_approved_in_the_same_r
     assert await slack.views("U0DANA") == []
 
 
+async def test_what_is_decided_is_read_by_anybody_and_decided_no_more(bot, client, slack, dana, mira):
+    """A decided card is short, and shows all of it in a view without buttons that decide."""
+    _, card = await asked(client, bot, slack, *users())
+    await dana.press(card, "approve_all:0")
+    closed = await mira.card("Show all 24")
+
+    view = await mira.opened(closed, "review:0")
+    read = words(view["blocks"])
+    assert all(f'"user{n}@example.com"' in read for n in range(1, 25))
+    assert not view.get("submit")
+    assert buttons(view) == ["turn:0.2"]
+
+
 async def test_one_is_edited_by_itself_in_the_review(bot, client, slack, dana):
     """With the same form as on a card."""
     interrupt, card = await asked(client, bot, slack, *refunds())

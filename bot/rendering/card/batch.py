@@ -1,19 +1,21 @@
 """A batch of one tool: its calls as rows, what holds for all of them, and what became of each."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.rendering.blocks import Block, context, literal, literal_within
+from bot.rendering.blocks import Block, actions, context, leaves, literal, literal_within, rich_text
+from bot.rendering.buttons import REVIEW
 from bot.rendering.calls import care_words, description_blocks, description_is_cut, safe_name
 from bot.rendering.card.outcomes import outcome_line, outcome_text
 from bot.rendering.card.rows import words_while_open
-from bot.rendering.card.table import row_lines, same_lines, table_of
+from bot.rendering.card.table import question, row_lines, same_lines, table_of
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import on_card
 from bot.sentences.in_text import NO_ARGUMENTS, TOOL, WORDS
-from bot.text.literal import units
+from bot.text.literal import clip, units
 
 FEWEST = 3
 """Two calls stand below each other, each with its own buttons."""
@@ -21,6 +23,9 @@ ROOM = 2_400
 """JSON characters for what became of the rows."""
 _WORDS, _LEAST = 1_300, 600
 """Of these, the most for who decided what, and the least for the texts of decisions."""
+_FOLDED = 200
+"""Characters of what is decided: five lines of a phone, which are about as high as three and a button."""
+_SHOW_ALL = replace(REVIEW, style=None)
 
 
 def is_batch(calls: Sequence[Action]) -> bool:
@@ -59,9 +64,25 @@ def rows_blocks(calls: Sequence[Action]) -> list[Block]:
         blocks += [context("same:label", says), literal("same", "\n".join(same))]
     if care := _care(calls):
         blocks.append(context("rows:care", "\n".join(care)))
+    return [*blocks, *_caution_blocks(calls), *description_blocks("rows", first)]
+
+
+def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> list[Block]:
+    """Draw calls that are decided, on a line that Slack wraps. What has no room there is in the review."""
+    line = question(calls, with_tool=False) or ""
+    shown = clip(line, _FOLDED)
+    section = {"type": "rich_text_section", "elements": leaves(shown, "code")}
+    blocks = [rich_text("rows", [section]), *_caution_blocks(calls)]
+    if shown != line or calls[0].description:
+        button = _SHOW_ALL.drawn(place, state.id, on_card.show_all(len(calls)))
+        blocks.append(actions("rows:all", [button]))
+    return blocks
+
+
+def _caution_blocks(calls: Sequence[Action]) -> list[Block]:
     shown = [(str(call.number), call.shown(on_card=True)) for call in calls]
-    blocks += caution_blocks("rows:", [(TOOL, first.request.name), *shown, (WORDS, first.description)])
-    return [*blocks, *description_blocks("rows", first)]
+    first = calls[0]
+    return caution_blocks("rows:", [(TOOL, first.request.name), *shown, (WORDS, first.description)])
 
 
 def _care(calls: Sequence[Action]) -> list[str]:

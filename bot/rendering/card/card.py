@@ -25,7 +25,7 @@ from bot.rendering.blocks import (
 from bot.rendering.buttons import clock_blocks
 from bot.rendering.calls import safe_name
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
-from bot.rendering.card.batch import rows_blocks, what_became_blocks
+from bot.rendering.card.batch import folded_rows_blocks, rows_blocks, what_became_blocks
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.header import line_of_part, push_text, top_blocks
@@ -131,7 +131,7 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     bulk = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
     if not place.parts:
         fill = [*frame, *bulk]
-        drawn = _rows(state, place, fill) if place.rows else _filled(state, place, place.actions, fill)
+        drawn = _rows(state, id, place, fill) if place.rows else _filled(state, place, place.actions, fill)
         blocks = [*frame, *_one_primary(bulk, drawn), *bulk]
         return Part(id, place.channel, place.thread_ts, None, text, blocks, place.actions)
     blocks = [*frame, _summary_block(state, place), *bulk]
@@ -152,10 +152,11 @@ def _one_primary(bulk: list[Block], drawn: list[Block]) -> list[Block]:
     return without_primary(drawn) if without_primary(bulk) != bulk else drawn
 
 
-def _rows(state: Approval, place: Place, frame: list[Block]) -> list[Block]:
-    """Draw actions as rows, and below them what became of each."""
+def _rows(state: Approval, id: MessageId, place: Place, frame: list[Block]) -> list[Block]:
+    """Draw actions as rows, folded when all are decided, and below them what became of each."""
     calls = [state.actions[index] for index in place.actions]
-    rows = rows_blocks(calls)
+    is_open = any(state.is_open_at(index) for index in place.actions)
+    rows = rows_blocks(calls) if is_open else folded_rows_blocks(state, calls, id.place)
     return [*rows, *what_became_blocks(state, calls, BUDGET - json_size([*frame, *rows]))]
 
 

@@ -44,7 +44,8 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
     pieces = pages[page - 1]
     # The end is a page, too.
     blocks = [*note, context("page", in_form.page(page, len(pages) + 1))]
-    blocks += [block for piece in pieces for block in _piece_blocks(state, piece)]
+    is_over = not any(state.is_open_at(index) for index in meta.calls)
+    blocks += [block for piece in pieces for block in _piece_blocks(state, piece, is_over=is_over)]
     blocks.append(_turns(state, meta, page))
     meta = replace(meta, page=page, pieces=tuple(pieces))
     return modal(REVIEW.verb, in_form.review_title(len(meta.calls)), blocks, meta)
@@ -69,11 +70,13 @@ def _pieces(state: Approval, calls: Sequence[int]) -> list[Piece]:
     return [(index, page) for index in calls for page in range(1, len(pages_of(state.actions[index])) + 1)]
 
 
-def _piece_blocks(state: Approval, piece: Piece) -> list[Block]:
+def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block]:
+    """Draw one page of a call. What is decided drops out, unless all is decided: then people want to read it."""
     index, page = piece
     action = state.actions[index]
     if not state.is_open_at(index):
-        return [*_title(action, page), context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
+        shown = _content(action, page) if is_over else _title(action, page)
+        return [*shown, context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
     is_last = page == len(pages_of(action))
     buttons = without_primary(button_blocks(action, state.id)) if is_last else []
     return [*_content(action, page), *buttons]

@@ -352,6 +352,23 @@ def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
     assert told.endswith("4. Wrong order")
 
 
+def test_rows_fold_to_a_line_when_all_are_decided():
+    """Every value stands on it, as people may see them; and what has no room, or the agent said, is one click away."""
+    short = [an_action("pay", {"to": to, "amount": 64.95}) for to in ("Ada", "Bo", "Cy")]
+    decided = dict.fromkeys(range(3), ApproveDecision())
+
+    blocks = card(laid_out(*short, decided=decided, mask=("amount",))).blocks
+    assert (
+        literal_text(blocks, "rows") == "1: Ada, •••• (masked) · 2: Bo, •••• (masked) · 3: Cy, •••• (masked)"
+    )
+    assert button_labels(blocks) == []
+    assert shown([block_of(blocks, "rows:outcomes")]).count("Approved") == 1
+
+    blocks = card(laid_out(*users(), decided=dict.fromkeys(range(24), ApproveDecision()))).blocks
+    assert "more characters" in literal_text(blocks, "rows")
+    assert button_labels(blocks) == ["Show all 24…"]
+
+
 def test_the_last_open_row_has_the_buttons_of_its_call():
     """Two taps for one call would be one too many."""
     state = laid_out(*refunds(), decided=dict.fromkeys(range(4), ApproveDecision()))
