@@ -60,7 +60,7 @@ ADDED, REMOVED, BECOMES = "(added)", "(removed)", "→"
 
 def not_on_line(count: int) -> str:
     """Count the arguments that the line of a decided call leaves out."""
-    return f"+\N{NO-BREAK SPACE}{count}\N{NO-BREAK SPACE}more"
+    return f"+{count} more"
 
 
 ONLY_ORDER = "(only the order of the arguments changed)"

@@ -73,7 +73,7 @@ def test_an_edit_stands_in_the_line_as_it_was_and_as_it_became():
         ("   urgent: ", "bold"),
         ("(added) ",),
         ("true", "code", "bold"),
-        ("   +\N{NO-BREAK SPACE}1\N{NO-BREAK SPACE}more",),
+        ("   +1 more",),
     ]
     assert "a:0:told" not in block_ids(part.blocks)
 
@@ -122,8 +122,8 @@ def test_what_the_line_has_no_room_for_is_counted_and_the_headline_comes_first()
     args = {"note": "x" * 60, "sql": "a\nb", **REFUND}
     part = card(args, ApproveDecision(), terms={"headline": ("amount", "customer")})
 
-    said = literal_text(part.blocks, "a:0:arguments").replace("\N{NO-BREAK SPACE}", " ")
-    assert said == 'amount: 64.95   customer: "Ada Park"   + 3 more'
+    said = literal_text(part.blocks, "a:0:arguments")
+    assert said == 'amount: 64.95   customer: "Ada Park"   +3 more'
 
 
 def test_each_decided_call_of_several_has_a_line_that_says_what_became_of_it():
