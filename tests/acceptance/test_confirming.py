@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.people import buttons
 
@@ -18,8 +19,8 @@ LONG = {"note": "line\\n" * 3_000}
 
 
 @pytest.fixture(autouse=True)
-async def _bot(start_bot, policy):
-    await start_bot(policy=str(policy), approvers="", channel=None)
+async def bot(start_bot, policy):
+    return await start_bot(policy=str(policy), approvers="", channel=None)
 
 
 def questions(card):
@@ -68,10 +69,11 @@ async def test_a_form_approves_only_with_its_box_ticked(client, slack, dana, arg
     assert (await reviewing).decisions[0].type == "approve"
 
 
-async def test_who_agrees_with_an_edit_is_asked_too(client, start_bot, policy, dana, erik):
+async def test_who_agrees_with_an_edit_is_asked_too(client, bot, policy, dana, erik):
     """The proposal runs a call under the same rule."""
     policy.write_text(RULES.replace("confirm: true", "confirm: true\n    quorum: 2"))
-    await start_bot(policy=str(policy), approvers="", channel=None)
+    bot.policies.look_now()
+    await until(lambda: bot.policies.policy.rules[0].quorum == 2)
     reviewing = review(client, an_action("pay", {"amount": 5}))
     await dana.fill(await dana.opened(await dana.card("pay"), "edit:0"), amount="6")
 
