@@ -217,11 +217,11 @@ def test_a_tour_that_takes_too_long_says_so(folder):
         folder,
         sys.executable,
         "-c",
-        "import sys; from playground import demo; demo.TOUR_WITHIN = 0.5; sys.exit(demo.main())",
+        "import sys; from playground import demo; demo.TOUR_WITHIN = 0.05; sys.exit(demo.main())",
     )
 
     assert played.returncode == 1
-    assert "The demo failed: the tour did not end within 0.5 seconds" in played.stderr
+    assert "The demo failed: the tour did not end within 0.05 seconds" in played.stderr
     assert left_over(folder) == []
 
 
