@@ -369,9 +369,9 @@ async def test_one_request_is_shown_by_its_id_to_those_who_read_its_channel(ask,
     await ask(an_action("pay", {"amount": 77}))
     interrupt_id = (await dana.card())["metadata"]["event_payload"]["id"]
 
-    assert "77" in words((await write("U0NOOR", f"show {interrupt_id}", "77"))["blocks"])
+    assert "amount" in words((await write("U0NOOR", f"show {interrupt_id}", "amount"))["blocks"])
     for user, asked in (("U0CONN", interrupt_id), ("U0DANA", "billing.0000")):
-        assert "77" not in str(await write(user, f"show {asked}", "There is no such request"))
+        assert "amount" not in str(await write(user, f"show {asked}", "There is no such request"))
 
 
 async def test_what_only_a_direct_message_showed_is_not_shown_to_others_by_its_id(
@@ -381,8 +381,8 @@ async def test_what_only_a_direct_message_showed_is_not_shown_to_others_by_its_i
     await ask(an_action("whisper", {"amount": 77}))
     state = await bot.store.admitted((await dana.card())["metadata"]["event_payload"]["id"])
 
-    assert "77" in words((await write("U0DANA", f"show {state.id}", "77"))["blocks"])
-    assert "77" not in str(await write("U0NOOR", f"show {state.id}", "There is no such request"))
+    assert "amount" in words((await write("U0DANA", f"show {state.id}", "amount"))["blocks"])
+    assert "amount" not in str(await write("U0NOOR", f"show {state.id}", "There is no such request"))
 
 
 @pytest.mark.parametrize("text", ["help", "show", "show ../x", "anything else"])

@@ -54,6 +54,21 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
         yield redis
 
 
+async def test_a_command_that_is_cancelled_at_any_moment_ends_as_cancelled(redis_url):
+    """Python 3.11 alone would lose a cancellation that comes as the command has been written."""
+    async with open_redis(redis_url) as redis:
+        await redis.ping()
+        for steps in range(8):
+            command = asyncio.create_task(redis.blpop("nothing", timeout=30))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            command.cancel()
+            await asyncio.wait([command], timeout=5)
+
+            assert command.cancelled(), steps
+        assert await redis.ping()
+
+
 async def test_a_script_that_the_server_has_forgotten_is_sent_and_run_in_one_request(redis: Redis):
     """With a request to load it and one to run it, a server that restarts in between would have forgotten it again."""
     scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
