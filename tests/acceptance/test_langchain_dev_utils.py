@@ -24,10 +24,15 @@ async def test_four_decorated_calls_are_one_card_and_each_is_decided(start_bot, 
     running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG))
 
     card = await dana.card("wants to run")
-    await dana.press(card, "approve:0")
-    await dana.fill(await dana.opened(card, "edit:1"), to="ed", amount="7")
-    await dana.fill(await dana.opened(card, "reject:2"), reason="Too much.")
-    await dana.fill(await dana.opened(card, "respond:3"), answer="Paid by hand.")
+    review = await dana.opened(card, "review:0")
+    await dana.press_in(review, "approve:0")
+    for button, typed in (
+        ("edit:1", {"to": "ed", "amount": "7"}),
+        ("reject:2", {"reason": "Too much."}),
+        ("respond:3", {"answer": "Paid by hand."}),
+    ):
+        await dana.press_in(await dana.view(), button)
+        await dana.fill(await dana.view(depth=2), **typed)
     said = answers_to_model(await running)
 
     assert sorted(till.paid) == [("al", 5), ("ed", 7)]

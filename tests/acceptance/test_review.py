@@ -65,20 +65,6 @@ async def decided(bot, interrupt):
     }
 
 
-async def view_of(person, saying="", *, depth=1):
-    """Wait for the view in front that says this."""
-    async with asyncio.timeout(10):
-        while True:
-            stack = await person.slack.views(person.user)
-            if len(stack) == depth and saying in words(stack[-1]["blocks"]):
-                return stack[-1]
-            await asyncio.sleep(0.02)
-
-
-async def pressed(person, view, button):
-    await person.slack.click_view(person.user, view["id"], button)
-
-
 async def turned(person, before):
     """Wait until the view in front is another one."""
     async with asyncio.timeout(10):
@@ -93,7 +79,7 @@ async def to_the_end(person, view):
     pages = 1
     while not view.get("submit"):
         (following,) = [name for name in buttons(view) if name == f"turn:0.{pages + 1}"]
-        await pressed(person, view, following)
+        await person.press_in(view, following)
         pages += 1
         view = await turned(person, view)
         read += "\n" + words(view["blocks"])
@@ -157,7 +143,7 @@ async def test_what_is_decided_at_the_last_moment_stays_as_it_was_decided(bot, c
 
     await dana.fill(end)
 
-    assert "Action 4 was already rejected by <@U0ERIK>" in words((await view_of(dana))["blocks"])
+    assert "Action 4 was already rejected by <@U0ERIK>" in words((await dana.view())["blocks"])
     found = await decided(bot, interrupt)
     assert found[3] == ("reject", "U0ERIK")
     assert len(found) == 24
@@ -173,7 +159,7 @@ async def test_two_people_review_at_once_and_each_call_is_decided_once(bot, clie
     await erik.fill(second)
 
     assert set((await decided(bot, interrupt)).values()) == {("approve", "U0DANA")}
-    assert "was already approved by <@U0DANA>" in words((await view_of(erik))["blocks"])
+    assert "was already approved by <@U0DANA>" in words((await erik.view())["blocks"])
 
 
 async def test_a_page_that_is_pressed_twice_is_turned_once(bot, client, slack, dana):
@@ -181,7 +167,7 @@ async def test_a_page_that_is_pressed_twice_is_turned_once(bot, client, slack, d
     _, card = await asked(client, bot, slack, *users(50, note=LONG))
     view = await dana.opened(card, "review:0")
 
-    await asyncio.gather(*(pressed(dana, view, "turn:0.2") for _ in range(2)), return_exceptions=True)
+    await asyncio.gather(*(dana.press_in(view, "turn:0.2") for _ in range(2)), return_exceptions=True)
     second = await turned(dana, view)
     assert "Page 2 of " in words(second["blocks"])
     assert not second.get("submit")
@@ -193,9 +179,9 @@ async def test_a_review_whose_calls_were_all_decided_approves_nothing(bot, clien
     view = await dana.opened(card, "review:0")
     await erik.fill(await erik.opened(card, "reject_all:0"), reason="Not today")
 
-    await pressed(dana, view, "turn:0.2")
+    await dana.press_in(view, "turn:0.2")
 
-    found = await view_of(dana, "decided")
+    found = await dana.view("decided")
     assert not found.get("submit")
     assert set((await decided(bot, interrupt)).values()) == {("reject", "U0ERIK")}
 
@@ -218,12 +204,12 @@ async def test_one_is_rejected_by_itself_and_the_rest_are_approved_in_the_same_r
     view = await dana.opened(card, "review:0")
     assert {"approve:2", "edit:2", "reject:2", "respond:2"} <= {*buttons(view)}
 
-    await pressed(dana, view, "reject:2")
-    await dana.fill(await view_of(dana, depth=2), reason="Wrong order")
-    review = await view_of(dana, "Rejected")
+    await dana.press_in(view, "reject:2")
+    await dana.fill(await dana.view(depth=2), reason="Wrong order")
+    review = await dana.view("Rejected")
     assert await decided(bot, interrupt) == {2: ("reject", "U0DANA")}
-    await pressed(dana, review, "approve:0")
-    review = await view_of(dana, "*Approved*")
+    await dana.press_in(review, "approve:0")
+    review = await dana.view("*Approved*")
     end, _, _ = await to_the_end(dana, review)
     assert end["submit"]["text"] == "Approve 3"
     await dana.fill(end)
@@ -251,10 +237,10 @@ async def test_one_is_edited_by_itself_in_the_review(bot, client, slack, dana):
     interrupt, card = await asked(client, bot, slack, *refunds())
     view = await dana.opened(card, "review:0")
 
-    await pressed(dana, view, "edit:0")
-    await dana.fill(await view_of(dana, depth=2), amount="49.95")
+    await dana.press_in(view, "edit:0")
+    await dana.fill(await dana.view(depth=2), amount="49.95")
 
-    await view_of(dana, "Approved with changes")
+    await dana.view("Approved with changes")
     assert await decided(bot, interrupt) == {0: ("edit", "U0DANA")}
 
 
@@ -284,7 +270,7 @@ async def test_the_end_of_a_review_approves_nothing_that_was_not_shown(bot, clie
 
     await dana.fill(end)
 
-    assert "Not approved: action 6." in words((await view_of(dana))["blocks"])
+    assert "Not approved: action 6." in words((await dana.view())["blocks"])
     assert [n for n in range(24) if n not in await decided(bot, interrupt)] == [5]
 
 
@@ -309,12 +295,12 @@ async def test_a_proposal_at_the_last_moment_leaves_its_call_out(bot, client, sl
     interrupt, card = await asked(client, bot, slack, *refunds("pay"))
     end, _, _ = await to_the_end(erik, await erik.opened(card, "review:0"))
     await dana.press(card, "approve_all:0")
-    await pressed(dana, await dana.opened(card, "review:0"), "edit:2")
-    await dana.fill(await view_of(dana, depth=2), amount="9.0")
+    await dana.press_in(await dana.opened(card, "review:0"), "edit:2")
+    await dana.fill(await dana.view(depth=2), amount="9.0")
 
     await erik.fill(end)
 
-    assert "Not approved: action 3." in words((await view_of(erik))["blocks"])
+    assert "Not approved: action 3." in words((await erik.view())["blocks"])
     assert sorted(await decided(bot, interrupt)) == [0, 1, 3, 4]
 
 
@@ -350,8 +336,8 @@ async def test_a_button_in_a_review_decides_only_what_its_page_shows(
     ]
     await app.views_update(view_id=view["id"], view=forged)
 
-    await pressed(dana, view, button)
+    await dana.press_in(view, button)
 
-    await view_of(dana, "nothing was recorded")
+    await dana.view("nothing was recorded")
     assert await decided(bot, interrupt) == {}
     assert ApproveDecision().type == "approve"

@@ -1,5 +1,6 @@
 """People in Slack: they see cards and private words, press buttons and fill in forms."""
 
+import asyncio
 from typing import Any
 
 from playground.client import Control
@@ -33,10 +34,24 @@ class Someone:
         menu, choice = in_menu(card, button) or (button, None)
         return await self.slack.click(self.user, card["channel"], card["ts"], menu, selected=choice)
 
+    async def press_in(self, view: Json, button: str) -> Json:
+        """Press a button of a view by its `action_id`, also where it is a choice in a menu."""
+        menu, choice = in_menu(view, button) or (button, None)
+        return await self.slack.click_view(self.user, view["id"], menu, selected=choice)
+
     async def opened(self, card: Json, button: str) -> Json:
         """Press a button that opens a form, and wait for the form."""
         await self.press(card, button)
         return await self.slack.wait_for_view(self.user)
+
+    async def view(self, saying: str = "", *, depth: int = 1) -> Json:
+        """Wait for a view that says this, in front of as many as `depth` says less one."""
+        async with asyncio.timeout(10):
+            while True:
+                stack = await self.slack.views(self.user)
+                if len(stack) == depth and saying in words(stack[-1]["blocks"]):
+                    return stack[-1]
+                await asyncio.sleep(0.02)
 
     async def fill(self, view: Json, **typed: Any) -> Json:
         """Type into the inputs with these labels (spaces as `_`), and submit. Go through the last step of an edit, too."""
