@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
-from tests.support.people import words
+from tests.support.people import Someone, words
 
 PEOPLE = ("U0DANA", "U0ERIK", "U0MIRA", "U0NOOR")
 DECISIONS = ("approve", "edit", "reject", "respond")
@@ -32,7 +32,7 @@ class Person:
     async def get_ready(self):
         """Open the form, where the decision has one."""
         if self.decision != "approve":
-            await self.slack.click(self.user, CHANNEL, self.card["ts"], f"{self.decision}:0")
+            await Someone(self.slack, self.user).press(self.card, f"{self.decision}:0")
             await until(lambda: self.watcher.form(self.user, self.id))
 
     async def decide(self):

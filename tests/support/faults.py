@@ -16,6 +16,7 @@ from agent_adapter.contract.hitl import ActionRequest, ReviewConfig
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.pool import end_task
 from bot.domain.approval import Approval, Published
+from bot.domain.ids import MessageId
 from bot.domain.messages import Stage
 from bot.rendering.card.card import render_card
 from bot.runtime.settings import Settings, variable_of
@@ -77,8 +78,9 @@ class Watcher:
         return found
 
     def all_cards(self) -> list[Json]:
-        """Give the messages of every interrupt, oldest first."""
-        return [m for m in self._messages.values() if "id" in _payload(m)]
+        """Give the messages that ask something about any interrupt, oldest first."""
+        found = [m for m in self._messages.values() if "id" in _payload(m)]
+        return [m for m in found if not MessageId.parse(_payload(m)["part"]).is_beside]
 
     def form(self, user: str, interrupt_id: str) -> Json | None:
         """Give the form about an interrupt that this person has in front of them."""
