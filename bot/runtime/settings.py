@@ -81,7 +81,7 @@ class Settings(_Environment):
 
     namespace: Namespace = "assent"
     policy: str | None = None
-    """A file of rules, in place of channel, approvers and requester_may_approve."""
+    """A file of rules, in place of channel, approvers, requester_may_approve and agent_channel_may_decide."""
     channel: str | None = None
     """Where to ask when the agent names no channel."""
     approvers: tuple[str, ...] | str = Field("", validate_default=True)
