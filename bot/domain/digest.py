@@ -135,9 +135,9 @@ class Digest:
                 self.waits.append(timedelta(milliseconds=int(waited)))
         elif how == "standing":
             self.standing += 1
-        elif decision == "approve":
+        elif how == "silence" and decision == "approve":
             self.silent += 1
-        else:
+        elif how == "silence":
             self.late[entry["tool"]] += 1
 
     def _remember(self, entry: AuditEntry) -> None:
@@ -151,7 +151,8 @@ class Digest:
         if entry["how"] in _BY_PEOPLE and entry["decision"] == "approve":
             history.tools[entry["tool"]] += 1
             history.asked[entry["asked"]] += 1
-        elif entry["how"] != "standing":
+        # Entries of version 0.1 do not say how.
+        elif entry["how"] not in {"standing", ""}:
             history.others += 1
 
     def _history(self, rule: str) -> _History:

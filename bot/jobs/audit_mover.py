@@ -104,5 +104,11 @@ class AuditMover:
     async def _forget(self, now: int) -> None:
         if folder := self.store.folder:
             before = (datetime.fromtimestamp(now / 1000, UTC) - timedelta(days=self.days)).date()
-            if old := await asyncio.to_thread(folder.forget, before):
-                logger.info("audit.forgotten", extra={"days": old})
+            try:
+                old = await asyncio.to_thread(folder.forget, before)
+            except OSError as error:
+                logger.error("audit.not_forgotten", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
+                self.health.warnings[WARNING] = f"old days cannot be deleted from ASSENT_AUDIT_DIR: {error}"
+            else:
+                if old:
+                    logger.info("audit.forgotten", extra={"days": old})

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -67,9 +67,10 @@ class Reasons:
         if sentence := await self._why_not(user, channel, state):
             return sentence
         entries = await self._entries(label.interrupt_id, ts)
-        if state is None and not entries:
-            return in_why.NOTHING_KNOWN
-        return Why(label.interrupt_id, state, _indices(state, label), entries)
+        if state is None:
+            return Why(label.interrupt_id, None, (), entries) if entries else in_why.NOTHING_KNOWN
+        indices = _indices(state, label)
+        return Why(label.interrupt_id, state, indices, _about(indices, entries))
 
     async def of(self, user: str, interrupt_id: str) -> Why | str:
         """Give what is known about a request, or the sentence that says why it is not shown.
@@ -90,7 +91,7 @@ class Reasons:
         posted = min((shown.ts for shown in state.shown.values()), default="")
         if not seen or not posted:
             return in_why.NO_SUCH_REQUEST
-        return Why(interrupt_id, state, sorted(seen), await self._entries(interrupt_id, posted))
+        return Why(interrupt_id, state, sorted(seen), _about(seen, await self._entries(interrupt_id, posted)))
 
     async def _reads(self, user: str, channel: str, state: Approval) -> bool:
         # Whose direct message it is, Slack does not say: only somebody who is named as an approver is sure to be meant.
@@ -140,6 +141,12 @@ class Reasons:
         except OSError as error:
             logger.error("audit.not_read", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
             return []
+
+
+def _about(indices: Collection[int], entries: Sequence[AuditEntry]) -> list[AuditEntry]:
+    """Leave out what is about other calls: another channel may be asked about them."""
+    wanted = {"", *map(str, indices)}
+    return [entry for entry in entries if entry["index"] in wanted]
 
 
 def _is_message_of(state: Approval, channel: str, ts: str) -> bool:

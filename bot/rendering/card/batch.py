@@ -36,6 +36,7 @@ def is_batch(calls: Sequence[Action]) -> bool:
         and all(_is_alike(call, first) for call in calls)
         and safe_name(first.request) is not None
         and not first.has_code
+        and not first.terms.again
         and not description_is_cut(first)
         and not any(call.must_read for call in calls)
         and units("\n".join(_care(calls))) <= _WORDS

@@ -18,7 +18,7 @@ BUDGET = 9_000
 """JSON characters of blocks in one message: Slack stops somewhere above 11,000 (`msg_blocks_too_long`)."""
 MAX_BLOCKS = 45
 # What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes; and a part.
-_FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 1_800, 9
+_FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 2_200, 9
 # The line that says who is looking, and the buttons about time.
 _CLOCK, _CLOCK_BLOCKS = 900, 2
 # The line that says who decided, and the least that is shown of the words that go with it.

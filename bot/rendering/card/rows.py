@@ -66,11 +66,16 @@ def _standing_blocks(state: Approval, action: Action) -> list[Block]:
 def words_while_open(state: Approval, action: Action) -> list[str]:
     """Say who decides this action, where others decide the rest, who has voted, and what silence does."""
     said = [*_approver_words(state, action), *vote_words(state, action), *proposal_words(state, action)]
-    if action.terms.resembles:
-        said.append(on_action.resembles(mrkdwn(one_line(clip(action.terms.resembles, 200)))))
+    said += resembles_words(action)
     if state.is_approved_by_silence(action.index):
         said.append(on_action.APPROVED_AT_DEADLINE)
     return said
+
+
+def resembles_words(action: Action) -> list[str]:
+    """Say which known tool the name of this one looks like."""
+    known = action.terms.resembles
+    return [on_action.resembles(mrkdwn(one_line(clip(known, 200))))] if known else []
 
 
 def _approver_words(state: Approval, action: Action) -> list[str]:

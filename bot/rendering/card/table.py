@@ -206,17 +206,17 @@ def columns_of(text: str) -> int:
 
 
 def question(calls: Sequence[Action], *, with_tool: bool) -> str | None:
-    """Write every value of some calls in one line. `None` where a value does not fit in a line."""
+    """Write every value of some calls in one line, those that all have in the same order. `None` where one does not fit."""
     shown = [(call, {key_text(name): v for name, v in call.shown(on_card=True).items()}) for call in calls]
-    common = set.intersection(*(set(args) for _, args in shown))
+    # With several tools, a value alone does not say what it is.
+    common = [] if with_tool else [name for name in shown[0][1] if all(name in args for _, args in shown)]
     said = []
     for call, args in shown:
         cells = {name: cell(value) for name, value in args.items()}
-        if not all(text and _has_room(text) for text in cells.values()):
+        if not all(text and _has_room(text) and _has_room(name) for name, text in cells.items()):
             return None
-        # With several tools, a value alone does not say what it is.
-        is_clear = not with_tool
-        fields = [str(t) if is_clear and n in common else f"{n}: {t}" for n, t in cells.items()]
+        fields = [str(cells[name]) for name in common]
+        fields += [f"{name}: {text}" for name, text in cells.items() if name not in common]
         tool = [safe_name(call.request) or UNUSUAL_TOOL] if with_tool else []
         said.append(f"{call.number}: {', '.join([*tool, *fields]) or in_text.NO_ARGUMENTS}")
     return " · ".join(said)
@@ -241,14 +241,14 @@ def _sums(calls: Sequence[Action], name: str, unit: str) -> list[str]:
     for call in calls:
         args = call.shown(on_card=True)
         number, behind = args.get(name), args.get(unit, "")
-        # Two masked units look alike, and may differ.
-        if type(number) not in {int, float} or isinstance(behind, Unshown):
+        of = (cell(behind) if behind else "") if isinstance(behind, str) else None
+        # Two masked units look alike, and may differ. So may what is no text.
+        if type(number) not in {int, float} or of is None:
             return []
-        of = cell(behind) if isinstance(behind, str) and behind else ""
         try:
             with localcontext() as exact:
                 exact.traps[Inexact] = True
-                sums[of or ""] += Decimal(encode(number))
+                sums[of] += Decimal(encode(number))
         except Inexact:
             return []
     texts = [f"{number:f} {of}".strip() for of, number in sums.items()]

@@ -1,15 +1,18 @@
 """The review: several calls page by page, each with its own buttons, and one button at the end that approves them."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import reviewed, with_proposal
-from bot.rendering.blocks import Block, actions, context, json_size, literal, section, without_primary
+from bot.rendering.blocks import Block, actions, context, literal, section, without_primary
 from bot.rendering.buttons import REVIEW, TURN, button_blocks
 from bot.rendering.calls import care_words, title_blocks
+from bot.rendering.card.again import again_blocks
 from bot.rendering.card.outcomes import outcome_line
+from bot.rendering.card.rows import resembles_words
 from bot.rendering.modal.questions import confirm_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal
 from bot.rendering.pages import pages_of
@@ -57,7 +60,11 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
     room, count = 0, 0
     for piece in _pieces(state, calls):
         blocks = _content(state.actions[piece[0]], piece[1])
-        size, more = json_size(blocks) + _FOOT, len(blocks) + 1 + bool(state.actions[piece[0]].config.effects)
+        # In ASCII, as it travels: a letter of most languages takes six characters.
+        size, more = (
+            len(json.dumps(blocks)) + _FOOT,
+            len(blocks) + 1 + bool(state.actions[piece[0]].config.effects),
+        )
         if not pages or room < size or count < more:
             pages.append([])
             room, count = _ROOM, _BLOCKS
@@ -89,9 +96,10 @@ def _content(action: Action, page: int) -> list[Block]:
     if len(pages) > 1:
         blocks.append(context(f"{at}:page:{page}", in_form.page_of_action(action.number, page, len(pages))))
     if page == 1:
-        if care := care_words(action):
+        if care := [*care_words(action), *resembles_words(action)]:
             blocks.append(context(f"{at}:care", "\n".join(care)))
         blocks += [{**block, "block_id": f"{at}:{block['block_id']}"} for block in call_cautions(action)]
+        blocks += again_blocks(action)
     for name, lines in pages[page - 1]:
         if name != "arguments":
             blocks.append(context(f"{at}:{name}:label:{page}", in_form.SECTIONS[name]))

@@ -15,7 +15,7 @@ from bot.rendering.card.outcomes import is_void, outcome_line, outcome_text
 from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.modal.view import modal
 from bot.sentences import in_why
-from bot.text.literal import clip, mrkdwn, one_line, pieces, visible
+from bot.text.literal import clip, mrkdwn, one_line, pieces
 from bot.text.names import plain_name
 
 MOST_BLOCKS, MOST_JSON = 90, 200_000
@@ -64,7 +64,10 @@ def _call_blocks(state: Approval, action: Action) -> list[Block]:
 
 
 def _gone_calls(entries: Iterable[AuditEntry]) -> list[list[Block]]:
-    """Draw what the audit trail knows about the decision of each action."""
+    """Draw what the audit trail knows about the decision of each action.
+
+    Without what people wrote: the trail does not say which channel was asked about which call.
+    """
     decided = {entry["index"]: entry for entry in entries if entry["event"] == "decided"}
     return [_gone_call(index, entry) for index, entry in decided.items() if index.isdecimal()]
 
@@ -78,10 +81,7 @@ def _gone_call(index: str, entry: AuditEntry) -> list[Block]:
     said = [in_why.rule(_name(entry["rule"]), _digest(entry["policy"]))]
     if asked := _digest(entry["asked"]):
         said.append(in_why.digests(asked, _digest(entry["decided"])))
-    blocks.append(context(f"{at}:rule", " ".join(said)))
-    if words := entry["reason"] or entry["note"]:
-        blocks.append(literal_within(f"{at}:words", visible(words), _WORDS))
-    return blocks
+    return [*blocks, context(f"{at}:rule", " ".join(said))]
 
 
 def _fitting(calls: Sequence[list[Block]], room: int) -> tuple[list[list[Block]], int]:

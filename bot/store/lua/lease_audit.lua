@@ -12,13 +12,15 @@ local process, lease, has_folder = unpack(ARGV)
 local FOLDER_COUNTS = 8 * DAY
 
 local at = now()
+-- Also while another process has the right: it may have no folder, and then drops nothing from now on.
+if has_folder == '1' then
+  redis.call('HSET', audit_move, 'folder_till', text(at + FOLDER_COUNTS))
+end
 local owner, till, folder_till = unpack(redis.call('HMGET', audit_move, 'owner', 'till', 'folder_till'))
 if owner and owner ~= process and at < tonumber(till) and tonumber(till) <= at + lease then
   return 0
 end
-if has_folder == '1' then
-  redis.call('HSET', audit_move, 'folder_till', text(at + FOLDER_COUNTS))
-elseif folder_till and at < tonumber(folder_till) then
+if has_folder ~= '1' and folder_till and at < tonumber(folder_till) then
   return 0
 end
 redis.call('HSET', audit_move, 'owner', process, 'till', text(at + lease))

@@ -8,7 +8,7 @@ local card = unpack(KEYS)
 local id, prefix, waiting = unpack(ARGV)
 
 local status, deadline, known = unpack(redis.call('HMGET', card, 'status', 'deadline', 'waiting'))
-if status == 'pending' and not known then
+if status == 'pending' and tonumber(deadline) and not known then
   add_waiting(prefix, id, waiting, deadline, now())
   redis.call('HSET', card, 'waiting', waiting)
 end

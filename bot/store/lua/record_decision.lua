@@ -179,14 +179,14 @@ for _, event in ipairs(events) do
   write_audit(audit, unpack(event))
 end
 redis.call('HSET', card, unpack(changes))
-if left == 0 then
-  drop_waiting(prefix, id, waiting)
-end
 if delivery then
   note_delivery(delivery, newest, ANSWERED, owner, answer)
 end
 -- Last, since the server writes first to whom it woke last: the answer is on its way before whoever draws is woken.
 if recorded > 0 then
   wake_processes(req, prefix, id, left == 0 and WAITS or FOLLOWS)
+end
+if left == 0 then
+  drop_waiting(prefix, id, waiting)
 end
 return outcomes

@@ -21,10 +21,10 @@ if shown then
 end
 redis.call('HSET', card, 'status', 'refused', 'code', code, 'reason', reason)
 redis.call('HSETNX', card, 'settled', text(at))
-drop_waiting(prefix, id, redis.call('HGET', card, 'waiting'))
 -- Its run may have continued before Redis went back.
 redis.call('ZREM', unresumed, id)
 wake_processes(req, prefix, id, WAITS)
 queue_drawing(undrawn, wake, id, at)
 write_audit(audit, 'refused', id, 'code', code)
+drop_waiting(prefix, id, redis.call('HGET', card, 'waiting'))
 return 'ended'

@@ -15,9 +15,11 @@ local ids = redis.call('ZRANGE', due, first, first + limit - 1)
 local answer = { #ids }
 for _, id in ipairs(ids) do
   local status, deadline, waiting = unpack(try('HMGET', prefix .. 'card:' .. id, 'status', 'deadline', 'waiting') or {})
-  if status == 'pending' and waiting then
+  -- A record without a deadline is damaged, and no reason to leave out the others.
+  local is_open = status == 'pending' and tonumber(deadline)
+  if is_open and waiting then
     add_waiting(prefix, id, waiting, deadline, at)
-  elseif status == 'pending' then
+  elseif is_open then
     append(answer, id)
   end
 end

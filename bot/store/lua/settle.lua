@@ -58,6 +58,6 @@ if is_in_time and not clock_may_be_set(prefix, tonumber(redis.call('HGET', req, 
 end
 write_audit(audit, ending, id, 'code', code, 'policy', policy)
 redis.call('HSET', card, unpack(changes))
-drop_waiting(prefix, id, waiting)
 wake_processes(req, prefix, id, WAITS)
+drop_waiting(prefix, id, waiting)
 return 'settled'

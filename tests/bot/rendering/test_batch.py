@@ -5,12 +5,15 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
-from bot.domain.admission import Place, Terms
+from bot.domain.admission import Again, Place, Terms
 from bot.domain.schedule import Step
 from bot.domain.votes import Vote
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.card.table import WIDTH
+from bot.rendering.limits import check_view
+from bot.rendering.modal.review import render_review_view
+from bot.rendering.modal.view import ViewMeta
 from bot.store.codec import admission_fields
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -417,3 +420,61 @@ def test_what_is_drawn_as_rows_is_fixed_when_it_is_asked():
     assert not older.admission.places[0].rows
     assert "rows" not in block_ids(card(older).blocks)
     assert "approve:0" in [button["action_id"] for button in buttons(card(older).blocks)]
+
+
+def test_values_that_are_given_in_another_order_read_differently():
+    """The question leaves out the names, so all calls have the same order there, and on the line of a decided card."""
+    there = {"from": "alice", "to": "bob", "amount": 5}
+    back = {"to": "alice", "from": "bob", "amount": 5}
+    more = {"from": "carl", "to": "dora", "amount": 5}
+    calls = [an_action("move", args) for args in (there, back, more)]
+
+    (button, *_) = buttons(card(laid_out(*calls)).blocks)
+
+    assert button["confirm"]["text"]["text"] == "1: alice, bob, 5 · 2: bob, alice, 5 · 3: carl, dora, 5"
+    decided = dict.fromkeys(range(3), ApproveDecision())
+    line = literal_text(card(laid_out(*calls, decided=decided)).blocks, "rows")
+    assert line == "1: alice, bob, 5 · 2: bob, alice, 5 · 3: carl, dora, 5"
+
+
+@pytest.mark.parametrize("unit", [{"code": "EUR"}, 978, "EUR\n"])
+def test_what_is_no_word_is_no_unit(unit):
+    """Two that differ would be added up as one."""
+    calls = [an_action("pay", {"amount": n, "unit": unit, "note": "x" * 60}) for n in (100, 9000, 7, 8, 9)]
+
+    blocks = card(laid_out(*calls, headline=("amount", "unit"))).blocks
+
+    (button,) = [each for each in buttons(blocks) if each["action_id"] == "approve_all:0"]
+    assert button["confirm"]["text"]["text"].startswith("As this message shows them")
+    assert "amount" not in button["confirm"]["text"]["text"]
+
+
+def test_calls_that_are_proposed_again_are_no_rows():
+    """Each of them says what is different from the one before."""
+    again = Again(number=2, by="U0ERIK")
+
+    assert is_rows(*refunds())
+    assert not is_rows(*refunds(), again=again)
+
+
+def test_a_page_of_a_review_has_the_warnings_of_the_card():
+    """What a call looks like, and that it was sent back."""
+    state = laid_out(*refunds(), resembles="refund_customers", again=Again(number=2, by="U0ERIK"))
+
+    text = shown(review(state)["blocks"])
+
+    assert "refund_customers" in text
+    assert "2nd proposal" in text
+
+
+def test_pages_of_a_review_are_divided_by_what_travels():
+    """A letter of most languages takes six characters on the way to Slack."""
+    state = laid_out(*[an_action("mail", {"body": "あ" * 8_000 + str(n)}) for n in range(6)])
+
+    for page in range(1, 6):
+        check_view(review(state, page))
+
+
+def review(state, page=1):
+    meta = ViewMeta(state.id, 0, page, calls=tuple(range(len(state.actions))))
+    return render_review_view(state, meta, "U0DANA")

@@ -11,6 +11,7 @@ from agent_adapter.contract.hitl import ApproveDecision, EditDecision, RejectDec
 from agent_adapter.contract.outcome import Reported
 from bot.domain.admission import Place
 from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import lay_out
 from tests.bot.rendering.slack_side import assert_slack_takes_card
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
 from tests.support.properties import bounded
@@ -18,7 +19,7 @@ from tests.support.properties import bounded
 APPROVE, REJECT = ApproveDecision(), RejectDecision(message="No.")
 
 
-def drawn(*reports, tools=("send_payment",), how=None, args=None, mask=(), **fields):
+def drawn(*reports, tools=("send_payment",), how=None, args=None, mask=(), plan=None, **fields):
     """Draw the messages of a decided record. `reports` are outcomes by action, `None` where nothing was reported."""
     interrupt = an_interrupt(*(an_action(tool, args) for tool in tools))
     every = tuple(range(len(tools)))
@@ -27,7 +28,7 @@ def drawn(*reports, tools=("send_payment",), how=None, args=None, mask=(), **fie
     state = a_state(
         interrupt,
         decided=how or dict.fromkeys(every, APPROVE),
-        admission=admission,
+        admission=plan(interrupt, admission) if plan else admission,
         **{"status": "decided", "settled_at": NOW, "resumed_at": NOW, "outcomes": outcomes, **fields},
     )
     found = render_card(state)
@@ -192,4 +193,5 @@ def test_a_report_is_said_before_the_run_counts_as_resumed():
 )
 def test_slack_takes_every_report(reports):
     """Whatever agents write, every message is within Slack's limits."""
-    drawn(*reports, tools=["send_payment"] * len(reports))
+    drawn(*reports, tools=["send_payment"] * len(reports), plan=lay_out)
+    drawn(*reports, tools=[f"tool-{number}" for number in range(len(reports))], plan=lay_out)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -153,6 +154,37 @@ async def test_a_replica_without_the_folder_drops_nothing_that_another_one_keeps
 
     assert await told(without) == ["billing.0"]
     assert await without.has_folder_elsewhere()
+
+
+async def test_a_replica_without_the_folder_makes_way_for_the_one_that_has_it(redis, store, trail):
+    """Also when it came first: from then on it drops nothing."""
+    without = AuditStore(redis, store.keys)
+    assert await without.lease(trail.keys.lane(0), "two", 300_000)
+    assert not await trail.lease(trail.keys.lane(0), "one", 300_000)
+    await happened(redis, trail, 8)
+
+    await mover(without, process="two").tidy()
+
+    assert await told(without) == ["billing.0"]
+    assert await without.has_folder_elsewhere()
+
+
+async def test_a_folder_that_keeps_every_file_stops_nothing(redis, trail, folder, monkeypatch):
+    """Old files that cannot be deleted are told, and the trail goes on."""
+
+    def refuse(self, *, missing_ok=False):
+        raise PermissionError("the folder keeps what is in it")
+
+    await happened(redis, trail, 8)
+    folder.mkdir()
+    (folder / "2020-01-01.jsonl").touch()
+    monkeypatch.setattr(Path, "unlink", refuse)
+    moving = mover(trail)
+
+    await moving.tidy()
+
+    assert "cannot be deleted from ASSENT_AUDIT_DIR" in moving.health.warnings[WARNING]
+    assert await in_redis(redis, trail) == []
 
 
 async def test_too_many_bytes_are_warned_of_and_then_dropped_with_an_error(redis, store, caplog):
