@@ -18,10 +18,12 @@ from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.scripts import AGENT_LUA, read_script
 from bot.domain.admission import Admission
 from bot.domain.admit import admit
+from bot.domain.approval import Published
 from bot.domain.audit import facts_of_question
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
 from bot.domain.policy import Policy
+from bot.domain.waiting import entries_of, requester_of
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.store.codec import admission_fields, read_state
@@ -181,7 +183,13 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
 
 async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
     """Admit these records and note a card for each, as the bot does after it has posted; nothing is owed then."""
-    admitted, facts, shown = await _show_one(url, ids[0])
+    first, admitted, shown = await _show_one(url, ids[0])
+    fields = admission_fields(admitted)
+    same = {
+        "facts": facts_of_question(first, admitted),
+        "waiting": " ".join(entries_of(admitted)),
+        "requester": requester_of(first.interrupt, admitted),
+    }
     with Redis.from_url(url) as redis:
         admit, lease, save = (
             _Piped(redis, "bot.store.lua", verb) for verb in ("admit", "lease_part", "save_part")
@@ -190,9 +198,7 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
             with redis.pipeline(transaction=False) as pipe:
                 for record in chunk:
                     names, part = LANE.of(record), {"part": str(PART), "owner": "bench"}
-                    admit(
-                        pipe, names, admitted, actions=ACTIONS, lifetime="", is_due=0, facts=facts, covered=0
-                    )
+                    admit(pipe, names, fields, actions=ACTIONS, lifetime="", is_due=0, covered=0, **same)
                     lease(pipe, names, **part, lease=30_000)
                     save(pipe, names, **part, picture=shown, remarks_from=REMARKS_FROM)
                     pipe.zrem(LANE.undrawn, record)
@@ -213,7 +219,7 @@ async def all_looked_at(url: str) -> None:
             await asyncio.sleep(0.1)
 
 
-async def _show_one(url: str, record: str) -> tuple[list[str], str, str]:
+async def _show_one(url: str, record: str) -> tuple[Published, Admission, str]:
     """Let the bot's own store write the first one; what it wrote there holds for all."""
     async with open_redis(url) as redis:
         store = ApprovalStore(redis, KEYS)
@@ -224,7 +230,7 @@ async def _show_one(url: str, record: str) -> tuple[list[str], str, str]:
         await store.lease_part(record, PART, owner="bench", lease=30_000)
         await store.save_part(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 24))
         card = await redis.hgetall(LANE.card(record))
-    return admission_fields(admitted), facts_of_question(state, admitted), card[f"part:{PART}"]
+    return state, admitted, card[f"part:{PART}"]
 
 
 class _Piped:
