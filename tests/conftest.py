@@ -38,7 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("server")
         if "/tests/faults/" in item.path.as_posix():
             item.add_marker("faults")
-        if FULL and item.get_closest_marker("hypothesis"):
+        # Hypothesis sets its marker after this.
+        if FULL and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.timeout(600))
 
 
