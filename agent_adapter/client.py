@@ -504,8 +504,8 @@ class ApprovalClient:
         Raises:
             ClaimLostError: when the claim on the run is somebody else's.
             DecisionNotAllowedError: when the action was not approved.
-            UnknownInterruptError: when there is no record with this id any more.
-            InvalidRequestError: when there is no action at this position.
+            UnknownInterruptError: when the record with this id is gone.
+            InvalidRequestError: when the record has no action with this index.
             AgentAdapterError: when it is not decided yet.
         """
         expect_id(interrupt_id)

@@ -157,7 +157,7 @@ class Record:
         """Return the stored decision that lets this action run.
 
         Raises:
-            InvalidRequestError: when there is no such action.
+            InvalidRequestError: when the record has no action with this index.
             DecisionNotAllowedError: when it was not approved, so it did not run.
             InterruptEndedError: when the interrupt ended without an answer, so nothing ran.
             AgentAdapterError: when the interrupt is not decided yet.

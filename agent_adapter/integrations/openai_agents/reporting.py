@@ -28,7 +28,7 @@ class Reporting(RunHooks[Any]):
         self._approvals = approvals
         self._paused = paused
         self._own = settings.get("hooks") or RunHooks[Any]()
-        # Such a callback writes the SDK's sentences in its own words, so an error cannot be told from a result.
+        # Such a callback replaces the SDK's sentences, so an error looks like a result.
         self._knows_errors = getattr(settings.get("run_config"), "tool_error_formatter", None) is None
         self._running: set[str] = set()
         for name in ("on_llm_start", "on_llm_end", "on_agent_start", "on_agent_end", "on_handoff"):

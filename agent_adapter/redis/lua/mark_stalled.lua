@@ -1,5 +1,5 @@
 -- Note why a run could not be resumed with its answer, or with which error it ended, so that its card says so. When
--- another owner resumes it, this counts no more.
+-- another owner resumes it, the card no longer says so.
 --
 -- KEYS  req, undrawn, wake
 -- ARGV  id

@@ -131,36 +131,22 @@ def _typed(view: dict[str, Any], block: str, action: str) -> str | None:
 
 def always_input() -> Block:
     """Ask whether a rejection also counts for later calls."""
-    box = {"text": plain(in_form.REJECT_LATER_CALLS), "value": "yes"}
-    return {
-        "type": "input",
-        "block_id": _ALWAYS,
-        "label": plain(in_form.LATER_CALLS),
-        "element": {"type": "checkboxes", "action_id": _ALWAYS, "options": [box]},
-        "optional": True,
-    }
+    return _tick(_ALWAYS, in_form.LATER_CALLS, in_form.REJECT_LATER_CALLS)
 
 
 def parse_always(view: dict[str, Any]) -> bool:
     """Tell whether the decision also counts for later calls."""
-    return bool(view["state"]["values"].get(_ALWAYS, {}).get(_ALWAYS, {}).get("selected_options"))
+    return _is_ticked(view, _ALWAYS)
 
 
 def changes_input() -> Block:
     """Ask whether a rejection asks for another proposal."""
-    box = {"text": plain(in_form.PROPOSE_AGAIN), "value": "yes"}
-    return {
-        "type": "input",
-        "block_id": _CHANGES,
-        "label": plain(in_form.WHAT_THEN),
-        "element": {"type": "checkboxes", "action_id": _CHANGES, "options": [box]},
-        "optional": True,
-    }
+    return _tick(_CHANGES, in_form.WHAT_THEN, in_form.PROPOSE_AGAIN)
 
 
 def parse_changes(view: dict[str, Any]) -> bool:
     """Tell whether a rejection asks for another proposal."""
-    return bool(view["state"]["values"].get(_CHANGES, {}).get(_CHANGES, {}).get("selected_options"))
+    return _is_ticked(view, _CHANGES)
 
 
 def person_input(label: str) -> Block:
@@ -172,3 +158,18 @@ def person_input(label: str) -> Block:
 def parse_person(view: dict[str, Any]) -> str:
     """Read the person who was chosen: an empty text when nobody was."""
     return view["state"]["values"].get(_PERSON, {}).get(_PERSON, {}).get("selected_user") or ""
+
+
+def _tick(name: str, label: str, text: str) -> Block:
+    box = {"text": plain(text), "value": "yes"}
+    return {
+        "type": "input",
+        "block_id": name,
+        "label": plain(label),
+        "element": {"type": "checkboxes", "action_id": name, "options": [box]},
+        "optional": True,
+    }
+
+
+def _is_ticked(view: dict[str, Any], name: str) -> bool:
+    return bool(view["state"]["values"].get(name, {}).get(name, {}).get("selected_options"))
