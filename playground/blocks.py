@@ -15,6 +15,7 @@ from playground.shapes import (
     exactly_one_of,
     integer,
     items,
+    number,
     shape,
     string,
     type_field,
@@ -61,6 +62,7 @@ def _markdown_in_total(walk: Walk, value: Json, pointer: str) -> None:
 _CELL = typed(
     {
         "raw_text": shape({"type": type_field, "text": string(3000, counted=True)}),
+        "raw_number": shape({"type": type_field, "value": number, "text": string(3000, counted=True)}),
         "rich_text": RICH_TEXT,
     }
 )

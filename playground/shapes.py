@@ -105,6 +105,11 @@ def integer(least: int, most: int) -> Rule:
     return rule
 
 
+def number(walk: Walk, value: Json, pointer: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        walk.refuse(pointer, "must provide a number", "wrong_type", "number")
+
+
 def choice(*allowed: str) -> Rule:
     """One of a few words."""
 

@@ -3,13 +3,15 @@
  *
  * A surface says what a message and a modal do differently: `press(block, element, selected)` when something is
  * pressed, `waiting(action_id)` and `failure(block)` for what became of it. A modal also has inputs:
- * `draft(block)`, `state(block)`, `keep(block, value)` and `error(block_id)`.
+ * `draft(block)`, `state(block)`, `keep(block, value)` and `error(block_id)`. So has a Home tab, with a `place` that sets
+ * its inputs apart from those of a modal above it.
  */
 
 import { el, icon } from "./dom.js";
 import { INTERACTIVE_INPUTS, renderInput } from "./inputs.js";
 import { overflow } from "./menu.js";
 import { richText } from "./rich_text.js";
+import { table } from "./table.js";
 import { plain, textNodes } from "./text.js";
 
 /** Draw the blocks of a message or a modal. */
@@ -45,7 +47,7 @@ const BLOCKS = {
   ],
   context: (block) =>
     block.elements.map((item) =>
-      el("span", { class: "text" }, item.type === "image" ? item.alt_text : textNodes(item)),
+      item.type === "image" ? picture(item) : el("span", { class: "text" }, textNodes(item)),
     ),
   actions: (block, surface) => [
     el(
@@ -56,7 +58,30 @@ const BLOCKS = {
     failureNote(block, surface),
   ],
   input: (block, surface) => (surface.keep ? renderField(block, surface) : unsupported(block)),
+  image: (block) => [block.title && el("p", { class: "text" }, plain(block.title)), picture(block)],
+  // Its signs stay as they are written.
+  markdown: (block) => el("div", { class: "text" }, block.text),
+  table,
+  alert: (block) => [
+    icon("alert"),
+    el("span", { class: "visually-hidden" }, `${ALERTS[block.level] ?? "Note"}: `),
+    el("div", { class: "text" }, textNodes(block.text)),
+  ],
+  container: (block, surface) => {
+    const parts = el("div", {}, renderBlocks(block.child_blocks, surface));
+    const title = block.title ? plain(block.title) : richText(block.rich_text_title);
+    const about = block.subtitle && el("span", { class: "quiet" }, plain(block.subtitle));
+    return block.is_collapsible
+      ? el("details", { open: !block.default_collapsed }, el("summary", {}, title, about), parts)
+      : [el("div", { class: "container-title" }, title, about), parts];
+  },
 };
+
+/** What the colour of an alert says, in a word. */
+const ALERTS = { info: "Information", warning: "Warning", error: "Error", success: "Success" };
+
+/** An image by its words: the page loads nothing from anywhere else. */
+const picture = (image) => el("span", { class: "picture" }, icon("image"), image.alt_text);
 
 /** A block this page cannot draw is named, never left out. */
 const unsupported = (block) =>
@@ -69,6 +94,7 @@ const unsupported = (block) =>
 function renderElement(block, element, surface) {
   if (element.type === "button") return button(block, element, surface);
   if (element.type === "overflow") return overflow(block, element, surface);
+  if (element.type === "image") return picture(element);
   if (INTERACTIVE_INPUTS.has(element.type)) {
     const label = element.placeholder ? plain(element.placeholder) : element.action_id;
     return renderInput(element, { label, onChange: (selected) => surface.press(block, element, selected) });
@@ -103,7 +129,7 @@ function failureNote(block, surface) {
 
 function renderField(block, surface) {
   const { element, block_id: id } = block;
-  const control = `input-${id}`;
+  const control = `${surface.place ?? "input"}-${id}`;
   const error = surface.error(id);
   const describedBy = [block.hint && `${control}-hint`, error && `${control}-error`]
     .filter(Boolean)

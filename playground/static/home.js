@@ -10,6 +10,8 @@ import { createPresses } from "./presses.js";
 export function createHome({ reader, onAnswer }) {
   const place = document.querySelector("[data-testid=home]");
   let view;
+  /** Block -> what was typed into it since the tab was published. */
+  let drafts = new Map();
   const presses = createPresses({ onChange: () => draw(), onAnswer });
 
   function draw() {
@@ -20,7 +22,16 @@ export function createHome({ reader, onAnswer }) {
   function surface() {
     const { id, blocks } = view;
     presses.last(id, blocks);
-    return presses.surface(id, blocks, (press) => api.clickInView(id, { user: reader(), ...press }));
+    const press = (pressed) =>
+      api.clickInView(id, { user: reader(), values: Object.fromEntries(drafts), ...pressed });
+    return {
+      ...presses.surface(id, blocks, press),
+      place: "home",
+      draft: (block) => drafts.get(block.block_id),
+      state: (block) => view.state?.values?.[block.block_id]?.[block.element.action_id],
+      keep: (block, value) => drafts.set(block.block_id, value),
+      error: () => undefined,
+    };
   }
 
   const nothing = () =>
@@ -28,6 +39,7 @@ export function createHome({ reader, onAnswer }) {
 
   return {
     show(published) {
+      if (published?.hash !== view?.hash) drafts = new Map();
       view = published;
       draw();
     },

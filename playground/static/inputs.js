@@ -5,6 +5,7 @@
  * an option's value, a list of option values, or null for nothing.
  */
 
+import { APP, channelName, getWorkspace } from "./directory.js";
 import { el } from "./dom.js";
 import { plain, textNodes } from "./text.js";
 
@@ -12,6 +13,10 @@ import { plain, textNodes } from "./text.js";
 export const INTERACTIVE_INPUTS = new Set([
   "static_select",
   "multi_static_select",
+  "users_select",
+  "multi_users_select",
+  "channels_select",
+  "conversations_select",
   "radio_buttons",
   "checkboxes",
   "datepicker",
@@ -35,6 +40,11 @@ const HELD = {
   datepicker: ["selected_date", "initial_date"],
   timepicker: ["selected_time", "initial_time"],
   datetimepicker: ["selected_date_time", "initial_date_time"],
+  users_select: ["selected_user", "initial_user"],
+  multi_users_select: ["selected_users", "initial_users"],
+  channels_select: ["selected_channel", "initial_channel"],
+  conversations_select: ["selected_conversation", "initial_conversation"],
+  file_input: ["files", "initial_files"],
 };
 
 /**
@@ -55,7 +65,8 @@ export function renderInput(element, field) {
 function held(element, state) {
   const [key, initial] = HELD[element.type];
   const value = state ? state[key] : element[initial];
-  return Array.isArray(value) ? value.map((option) => option.value) : (value?.value ?? value);
+  const plainOf = (found) => found?.value ?? found;
+  return Array.isArray(value) ? value.map(plainOf) : plainOf(value);
 }
 
 const INPUTS = {
@@ -72,7 +83,26 @@ const INPUTS = {
   multi_static_select: (element, field) => choices("checkbox", element, field),
   checkboxes: (element, field) => choices("checkbox", element, field),
   radio_buttons: (element, field) => choices("radio", element, field),
+  users_select: (element, field) => select({ ...element, options: people() }, field),
+  multi_users_select: (element, field) => choices("checkbox", { ...element, options: people() }, field),
+  channels_select: (element, field) => select({ ...element, options: channels() }, field),
+  conversations_select: (element, field) => select({ ...element, options: channels() }, field),
+  // The playground keeps no files.
+  file_input: (element, field) => el("input", { ...hooks(element, field), type: "file", disabled: true }),
 };
+
+const optionOf = (value, text) => ({ value, text: { text, emoji: false } });
+
+/** Everybody who is there, as a choice. */
+const people = () =>
+  getWorkspace()
+    .people.filter(({ id, deleted }) => id !== APP && !deleted)
+    .map(({ id, name }) => optionOf(id, name));
+
+const channels = () =>
+  getWorkspace()
+    .channels.filter((each) => !each.is_im && !each.is_archived)
+    .map(({ id }) => optionOf(id, `#${channelName(id)}`));
 
 function hooks(element, { id, label, describedBy, invalid, required }) {
   return {

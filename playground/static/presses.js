@@ -37,7 +37,7 @@ export function createPresses({ onChange, onAnswer }) {
     return {
       waiting: (actionId) => last?.waiting && (last.actionId === actionId ? "pressed" : "other"),
       failure: (block) =>
-        elementsOf(block).some(({ action_id: id }) => id === last?.actionId) && last.failure,
+        elementsOf(block).some(({ action_id: id }) => id && id === last?.actionId) && last.failure,
       press: async (block, element, selected) => {
         if (!(await isConfirmed(element))) return;
         const actionId = element.action_id;

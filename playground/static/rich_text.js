@@ -17,14 +17,17 @@ const PARTS = {
   rich_text_section: (element) => el("p", {}, leaves(element)),
   rich_text_quote: (element) => el("blockquote", {}, leaves(element)),
   rich_text_preformatted: (element) => el("pre", {}, leaves(element)),
-  rich_text_list: (element) =>
-    el(
+  rich_text_list: (element) => {
+    const list = el(
       element.style === "ordered" ? "ol" : "ul",
-      { "data-indent": element.indent ?? 0, start: element.offset && element.offset + 1 },
+      { start: element.offset && element.offset + 1 },
       (element.elements ?? []).map((item) =>
         el("li", {}, item.type === "rich_text_section" ? leaves(item) : part(item)),
       ),
-    ),
+    );
+    list.style.marginLeft = `${(element.indent ?? 0) * 1.5}rem`;
+    return list;
+  },
 };
 
 const leaves = (element) =>
@@ -41,10 +44,16 @@ const LEAVES = {
     leaf.unicode
       ? String.fromCodePoint(...leaf.unicode.split("-").map((hex) => parseInt(hex, 16)))
       : emojiText(leaf.name),
-  date: (leaf) => dateNode(leaf.timestamp, leaf.format, leaf.fallback),
+  date: (leaf) => {
+    const date = dateNode(leaf.timestamp, leaf.format, leaf.fallback);
+    return leaf.url ? link(leaf.url, date) : date;
+  },
+  color: (leaf) => el("code", {}, leaf.value),
 };
 
-function styled(node, { bold, italic, strike, code } = {}) {
-  const wrappers = [code && "code", strike && "s", italic && "em", bold && "strong"].filter(Boolean);
+function styled(node, { bold, italic, strike, code, underline } = {}) {
+  const wrappers = [code && "code", strike && "s", underline && "u", italic && "em", bold && "strong"].filter(
+    Boolean,
+  );
   return wrappers.reduce((inner, name) => el(name, {}, inner), node);
 }
