@@ -8,6 +8,7 @@ from bot.domain.mentions import mention
 from bot.domain.on_call import is_on_call
 from bot.domain.person import Person
 from bot.sentences import in_answer
+from bot.sentences.kinds import Outsider
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def is_outsider(person: Person, team: str) -> bool:
     return _outside(person, team) is not None
 
 
-def _outside(person: Person, team: str) -> in_answer.Outsider | None:
+def _outside(person: Person, team: str) -> Outsider | None:
     if person.is_bot:
         return "bot"
     if person.is_stranger or not team or person.team_id != team:

@@ -14,7 +14,7 @@ from bot.domain.messages import Remark
 from bot.domain.on_call import is_on_call
 from bot.domain.schedule import Step
 from bot.domain.waiting import entries_of_step
-from bot.sentences import on_action
+from bot.sentences import to_agent
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class Deadlines:
         return remark.model_copy(update={"mentions": tuple(dict.fromkeys(called))})
 
     async def _end_open(self, state: Published) -> int | None:
-        why_not = on_action.NOT_LOOKED
+        why_not = to_agent.NOT_LOOKED
         if isinstance(state, Approval) and state.is_past and self._why_not:
             why_not = await self._why_not(state)
         ended = await self._end(state.id, state.withdraw_asked, why_not)
@@ -114,7 +114,7 @@ class Deadlines:
                 logger.info("standing.ended", extra={"interrupt_id": state.id, "index": index})
 
     async def _end(
-        self, interrupt_id: str, withdrawn: str | None = None, why_not: str = on_action.NOT_LOOKED
+        self, interrupt_id: str, withdrawn: str | None = None, why_not: str = to_agent.NOT_LOOKED
     ) -> int | None:
         """End a record: as withdrawn if its agent gave a reason, otherwise as expired."""
         status: Literal["expired", "withdrawn"] = "expired" if withdrawn is None else "withdrawn"

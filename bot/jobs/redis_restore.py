@@ -16,7 +16,7 @@ from bot.domain.ids import KEPT, Label, MessageId
 from bot.domain.messages import Shown
 from bot.rendering.card.lost_records import render_noted
 from bot.runtime.health import Health
-from bot.sentences.on_card import BEHIND, LOST
+from bot.sentences import on_card
 from bot.slack.client import Seen, SlackClient
 from bot.store.bots import Beat
 from bot.store.records import ApprovalStore
@@ -130,7 +130,7 @@ class RestoreGuard:
         # Before an answer is given, because an agent could start after it.
         await self.store.refuse_rewound(state.id, part, code=CODE, reason=REASON)
         self.health.warnings[CODE] = WARNING
-        await self._note(shown.channel, seen.messages[shown.ts], label, BEHIND)
+        await self._note(shown.channel, seen.messages[shown.ts], label, on_card.BEHIND)
         return True
 
     async def run(self, may_read: Callable[[], Awaitable[None]], loop: Loop) -> None:
@@ -186,7 +186,7 @@ class RestoreGuard:
                     continue
                 logger.error("record.lost", extra={"interrupt_id": label.interrupt_id, "channel": channel})
                 self.health.warnings[CODE] = WARNING
-                await self._note(channel, seen.messages[ts], label, LOST)
+                await self._note(channel, seen.messages[ts], label, on_card.LOST)
                 if seen.messages[ts].get("reply_count") and not thread_ts:
                     await self._look_for_lost_in(channel, ts, ts, may_read)
             if thread_ts or seen.oldest in {oldest, latest}:

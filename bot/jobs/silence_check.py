@@ -9,7 +9,7 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError, SlackError
 from bot.jobs.slack_watch import SlackWatch
-from bot.sentences import on_action
+from bot.sentences import to_agent
 from bot.use_cases.judge import VOTER_FRESH_FOR, Judge
 
 logger = logging.getLogger(__name__)
@@ -38,17 +38,17 @@ class SilenceCheck:
             return ""
         if self.slack_watch.health.slack_fault:
             # Slack will not answer now, and other deadlines should not wait for it.
-            return on_action.NOT_LOOKED
+            return to_agent.NOT_LOOKED
         try:
             async with asyncio.timeout(LOOK_WITHIN):
                 if not await self.slack_watch.sees(state):
-                    return on_action.CARD_GONE
+                    return to_agent.CARD_GONE
                 for action in silent:
                     if not await self._has_a_decider(state, action):
-                        return on_action.NOBODY_LEFT
+                        return to_agent.NOBODY_LEFT
         except (SlackError, PersonUnknownError, TimeoutError) as error:
             logger.warning("silence.not_looked", extra={"interrupt_id": state.id, "reason": str(error)})
-            return on_action.NOT_LOOKED
+            return to_agent.NOT_LOOKED
         return ""
 
     async def _has_a_decider(self, state: Approval, action: Action) -> bool:

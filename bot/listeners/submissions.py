@@ -215,9 +215,9 @@ def closing(answer: Answer) -> Reply:
     return notice(answer.sentence, title=in_answer.RECORDED if answer.recorded else in_answer.NOT_DONE)
 
 
-def notice(sentence: str, *, title: str = in_answer.NOT_DONE) -> Reply:
+def notice(sentence: str, *, title: str = "") -> Reply:
     """Replace the form with a sentence."""
-    return replacing(render_notice_view(title, sentence))
+    return replacing(render_notice_view(title or in_answer.NOT_DONE, sentence))
 
 
 def replacing(view: Block) -> Reply:

@@ -20,7 +20,6 @@ SHORT = 100
 """Characters of a value that stands beside its name."""
 _SHORT_LIST = 60
 WRAP = "↪ "
-SAME_WORD = f"↪↪ {in_text.SAME_WORD} "
 """Begins a line that continues a word, where no message or modal could hold that word."""
 LONGEST_WORD = 9_000
 """In characters. Each takes two units at most, so that such a word fits into a page of a reading."""
@@ -187,8 +186,13 @@ def _wrap(indent: str, text: str) -> Iterator[str]:
         end = _line_end(text, start, room, fresh)
         for piece in _cut(text[start:end]) if end - start > LONGEST_WORD + room else [text[start:end]]:
             yield lead + piece
-            lead = indent + SAME_WORD
+            lead = indent + same_word()
         start, lead, room = end, indent + WRAP, fresh
+
+
+def same_word() -> str:
+    """Begin a line that goes on in the middle of a word."""
+    return f"↪↪ {in_text.SAME_WORD} "
 
 
 def _room(lead: str) -> int:

@@ -16,8 +16,7 @@ from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import description_is_cut, safe_name
 from bot.rendering.confirming import run_question
 from bot.rendering.limits import CHOICE_VALUE
-from bot.sentences import on_action, on_card
-from bot.sentences.words import duration_words
+from bot.sentences import on_action, on_button, on_card, words
 from bot.text.literal import units
 
 Scope = Literal["action", "message", "place", "card", "standing", "page", "reply"]
@@ -32,10 +31,16 @@ class Button:
     verb: str
     """Names it in Slack's ids. Open cards have this name, so it never changes."""
     scope: Scope
-    label: str
     style: Literal["primary", "danger"] | None = None
     decision: str = ""
     """Which decision it leads to, at once or at the end of its form."""
+    says: str = ""
+    """Instead of its own label."""
+
+    @property
+    def label(self) -> str:
+        """What it says."""
+        return self.says or on_button.LABELS[self.verb]
 
     def drawn(
         self,
@@ -62,48 +67,45 @@ class Button:
         return block_button(name, text, value, style=self.style, says=says, asks=asks)
 
 
-APPROVE = Button("approve", "action", "Approve", "primary", decision="approve")
-CONFIRM = Button("confirm", "action", "Approve…", "primary", decision="approve")
+APPROVE = Button("approve", "action", "primary", decision="approve")
+CONFIRM = Button("confirm", "action", "primary", decision="approve")
 """Replaces Approve where the risk is high: it asks for the code."""
-NOTE = Button("approve_note", "action", "Approve with a note…", decision="approve")
-STANDING = Button("sticky", "action", "Approve from now on…", decision="approve")
+NOTE = Button("approve_note", "action", decision="approve")
+STANDING = Button("sticky", "action", decision="approve")
 """Also approves later calls like this one, within the limits of its form."""
-FOR_RUN = Button("for_run", "action", "Approve for this run…", decision="approve")
+FOR_RUN = Button("for_run", "action", decision="approve")
 """Also approves every later call of this tool in the run. Its form says so."""
-ALWAYS = Button("approve_always", "action", "Approve for this run", decision="approve")
+ALWAYS = Button("approve_always", "action", decision="approve")
 """The same without a form. Cards drawn by earlier versions have it."""
-AGREE = Button("agree", "action", "Look and agree…", "primary")
+AGREE = Button("agree", "action", "primary")
 """Shows what somebody proposes, to agree with it. It may be any decision."""
-EDIT = Button("edit", "action", "Edit", decision="edit")
-REJECT = Button("reject", "action", "Reject", "danger", decision="reject")
-CHANGES = Button("changes", "action", "Ask for changes…", decision="reject")
+EDIT = Button("edit", "action", decision="edit")
+REJECT = Button("reject", "action", "danger", decision="reject")
+CHANGES = Button("changes", "action", decision="reject")
 """Rejects the call with words that ask the model for another one."""
-SEND_CHANGES = Button("send_changes", "reply", on_action.SEND_CHANGES, decision="reject")
+SEND_CHANGES = Button("send_changes", "reply", decision="reject")
 """`send_changes:<index of the action>.<id of the event>`: the same with the words of that reply."""
-RESPOND = Button("respond", "action", "Answer", decision="respond")
-READ = Button("read", "action", "Read all")
-MORE = Button("more", "action", "More…")
+RESPOND = Button("respond", "action", decision="respond")
+READ = Button("read", "action")
+MORE = Button("more", "action")
 """Opens a view with the buttons that do not fit a menu."""
-PAGE = Button("page", "page", "Next")
+PAGE = Button("page", "page")
 """`page:<number>`: its action is in the view."""
-FORM = Button("form", "page", "Back")
+FORM = Button("form", "page")
 """`form:<what>`: changes what the form of an edit shows, and decides nothing. Its action is in the view."""
-APPROVE_ALL = Button("approve_all", "message", "Approve all", "primary", decision="approve")
+APPROVE_ALL = Button("approve_all", "message", "primary", decision="approve")
 """`approve_all:<place>`, and on a part `approve_all:<place>.<part>`."""
-REVIEW = Button("review", "message", "Review…", "primary")
+REVIEW = Button("review", "message", "primary")
 """Leads through the calls of a message page by page: `review:<place>`, and on a part `review:<place>.<part>`."""
-TURN = Button("turn", "message", "Next")
+TURN = Button("turn", "message")
 """`turn:<place>.<page>`: another page of a review."""
-REJECT_ALL = Button("reject_all", "place", "Reject all", "danger", decision="reject")
-ASSIGN = Button("claim", "place", "I am looking at this")
-HAND_OVER = Button("hand_over", "place", "Hand over…")
-EXTEND = Button("extend", "card", "Extend")
+REJECT_ALL = Button("reject_all", "place", "danger", decision="reject")
+ASSIGN = Button("claim", "place")
+HAND_OVER = Button("hand_over", "place")
+EXTEND = Button("extend", "card")
 """`extend:<how often it was extended>`, so that a second press gives no more time."""
-REVOKE = Button("revoke", "standing", "Revoke", "danger")
+REVOKE = Button("revoke", "standing", "danger")
 """`revoke:<index of the action>.<row>`: the row makes the ids in a list different."""
-
-_AS_ASKED = {APPROVE: on_action.APPROVE_AS_ASKED, CONFIRM: on_action.APPROVE_AS_ASKED_WITH_CODE}
-"""While somebody proposes something else, the label says which of the two is approved."""
 
 OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
     AGREE: lambda action: action.proposal is not None,
@@ -153,13 +155,14 @@ def _is_decided_by_reading(action: Action) -> bool:
 
 
 def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
-    label = button.label
+    says = button.says
     if action.proposal:
-        label = _AS_ASKED.get(button, label)
+        # The label says which of the two is approved.
+        says = on_button.AS_ASKED.get(button.verb, says)
     elif button == READ and _is_decided_by_reading(action):
-        label = on_action.READ_AND_DECIDE
+        says = on_button.READ_AND_DECIDE
     style = button.style if button.style == "danger" else "primary" if is_first else None
-    return replace(button, label=label, style=style)
+    return replace(button, says=says, style=style)
 
 
 def button_blocks(action: Action, interrupt_id: str) -> list[Block]:
@@ -189,7 +192,7 @@ def form_buttons(action: Action, interrupt_id: str, approve: str, *, row: int) -
     shown = offered(action)
     first = [
         # The form for a note shows the whole call.
-        replace(NOTE, label=approve) if button.verb == APPROVE.verb else replace(button, style=None)
+        replace(NOTE, says=approve) if button.verb == APPROVE.verb else replace(button, style=None)
         for button in shown[:1]
     ]
     rejects = [button for button in shown[1:] if button.verb == REJECT.verb]
@@ -265,4 +268,4 @@ def _extend_button(state: Approval) -> Block | None:
     extension = state.admission.extension
     if extension is None or not state.may_extend:
         return None
-    return EXTEND.drawn(state.extended, state.id, on_card.extend_by(duration_words(extension.by)))
+    return EXTEND.drawn(state.extended, state.id, on_card.extend_by(words.duration_words(extension.by)))

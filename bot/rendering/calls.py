@@ -26,9 +26,7 @@ from bot.rendering.blocks import (
     section,
 )
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import on_action
-from bot.sentences.in_text import NO_ARGUMENTS, TOOL, WORDS
-from bot.sentences.words import more
+from bot.sentences import in_text, on_action, words
 from bot.text.literal import clip, key_text, mrkdwn, one_line, visible
 
 CARD_ARGUMENTS = 3_600
@@ -88,7 +86,7 @@ def _arguments_as_text(block_id: str, arguments: Sequence[Argument]) -> Block:
             continue
         for argument in group:
             elements += [_section(leaves(f"{argument.name}:", "bold")), boxed(argument.text)]
-    return rich_text(block_id, elements or [_section(leaves(NO_ARGUMENTS))])
+    return rich_text(block_id, elements or [_section(leaves(in_text.NO_ARGUMENTS))])
 
 
 def _beside_names(arguments: Sequence[Argument]) -> Block:
@@ -208,7 +206,11 @@ def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) ->
         blocks.append(context(f"{at}:care", "\n".join(said)))
     blocks += caution_blocks(
         f"{at}:",
-        [(TOOL, action.request.name), ("", action.shown(on_card=True)), (WORDS, action.description)],
+        [
+            (in_text.TOOL, action.request.name),
+            ("", action.shown(on_card=True)),
+            (in_text.WORDS, action.description),
+        ],
     )
     return [*blocks, *description_blocks(at, action)]
 
@@ -271,7 +273,7 @@ def _code_spans(names: Sequence[str]) -> str:
     spans = [code_span(name) for name in names[:_SHOWN_NAMES]]
     ends = accumulate(map(len, spans))
     fitting = [span for span, end in zip(spans, ends, strict=True) if end <= _ALL_NAMES] or spans[:1]
-    return ", ".join(fitting) + more(len(names) - len(fitting))
+    return ", ".join(fitting) + words.more(len(names) - len(fitting))
 
 
 def code_span(name: str) -> str:

@@ -6,8 +6,7 @@ from bot.domain.action import Action
 from bot.rendering.arguments import Argument, arguments_of
 from bot.rendering.blocks import Block, confirm
 from bot.rendering.calls import ordered, safe_name
-from bot.sentences import on_action
-from bot.sentences.in_text import NO_ARGUMENTS
+from bot.sentences import in_text, on_action
 from bot.text.literal import units
 
 _ROOM = 300
@@ -27,7 +26,7 @@ def run_title(action: Action) -> str:
 
 def _values(action: Action, votes: str) -> str:
     """Write all values, those of the headline first. Where some do not fit, say that more of them stand above."""
-    shown = [_written(argument) for argument in arguments_of(ordered(action))] or [NO_ARGUMENTS]
+    shown = [_written(argument) for argument in arguments_of(ordered(action))] or [in_text.NO_ARGUMENTS]
     whole = "\n".join(filter(None, (*shown, votes)))
     end = "\n".join(filter(None, (on_action.MORE_ABOVE, votes)))
     while shown and units(whole) > _ROOM:

@@ -3,8 +3,7 @@
 from bot.domain.digest import Digest, Proposal
 from bot.rendering.blocks import Block, context, divider, header, literal, section
 from bot.rendering.calls import is_plain_name
-from bot.sentences import in_digest
-from bot.sentences.words import UNUSUAL_TOOL, and_more
+from bot.sentences import in_digest, words
 from bot.text.literal import one_line
 
 _MOST_PROPOSALS, _MOST_TOOLS = 5, 5
@@ -47,7 +46,7 @@ def _proposal_blocks(proposals: list[Proposal]) -> list[Block]:
         return []
     blocks = [divider("rules"), section("rules:title", in_digest.RULES_TITLE)]
     for number, proposal in enumerate(proposals[:_MOST_PROPOSALS]):
-        tools = and_more([_tool(name) for name in proposal.tools], _MOST_TOOLS)
+        tools = words.and_more([_tool(name) for name in proposal.tools], _MOST_TOOLS)
         blocks += [
             section(f"rule:{number}", in_digest.proposal(tools, proposal.approved, proposal.repeated)),
             literal(f"rule:{number}:line", _to_paste(proposal)),
@@ -67,4 +66,4 @@ def _to_paste(proposal: Proposal) -> str:
 
 
 def _tool(name: str) -> str:
-    return in_digest.tool(name) if is_plain_name(name) else UNUSUAL_TOOL
+    return in_digest.tool(name) if is_plain_name(name) else words.UNUSUAL_TOOL

@@ -16,8 +16,7 @@ from bot.rendering.calls import headline_text, is_plain_name
 from bot.rendering.card.title import subject, title
 from bot.rendering.modal.standing import standing_row
 from bot.rendering.modal.view import HOME
-from bot.sentences import in_home, on_card
-from bot.sentences.words import place_name
+from bot.sentences import in_home, on_card, words
 from bot.text.literal import clip, mrkdwn
 
 AGENT, TOOL, GO, OPEN = "agent", "tool", "go", "open"
@@ -149,7 +148,7 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
     place = state.admission.places[0]
     return [
         section(f"{at}:title", f"*{mrkdwn(title(state, place))}*"),
-        context(f"{at}:line", in_home.asked_at(place_name(place.channel), state.created_at)),
+        context(f"{at}:line", in_home.asked_at(words.place_name(place.channel), state.created_at)),
         *_group(at, _link(state, row.indices[0], number, url)),
     ]
 
@@ -160,7 +159,7 @@ def _waiting_blocks(row: Row, number: int, url: str) -> list[Block]:
     asked = subject(state, place.model_copy(update={"actions": row.indices}))
     requester = state.requested_by or ""
     line = in_home.waits_until(
-        place_name(place.channel), state.deadline, mention(requester) if is_person(requester) else ""
+        words.place_name(place.channel), state.deadline, mention(requester) if is_person(requester) else ""
     )
     is_alone = len(row.indices) == 1
     label = in_home.LOOK_AND_APPROVE

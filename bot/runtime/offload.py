@@ -1,6 +1,7 @@
 """Slow work on what an agent sent runs in a thread, so that it does not block the event loop."""
 
 import asyncio
+import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -62,4 +63,6 @@ async def offload(sent: Sent, do: Callable[_P, _T], *args: _P.args, **kwargs: _P
     if turn is None:
         turn = turns[sent.agent, is_large] = asyncio.Lock()
     async with turn:
-        return await loop.run_in_executor(_THREADS[is_large], lambda: do(*args, **kwargs))
+        # A card is drawn in the language of its place there, too.
+        here = contextvars.copy_context()
+        return await loop.run_in_executor(_THREADS[is_large], lambda: here.run(do, *args, **kwargs))

@@ -1,4 +1,4 @@
-"""What people's decisions say to the model of an agent, beside the words that they typed."""
+"""What decisions say to the model of an agent, beside the words that people typed."""
 
 
 def changes(wanted: str) -> str:
@@ -7,3 +7,17 @@ def changes(wanted: str) -> str:
         "The call was not run. The reviewer asks for changes: make them, and call the tool again. "
         f"The new call will be reviewed. The reviewer wrote:\n{wanted}"
     )
+
+
+# --- Why silence does not approve a call, after the sentence that nobody decided in time --------------------------------
+
+CARD_GONE = "Silence does not approve it: its card was no longer in Slack at the deadline."
+NOBODY_LEFT = "Silence does not approve it: nobody was left at the deadline who could have rejected it."
+SHOWN_TOO_SHORT = "Silence does not approve it: the card was not shown long enough."
+MISSED = (
+    "Silence does not approve it: somebody pressed a button or sent a form, and it could not be recorded."
+)
+NOT_LOOKED = (
+    "Silence does not approve it: at the deadline Slack did not say whether people could still object."
+)
+UNWATCHED = "Silence does not approve it: for some time no bot was running that could take an answer."

@@ -9,7 +9,7 @@ from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
-from bot.sentences import on_action
+from bot.sentences import to_agent
 from bot.store.codec import dumped, milliseconds, unix_milliseconds
 from bot.store.reading import Reading
 from bot.store.silent_decisions import NO_DECISIONS, SilentDecisions, decided_by_silence
@@ -25,7 +25,7 @@ class Ending(Reading):
         *,
         reason: str = "",
         code: str = "",
-        why_not: str = on_action.NOT_LOOKED,
+        why_not: str = to_agent.NOT_LOOKED,
     ) -> str:
         """End a record. Returns `settled`, or the word of the script that says why not.
 

@@ -8,7 +8,7 @@ from agent_adapter.contract.record import EXPIRED, EXPIRED_MESSAGE, by_silence, 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_silence
-from bot.sentences import on_action
+from bot.sentences import to_agent
 from bot.store.codec import unix_milliseconds
 
 
@@ -33,9 +33,9 @@ def decided_by_silence(state: Approval, why_not: str) -> SilentDecisions:
         state: The record, whose deadline has passed.
         why_not: Why silence approves nothing. Empty when it was checked that silence may approve.
     """
-    noted = on_action.MISSED if state.missed else ""
+    noted = to_agent.MISSED if state.missed else ""
     if not state.is_shown_since(state.silent_from):
-        noted = on_action.SHOWN_TOO_SHORT
+        noted = to_agent.SHOWN_TOO_SHORT
     decided = {}
     for action in state.actions:
         if state.is_approved_by_silence(action.index) and not action.recorded:
@@ -44,7 +44,7 @@ def decided_by_silence(state: Approval, why_not: str) -> SilentDecisions:
                 if noted or why_not
                 else _ended(state, action, ApproveDecision())
             )
-            unwatched = _rejected(state, action, noted or on_action.UNWATCHED)
+            unwatched = _rejected(state, action, noted or to_agent.UNWATCHED)
             decided[action.index] = (str(state.message_of(action.index)), *watched, *unwatched)
     return SilentDecisions(unix_milliseconds(state.silent_from), decided)
 

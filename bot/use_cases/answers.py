@@ -8,8 +8,7 @@ from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError, VotersUnknownError
 from bot.domain.mentions import mention
 from bot.domain.votes import Proposal, kind_of
-from bot.sentences import in_answer, on_action
-from bot.sentences.words import place_name
+from bot.sentences import in_answer, on_action, words
 from bot.store.votes import Outcome
 from bot.text.literal import mrkdwn, one_line
 
@@ -70,7 +69,7 @@ def unknown(error: PersonUnknownError) -> str:
 
 def proposed(state: Approval, proposal: Proposal, why_not_counted: str = "") -> str:
     """Say to an author that another rule decides about their edit, and why they do not count as a voter."""
-    channel = place_name(proposal.channel) if len(state.places) > 1 else ""
+    channel = words.place_name(proposal.channel) if len(state.places) > 1 else ""
     sentence = in_answer.proposed(mrkdwn(one_line(proposal.rule)), proposal.terms.quorum, channel)
     return f"{sentence} {in_answer.not_counted_yet(why_not_counted)}" if why_not_counted else sentence
 

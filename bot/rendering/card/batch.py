@@ -13,8 +13,7 @@ from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import question, row_lines, same_lines, table_of
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import on_card
-from bot.sentences.in_text import NO_ARGUMENTS, TOOL, WORDS
+from bot.sentences import in_text, on_card
 from bot.text.literal import clip, units
 
 FEWEST = 3
@@ -61,7 +60,7 @@ def rows_blocks(calls: Sequence[Action]) -> list[Block]:
     blocks = [literal("rows", "\n".join(lines))] if lines else []
     if table.usual or not lines:
         says = on_card.USUAL if table.has_exceptions else on_card.same_in_all(len(calls))
-        same = same_lines(table) or [NO_ARGUMENTS]
+        same = same_lines(table) or [in_text.NO_ARGUMENTS]
         blocks += [context("same:label", says), literal("same", "\n".join(same))]
     if care := _care(calls):
         blocks.append(context("rows:care", "\n".join(care)))
@@ -83,7 +82,9 @@ def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> 
 def _caution_blocks(calls: Sequence[Action]) -> list[Block]:
     shown = [(str(call.number), call.shown(on_card=True)) for call in calls]
     first = calls[0]
-    return caution_blocks("rows:", [(TOOL, first.request.name), *shown, (WORDS, first.description)])
+    return caution_blocks(
+        "rows:", [(in_text.TOOL, first.request.name), *shown, (in_text.WORDS, first.description)]
+    )
 
 
 def _care(calls: Sequence[Action]) -> list[str]:

@@ -10,12 +10,10 @@ from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks
 from bot.rendering.calls import safe_name
 from bot.rendering.card.table import question, totals
-from bot.sentences import on_card
-from bot.sentences.words import UNUSUAL_TOOL, numbers
+from bot.sentences import on_button, on_card, words
 from bot.text.literal import clip, units
 
 # Rows have no buttons of their own.
-_ONE_BY_ONE = replace(REVIEW, label=on_card.ONE_BY_ONE, style=None)
 _CONFIRM = 300
 """What Slack takes as the text of a question."""
 
@@ -44,7 +42,8 @@ def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -
     subject = f"{part.place}.{part.number}" if part.kind == "part" else part.place
     if not calls_on(state, part) or _unread(state, still):
         return [REVIEW.drawn(subject, state.id, on_card.review(len(still)))]
-    one_by_one = [_ONE_BY_ONE.drawn(subject, state.id)] if state.places[part.place].rows else []
+    review = replace(REVIEW, says=on_button.ONE_BY_ONE, style=None)
+    one_by_one = [review.drawn(subject, state.id)] if state.places[part.place].rows else []
     ready = decided_together(state, still, "approve")
     if len(ready) < 2:
         return one_by_one
@@ -102,13 +101,13 @@ def _which(state: Approval, ready: Sequence[int]) -> list[str]:
         *([values] if values else []),
         *([f"{which}\n{on_card.in_all(sums)}"] if (sums := totals(calls)) else []),
         which,
-        on_card.as_shown(numbers(ready)),
+        on_card.as_shown(words.numbers(ready)),
     ]
 
 
 def _by_tool(state: Approval, ready: Iterable[int]) -> str:
     found: dict[str, list[int]] = {}
     for index in ready:
-        name = safe_name(state.actions[index].request) or UNUSUAL_TOOL
+        name = safe_name(state.actions[index].request) or words.UNUSUAL_TOOL
         found.setdefault(clip(name, 60), []).append(index)
     return ", ".join(on_card.calls_of(name, indices) for name, indices in found.items())

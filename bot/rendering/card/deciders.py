@@ -6,12 +6,12 @@ from bot.domain.admission import Admission, Place
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names
 from bot.domain.votes import Proposal
-from bot.sentences.words import place_name
+from bot.sentences import words
 
 
 def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> str:
     """Mention who decides about a proposal."""
-    channel = place_name(proposal.channel) if len(state.places) > 1 else ""
+    channel = words.place_name(proposal.channel) if len(state.places) > 1 else ""
     terms = proposal.terms
     return approver_names(
         terms.approvers,
@@ -49,4 +49,4 @@ def is_alone(place: Place) -> bool:
 
 def home(state: Approval, index: int) -> str:
     """Name the channel whose members may decide an action, where it is asked in others as well; else nothing."""
-    return place_name(state.place_of(index).channel) if len(state.places) > 1 else ""
+    return words.place_name(state.place_of(index).channel) if len(state.places) > 1 else ""

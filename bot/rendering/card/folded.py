@@ -14,7 +14,6 @@ from bot.rendering.buttons import READ
 from bot.rendering.calls import description_is_cut, headline_first, safe_name
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text
-from bot.sentences.in_text import TOOL
 from bot.text.literal import key_text, one_line
 
 _BETWEEN = "   "
@@ -48,7 +47,9 @@ def folded_blocks(action: Action, interrupt_id: str, room: int = TWO_LINES) -> l
         blocks.append(literal(f"{at}:name", one_line(action.request.name)))
     if line:
         blocks.append(rich_text(f"{at}:arguments", [{"type": "rich_text_section", "elements": line}]))
-    blocks += caution_blocks(f"{at}:", [(TOOL, action.request.name), ("", action.shown(on_card=True))])
+    blocks += caution_blocks(
+        f"{at}:", [(in_text.TOOL, action.request.name), ("", action.shown(on_card=True))]
+    )
     if action.must_read or description_is_cut(action):
         blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, interrupt_id)]))
     return blocks

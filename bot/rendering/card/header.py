@@ -14,8 +14,8 @@ from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import all_reported_at, ran_words
 from bot.rendering.card.title import subject, title
 from bot.rendering.card.votes import votes_text
-from bot.sentences import on_card
-from bot.sentences.words import and_more, place_name
+from bot.sentences import on_card, words
+from bot.sentences.kinds import Deadline
 from bot.text.literal import clip, mrkdwn
 
 _SHOWN_APPROVERS = 8
@@ -144,7 +144,7 @@ def _until(state: Approval, indices: Iterable[int]) -> str:
     return on_card.at_deadline(state.deadline, _then(state, indices))
 
 
-def _then(state: Approval, indices: Iterable[int]) -> on_card.Deadline:
+def _then(state: Approval, indices: Iterable[int]) -> Deadline:
     approved = {state.is_approved_by_silence(index) for index in indices if state.is_open_at(index)}
     if approved == {True}:
         return "approves"
@@ -158,7 +158,7 @@ def _asked_also(state: Approval, place: Place) -> list[str]:
     others = [
         other for other in state.places.values() if other != place and {*other.actions} & {*place.actions}
     ]
-    names = list(dict.fromkeys(place_name(other.channel) for other in others[:_SHOWN_PLACES]))
+    names = list(dict.fromkeys(words.place_name(other.channel) for other in others[:_SHOWN_PLACES]))
     return [on_card.also_asked_in(names, len(others) - _SHOWN_PLACES)] if others else []
 
 
@@ -217,4 +217,4 @@ def _who_decides(state: Approval, place: Place) -> str:
         )
         for name, indices in found.items()
     ]
-    return on_card.decides(and_more(shares, _CALLED_ONCE), together=True)
+    return on_card.decides(words.and_more(shares, _CALLED_ONCE), together=True)

@@ -13,8 +13,7 @@ from bot.domain.outcomes import secrets_in, without_secrets
 from bot.rendering.blocks import Block, context, literal_within, quote, section
 from bot.rendering.calls import safe_name
 from bot.rendering.card.title import run_suffix
-from bot.sentences import on_outcome
-from bot.sentences.words import UNUSUAL_TOOL
+from bot.sentences import on_outcome, words
 from bot.text.literal import visible
 
 _ERROR, _RESULT = 900, 400
@@ -118,7 +117,7 @@ def _says(
     says = on_outcome.ran(
         outcome.status,
         reported.reported_at,
-        on_outcome.call(action.number, safe_name(action.request) or UNUSUAL_TOOL) if named else "",
+        on_outcome.call(action.number, safe_name(action.request) or words.UNUSUAL_TOOL) if named else "",
     )
     if not text:
         return says, ""

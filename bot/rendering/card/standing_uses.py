@@ -8,8 +8,7 @@ from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, actions, context, literal, section
 from bot.rendering.buttons import REVOKE
 from bot.rendering.calls import safe_name
-from bot.sentences import in_thread
-from bot.sentences.words import SOMEBODY
+from bot.sentences import in_thread, words
 from bot.text.literal import clip, one_line
 
 SHOWN_USES = 20
@@ -45,7 +44,7 @@ def given_words(state: Approval, index: int) -> str:
     recorded = state.recorded[index]
     is_one_run = terms.scope == "run"
     return in_thread.standing_given(
-        mention(recorded.decided_by) if recorded else SOMEBODY,
+        mention(recorded.decided_by) if recorded else words.SOMEBODY,
         f"`{name}`" if name else in_thread.TOOL_BELOW,
         terms.same,
         in_thread.SAME_RUN if is_one_run else in_thread.in_every_run(state.interrupt.agent),

@@ -17,8 +17,7 @@ from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action
 from bot.domain.masking import Unshown
 from bot.rendering.calls import safe_name
-from bot.sentences import in_text
-from bot.sentences.words import UNUSUAL_TOOL
+from bot.sentences import in_text, words
 from bot.text.literal import key_text, visible
 
 WIDTH = 40
@@ -217,7 +216,7 @@ def question(calls: Sequence[Action], *, with_tool: bool) -> str | None:
             return None
         fields = [str(cells[name]) for name in common]
         fields += [f"{name}: {text}" for name, text in cells.items() if name not in common]
-        tool = [safe_name(call.request) or UNUSUAL_TOOL] if with_tool else []
+        tool = [safe_name(call.request) or words.UNUSUAL_TOOL] if with_tool else []
         said.append(f"{call.number}: {', '.join([*tool, *fields]) or in_text.NO_ARGUMENTS}")
     return " · ".join(said)
 

@@ -8,8 +8,7 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.rendering.calls import safe_name
 from bot.rendering.card.outcomes import is_void
-from bot.sentences import on_card
-from bot.sentences.words import UNUSUAL_TOOL
+from bot.sentences import on_card, words
 from bot.text.literal import clip
 from bot.text.names import plain_name
 
@@ -26,7 +25,7 @@ def title(state: Approval, place: Place) -> str:
 def subject(state: Approval, place: Place) -> str:
     """Name what is asked, in a few words, and say how much of it is open where a part of it is decided."""
     requests = [state.actions[index].request for index in place.actions]
-    first = safe_name(requests[0]) or UNUSUAL_TOOL
+    first = safe_name(requests[0]) or words.UNUSUAL_TOOL
     tools, still = len({request.name for request in requests}), sum(map(state.is_open_at, place.actions))
     return on_card.calls(first, tools, len(requests), still)
 

@@ -11,8 +11,7 @@ from bot.domain.masking import scrub
 from bot.domain.mentions import mention
 from bot.rendering.blocks import Block, context, literal_within, section
 from bot.rendering.card.title import title
-from bot.sentences import in_thread
-from bot.sentences.words import place_name
+from bot.sentences import in_thread, words
 from bot.text.literal import mrkdwn, visible
 
 _MOST_REASONS = 5
@@ -30,7 +29,9 @@ def told_text(state: Approval, told: Told) -> str:
 def told_blocks(state: Approval, told: Told) -> list[Block]:
     """Draw how it ended. Words of people are shown to the person alone, and not in a thread that others read."""
     where = [
-        place_name(place.channel) for place in state.places.values() if not place.channel.startswith("D")
+        words.place_name(place.channel)
+        for place in state.places.values()
+        if not place.channel.startswith("D")
     ]
     blocks = [
         section("told", told_text(state, told)),

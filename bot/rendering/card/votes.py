@@ -14,7 +14,6 @@ from bot.rendering.card.deciders import home, proposal_deciders
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line, visible
 
-_SHOWS = on_action.how_to_agree(AGREE.label)
 _SHOWN_POSITIONS = 3
 _FOLDED = 100
 
@@ -58,13 +57,14 @@ def proposal_words(state: Approval, action: Action) -> list[str]:
     if (found := action.proposal) is None:
         return []
     what = on_action.AN_ANSWER if found.decision.type == "respond" else on_action.CHANGES
+    shows = on_action.how_to_agree(AGREE.label)
     says = on_action.proposes(mention(found.by), what)
     if (stricter := action.stricter) is None:
-        return [f"{says}. {_SHOWS}"]
+        return [f"{says}. {shows}"]
     rule = mrkdwn(clip(one_line(stricter.rule), 80))
     names = proposal_deciders(state, stricter, at_most=3)
     decides = on_action.proposal_under(says, tally(action, stricter.position), rule, names)
-    lines = [f"{decides} {_SHOWS}"]
+    lines = [f"{decides} {shows}"]
     if action.proposed.has_code:
         lines.append(_typing_words(action.proposed))
     return lines

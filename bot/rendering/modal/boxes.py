@@ -56,9 +56,17 @@ class Box:
     """One thing that can be ticked for each part of a form that it suits."""
 
     block_id: str
-    label: str
-    hint: str
     suits: Callable[[str, Question], bool]
+
+    @property
+    def label(self) -> str:
+        """What it does."""
+        return in_field.BOXES[self.block_id][0]
+
+    @property
+    def hint(self) -> str:
+        """What happens without a tick, or with one."""
+        return in_field.BOXES[self.block_id][1]
 
     def block(self, options: list[tuple[str, str]], ticked: Collection[str] = ()) -> Block:
         """Draw its input. Each option is a label and a value."""
@@ -80,8 +88,8 @@ class Box:
         }
 
 
-EMPTY = Box("empty", in_field.EMPTY, in_field.EMPTY_HINT, _can_be_emptied)
-BARE = Box("bare", in_field.BARE, in_field.BARE_HINT, _has_spaces_around)
-LEFT_OUT = Box("left_out", in_field.LEAVE_OUT, in_field.LEAVE_OUT_HINT, _can_be_left_out)
-NULLED = Box("null", in_field.SEND_NULL, in_field.SEND_NULL_HINT, _can_be_null)
+EMPTY = Box("empty", _can_be_emptied)
+BARE = Box("bare", _has_spaces_around)
+LEFT_OUT = Box("left_out", _can_be_left_out)
+NULLED = Box("null", _can_be_null)
 BOXES = (EMPTY, BARE, LEFT_OUT, NULLED)

@@ -20,8 +20,7 @@ from bot.rendering.modal.inputs import raw_of
 from bot.rendering.modal.questions import code_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, modal
 from bot.rendering.pages import PAGE_SIZE
-from bot.sentences import in_form
-from bot.sentences.in_text import TOOL
+from bot.sentences import in_form, in_text
 from bot.text.literal import clip, pieces
 
 CHOOSE, CHECK = "choose", "check"
@@ -84,7 +83,7 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     blocks = [*_head(action), section("about", in_form.BEFORE_AND_AFTER)]
     blocks += [literal(f"changes:{number}", piece) for number, piece in enumerate(pieces(text, PAGE_SIZE))]
     blocks += care_blocks(action)
-    blocks += caution_blocks("after:", [(TOOL, action.request.name), ("", args)])
+    blocks += caution_blocks("after:", [(in_text.TOOL, action.request.name), ("", args)])
     blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, state.id, in_form.CHANGE_MORE)]))
     if action.has_code:
         blocks.append(code_input(action.edited(args)))

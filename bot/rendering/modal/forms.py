@@ -48,8 +48,7 @@ from bot.rendering.modal.view import (
     which_call_blocks,
 )
 from bot.rendering.pages import PAGE_SIZE, sections
-from bot.sentences import in_form
-from bot.sentences.in_text import ANSWER, TOOL
+from bot.sentences import in_form, in_text
 from bot.text.literal import clip, units
 
 MAX_ANSWER = 3_000
@@ -153,7 +152,7 @@ def render_agree_view(state: Approval, index: int) -> Block:
         literal("proposal", clip(text, PAGE_SIZE)),
         *_whole_blocks(found),
     ]
-    blocks += caution_blocks("proposal:", [(TOOL, action.request.name), *_words_of(found)])
+    blocks += caution_blocks("proposal:", [(in_text.TOOL, action.request.name), *_words_of(found)])
     if units(text) > PAGE_SIZE:
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
         return modal(AGREE.verb, in_form.title(index), blocks, None)
@@ -180,7 +179,7 @@ def _words_of(found: Written) -> Shown:
         case EditDecision(edited_action=edited):
             return [("", hide(edited.args, found.terms.masked))]
         case RespondDecision(message=message):
-            return [(ANSWER, message)]
+            return [(in_text.ANSWER, message)]
         case _:
             return []
 

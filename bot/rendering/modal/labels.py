@@ -7,7 +7,6 @@ from bot.text.literal import clip, one_line, units
 
 LONGEST = 150
 
-_OURS = {in_form.CODE, in_field.EMPTY, in_field.BARE, in_field.LEAVE_OUT, in_field.SEND_NULL}
 # Labels join names with these characters, so a name that contains one is written in quotes.
 _JOINTS = re.compile(r'["→·…]')
 # Several spaces look like one.
@@ -35,7 +34,11 @@ def _name(name: str | int) -> str:
         return str(name + 1)
     text = _SPACES.sub(lambda row: f"\\{{{in_text.spaces(len(row[0]))}}}", one_line(name))
     # Slack trims a label, so spaces around a name would not be seen.
-    if name and name == name.strip() and name not in _OURS and not _JOINTS.search(name):
+    if name and name == name.strip() and name not in _ours() and not _JOINTS.search(name):
         return text
     # A quote inside the name is written as its code, so that the name ends where its quotes end.
     return '"' + text.replace('"', "\\u{22}") + '"'
+
+
+def _ours() -> set[str]:
+    return {in_form.CODE, *(label for label, _ in in_field.BOXES.values())}

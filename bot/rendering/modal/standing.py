@@ -13,9 +13,7 @@ from bot.rendering.card.standing_uses import given_words, name_blocks, revoke_bu
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.questions import approval_inputs
 from bot.rendering.modal.view import ViewMeta, care_blocks, modal
-from bot.sentences import in_form, in_list
-from bot.sentences.in_text import TOOL
-from bot.sentences.words import duration_words, place_name
+from bot.sentences import in_form, in_list, in_text, words
 
 LISTED = 20
 _LASTS = tuple(timedelta(minutes=minutes) for minutes in (15, 30, 60, 120, 240, 480))
@@ -32,7 +30,7 @@ def render_standing_view(state: Approval, index: int) -> Block:
         *title_blocks(action),
         literal("arguments", arguments_text(action)),
         *care_blocks(action),
-        *caution_blocks("", [(TOOL, action.request.name), ("", action.shown(on_card=True))]),
+        *caution_blocks("", [(in_text.TOOL, action.request.name), ("", action.shown(on_card=True))]),
         section("about", in_form.ABOUT_STANDING),
         _choice("same", in_form.WHICH_CALLS, _same_options(limits.same)),
         _choice("scope", in_form.WHICH_RUNS, _scope_options(limits.scope, state.interrupt.agent)),
@@ -74,7 +72,7 @@ def _lasts_options(longest: timedelta) -> list[tuple[str, str]]:
     lasts = [*(each for each in _LASTS if each < longest), longest]
     usual = min(_USUAL.lasts, longest)
     lasts.sort(key=lambda each: each != usual)
-    return [(str(int(each.total_seconds())), duration_words(each)) for each in lasts]
+    return [(str(int(each.total_seconds())), words.duration_words(each)) for each in lasts]
 
 
 def _uses_options(most: int) -> list[tuple[str, str]]:
@@ -125,4 +123,4 @@ def standing_row(state: Approval, index: int, number: int) -> list[Block]:
 
 
 def _where(state: Approval, index: int) -> str:
-    return f" {in_list.given_in(place_name(state.place_of(index).channel))}"
+    return f" {in_list.given_in(words.place_name(state.place_of(index).channel))}"

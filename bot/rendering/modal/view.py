@@ -9,8 +9,7 @@ from bot.domain.action import Action
 from bot.rendering.blocks import Block, context, plain, section
 from bot.rendering.calls import mask_words, title_blocks
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import in_form
-from bot.sentences.in_text import TOOL, WORDS
+from bot.sentences import in_form, in_text
 from bot.text.literal import pieces
 
 HOME = "home"
@@ -73,7 +72,7 @@ def pressed_at(view: Mapping[str, Any], channel: str, ts: str, review: str = "",
 
 def which_call_blocks(action: Action) -> list[Block]:
     """Draw which call a form is about, where its arguments are not in it."""
-    return [*title_blocks(action), *caution_blocks("", [(TOOL, action.request.name)])]
+    return [*title_blocks(action), *caution_blocks("", [(in_text.TOOL, action.request.name)])]
 
 
 def render_notice_view(title: str, text: str) -> Block:
@@ -88,7 +87,7 @@ def render_notice_view(title: str, text: str) -> Block:
 
 
 def call_cautions(action: Action, *, as_json: bool = False) -> list[Block]:
-    shown = [(TOOL, action.request.name), ("", action.shown()), (WORDS, action.description)]
+    shown = [(in_text.TOOL, action.request.name), ("", action.shown()), (in_text.WORDS, action.description)]
     return caution_blocks("", shown, as_json=as_json)
 
 

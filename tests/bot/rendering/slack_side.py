@@ -10,7 +10,7 @@ from slack_sdk.models.views import View
 from agent_adapter.contract.arguments import encode
 from bot.domain.drafts import Draft
 from bot.domain.ids import parse_choice_value
-from bot.rendering.arguments import SAME_WORD, WRAP
+from bot.rendering.arguments import WRAP, same_word
 from bot.rendering.card.card import Part
 from bot.rendering.card.layout import BUDGET, MAX_BLOCKS
 from bot.rendering.limits import check_message, check_view
@@ -83,7 +83,7 @@ def unwrapped(text: str) -> str:
     lines: list[str] = []
     for line in text.split("\n"):
         stripped = line.lstrip(" ")
-        mark = next((mark for mark in (WRAP, SAME_WORD) if stripped.startswith(mark)), None)
+        mark = next((mark for mark in (WRAP, same_word()) if stripped.startswith(mark)), None)
         if mark:
             lines[-1] += stripped.removeprefix(mark)
         else:

@@ -19,7 +19,7 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
-from bot.sentences.in_text import LEFT_OUT, MASKED
+from bot.sentences import in_text
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -37,7 +37,7 @@ ODD = [
     "x ",
     " x",
     "•••• (masked)",
-    LEFT_OUT,
+    in_text.LEFT_OUT,
     "admin: true",
     "\u200b",
     "e\u0301",
@@ -104,7 +104,7 @@ def wanted(state, index):
 
 def _masked(name, value, mask):
     if name in mask:
-        return MASKED
+        return in_text.MASKED
     return {n: _masked(n, v, mask) for n, v in value.items()} if isinstance(value, dict) else value
 
 
@@ -160,19 +160,19 @@ def assert_in_rows(state, blocks, index):
         if row or not columns
         else usual
     )
-    found = {name: text for name, text in found.items() if text != LEFT_OUT}
+    found = {name: text for name, text in found.items() if text != in_text.LEFT_OUT}
     expected = wanted(state, index)
     assert {*found} == {_name(name) for name in expected}
     for name, value in expected.items():
         assert_reads_as(found[_name(name)], value, is_masked=name in state.actions[index].terms.mask)
     # Two masked values look alike, and may differ.
-    assert MASKED not in usual.values()
+    assert in_text.MASKED not in usual.values()
     if usual and block_of(blocks, "same:label")["elements"][0]["text"].startswith("The same in all"):
         alike = [wanted(state, n) for n in range(len(state.actions))]
         assert all(
             _name(n) in usual
             for n in alike[0]
-            if len({encode(a.get(n, [LEFT_OUT])) for a in alike}) == 1
+            if len({encode(a.get(n, [in_text.LEFT_OUT])) for a in alike}) == 1
             and n not in state.actions[0].terms.mask
         )
 
@@ -214,7 +214,7 @@ def _name(name):
 def assert_reads_as(text, value, *, is_masked):
     """This is the value, and could be no other."""
     if is_masked:
-        assert text == MASKED
+        assert text == in_text.MASKED
     elif not isinstance(value, str):
         assert encode(json.loads(text)) == encode(value)
     elif text.startswith('"'):
@@ -225,7 +225,7 @@ def assert_reads_as(text, value, *, is_masked):
         assert text[0].isalpha()
         assert "  " not in text
         assert text.strip() == text
-        assert text not in {"null", "true", "false", MASKED, LEFT_OUT}
+        assert text not in {"null", "true", "false", in_text.MASKED, in_text.LEFT_OUT}
 
 
 def approving(payload):

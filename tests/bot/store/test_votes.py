@@ -27,7 +27,7 @@ from bot.domain.ids import MessageId
 from bot.domain.messages import Remark, Shown
 from bot.domain.schedule import Extension
 from bot.domain.votes import position_of
-from bot.sentences.in_answer import NOT_SHOWN_HERE
+from bot.sentences import in_answer
 from bot.slack.directory import Directory
 from bot.store.codec import unix_milliseconds
 from bot.store.records import ApprovalStore
@@ -291,7 +291,7 @@ async def test_a_bulk_button_means_what_people_could_see(client, store, director
     first = MessageId(0, "part", 1)
     later = await approve_all(decisions, await newest(store, state), ERIK, first, {0, 1})
 
-    assert above == Answer(False, NOT_SHOWN_HERE)
+    assert above == Answer(False, in_answer.NOT_SHOWN_HERE)
     assert early == Answer(False, "There is nothing left here that you can reject.")
     assert later == Answer(True)
     # Pressing once more says nothing new.

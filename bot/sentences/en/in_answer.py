@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
 
-from bot.sentences.words import actions, people_have, when
+from bot.sentences.en.words import actions, people_have, when
+from bot.sentences.kinds import Outsider
 
 NOT_DONE = "Not done"
 RECORDED = "Recorded"
@@ -241,7 +241,6 @@ FOR_YOU = "The agent acts for you here, so somebody else has to approve it."
 YOUR_THREAD = "This comes from a thread that you started, so somebody else has to approve it."
 FIRST_CHANNEL = "the members of the channel where it was asked first"
 
-Outsider = Literal["bot", "stranger", "guest"]
 _OUTSIDERS: dict[Outsider, str] = {
     "bot": "Bots",
     "stranger": "People of other workspaces",

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from bot.sentences.words import when
+from bot.sentences.en.words import when
 
 TITLE = "What became of the calls"
 NO_WORDS = "The agent said nothing about it."

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal
 
-from bot.sentences.words import actions, and_more, few_numbers, more, numbers, or_more, times, when
+from bot.sentences.en.words import actions, and_more, few_numbers, more, numbers, or_more, times, when
+from bot.sentences.kinds import Deadline
 
 # --- The title --------------------------------------------------------------------------------------------------------
 
@@ -116,7 +116,6 @@ def closed(at: datetime) -> str:
     return f"closed {when(at)}"
 
 
-Deadline = Literal["approves", "as_said", "rejects", "raises"]
 _AT_DEADLINE: dict[Deadline, tuple[str, str]] = {
     "approves": ("*approved*", " if nobody does"),
     "as_said": ("what is open is approved or rejected as each call says", ""),
@@ -240,10 +239,6 @@ def with_proposal(indices: Sequence[int]) -> str:
 def high_risk(indices: Sequence[int]) -> str:
     """Say which actions are decided alone because of their risk."""
     return f"High risk, decided one by one: {numbers(indices)}."
-
-
-ONE_BY_ONE = "One by one…"
-"""Labels the button that opens a review where Approve all is green."""
 
 
 def approve_all(count: int, still: int) -> str:

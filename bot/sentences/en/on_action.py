@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from bot.sentences.words import when
+from bot.sentences.en.words import when
 
 # --- The call -----------------------------------------------------------------------------------------------------------
 
@@ -74,9 +74,6 @@ def proposed_again(number: int, person: str, link: str, difference: str) -> str:
     return f"*{number}{ending} proposal.* {person} asked for changes to {before}. {difference}"
 
 
-SEND_CHANGES = "Send as change request"
-
-
 def send_for(index: int, tool: str) -> str:
     """Label the button that sends a reply about one of several calls."""
     return f"Send for action {index + 1}{f': {tool}' if tool else ''}"
@@ -103,8 +100,6 @@ def one_vote_of(needed: int) -> str:
     return f"This is one vote: {needed} people have to agree."
 
 
-APPROVE_AS_ASKED, APPROVE_AS_ASKED_WITH_CODE = "Approve as asked", "Approve as asked…"
-READ_AND_DECIDE = "Read and decide…"
 EFFECTS = {
     "reject_as_answer": "Reject: this agent's framework has no rejection. "
     "The call does not run, and the model gets a sentence that says so as the tool's answer.",
@@ -265,13 +260,3 @@ def resembles(rule: str) -> str:
 # --- Silence ------------------------------------------------------------------------------------------------------------
 
 APPROVED_AT_DEADLINE = "*Approved at the deadline* unless somebody decides before."
-CARD_GONE = "Silence does not approve it: its card was no longer in Slack at the deadline."
-NOBODY_LEFT = "Silence does not approve it: nobody was left at the deadline who could have rejected it."
-SHOWN_TOO_SHORT = "Silence does not approve it: the card was not shown long enough."
-MISSED = (
-    "Silence does not approve it: somebody pressed a button or sent a form, and it could not be recorded."
-)
-NOT_LOOKED = (
-    "Silence does not approve it: at the deadline Slack did not say whether people could still object."
-)
-UNWATCHED = "Silence does not approve it: for some time no bot was running that could take an answer."

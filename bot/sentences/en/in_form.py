@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.sentences.words import actions
+from bot.sentences.en.words import actions
 
 # --- Titles and buttons -------------------------------------------------------------------------------------------------
 

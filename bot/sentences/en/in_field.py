@@ -6,12 +6,17 @@ from typing import Any
 # --- Labels -------------------------------------------------------------------------------------------------------------
 
 ALL_ARGUMENTS = "All arguments"
-EMPTY, BARE = "Send as an empty text", "Remove spaces and empty lines at both ends"
-EMPTY_HINT = "A field that you tick is sent as an empty text, whatever it holds."
-LEAVE_OUT, SEND_NULL = "Leave out", "Send as null"
-LEAVE_OUT_HINT = "What you tick is not sent, whatever its fields hold."
-SEND_NULL_HINT = "What you tick is sent as null, whatever its fields hold."
-BARE_HINT = "Without a tick they stay if you do not change the text. Slack may remove them from a text that you change."
+_EMPTY = "Send as an empty text"
+BOXES = {
+    "empty": (_EMPTY, "A field that you tick is sent as an empty text, whatever it holds."),
+    "bare": (
+        "Remove spaces and empty lines at both ends",
+        "Without a tick they stay if you do not change the text. Slack may remove them from a text that you change.",
+    ),
+    "left_out": ("Leave out", "What you tick is not sent, whatever its fields hold."),
+    "null": ("Send as null", "What you tick is sent as null, whatever its fields hold."),
+}
+"""Boxes to tick: a label, and what happens with a tick or without."""
 
 
 def numbered(number: int) -> str:
@@ -61,8 +66,8 @@ TOO_LONG = "This is too long to edit here. It stays exactly as it is:"
 # --- What is wrong with a value -----------------------------------------------------------------------------------------
 
 NEEDS_VALUE = "This needs a value."
-NEEDS_TEXT = f"This needs a text. Write one, or tick its name under “{EMPTY}”."
-ONLY_SPACES = f"There are only spaces here. Write a text, or tick its name under “{EMPTY}”."
+NEEDS_TEXT = f"This needs a text. Write one, or tick its name under “{_EMPTY}”."
+ONLY_SPACES = f"There are only spaces here. Write a text, or tick its name under “{_EMPTY}”."
 NOT_A_WHOLE_NUMBER = "This must be a whole number."
 NOT_A_NUMBER = "This must be a number."
 NOT_A_CHOICE = "This must be one of the choices."

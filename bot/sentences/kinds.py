@@ -1,0 +1,8 @@
+"""What the parameters of sentences may be, in every language."""
+
+from typing import Literal
+
+Deadline = Literal["approves", "as_said", "rejects", "raises"]
+"""What happens at a deadline to what nobody has decided; `as_said`: what each call says."""
+Outsider = Literal["bot", "stranger", "guest"]
+"""Who may not decide, unless the policy names them."""

@@ -1,0 +1,56 @@
+"""The language that is spoken: a card has that of its place, and what one person reads that of their Slack."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+ENGLISH = "en"
+CATALOGUES: dict[str, str] = {"en": "bot.sentences.en"}
+"""The package of each language. All have the same modules, with the same names in them."""
+
+_spoken: ContextVar[Callable[[], str]] = ContextVar("language", default=lambda: ENGLISH)
+
+
+def language() -> str:
+    """Name the language that is spoken now. One that is not known is spoken as English."""
+    found = _spoken.get()()
+    return found if found in CATALOGUES else ENGLISH
+
+
+@contextmanager
+def speaking(found: str | Callable[[], str]) -> Iterator[None]:
+    """Speak a language for a while, in this task and in those that it starts.
+
+    Args:
+        found: The language, or what says it when a sentence is needed. Slack may say who somebody is only later.
+    """
+    token = _spoken.set(found if callable(found) else lambda: found)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def language_of(locale: str) -> str:
+    """Give the language of a locale as Slack writes it: `de-DE` is German, and so is `de-AT`."""
+    found = locale.partition("-")[0].lower()
+    return found if found in CATALOGUES else ENGLISH
+
+
+class Spoken:
+    """A module of sentences, in the language that is spoken at the moment when one is read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, sentence: str) -> Any:
+        return getattr(_module(language(), self._name), sentence)
+
+
+@cache
+def _module(language: str, name: str) -> ModuleType:
+    return import_module(f"{CATALOGUES[language]}.{name}")
