@@ -49,6 +49,8 @@ class Keys:
                                                     `lapsed` the fence of a claim that nobody finished,
                                                     `untaken` since when the card says that nobody goes on,
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
+                                                    `under:<n>` the first card of the run, under which the card
+                                                    of a place stands, `-` for none,
                                                     `requested_by` for whom, `requester_known` whether
                                                     that is vouched for, `thread_author` who began its thread,
                                                     `told` where the requester reads the outcome, and its terms
@@ -90,6 +92,7 @@ class Keys:
                                                     first record about these pauses; eight days
     `assent:{00}:changes:<digest>`          STRING  the last call of this tool in this run to which somebody asked for
                                                     changes, `<id>:<index>`; seven days
+    `assent:{00}:first:<digest>`            STRING  the record whose card is the first of its run in a channel; eight days
     `assent:{00}:mention:<event>`           STRING  a reply that mentions the app: who wrote what, where, and the calls
                                                     that it may be about; a day
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
@@ -207,6 +210,9 @@ class Lane:
 
     def changes(self, digest: str) -> str:
         return f"{self.prefix}changes:{digest}"
+
+    def first(self, digest: str) -> str:
+        return f"{self.prefix}first:{digest}"
 
     def mention(self, event_id: str) -> str:
         return f"{self.prefix}mention:{event_id}"

@@ -134,6 +134,8 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     refused = look_alike(policy, agent, tool, rule)
     yield "rule", _named(rule) + (", if the call were asked" if refused else "")
     yield "asked", _where(policy, rule)
+    if rule.thread_per_run:
+        yield "later cards of a run", "are replies to its first card in that channel"
     agree = f"; {rule.quorum} of them have to agree" if rule.quorum > 1 else ""
     yield "may decide", ", ".join(_approver(rule, entry) for entry in rule.approvers) + agree
     if rule.notify is not None:

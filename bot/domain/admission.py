@@ -29,6 +29,11 @@ class Place(WireModel, populate_by_name=True):
     proposed: bool = False
     """Whether it is asked here as well because of a proposal that another rule decides about."""
 
+    thread_per_run: bool = False
+    """Whether its card is a reply to the first card of its run in this channel, if there is one."""
+    thread_is_known: bool = True
+    """Whether it was looked for that card. Before, nothing is posted."""
+
     @property
     def is_extra(self) -> bool:
         """Whether people can decide without this place, because it is asked elsewhere as well."""

@@ -113,7 +113,13 @@ def _places(
             actions=tuple(indices),
             opened_by=opened_by,
             assign=min((time for index in indices if (time := rules[index].assign)), default=None),
+            thread_per_run=_shares_thread(thread_ts, opened_by, [rules[index] for index in indices]),
         )
+
+
+def _shares_thread(thread_ts: str | None, opened_by: int | None, rules: Sequence[Rule]) -> bool:
+    """Whether a card is a reply to the first of its run: not where the agent names a thread, nor when others are called."""
+    return not thread_ts and opened_by is None and all(rule.thread_per_run for rule in rules)
 
 
 def _steps(rules: Sequence[Rule]) -> tuple[Step, ...]:

@@ -73,6 +73,8 @@ class Rule:
     match: Match = Match()
     name: str = "default"
     """For people to read."""
+    thread_per_run: bool = False
+    """Whether later cards of a run are replies to its first card in the channel."""
     agent_channel_may_decide: bool = False
     """Whether `channel` among the approvers can also mean a channel that the agent chose."""
     requester: Literal["optional", "required"] = "optional"

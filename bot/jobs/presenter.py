@@ -11,6 +11,7 @@ from bot.domain.errors import SlackBusyError, SlackUnclearError, WorkspaceFaultE
 from bot.jobs.admit import Admissions
 from bot.jobs.deadlines import STALLED_AFTER, has_run_ahead
 from bot.jobs.outdated import first_outdated, is_wanted
+from bot.jobs.run_threads import find_thread
 from bot.jobs.slack_call import Line, SlackCall
 from bot.jobs.slack_trouble import WORKSPACE_RETRY
 from bot.jobs.unreadable import end_unreadable
@@ -89,6 +90,8 @@ class Presenter:
                 return FIRST_RETRY
             await self.store.set_notice(state.id, f"Slack cannot be used: {fault}")
             return WORKSPACE_RETRY
+        if not state.admission.places[part.id.place].thread_is_known:
+            return await find_thread(self.store, state, part.id.place)
         if wait := await self._turn(state, part):
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)

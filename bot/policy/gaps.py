@@ -1,4 +1,4 @@
-"""Rules whose conditions on arguments let other calls of the same tool fall to a weaker rule. Pure."""
+"""Rules past which calls fall to a weaker one, and rules whose cards nobody may notice. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +10,17 @@ from bot.text.literal import key_text
 
 
 def gaps(policy: Policy) -> Iterator[Problem]:
-    """Name each rule with `args` that is stricter than the rule to which calls fall that its `args` do not match."""
+    """Name each rule with `args` that is stricter than the rule to which calls fall that its `args` do not match.
+
+    Name also each rule whose cards may be replies that notify nobody.
+    """
+    for rule in (*policy.rules, policy.default):
+        if rule.thread_per_run and not _mentioned(rule):
+            yield Problem(
+                rule.line,
+                f"{rule.name!r} asks in a shared thread and mentions nobody, and Slack notifies nobody else of a reply: "
+                "name people or groups to notify, or take thread_per_run out",
+            )
     for number, rule in enumerate(policy.rules):
         if rule.match.schema and (weaker := [*_weaker_places(policy, number)]):
             yield Problem(
@@ -66,6 +76,10 @@ def _weaker_in_deciding(rule: Rule, other: Rule) -> Iterator[str]:
         yield "the requester may approve"
     if other.approves_silently and not rule.approves_silently:
         yield "silence approves"
+
+
+def _mentioned(rule: Rule) -> set[str]:
+    return {*(rule.approvers if rule.notify is None else rule.notify)} - {"channel"}
 
 
 def _approvers(rule: Rule) -> list[str]:

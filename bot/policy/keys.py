@@ -158,6 +158,8 @@ class SharedKeys(TypedDict, total=False):
     """Whether the person for whom the agent acts may approve, too. They may always reject."""
     tell_requester: Tell
     """Where the person for whom the agent acts reads the outcome: `direct`, `thread` (where the run came from) or `no`."""
+    thread_per_run: bool
+    """Whether later cards of a run are replies in the thread of its first card in that channel."""
     decisions: Annotated[tuple[_Decision, ...], one_or_more(_Decision, 1), values.ONCE]
     """Which of the agent's allowed decisions are offered. Left out, all of them."""
     notify: values.Notify

@@ -23,6 +23,10 @@ from bot.domain.votes import Proposal, Vote
 from bot.rendering.pages import measure, measured_proposal
 
 _SHORT = 512
+_LATER = {"rows", "opened_by", "assign", "proposed", "thread_per_run"}
+"""The attributes that few places have. Records of older versions have none of them."""
+_ALONE = "-"
+"""Kept in place of a thread by a card that stands in the channel."""
 
 
 def read_state(req: Fields, card: Fields, *, now: int, known: Published | None = None) -> Published:
@@ -200,10 +204,7 @@ def place_field(place: Place) -> str:
 
 
 def _later(place: Place) -> list[dict[str, Any]]:
-    """Write the attributes that few places have. Records of older versions have none of them."""
-    given = place.model_dump(
-        mode="json", include={"rows", "opened_by", "assign", "proposed"}, exclude_defaults=True, by_alias=True
-    )
+    given = place.model_dump(mode="json", include=_LATER, exclude_defaults=True, by_alias=True)
     return [given] if given else []
 
 
@@ -224,14 +225,17 @@ def _admission(card: Fields, count: int) -> Admission:
         thread_author=card.get("thread_author"),
         told=Told.model_validate(decode(card["told"])) if "told" in card else None,
         places=tuple(
-            Place(
-                channel=channel,
-                thread_ts=thread_ts,
-                actions=actions,
-                parts=parts,
-                **(more[0] if more else {}),
+            _place(
+                Place(
+                    channel=channel,
+                    thread_ts=thread_ts,
+                    actions=actions,
+                    parts=parts,
+                    **(more[0] if more else {}),
+                ),
+                card.get(f"under:{number}"),
             )
-            for _, (channel, thread_ts, actions, parts, *more) in places
+            for number, (channel, thread_ts, actions, parts, *more) in places
         ),
         steps=tuple(Step.model_validate(decode(text)) for _, text in steps),
         extension=Extension.model_validate(decode(card["extend"])) if "extend" in card else None,
@@ -240,6 +244,23 @@ def _admission(card: Fields, count: int) -> Admission:
         if happened:
             admission = admission.escalated(admission.steps[number])
     return admission
+
+
+def _place(place: Place, under: str | None) -> Place:
+    """Give a place with the message under which its card stands, where that is noted."""
+    if under is None:
+        return place.model_copy(update={"thread_is_known": False}) if place.thread_per_run else place
+    return place.model_copy(update={"thread_ts": thread_of(under)})
+
+
+def thread_of(under: str) -> str | None:
+    """Read under which message a card stands."""
+    return None if under == _ALONE else under
+
+
+def under_field(thread_ts: str | None) -> str:
+    """Write under which message a card stands."""
+    return thread_ts or _ALONE
 
 
 def _pages(text: str, count: int) -> tuple[int, ...]:
@@ -371,7 +392,8 @@ def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:
         if part.is_beside or not shown.ts[0].isdigit() or f"lease:{part}" in card:
             continue
         parent = messages.get(part.card) if part.kind != "card" else None
-        thread_ts: str | None = places[part.place][1] or (parent.ts if parent else None)
+        under = thread_of(card.get(f"under:{part.place}", _ALONE))
+        thread_ts: str | None = places[part.place][1] or under or (parent.ts if parent else None)
         found.append(PostedMessage(interrupt_id, part, thread_ts, shown, card["status"] == "pending"))
     return found
 

@@ -7,6 +7,7 @@ from bot.store.drafts import Drafts
 from bot.store.ending import Ending
 from bot.store.mentions import Mentions
 from bot.store.messages import Messages
+from bot.store.run_threads import RunThreads
 from bot.store.standing import StandingApprovals
 from bot.store.votes import Votes
 from bot.store.waiting import Waiting
@@ -25,5 +26,6 @@ class ApprovalStore(
     Drafts,
     Waiting,
     Mentions,
+    RunThreads,
 ):
     """Reads and writes records. Every write is one script, safe to repeat."""

@@ -105,6 +105,18 @@ async def test_without_a_token_it_is_said_that_slack_was_not_asked(command, poli
     assert output.endswith("; not asked from Slack, since SLACK_BOT_TOKEN is not set\n")
 
 
+async def test_a_shared_thread_in_which_nobody_is_mentioned_is_warned_of(command, policy):
+    """Slack notifies only who is mentioned in a reply, so nobody would notice those cards."""
+    policy.write_text("default: {channel: C0APPROVALS, approvers: [channel], thread_per_run: true}\n")
+    code, _, errors = await command("policy", "check", str(policy))
+
+    assert code == 0
+    assert errors == (
+        f"{policy}, line 1: warning: 'default' asks in a shared thread and mentions nobody, and Slack notifies nobody "
+        "else of a reply: name people or groups to notify, or take thread_per_run out\n"
+    )
+
+
 async def test_a_strict_rule_past_which_calls_fall_is_warned_of(command, policy):
     """The sentence says which rule gets them, in what it is weaker, and the cure; the file may be used as it is."""
     code, output, errors = await command("policy", "check", str(policy))
@@ -292,6 +304,7 @@ KEYS = {
     "decisions": "[reject]",
     "notify": "[]",
     "tell_requester": "direct",
+    "thread_per_run": "true",
     "time_limit": "3h",
     "on_timeout": "raise",
     "quorum": "3",
