@@ -1,0 +1,183 @@
+"""Nothing on the page keeps people out, as far as a program can tell: axe-core finds nothing in what the bot shows.
+
+Each situation of the gallery is asked once. Then the channel, every form, the Home tab and the list of `/approvals` are
+looked at: light in a wide window, dark in a narrow one.
+"""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+
+from bot.listeners.table import TABLE, Opens
+from tests.support.axe import barriers
+from tests.support.browser import CHROMIUM
+from tests.support.gallery.hands import Hands
+from tests.support.gallery.situations import SITUATIONS
+from tests.support.gallery.stage import WIDTHS, on_stage
+from tests.support.lanes import require
+from tests.support.people import block_of, buttons
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+
+SCHEMES = dict(zip(WIDTHS, ("light", "dark"), strict=True))
+OPENERS = {button.verb for button, does in TABLE.items() if isinstance(does, Opens)}
+FORMS = {(situation, "edit") for situation in ("refund", "mail", "order", "customer")}
+"""By a schema, with a long text, with objects and lists, with more than eight fields."""
+
+
+class Gallery:
+    """All situations, and Dana in front of them."""
+
+    def __init__(self, stage, cards):
+        self.stage = stage
+        self.cards = cards
+        self.dana = Hands(stage.slack, "U0DANA")
+
+    async def barriers(self, within="html"):
+        """Give what axe-core finds in each window."""
+        return [
+            f"{width} pixels, {SCHEMES[width]}: {barrier}"
+            for width, screen in self.stage.screens.items()
+            for barrier in await barriers(screen.page, within)
+        ]
+
+    async def shown(self, view):
+        """Wait until each window shows this view as it is now."""
+        for screen in self.stage.screens.values():
+            await expect(screen.modal).to_have_attribute("data-view-id", view["id"])
+            await expect(screen.modal.locator("[data-block-id]")).to_have_count(len(view["blocks"]))
+
+    async def opened(self, situation, verb):
+        """Open a form from a card, and wait until each window shows it."""
+        card = self.cards[situation]
+        button = next(name for name in buttons(card) if name.partition(":")[0] == verb)
+        await self.dana.press(card, button)
+        view = await self.stage.slack.wait_for_view("U0DANA")
+        await self.shown(view)
+        return view
+
+    async def close(self):
+        """Close all forms, and wait until no window shows one."""
+        for view in (await self.stage.slack.views("U0DANA"))[:1]:
+            await self.stage.slack.close_view("U0DANA", view["id"], clear=True)
+        for screen in self.stage.screens.values():
+            await expect(screen.modal).to_be_hidden()
+
+    async def barriers_after(self, view, values):
+        """Send a form, and give what axe-core finds in what comes then."""
+        await self.stage.slack.submit("U0DANA", view["id"], values)
+        [*_, view] = await self.stage.slack.views("U0DANA")
+        await self.shown(view)
+        return await self.barriers("dialog")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def everything() -> AsyncIterator[Gallery]:
+    require("Chromium", CHROMIUM, "there is no chromium on the PATH")
+    async with on_stage(*WIDTHS) as stage:
+        for width, screen in stage.screens.items():
+            await screen.page.emulate_media(color_scheme=SCHEMES[width], reduced_motion="reduce")
+        cards = {found.name: (await stage.shown(found))[1] for found in SITUATIONS}
+        yield Gallery(stage, cards)
+        assert [screen.complaints for screen in stage.screens.values()] == [[], []]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def gallery(everything) -> AsyncIterator[Gallery]:
+    """All of it, and no form is open."""
+    yield everything
+    await everything.close()
+    for screen in everything.stage.screens.values():
+        await screen.page.locator('[data-channel="C0APPROVALS"]').click()
+
+
+async def test_axe_finds_nothing_in_a_channel_of_cards(gallery):
+    """Open ones, decided ones, and what stands in their threads."""
+    assert await gallery.barriers() == []
+
+
+async def test_axe_finds_nothing_in_any_form(gallery):
+    """Each button that opens a form, on the first card that has it, and the forms of an edit that differ."""
+    found, seen = {}, set()
+    for situation, card in gallery.cards.items():
+        for verb in dict.fromkeys(name.partition(":")[0] for name in buttons(card)):
+            if verb in OPENERS and (verb not in seen or (situation, verb) in FORMS):
+                seen.add(verb)
+                await gallery.opened(situation, verb)
+                found[situation, verb] = await gallery.barriers("dialog")
+
+    assert {place: barriers for place, barriers in found.items() if barriers} == {}
+    assert {"edit", "reject", "confirm", "read", "review", "respond", "agree"} <= seen
+
+
+async def test_axe_finds_nothing_in_the_steps_of_an_edit(gallery):
+    """An error beside a field, the last step with before and after, and the question which of many fields to change."""
+    form = await gallery.opened("refund", "edit")
+    amount = block_of(form, "amount")
+
+    found = [
+        await gallery.barriers_after(form, {amount: "1299"}),
+        await gallery.barriers_after(form, {amount: "49.95"}),
+    ]
+    form = await gallery.opened("customer", "edit")
+    [pick] = [block for block in form["blocks"] if block["block_id"].startswith("pick:")]
+    option = pick["element"]["options"][0]["value"]
+    found.append(await gallery.barriers_after(form, {pick["block_id"]: [option]}))
+
+    assert found == [[], [], []]
+
+
+async def test_axe_finds_nothing_on_the_home_tab_and_in_the_lists(gallery):
+    """What waits for a person, as a tab and as a view, what was asked for them, and why a card was approved."""
+    found = []
+    for screen in gallery.stage.screens.values():
+        await screen.page.locator('[data-channel="home"]').click()
+        await expect(screen.page.get_by_test_id("home").locator(".block").nth(3)).to_be_visible()
+    found.append(await gallery.barriers("main"))
+    for words in ("", "mine", "rules"):
+        await gallery.stage.slack.command("U0DANA", "C0APPROVALS", "/approvals", words)
+        # A list says first that it is being looked for.
+        is_it = lambda view, words=words: words == "rules" or len(view["blocks"]) > 1  # noqa: E731
+        await gallery.shown(await gallery.stage.slack.wait_for_view("U0DANA", is_it))
+        found.append(await gallery.barriers("dialog"))
+        await gallery.close()
+    card = gallery.cards["approved"]
+    await gallery.stage.slack.shortcut("U0DANA", card["channel"], card["ts"], "why")
+    await gallery.shown(await gallery.stage.slack.wait_for_view("U0DANA"))
+    found.append(await gallery.barriers("dialog"))
+
+    assert found == [[]] * 5
+
+
+async def test_axe_finds_nothing_in_what_the_page_itself_opens(gallery):
+    """The question before a click, the menu of a card, and the panel with deliveries and JSON."""
+    found = []
+    for width, screen in gallery.stage.screens.items():
+        asks, closed = gallery.stage.seen(width, gallery.cards["confirm"]), screen.page.locator(".confirm")
+        await asks.locator('[data-action-id="approve:0"]').click()
+        found += await barriers(screen.page, ".confirm")
+        await screen.page.keyboard.press("Escape")
+        await expect(closed).to_have_count(0)
+        await asks.get_by_role("button", name="More actions").click()
+        found += await barriers(screen.page, "[data-testid=timeline]")
+        await screen.page.keyboard.press("Escape")
+        await asks.get_by_role("button", name="JSON").click()
+        found += await barriers(screen.page, "#inspector")
+        await screen.page.keyboard.press("Escape")
+
+    assert found == []
+
+
+async def test_what_axe_finds_is_named_by_its_rule_and_its_element(gallery):
+    """A button without a name is found."""
+    page = gallery.stage.screens[1280].page
+    await page.locator("#empty").evaluate(
+        "node => node.insertAdjacentHTML('afterend', '<button id=x></button>')"
+    )
+
+    [found] = await barriers(page, "main")
+
+    await page.locator("#x").evaluate("node => node.remove()")
+    assert found.startswith("button-name: ['#x']")
