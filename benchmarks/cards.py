@@ -23,7 +23,7 @@ from bot.domain.audit import facts_of_question
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
 from bot.domain.policy import Policy
-from bot.domain.waiting import entries_of, requester_of
+from bot.domain.waiting import circle_of, requester_of
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.store.codec import admission_fields, read_state
@@ -167,7 +167,6 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
                     LANE.of(record),
                     [],
                     [LANE.pause(pause)],
-                    fingerprint=run,
                     body=body.replace(model.id, record).replace(model.run, run),
                     lifetime=LIFE,
                     process=f"{AGENT}.gone",
@@ -187,7 +186,7 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
     fields = admission_fields(admitted)
     same = {
         "facts": facts_of_question(first, admitted),
-        "waiting": " ".join(entries_of(admitted)),
+        "waiting": circle_of(admitted),
         "requester": requester_of(first.interrupt, admitted),
     }
     with Redis.from_url(url) as redis:

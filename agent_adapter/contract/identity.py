@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
-from agent_adapter.contract.interrupt import Interrupt
 
 DIGEST_LENGTH = 32
 """Hex characters kept of a SHA-256: 128 bits."""
@@ -66,9 +65,3 @@ def slots(pauses: Sequence[str]) -> tuple[tuple[str, int], ...]:
         places.append((pause, seen.get(pause, 0)))
         seen[pause] = seen.get(pause, 0) + 1
     return tuple(places)
-
-
-def interrupt_fingerprint(interrupt: Interrupt) -> str:
-    """Return the digest of the whole question. Parallel pauses come in any order, so they are sorted by their id."""
-    actions = zip(slots(interrupt.pauses), action_fingerprints(interrupt.request), strict=True)
-    return digest("request", [[pause, position, action] for (pause, position), action in sorted(actions)])

@@ -18,6 +18,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.names import AgentName, MaybeName, PlainName
 
 SCHEMA_VERSION = 1
+"""It fixes the defaults, too: what a stored interrupt leaves out means the default of its version."""
 CONTINUATION_FORMAT = 1
 
 Status = Literal["decided", "expired", "withdrawn", "refused"]

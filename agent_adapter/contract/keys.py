@@ -35,7 +35,7 @@ class Keys:
     `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
                                                     `…:waiting` agents that wait, `…:served` their last turns
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
-                                                    `body` `fingerprint` `pauses` `created` `deadline`,
+                                                    `body` `pauses` `created` `deadline`,
                                                     `w:<process>` who waits, `f:<process>` who of them follows
                                                     each decision, `withdraw` the reason,
                                                     `fence` `claim_by` `claim_until` (0 when it was given back),
@@ -68,7 +68,7 @@ class Keys:
                                                     `seen:<i>:<user>` pages read,
                                                     `reached:<n>` steps, `remark:<n>` `remarks` what is said of them,
                                                     `extended` how often, `claim:<place>` who is looking,
-                                                    `waiting` for whom: people, groups, channels,
+                                                    `waiting` for whom: circles of people, groups, channels,
                                                     what was approved for later calls: `sticky_grant:<i>` how wide,
                                                     `sticky_until:<i>` `sticky_left:<i>` `sticky_ended:<i>`,
                                                     `sticky_uses:<i>` one line for each use, `sticky_given` whether,
@@ -107,8 +107,10 @@ class Keys:
     `assent:{00}:held:<agent>`              HASH    open interrupts of an agent that the policy limits, and their bytes;
                                                     those that have ended since go when room is needed
     `assent:{00}:rate:<agent>`              STRING  until when such an agent has used up what it may ask in a minute
-    `assent:{00}:waiting:<entry>`           ZSET    what waits for a person, a group or the members of a channel:
-                                                    id -> deadline. Ended ones go when somebody meets them
+    `assent:{00}:waiting:<circle>`          ZSET    what waits for a circle: people, groups and channels that may
+                                                    decide it together, joined by commas. id -> deadline. Ended ones
+                                                    go when somebody meets them
+    `assent:{00}:circles:<entry>`           SET     circles of several that a person, a group or a channel is in
     `assent:{00}:asked:<user>`              ZSET    the newest 1,000 that a person asked for: id -> when; 30 days
     `assent:{00}:decided:<user>`            ZSET    the same of what they decided
     `assent:{00}:bots`                      ZSET    bot process -> last heartbeat
@@ -220,8 +222,8 @@ class Lane:
     def held(self, agent: str) -> str:
         return f"{self.prefix}held:{agent}"
 
-    def waiting(self, entry: str) -> str:
-        return f"{self.prefix}waiting:{entry}"
+    def waiting(self, circle: str) -> str:
+        return f"{self.prefix}waiting:{circle}"
 
     def mine(self, what: str, user: str) -> str:
         return f"{self.prefix}{what}:{user}"

@@ -15,7 +15,13 @@ from agent_adapter.contract.arguments import (
     decode,
     encode,
 )
-from agent_adapter.contract.hitl import KNOWN_DECISIONS, Decision, HITLRequest, first_problem
+from agent_adapter.contract.hitl import (
+    KNOWN_DECISIONS,
+    Decision,
+    HITLRequest,
+    WireModel,
+    first_problem,
+)
 from agent_adapter.contract.interrupt import (
     CONTINUATION_FORMAT,
     SCHEMA_VERSION,
@@ -103,6 +109,8 @@ def _check_schema(schema: dict[str, Any] | None, *, where: str) -> None:
 def dump_interrupt(interrupt: Interrupt) -> str:
     """Return the text of an interrupt as it is stored: arguments in their exact bytes, and no continuation.
 
+    Fields with their default are left out: the defaults belong to the schema version.
+
     Raises:
         InvalidRequestError: when it is over a limit.
     """
@@ -117,10 +125,17 @@ def dump_interrupt(interrupt: Interrupt) -> str:
         )
     if interrupt.route.thread_ts and not interrupt.route.channel:
         raise InvalidRequestError("a thread needs its channel: pass channel=… beside thread_ts")
-    envelope = interrupt.model_dump(mode="json", exclude={"request", "continuation", "source"})
+    envelope = {
+        "schema_version": interrupt.schema_version,
+        # What silence does is never left to a default.
+        "on_expiry": interrupt.on_expiry,
+        **interrupt.model_dump(
+            mode="json", exclude_defaults=True, exclude={"request", "continuation", "source"}
+        ),
+    }
     check_json(envelope, where="interrupt")
     # The same as `model_dump`, but without a copy of every value.
-    envelope["request"] = {name: [dict(each) for each in listed] for name, listed in interrupt.request}
+    envelope["request"] = {name: [_written(each) for each in listed] for name, listed in interrupt.request}
     text = encode(envelope)
     size = len(text.encode())
     if size > MAX_ENVELOPE_BYTES:
@@ -132,6 +147,12 @@ def dump_interrupt(interrupt: Interrupt) -> str:
     # It does not count for the limit above, because it repeats the request.
     check_json(interrupt.source.payload, where="payload")
     return encode({**envelope, "source": interrupt.source.model_dump(mode="python")})
+
+
+def _written(message: WireModel) -> dict[str, Any]:
+    """Return the fields of a message that differ from their defaults."""
+    fields = type(message).model_fields
+    return {name: value for name, value in message if value != fields[name].default}
 
 
 def dump_continuation(continuation: Continuation) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from agent_adapter.contract.identity import interrupt_fingerprint, pause_digest
+from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.outcome import RUNS, Outcome, Reported, dump_outcome
@@ -240,7 +240,7 @@ class Records:
         """
         lane = self._lane
         # The check of a large one takes a while, so it runs in a thread and does not block the event loop.
-        body, fingerprint = await asyncio.to_thread(_written, interrupt)
+        body = await asyncio.to_thread(dump_interrupt, interrupt)
         pauses = [
             pause_digest(interrupt.agent, interrupt.run, pause) for pause in dict.fromkeys(interrupt.pauses)
         ]
@@ -249,7 +249,6 @@ class Records:
             lane.of(interrupt.id),
             [],
             map(lane.pause, pauses),
-            fingerprint=fingerprint,
             body=body,
             lifetime=milliseconds(interrupt.expires_in),
             process=self.process if waits else "",
@@ -465,10 +464,6 @@ def _of_our_types(interrupt_id: str) -> Iterator[None]:
         if "WRONGTYPE" not in str(error):
             raise
         raise UnreadableRecordError(f"{interrupt_id} cannot be read: {error}") from error
-
-
-def _written(interrupt: Interrupt) -> tuple[str, str]:
-    return dump_interrupt(interrupt), interrupt_fingerprint(interrupt)
 
 
 def milliseconds(duration: timedelta) -> int:

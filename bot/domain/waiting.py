@@ -20,30 +20,31 @@ class Spot:
     interrupt_id: str
 
 
-def entries_of(admission: Admission) -> tuple[str, ...]:
-    """Name the people, the groups and the channels that may decide something of a request."""
-    return _merged(
+def circle_of(admission: Admission) -> str:
+    """Name everybody who may decide something of a request: people, groups and channels, joined by commas."""
+    return _circle(
         entry
         for index, terms in enumerate(admission.terms)
         for entry in _entries(terms, admission.place_of(index).channel)
     )
 
 
-def entries_now(state: Approval) -> tuple[str, ...]:
-    """Name them for a request that was admitted before, together with those who decide proposals."""
-    proposed = (entry for proposal in state.proposals.values() for entry in entries_of_proposal(proposal))
-    return _merged([*entries_of(state.admission), *proposed])
+def circles_now(state: Approval) -> str:
+    """Name those of a request that was admitted before, and those who decide its proposals, separated by spaces."""
+    proposed = map(circle_of_proposal, state.proposals.values())
+    return " ".join(dict.fromkeys([circle_of(state.admission), *proposed]))
 
 
-def entries_of_proposal(proposal: Proposal) -> tuple[str, ...]:
+def circle_of_proposal(proposal: Proposal) -> str:
     """Name those who may decide a proposal."""
-    return _merged(_entries(proposal.terms, proposal.channel))
+    return _circle(_entries(proposal.terms, proposal.channel))
 
 
-def entries_of_step(admission: Admission, step: Step) -> tuple[str, ...]:
-    """Name those who may decide from this step on."""
-    return _merged(
+def circle_of_steps(admission: Admission, steps: Iterable[Step]) -> str:
+    """Name those who may decide from these steps on; empty when that is nobody else."""
+    return _circle(
         _entry(approver, admission.place_of(index).channel)
+        for step in steps
         for index in step.actions
         for approver in step.approvers
     )
@@ -63,5 +64,5 @@ def _entry(approver: str, channel: str) -> str:
     return channel if approver == "channel" else approver
 
 
-def _merged(entries: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(entries))
+def _circle(entries: Iterable[str]) -> str:
+    return ",".join(sorted({*entries}))

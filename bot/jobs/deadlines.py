@@ -13,7 +13,7 @@ from bot.domain.approval import Approval, Published
 from bot.domain.messages import Remark
 from bot.domain.on_call import is_on_call
 from bot.domain.schedule import Step
-from bot.domain.waiting import entries_of_step
+from bot.domain.waiting import circle_of_steps
 from bot.sentences import to_agent
 from bot.store.records import ApprovalStore
 
@@ -196,11 +196,11 @@ def _steps_ahead(state: Approval) -> dict[int, Step]:
     return {number: step for number, step in enumerate(state.admission.steps) if number not in state.reached}
 
 
-def _joined(state: Approval, steps: Mapping[int, Remark | None]) -> Iterator[str]:
+def _joined(state: Approval, steps: Mapping[int, Remark | None]) -> str:
     """Name who may decide from these steps on."""
-    for number, remark in steps.items():
-        if remark:
-            yield from entries_of_step(state.admission, state.admission.steps[number])
+    return circle_of_steps(
+        state.admission, [state.admission.steps[number] for number, remark in steps.items() if remark]
+    )
 
 
 def _remark(state: Approval, number: int, step: Step) -> Remark | None:

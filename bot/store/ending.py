@@ -1,6 +1,6 @@
 """How records end, and what happens before: the steps of a schedule, more time, assignments."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Literal
 
@@ -75,14 +75,14 @@ class Ending(Reading):
         await self.scripts("start_retention", self._of(interrupt_id), after=after)
 
     async def run_steps(
-        self, interrupt_id: str, steps: Mapping[int, Remark | None], *, joined: Iterable[str] = ()
+        self, interrupt_id: str, steps: Mapping[int, Remark | None], *, joined: str = ""
     ) -> int:
         """Note steps whose time has come, each with its remark in the thread, and have the card drawn.
 
         Args:
             interrupt_id: The record.
             steps: By number; without a remark, a step is skipped.
-            joined: The people, groups and channels that may decide from now on as well.
+            joined: The circle of people, groups and channels that may decide from now on as well.
 
         Returns:
             How many were noted now; 0 when the record has ended.
@@ -90,8 +90,7 @@ class Ending(Reading):
         said = [
             part for number, remark in steps.items() for part in (number, dumped(remark) if remark else None)
         ]
-        waiting = " ".join(joined)
-        return int(await self.scripts("run_steps", self._of(interrupt_id), said, waiting=waiting))
+        return int(await self.scripts("run_steps", self._of(interrupt_id), said, waiting=joined))
 
     async def mark_claim_lapsed(self, interrupt_id: str) -> bool:
         """Have the card say that the agent took the answer and did not continue the run. False when that is not the case."""

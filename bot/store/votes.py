@@ -15,7 +15,7 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import Proposal
-from bot.domain.waiting import entries_of_proposal
+from bot.domain.waiting import circle_of_proposal
 from bot.store.codec import dumped, milliseconds, place_field, proposal_field
 from bot.store.connected import Connected
 from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
@@ -173,7 +173,7 @@ class Votes(Connected):
             remark=dumped(remark),
             facts=facts.text if facts else None,
             message=facts.message if facts else None,
-            waiting=" ".join(entries_of_proposal(proposal)),
+            waiting=circle_of_proposal(proposal),
         )
         return Outcome(outcome)
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from agent_adapter.contract.keys import Lane
 from bot.domain.approval import Approval
-from bot.domain.waiting import Spot, entries_now
+from bot.domain.waiting import Spot, circles_now
 from bot.store.connected import Connected
 
 Mine = Literal["asked", "decided"]
@@ -77,4 +77,4 @@ class Waiting(Connected):
 
     async def list_waiting(self, state: Approval) -> None:
         """Write for whom a request waits that an older version admitted."""
-        await self.scripts("list_waiting", self._of(state.id), waiting=" ".join(entries_now(state)))
+        await self.scripts("list_waiting", self._of(state.id), waiting=circles_now(state))

@@ -247,34 +247,72 @@ local function queue_run(unresumed, req, prefix, id, at)
   return true
 end
 
--- What waits for whom: for each person, user group and channel whose people may decide, the records by deadline. Whoever reads
--- it looks at the records, so an entry too many does no harm, and one too few would hide a record. So entries are added before
--- a record changes, and removed after it. What is past its deadline by a day is removed in passing.
-local WAITING = 'waiting:'
+-- What waits for whom. A circle is everybody who may decide a record together: its people, user groups and channels, joined by
+-- commas. Each circle has one list of its records by deadline, so an entry costs the same for one person and for twenty. Each of
+-- the people, groups and channels has a set of the circles that it is in. A circle of one has no need of that.
+--
+-- Whoever reads a list looks at the records, so an entry too many does no harm, and one too few would hide a record. So entries
+-- are added before a record changes, and removed after it. What is past its deadline by a day is removed in passing. Lists and
+-- sets are kept as long as a record; the sweep of the bots renews them.
+local WAITING, CIRCLES = 'waiting:', 'circles:'
 
-local function add_waiting(prefix, id, entries, deadline, at)
-  for entry in string.gmatch(entries, '%S+') do
-    try('ZREMRANGEBYSCORE', prefix .. WAITING .. entry, '-inf', text(at - DAY))
-    try('ZADD', prefix .. WAITING .. entry, text(deadline), id)
+local function add_waiting(prefix, id, circles, deadline, at)
+  for circle in string.gmatch(circles, '%S+') do
+    local list = prefix .. WAITING .. circle
+    try('ZREMRANGEBYSCORE', list, '-inf', text(at - DAY))
+    try('ZADD', list, text(deadline), id)
+    redis.call('PEXPIRE', list, text(KEPT_UNRESUMED))
+    for entry in string.gmatch(string.find(circle, ',', 1, true) and circle or '', '[^,]+') do
+      try('SADD', prefix .. CIRCLES .. entry, circle)
+      redis.call('PEXPIRE', prefix .. CIRCLES .. entry, text(KEPT_UNRESUMED))
+    end
   end
 end
 
--- Add entries to those of an open record. A record that an older version admitted has none yet: the sweep writes all of them.
-local function join_waiting(card, prefix, id, entries, at)
-  if entries == '' then
+-- Add a circle to those of an open record. A record that an older version admitted has none yet: the sweep writes all of them.
+local function join_waiting(card, prefix, id, circle, at)
+  if circle == '' then
     return
   end
   local deadline, known = unpack(redis.call('HMGET', card, 'deadline', 'waiting'))
-  add_waiting(prefix, id, entries, deadline, at)
-  if known then
-    redis.call('HSET', card, 'waiting', known .. ' ' .. entries)
+  add_waiting(prefix, id, circle, deadline, at)
+  if known and not string.find(' ' .. known .. ' ', ' ' .. circle .. ' ', 1, true) then
+    redis.call('HSET', card, 'waiting', known .. ' ' .. circle)
   end
 end
 
-local function drop_waiting(prefix, id, entries)
-  for entry in string.gmatch(entries or '', '%S+') do
-    try('ZREM', prefix .. WAITING .. entry, id)
+local function drop_waiting(prefix, id, circles)
+  for circle in string.gmatch(circles or '', '%S+') do
+    try('ZREM', prefix .. WAITING .. circle, id)
   end
+end
+
+-- Return the lists of a person, a group or a channel: its own, and those of its circles. Circles without a list are forgotten.
+local function lists_of(prefix, entry)
+  local found, circles = { prefix .. WAITING .. entry }, prefix .. CIRCLES .. entry
+  for _, circle in ipairs(try('SMEMBERS', circles) or {}) do
+    local list = prefix .. WAITING .. circle
+    if redis.call('EXISTS', list) == 1 then
+      append(found, list)
+    else
+      redis.call('SREM', circles, circle)
+    end
+  end
+  return found
+end
+
+-- Return the lists of several, each list once. Their own lists are the keys of the script.
+local function lists_of_all(prefix, keys)
+  local found, is_known = {}, {}
+  for _, key in ipairs(keys) do
+    for _, list in ipairs(lists_of(prefix, string.sub(key, #prefix + #WAITING + 1))) do
+      if not is_known[list] then
+        is_known[list] = true
+        append(found, list)
+      end
+    end
+  end
+  return found
 end
 
 -- The newest records that a person asked for (`asked:`) or decided (`decided:`).

@@ -3,7 +3,6 @@
 -- KEYS  req, run, undrawn, wake, audit
 --       pause of each pause, …
 -- ARGV  id, prefix
---       fingerprint
 --       body
 --       lifetime      milliseconds to the deadline
 --       process       which waits, or ''
@@ -15,7 +14,7 @@
 -- Returns {'created', id} | {'known', id} | {'mixed', id}: some pauses belong to that record, others do not
 
 local req, run, undrawn, wake, audit = unpack(KEYS)
-local id, prefix, fingerprint, body, lifetime, process, pauses, replaced, continuation, needs, head_start = unpack(ARGV)
+local id, prefix, body, lifetime, process, pauses, replaced, continuation, needs, head_start = unpack(ARGV)
 local FIRST_PAUSE = 6
 
 local found, is_missing
@@ -48,6 +47,5 @@ end
 if process ~= '' then
   redis.call('HSET', req, WAITS .. process, '1')
 end
-redis.call('HSET', req, 'body', body, 'fingerprint', fingerprint, 'pauses', pauses, 'created', text(at),
-  'deadline', text(at + lifetime))
+redis.call('HSET', req, 'body', body, 'pauses', pauses, 'created', text(at), 'deadline', text(at + lifetime))
 return { 'created', id }

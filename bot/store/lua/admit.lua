@@ -6,7 +6,7 @@
 --       lifetime     the policy's milliseconds from publication to the deadline, or ''
 --       is_due       1 when steps or an extension come before the deadline, else 0
 --       facts        what the audit says about the question
---       waiting      the people, groups and channels that it waits for, separated by spaces
+--       waiting      the circle of people, groups and channels that it waits for
 --       requester    the person who asked for it, or ''
 --       covered      how many actions a standing approval may answer
 --       for each of them: index, id of the record that has the standing approval, index of the action there, who gave

@@ -2,7 +2,7 @@
 --
 -- KEYS  card
 -- ARGV  id, prefix
---       waiting  the people, groups and channels, separated by spaces
+--       waiting  the circles of people, groups and channels, separated by spaces
 
 local card = unpack(KEYS)
 local id, prefix, waiting = unpack(ARGV)

@@ -13,7 +13,7 @@
 --       remark    the message about it in the thread
 --       facts     what the audit says about it
 --       message   that asks
---       waiting   the people, groups and channels that it waits for, separated by spaces
+--       waiting   the circle of people, groups and channels that it waits for
 -- Returns 'recorded' | 'repeat': this proposal is there already | 'taken': the action is decided | 'closed'
 
 local card, undrawn, wake, audit = unpack(KEYS)

@@ -1,20 +1,21 @@
--- Merge sets of records, the oldest deadline first.
+-- Merge what waits for several people, groups and channels, the oldest deadline first.
 --
--- KEYS  the sets, …
--- ARGV  after  deadline after which to begin, or ''
+-- KEYS  the list of each of them, …
+-- ARGV  prefix
+--       after  deadline after which to begin, or ''
 --       last   and the id of that record
 --       limit  how many records
 -- Returns {id, deadline, id, deadline, …}
 
-local after, last, limit = unpack(ARGV)
+local prefix, after, last, limit = unpack(ARGV)
 local from = after == '' and '-inf' or after
 limit = tonumber(limit)
 
 local found, deadlines = {}, {}
-local function take(set)
+local function take(list)
   local start, taken = 0, 0
   while taken < limit do
-    local page = try('ZRANGEBYSCORE', set, from, '+inf', 'WITHSCORES', 'LIMIT', start, limit) or {}
+    local page = try('ZRANGEBYSCORE', list, from, '+inf', 'WITHSCORES', 'LIMIT', start, limit) or {}
     for i = 1, #page, 2 do
       local id, deadline = page[i], tonumber(page[i + 1])
       if after == '' or deadline > tonumber(after) or id > last then
@@ -32,8 +33,8 @@ local function take(set)
   end
 end
 
-for _, set in ipairs(KEYS) do
-  take(set)
+for _, list in ipairs(lists_of_all(prefix, KEYS)) do
+  take(list)
 end
 table.sort(found, function(one, other)
   if deadlines[one] == deadlines[other] then

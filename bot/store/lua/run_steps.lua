@@ -2,7 +2,7 @@
 --
 -- KEYS  card, undrawn, wake, audit
 -- ARGV  id, prefix
---       waiting   the people, groups and channels that it waits for from now on as well, separated by spaces
+--       waiting   the circle of people, groups and channels that it waits for from now on as well
 --       number of a step, its message in the thread or '' when the step is skipped, …
 -- Returns how many were noted now. A step is noted once, and never after the record has ended
 

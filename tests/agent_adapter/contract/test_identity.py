@@ -1,7 +1,6 @@
 """Names that follow from content: the same question is the same record, another call is never the approved one."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,12 +9,10 @@ from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.identity import (
     action_fingerprint,
     action_fingerprints,
-    interrupt_fingerprint,
     interrupt_id,
     pause_digest,
     slots,
 )
-from agent_adapter.contract.interrupt import Context, Continuation, Interrupt, Route
 from tests.support.builders import an_action, an_interrupt
 
 
@@ -95,41 +92,12 @@ def test_the_fingerprint_has_nothing_else_in_it():
     assert fingerprint(allowed=("respond", "reject", "edit", "approve")) == fingerprint()
 
 
-def test_the_fingerprint_of_an_interrupt_leaves_out_what_is_not_asked():
-    """Expiry, route, context and continuation may change when it is published again."""
-    again = an_interrupt(
-        expires_in=timedelta(days=1),
-        on_expiry="raise",
-        route=Route(channel="C2"),
-        context=Context(title="Another"),
-        continuation=Continuation(framework="f", name="n", version="1", state="{}"),
-    )
-
-    assert interrupt_fingerprint(again) == interrupt_fingerprint(an_interrupt())
-
-
-def parallel(*pauses: tuple[str, str]) -> Interrupt:
-    """An interrupt of these (pause, tool)."""
-    interrupt = an_interrupt(*(an_action(tool) for _, tool in pauses))
-    return interrupt.model_copy(update={"pauses": tuple(pause for pause, _ in pauses)})
-
-
-def test_the_fingerprint_does_not_depend_on_the_order_of_parallel_pauses():
-    """A restarted run that meets its pauses in another order asks the same; within a pause the order counts."""
-    one = parallel(("p", "a"), ("q", "b"), ("q", "c"))
-
-    assert interrupt_fingerprint(one) == interrupt_fingerprint(parallel(("q", "b"), ("p", "a"), ("q", "c")))
-    assert interrupt_fingerprint(one) != interrupt_fingerprint(parallel(("p", "a"), ("q", "c"), ("q", "b")))
-    assert interrupt_fingerprint(one) != interrupt_fingerprint(parallel(("q", "a"), ("p", "b"), ("q", "c")))
-
-
 def test_names_stay_the_same_from_version_to_version():
     """Records of one version are found by the next: a change here is a new schema."""
     interrupt = an_interrupt(an_action("pay", {"to": "Zoë", "n": 2**64}, schema={"type": "object"}))
 
     assert interrupt_id("billing", "run", ["p"]) == "billing.4ee78c22395e3c81e774a94f970c4bf2"
     assert action_fingerprints(interrupt.request) == ("f4084a9f4fc0c4f5265d570c36aa008f",)
-    assert interrupt_fingerprint(interrupt) == "3f302c1da5633eaecc6761838fd459ec"
 
 
 def test_each_action_of_a_batch_is_named():

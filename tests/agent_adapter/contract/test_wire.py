@@ -9,7 +9,7 @@ from hypothesis import given
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import HITLRequest, ReviewConfig
-from agent_adapter.contract.identity import interrupt_fingerprint
+from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Context, Continuation, Interrupt, Link, Route, Source
 from agent_adapter.contract.wire import (
     check_request,
@@ -33,7 +33,7 @@ def test_arguments_keep_their_bytes_through_the_store(args: dict[str, Any]):
     stored = load_interrupt(dump_interrupt(interrupt))
 
     assert encode(stored.request.action_requests[0].args) == encode(args)
-    assert interrupt_fingerprint(stored) == interrupt_fingerprint(interrupt)
+    assert action_fingerprints(stored.request) == action_fingerprints(interrupt.request)
 
 
 def test_an_interrupt_comes_back_whole():
@@ -51,6 +51,37 @@ def test_an_interrupt_comes_back_whole():
 
     assert load_interrupt(stored) == interrupt
     assert "secret" not in stored
+
+
+def test_what_a_stored_interrupt_leaves_out_means_the_same_for_ever():
+    """A later version reads yesterday's records: another default would change what people are asked, and until when."""
+    stored = dump_interrupt(an_interrupt(an_action("pay", args={}), context=Context(), route=Route()))
+
+    assert set(json.loads(stored)) == {
+        "schema_version",
+        "on_expiry",
+        "id",
+        "agent",
+        "pauses",
+        "run",
+        "request",
+    }
+    [action], [config] = json.loads(stored)["request"].values()
+    assert set(action) == {"name", "args"}
+    assert set(config) == {"action_name", "allowed_decisions"}
+    read = load_interrupt(stored)
+    assert (read.expires_in, read.on_expiry) == (timedelta(hours=1), "reject")
+    assert read.context.model_dump(exclude_none=True) == {"links": ()}
+    assert read.route == Route(channel=None, thread_ts=None)
+    assert read.request.action_requests[0].description is None
+    assert read.request.review_configs[0].model_dump(
+        include={"args_schema", "allow_always", "effects", "headline"}
+    ) == {
+        "args_schema": None,
+        "allow_always": False,
+        "effects": (),
+        "headline": (),
+    }
 
 
 def a_continuation(state: str) -> Continuation:
@@ -157,7 +188,7 @@ for _ in range(40):
         (an_interrupt(*[an_action()] * 51),
          "action_requests: 51 actions, at most 50; ask in several batches"),
         (an_interrupt(*[an_action(args={"a": "x" * 60_000})] * 5),
-         "interrupt: 301,"),
+         "interrupt: 300,"),
         (an_interrupt(an_action(), an_action(name="")),
          "action_requests[1].name: 0 characters, from 1 to 128"),
         (an_interrupt(an_action(name="x" * 129)),

@@ -211,7 +211,7 @@ async def test_entries_that_nobody_meets_go_a_day_after_their_deadline(client, s
     lane = store.keys.lane(0)
     await redis.zadd(lane.waiting("S0OPS"), {"billing.never": 1})
 
-    state = await admitted(client, store)
+    state = await admitted(client, store, approvers=("S0OPS",))
 
     assert await waiting(store, "S0OPS") == [state.id]
 
@@ -220,14 +220,93 @@ async def test_a_list_that_something_else_overwrote_prevents_no_question_and_no_
     client, store, redis
 ):
     lane = store.keys.lane(0)
-    for key in (lane.waiting("S0OPS"), lane.mine("decided", "U0ERIK"), lane.mine("asked", "U0NOOR")):
+    for key in (lane.waiting("C1,S0OPS,U0ERIK"), f"{lane.prefix}circles:S0OPS", lane.mine("decided", "U0ERIK"), lane.mine("asked", "U0NOOR")):
         await redis.set(key, "overwritten")
 
-    state = await admitted(client, store, requested_by="U0NOOR")
+    await admitted(client, store, run="overwritten", requested_by="U0NOOR")
+    state = await admitted(client, store, approvers=("S0OPS", "channel"))
 
     assert await waiting(store, "S0OPS", "C1") == [state.id]
     assert await decide(store, state, {0: ApproveDecision()}) == ["recorded"]
     assert await waiting(store, "C1") == []
+
+
+async def test_those_who_may_decide_together_share_one_entry(client, store, redis):
+    """So a request takes the same room for one person and for twenty."""
+    people = tuple(f"U0P{number:02}" for number in range(20))
+
+    state = await admitted(client, store, approvers=people)
+
+    [key] = await redis.keys("assent:{00}:waiting:*")
+    assert await redis.zrange(key, 0, -1) == [state.id]
+    for person in people:
+        assert await waiting(store, person) == [state.id]
+
+
+async def test_rules_that_name_the_same_people_in_another_order_share_a_list(client, store, redis):
+    await admitted(client, store, run="one", approvers=("U0ERIK", "U0MIRA"))
+    await admitted(client, store, run="other", approvers=("U0MIRA", "U0ERIK"))
+
+    assert await redis.keys("assent:{00}:waiting:*") == ["assent:{00}:waiting:U0ERIK,U0MIRA"]
+
+
+async def test_a_name_that_begins_like_another_one_finds_nothing_of_it(client, store):
+    """What waits for somebody else is not even looked at."""
+    await admitted(client, store, approvers=("U0ERIKA", "S0OPS2"))
+
+    assert await waiting(store, "U0ERIK", "S0OPS") == []
+
+
+async def test_what_an_older_version_listed_for_each_person_is_still_found_and_goes_with_its_end(
+    client, store, redis
+):
+    """It wrote a list for each of them, and their names without commas."""
+    lane = store.keys.lane(0)
+    state = await admitted(client, store)
+    score = state.deadline.timestamp() * 1000
+    await redis.delete(*await redis.keys("assent:{00}:waiting:*"), *await redis.keys("assent:{00}:circles:*"))
+    await redis.hset(lane.card(state.id), "waiting", "U0ERIK S0OPS C1")
+    for entry in ("U0ERIK", "S0OPS", "C1"):
+        await redis.zadd(lane.waiting(entry), {state.id: score})
+
+    assert await waiting(store, "S0OPS") == [state.id]
+    await decide(store, state, {0: ApproveDecision()})
+    assert await redis.keys("assent:{00}:waiting:*") == []
+
+
+async def test_somebody_who_is_added_twice_is_listed_once(client, store, redis):
+    """A proposal that replaces another one is for the same people."""
+    state = await admitted(client, store)
+
+    for name in ("one", "two"):
+        await propose(store, state, a_proposal(name=name, terms=Terms(approvers=("S0MONEY", "U0CFO"))))
+
+    written = await redis.hget(store.keys.lane(0).card(state.id), "waiting")
+    assert written == "C1,S0OPS,U0ERIK S0MONEY,U0CFO"
+
+
+async def test_a_circle_without_requests_is_forgotten_when_somebody_looks(client, store, redis):
+    state = await admitted(client, store)
+    await store.settle(state.id, "withdrawn")
+
+    assert await waiting(store, "S0OPS") == []
+
+    assert "assent:{00}:circles:S0OPS" not in await redis.keys("assent:{00}:circles:*")
+
+
+async def test_a_list_of_what_waits_ends_when_nothing_was_added_for_a_month(client, store, redis):
+    """A sweep renews it while a request is open."""
+    await admitted(client, store)
+    keys = [key for name in ("waiting", "circles") for key in await redis.keys(f"assent:{{00}}:{name}:*")]
+    assert len(keys) == 4
+    for key in keys:
+        assert 0 < await redis.ttl(key) <= 30 * 86_400
+        await redis.expire(key, 60)
+
+    await WaitingSweep(store).sweep()
+
+    for key in keys:
+        assert await redis.ttl(key) > 60
 
 
 async def test_what_a_person_asked_for_and_decided_is_listed_the_newest_first(client, store):
