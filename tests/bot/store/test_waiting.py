@@ -220,7 +220,12 @@ async def test_a_list_that_something_else_overwrote_prevents_no_question_and_no_
     client, store, redis
 ):
     lane = store.keys.lane(0)
-    for key in (lane.waiting("C1,S0OPS,U0ERIK"), f"{lane.prefix}circles:S0OPS", lane.mine("decided", "U0ERIK"), lane.mine("asked", "U0NOOR")):
+    for key in (
+        lane.waiting("C1,S0OPS,U0ERIK"),
+        f"{lane.prefix}circles:S0OPS",
+        lane.mine("decided", "U0ERIK"),
+        lane.mine("asked", "U0NOOR"),
+    ):
         await redis.set(key, "overwritten")
 
     await admitted(client, store, run="overwritten", requested_by="U0NOOR")
