@@ -9,6 +9,7 @@ from agent_adapter.contract.hitl import ReviewConfig, WireModel
 from bot.domain.masking import Mask
 from bot.domain.schedule import Extension, Step
 from bot.domain.standing import StandingLimits
+from bot.sentences.language import ENGLISH
 
 
 class Place(WireModel, populate_by_name=True):
@@ -26,6 +27,8 @@ class Place(WireModel, populate_by_name=True):
     """The step after which it is asked here as well. `None`: it is asked here from the beginning."""
     assign: timedelta | None = Field(None, alias="claim")
     """How long a person can be assigned here. `None`: nobody can."""
+    language: str = ENGLISH
+    """What its messages speak."""
     proposed: bool = False
     """Whether it is asked here as well because of a proposal that another rule decides about."""
 
@@ -47,6 +50,7 @@ class Told(WireModel):
     channel: str
     thread_ts: str | None = None
     """`None` in a direct message."""
+    language: str = ENGLISH
 
 
 class Again(WireModel):

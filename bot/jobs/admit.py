@@ -20,6 +20,7 @@ from bot.rendering.card.again import proposed_again
 from bot.rendering.card.layout import lay_out
 from bot.runtime.health import PLACE
 from bot.runtime.offload import offload
+from bot.sentences.language import speaking
 from bot.slack.client import SlackClient, permalink
 from bot.slack.directory import Directory
 from bot.slack.manifest import DIRECT_SCOPES
@@ -106,7 +107,8 @@ class Admissions:
         shown = before.shown.get(before.message_of(index))
         link = permalink(self.slack.me.url, shown.channel, shown.ts) if shown else ""
         was_elsewhere = not _channels(places, after.index) <= _channels(before.places.values(), index)
-        return proposed_again(before.actions[index], after, link=link, was_elsewhere=was_elsewhere)
+        with speaking(next(place.language for place in places if after.index in place.actions)):
+            return proposed_again(before.actions[index], after, link=link, was_elsewhere=was_elsewhere)
 
     async def _thread_author(self, route: Route) -> str | None:
         """Say who began the thread that the run came from, also when it is asked elsewhere."""
@@ -137,7 +139,10 @@ class Admissions:
                 return None
             if told.thread_ts:
                 return told
-            return told.model_copy(update={"channel": await self.slack.open_direct_message(told.person)})
+            channel = await self.slack.open_direct_message(told.person)
+            # Nobody else reads it.
+            language = self.directory.language_of(told.person)
+            return told.model_copy(update={"channel": channel, "language": language})
         except InterruptFaultError as error:
             logger.warning("requester.not_told", extra={"user": told.person, "reason": str(error)})
             return None

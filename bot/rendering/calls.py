@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from inspect import unwrap
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -27,6 +27,7 @@ from bot.rendering.blocks import (
 )
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text, on_action, words
+from bot.sentences.language import kept_for_each_language, language
 from bot.text.literal import clip, key_text, mrkdwn, one_line, visible
 
 CARD_ARGUMENTS = 3_600
@@ -151,21 +152,26 @@ def _characters(value: Any) -> int:
 
 def is_too_long(action: Action) -> bool:
     """Say whether arguments are too long for a card of this version."""
-    if "is_long" not in action.kept:
-        action.kept["is_long"] = _card_text(action)[1] > CARD_ARGUMENTS
-    return bool(action.kept["is_long"])
+    if (name := _is_long()) not in action.kept:
+        action.kept[name] = _card_text(action)[1] > CARD_ARGUMENTS
+    return bool(action.kept[name])
+
+
+def _is_long() -> str:
+    """Name what is kept about the length of a call: what the bot writes into its values is longer in some languages."""
+    return f"is_long:{language()}"
 
 
 def _card_text(action: Action) -> tuple[str, int]:
     encoded = encode(action.request.args)
     # Long arguments would fill the memory.
-    draw = _drawn if len(encoded) <= _REMEMBERED else _drawn.__wrapped__
+    draw = _drawn if len(encoded) <= _REMEMBERED else unwrap(_drawn)
     text, size = draw(encoded, action.terms.masked, action.terms.modal_only, action.terms.headline)
-    action.kept["is_long"] = size > CARD_ARGUMENTS
+    action.kept[_is_long()] = size > CARD_ARGUMENTS
     return text, size
 
 
-@lru_cache(maxsize=256)
+@kept_for_each_language(maxsize=256)
 def _drawn(
     encoded: str, mask: Mask, modal_only: tuple[str, ...], headline: tuple[str, ...]
 ) -> tuple[str, int]:

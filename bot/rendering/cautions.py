@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from inspect import unwrap
 from typing import Any
 
 from bot.rendering.blocks import Block, context, literal_within
 from bot.sentences import in_text
+from bot.sentences.language import kept_for_each_language
 from bot.text.literal import clip, has_decomposed, has_hidden, key_text
 from bot.text.misread import Lines, misread_words, odd_domains
 from bot.text.misread_signs import misread_signs
@@ -39,7 +40,7 @@ def caution_blocks(at: str, shown: Shown, *, as_json: bool = False) -> list[Bloc
     places = _places(shown)
     texts = tuple(places)
     # Long ones would fill the memory.
-    found = (_found if sum(map(len, texts)) <= _REMEMBERED else _found.__wrapped__)(texts)
+    found = (_found if sum(map(len, texts)) <= _REMEMBERED else unwrap(_found))(texts)
     said = []
     if found.is_hidden:
         said.append(in_text.HIDDEN_IN_JSON if as_json else in_text.HIDDEN)
@@ -71,7 +72,7 @@ class _Found:
     domains: Lines
 
 
-@lru_cache(maxsize=64)  # a card asks at each drawing, and a modal at each page
+@kept_for_each_language(maxsize=64)  # a card asks at each drawing, and a modal at each page
 def _found(texts: tuple[str, ...]) -> _Found:
     return _Found(
         any(map(has_hidden, texts)), any(map(has_decomposed, texts)), _misread(texts), odd_domains(texts)

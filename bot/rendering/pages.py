@@ -7,9 +7,11 @@ from itertools import groupby
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
+from bot.domain.approval import Approval
 from bot.domain.votes import Proposal
 from bot.rendering.arguments import argument_lines, text_lines
 from bot.rendering.calls import asked, is_too_long
+from bot.sentences.language import speaking
 from bot.text.literal import units
 
 PAGE_SIZE = 20_000
@@ -26,6 +28,12 @@ def sections(action: Action) -> Sections:
     if action.description:
         sections.append(("description", text_lines(action.description)))
     return sections
+
+
+def pages_shown(state: Approval, action: Action) -> list[Sections]:
+    """Divide an action as its card speaks. So everybody reads the same pages, whatever the language of their Slack is."""
+    with speaking(state.place_of(action.index).language):
+        return pages_of(action)
 
 
 def pages_of(action: Action) -> list[Sections]:

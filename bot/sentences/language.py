@@ -3,15 +3,18 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache, wraps
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, TypeVar, TypeVarTuple
 
-ENGLISH = "en"
+Language = Literal["en", "de"]
+ENGLISH: Language = "en"
 CATALOGUES: dict[str, str] = {"en": "bot.sentences.en"}
 """The package of each language. All have the same modules, with the same names in them."""
 
+_Ts = TypeVarTuple("_Ts")
+_T = TypeVar("_T")
 _spoken: ContextVar[Callable[[], str]] = ContextVar("language", default=lambda: ENGLISH)
 
 
@@ -39,6 +42,27 @@ def language_of(locale: str) -> str:
     """Give the language of a locale as Slack writes it: `de-DE` is German, and so is `de-AT`."""
     found = locale.partition("-")[0].lower()
     return found if found in CATALOGUES else ENGLISH
+
+
+def kept_for_each_language(maxsize: int) -> Callable[[Callable[[*_Ts], _T]], Callable[[*_Ts], _T]]:
+    """Keep what a function gives for some arguments, for each language that was spoken.
+
+    Args:
+        maxsize: How many answers are kept.
+    """
+
+    def keep(function: Callable[[*_Ts], _T]) -> Callable[[*_Ts], _T]:
+        @lru_cache(maxsize=maxsize)
+        def kept(_spoken: str, *args: Any) -> _T:
+            return function(*args)
+
+        @wraps(function)
+        def give(*args: *_Ts) -> _T:
+            return kept(language(), *args)
+
+        return give
+
+    return keep
 
 
 class Spoken:

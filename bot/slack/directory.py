@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -13,6 +14,7 @@ from bot.domain.admission import Terms
 from bot.domain.errors import SlackError
 from bot.domain.on_call import entry_of, is_on_call, schedule_of
 from bot.domain.person import Person, is_person
+from bot.sentences.language import ENGLISH, language_of
 from bot.slack.client import SlackClient
 from bot.slack.manifest import GROUP_SCOPE
 
@@ -53,6 +55,7 @@ class Directory:
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
         self._asking: dict[tuple[str, str], tuple[float, asyncio.Task[object]]] = {}
         self._came_from: dict[str, dict[str, float]] = {}
+        self._languages: dict[str, str] = {}
 
     @property
     def team(self) -> str:
@@ -68,6 +71,19 @@ class Directory:
         self._came_from[user_id] = {**teams, team_id: time.monotonic()}
         if len(self._came_from) > REMEMBERED:
             del self._came_from[next(iter(self._came_from))]
+
+    def language_of(self, user_id: str) -> str:
+        """Name the language of somebody's Slack; English until Slack has said who they are."""
+        return self._languages.get(user_id, ENGLISH)
+
+    def meet(self, user_id: str) -> None:
+        """Ask Slack about somebody who acts here for the first time, in the background."""
+        if user_id not in self._languages:
+            in_background(self._met(user_id))
+
+    async def _met(self, user_id: str) -> None:
+        with suppress(SlackError):
+            await self.person(user_id)
 
     def recall(
         self, user_id: str, approvers: Iterable[str], channel: str, *, within: float = inf
@@ -220,6 +236,8 @@ class Directory:
 
     async def _ask_person(self, user_id: str) -> Person:
         user, me = await self._slack.user(user_id), self._slack.me
+        language = language_of(str(user.get("locale", "")))
+        self._note_language(user_id, language)
         team_id, workspaces = str(user.get("team_id", "")), {me.team_id}
         if me.enterprise_id:
             theirs = user.get("enterprise_user") or {}
@@ -232,8 +250,15 @@ class Directory:
             is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
             is_stranger=bool(user.get("is_stranger")),
             workspaces=frozenset(workspaces - {""}),
+            language=language,
             name=_name_of(user),
         )
+
+    def _note_language(self, user_id: str, language: str) -> None:
+        self._languages.pop(user_id, None)
+        self._languages[user_id] = language
+        if len(self._languages) > REMEMBERED:
+            del self._languages[next(iter(self._languages))]
 
     def _recall(self, name: tuple[str, str], within: float) -> object | None:
         asked_at, found = self._kept.get(name, (-inf, None))

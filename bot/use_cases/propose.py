@@ -25,6 +25,7 @@ from bot.rendering.limits import SlackLimitError, check_message
 from bot.rendering.pages import measured_proposal
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
+from bot.sentences.language import speaking
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.text.literal import clip, one_line
@@ -153,14 +154,23 @@ def _fault(state: Approval, index: int, decision: EditDecision, terms: Terms) ->
 
 
 def _opening(state: Approval, index: int, proposal: Proposal, thread_ts: str | None) -> Opening:
-    proposal = measured_proposal(proposal, state.actions[index])
+    language = state.place_of(index).language
+    # What has to be read is the same for everybody.
+    with speaking(language):
+        proposal = measured_proposal(proposal, state.actions[index])
     beside = {number: place for number, place in state.places.items() if index in place.actions}
     place = None
     if all(known.channel != proposal.channel for known in beside.values()):
         call = asked(state.interrupt, state.admission.terms, state.admission.pages)[index]
-        parts = plan_parts(state.interrupt, [call], timed=True)
+        with speaking(language):
+            parts = plan_parts(state.interrupt, [call], timed=True)
         place = Place(
-            channel=proposal.channel, thread_ts=thread_ts, actions=(index,), parts=parts, proposed=True
+            channel=proposal.channel,
+            thread_ts=thread_ts,
+            actions=(index,),
+            parts=parts,
+            language=language,
+            proposed=True,
         )
     # A card of its own calls them where it is asked as well.
     called = () if place else tuple(name for name in proposal.terms.mentioned if name != "channel")

@@ -38,6 +38,7 @@ from bot.rendering.card.times import assignment_blocks, remark_text
 from bot.rendering.card.told import told_blocks, told_text
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import on_action, on_card
+from bot.sentences.language import speaking
 from bot.text.literal import clip
 
 # The most that is shown of a proposal.
@@ -71,49 +72,47 @@ def render_card(state: Approval) -> tuple[Part, ...]:
 
 def draw_parts(state: Approval, only: MessageId | None = None) -> Iterator[Part]:
     """Draw the messages of an interrupt's card one after the other, or only one of them."""
+    for id in _messages(state):
+        if only in {None, id}:
+            yield _render(state, id)
+
+
+def _messages(state: Approval) -> Iterator[MessageId]:
     for number, place in state.places.items():
         card = MessageId(number)
-        if only in {None, card}:
-            yield _render_place(state, card, place)
-        yield from (
-            _render_part(state, part, place) for part in card.parts(len(place.parts)) if only in {None, part}
-        )
-    beside = (
-        *_render_remarks(state),
-        *_render_standing_messages(state),
-        *_render_told(state),
-        *_render_outcomes(state),
-    )
-    yield from (part for part in beside if only in {None, part.id})
-
-
-def _render_remarks(state: Approval) -> Iterator[Part]:
+        yield card
+        yield from card.parts(len(place.parts))
     for number, remark in state.remarks.items():
-        text = remark_text(remark)
-        for place in remark.places:
-            yield _beside(state, MessageId(place, "remark", number), text, [section("remark", text)])
-
-
-def _render_standing_messages(state: Approval) -> Iterator[Part]:
+        yield from (MessageId(at, "remark", number) for at in remark.places)
     for index in state.standing:
-        place = next(number for number, place in state.places.items() if index in place.actions)
-        id = MessageId(place, "standing", index)
-        yield _beside(state, id, standing_text(state, index), standing_blocks(state, index))
-
-
-def _render_told(state: Approval) -> Iterator[Part]:
-    if told := state.told:
-        blocks = told_blocks(state, told)
-        yield Part(
-            MessageId(0, "told"), told.channel, told.thread_ts, None, told_text(state, told), blocks, ()
-        )
-
-
-def _render_outcomes(state: Approval) -> Iterator[Part]:
+        at = next(number for number, place in state.places.items() if index in place.actions)
+        yield MessageId(at, "standing", index)
+    if state.told:
+        yield MessageId(0, "told")
     for number, place in state.places.items():
         if is_told_in_thread(state, place):
-            text, blocks = thread_text(state, place), thread_blocks(state, place)
-            yield _beside(state, MessageId(number, "outcomes"), text, blocks)
+            yield MessageId(number, "outcomes")
+
+
+def _render(state: Approval, id: MessageId) -> Part:
+    if id.kind == "told" and (told := state.told):
+        with speaking(told.language):
+            text, blocks = told_text(state, told), told_blocks(state, told)
+        return Part(id, told.channel, told.thread_ts, None, text, blocks, ())
+    place = state.places[id.place]
+    with speaking(place.language):
+        match id.kind:
+            case "part":
+                return _render_part(state, id, place)
+            case "remark":
+                text = remark_text(state.remarks[id.number])
+                return _beside(state, id, text, [section("remark", text)])
+            case "standing":
+                blocks = standing_blocks(state, id.number)
+                return _beside(state, id, standing_text(state, id.number), blocks)
+            case "outcomes":
+                return _beside(state, id, thread_text(state, place), thread_blocks(state, place))
+        return _render_place(state, id, place)
 
 
 def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> Part:

@@ -13,6 +13,7 @@ from bot.rendering.card.agent_run import agent_blocks
 from bot.rendering.card.batch import ROOM as ROWS_ROOM
 from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.pages import measure
+from bot.sentences.language import speaking
 
 BUDGET = 9_000
 """JSON characters of blocks in one message: Slack stops somewhere above 11,000 (`msg_blocks_too_long`)."""
@@ -36,7 +37,9 @@ def lay_out(interrupt: Interrupt, admission: Admission) -> Admission:
 
     A later version with other sizes draws the same messages, and asks people to read as much.
     """
-    calls = measure(interrupt, admission.terms)
+    first = admission.places[0]
+    with speaking(first.language):
+        calls = measure(interrupt, admission.terms)
     places = tuple(_divided(interrupt, admission, place, calls) for place in admission.places)
     return admission.model_copy(update={"pages": tuple(call.pages for call in calls), "places": places})
 
@@ -44,9 +47,10 @@ def lay_out(interrupt: Interrupt, admission: Admission) -> Admission:
 def _divided(interrupt: Interrupt, admission: Admission, place: Place, calls: Sequence[Action]) -> Place:
     here = [calls[index] for index in place.actions]
     mixed, timed = is_mixed(admission, place), is_timed(admission, place)
-    if not mixed and fit_rows(interrupt, here, timed=timed):
-        return place.model_copy(update={"rows": True})
-    return place.model_copy(update={"parts": plan_parts(interrupt, here, mixed=mixed, timed=timed)})
+    with speaking(place.language):
+        if not mixed and fit_rows(interrupt, here, timed=timed):
+            return place.model_copy(update={"rows": True})
+        return place.model_copy(update={"parts": plan_parts(interrupt, here, mixed=mixed, timed=timed)})
 
 
 def is_mixed(admission: Admission, place: Place) -> bool:

@@ -10,7 +10,7 @@ from bot.rendering.calls import title_blocks
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.questions import approval_inputs, note_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, modal
-from bot.rendering.pages import pages_of
+from bot.rendering.pages import pages_shown
 from bot.sentences import in_form
 
 
@@ -35,7 +35,7 @@ def render_reading_view(
         A view. Its last page can be submitted by a person who was shown all others, which approves the call.
     """
     action = state.actions[index].proposed if proposal else state.actions[index]
-    pages = pages_of(action)
+    pages = pages_shown(state, action)
     page = min(max(page, 1), len(pages))
     blocks = [*title_blocks(action), context("page", in_form.page(page, len(pages))), *care_blocks(action)]
     blocks += call_cautions(action)

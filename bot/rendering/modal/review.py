@@ -15,7 +15,7 @@ from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.rows import resembles_words
 from bot.rendering.modal.questions import confirm_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal
-from bot.rendering.pages import pages_of
+from bot.rendering.pages import pages_shown
 from bot.sentences import in_form
 
 _ROOM, _BLOCKS = 60_000, 92
@@ -59,7 +59,7 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
     pages: list[list[Piece]] = []
     room, count = 0, 0
     for piece in _pieces(state, calls):
-        blocks = _content(state.actions[piece[0]], piece[1])
+        blocks = _content(state, state.actions[piece[0]], piece[1])
         # In ASCII, as it travels: a letter of most languages takes six characters.
         size, more = (
             len(json.dumps(blocks)) + _FOOT,
@@ -74,7 +74,11 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
 
 
 def _pieces(state: Approval, calls: Sequence[int]) -> list[Piece]:
-    return [(index, page) for index in calls for page in range(1, len(pages_of(state.actions[index])) + 1)]
+    return [
+        (index, page)
+        for index in calls
+        for page in range(1, len(pages_shown(state, state.actions[index])) + 1)
+    ]
 
 
 def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block]:
@@ -82,16 +86,16 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block
     index, page = piece
     action = state.actions[index]
     if not state.is_open_at(index):
-        shown = _content(action, page) if is_over else _title(action, page)
+        shown = _content(state, action, page) if is_over else _title(action, page)
         return [*shown, context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
-    is_last = page == len(pages_of(action))
+    is_last = page == len(pages_shown(state, action))
     buttons = without_primary(button_blocks(action, state.id)) if is_last else []
-    return [*_content(action, page), *buttons]
+    return [*_content(state, action, page), *buttons]
 
 
-def _content(action: Action, page: int) -> list[Block]:
+def _content(state: Approval, action: Action, page: int) -> list[Block]:
     """Draw one page of a call. Decisions do not change it."""
-    at, pages = f"a:{action.index}", pages_of(action)
+    at, pages = f"a:{action.index}", pages_shown(state, action)
     blocks = _title(action, page)
     if len(pages) > 1:
         blocks.append(context(f"{at}:page:{page}", in_form.page_of_action(action.number, page, len(pages))))

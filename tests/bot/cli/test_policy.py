@@ -310,6 +310,7 @@ KEYS = {
     "quorum": "3",
     "reject_quorum": "2",
     "risk": "high",
+    "language": "de",
     "confirm": "true",
     "type": "table, risk: high",
     "mask": "[password]",
