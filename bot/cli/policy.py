@@ -26,6 +26,7 @@ from bot.policy.gaps import gaps
 from bot.policy.keys import json_schema
 from bot.runtime.settings import Access, load_access
 from bot.sentences import in_refusal
+from bot.sentences.language import ENGLISH
 from bot.slack.client import SlackClient
 from bot.text.literal import key_text
 from bot.text.look_alikes import resembled
@@ -143,7 +144,8 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     yield "requester", f"{_requester(policy, agent)}; {_MAY[rule.requester_may_decide]}"
     if rule.tell_requester != "no":
         yield "told", f"the requester, if vouched for: {_TOLD[rule.tell_requester]}"
-    yield "language", rule.language
+    if rule.language != ENGLISH:
+        yield "language", rule.language
     if refused:
         yield "refused", f"yes, with the code {refused.code}: {refused.reason}"
         return
