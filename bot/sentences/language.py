@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, TypeVarTuple
 
 Language = Literal["en", "de"]
 ENGLISH: Language = "en"
-CATALOGUES: dict[str, str] = {"en": "bot.sentences.en"}
+CATALOGUES: dict[str, str] = {"en": "bot.sentences.en", "de": "bot.sentences.de"}
 """The package of each language. All have the same modules, with the same names in them."""
 
 _Ts = TypeVarTuple("_Ts")

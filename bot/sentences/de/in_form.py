@@ -1,0 +1,273 @@
+"""What forms and readings say: titles, labels, hints and buttons. Slack takes 24 characters for a title or a button."""
+
+from collections.abc import Sequence
+
+from bot.sentences.de.words import actions
+
+# --- Titles and buttons -------------------------------------------------------------------------------------------------
+
+CLOSE, CANCEL = "Schließen", "Abbrechen"
+APPROVE, APPROVE_AS_ASKED, APPROVE_WITH_CHANGES = (
+    "Freigeben",
+    "Wie angefragt freigeben",
+    "Mit Änderungen freigeben",
+)
+AGREE, REJECT, ANSWER = "Zustimmen", "Ablehnen", "Antworten"
+REJECT_ALL, HAND_OVER = "Alle ablehnen", "Übergeben"
+
+
+def title(index: int) -> str:
+    """Title a form that cannot be submitted."""
+    return f"Aktion {index + 1}"
+
+
+def approve_title(index: int) -> str:
+    """Title the form that approves an action."""
+    return f"Aktion {index + 1} freigeben"
+
+
+def edit_title(index: int) -> str:
+    """Title the form that changes the arguments of an action."""
+    return f"Aktion {index + 1} bearbeiten"
+
+
+def reject_title(index: int) -> str:
+    """Title the form that rejects an action."""
+    return f"Aktion {index + 1} ablehnen"
+
+
+def changes_title(index: int) -> str:
+    """Title the form that asks for changes to an action."""
+    return f"Aktion {index + 1} ändern lassen"
+
+
+def answer_title(index: int) -> str:
+    """Title the form that answers in the tool's place."""
+    return f"Aktion {index + 1} beantworten"
+
+
+def agree_title(index: int) -> str:
+    """Title the form that agrees with a proposal."""
+    return f"Zustimmen: Aktion {index + 1}"
+
+
+def read_title(index: int) -> str:
+    """Title the reading of an action."""
+    return f"Aktion {index + 1} lesen"
+
+
+def reject_several(count: int) -> str:
+    """Label the button that rejects several actions."""
+    return f"{count} ablehnen"
+
+
+# --- The call that a form is about --------------------------------------------------------------------------------------
+
+SECTIONS = {"arguments": "Argumente:", "description": "Der Agent sagt:"}
+HIGH_RISK = "Das Risiko dieses Aufrufs ist hoch. Er läuft genau so, wie er hier steht:"
+
+
+# --- Editing ------------------------------------------------------------------------------------------------------------
+
+_ABOUT_EDIT = (
+    "Das Tool bleibt dasselbe, und der Aufruf läuft mit deinen Änderungen. "
+    "Felder, die du nicht anrührst, behalten genau, was der Agent geschrieben hat."
+)
+
+
+def about_edit(problem: str | None) -> str:
+    """Say what a form changes, and why it does not use the tool's schema where there is a problem with it."""
+    if not problem:
+        return _ABOUT_EDIT
+    return f"{_ABOUT_EDIT} Das Schema des Tools wird nicht benutzt ({problem}); geprüft wird nur der Typ jedes Werts."
+
+
+CONTINUE, SEE_CHANGES = "Weiter", "Änderungen ansehen"
+START_OVER, CHOOSE_OTHERS, CHANGE_MORE = "Neu anfangen", "Andere Felder wählen", "Mehr ändern"
+BEFORE_AND_AFTER = "Was der Agent angefragt hat `->` was laufen würde:"
+CHANGED_SINCE = "Dieses Formular wurde in einem anderen Fenster geändert. Nichts wurde gespeichert: Sieh es dir noch einmal an."
+KEPT = "Das hast du vorher eingetippt."
+ALSO_WRONG = "Einige Werte, die nicht zu sehen waren, nimmt das Tool nicht an. Sie stehen jetzt im Formular: Ändere sie auch."
+
+
+ADD_ROW, MOVE_UP, MOVE_DOWN = "Zeile hinzufügen", "Nach oben", "Nach unten"
+PREVIOUS_ROWS, NEXT_ROWS = "Vorige Zeilen", "Nächste Zeilen"
+
+
+def remove_row(number: int) -> str:
+    """Label the button that removes a row of a list."""
+    return f"Zeile {number} entfernen"
+
+
+def rows_in_sight(first: int, last: int, count: int) -> str:
+    """Say which rows of a long list are in sight."""
+    return f"Zeilen {first} bis {last} von {count}"
+
+
+def not_accepted(sentences: Sequence[str]) -> str:
+    """Say what the tool does not accept about values without an input in sight. The sentences are mrkdwn."""
+    return "\n".join((ALSO_WRONG, *sentences))
+
+
+def check_title(index: int) -> str:
+    """Title the last step of an edit."""
+    return f"Änderungen: Aktion {index + 1}"
+
+
+def which_to_change(first: int, last: int) -> str:
+    """Ask which arguments a person wants to change, ten at a time."""
+    return "Was möchtest du ändern?" if first == 1 else f"Oder etwas davon ({first} bis {last})"
+
+
+# --- Reading page by page -----------------------------------------------------------------------------------------------
+
+PREVIOUS, EDIT = "Zurück", "Bearbeiten…"
+TOO_LONG_TO_EDIT = (
+    "Diese Argumente sind zu lang für ein Formular, deshalb lassen sie sich hier nicht bearbeiten."
+)
+
+
+def page(number: int, last: int) -> str:
+    """Say which page this is."""
+    return f"Seite {number} von {last}"
+
+
+def as_proposed(person: str) -> str:
+    """Say that a reading shows a call as somebody proposes it."""
+    return f"Das ist der Aufruf, wie {person} ihn vorschlägt."
+
+
+# --- The review of several calls ----------------------------------------------------------------------------------------
+
+ALL_DECIDED = "Über all das ist inzwischen entschieden."
+NOTHING_TO_APPROVE = "Hier kann nichts freigegeben werden."
+DECIDED_MEANWHILE = "inzwischen entschieden."
+NOT_TO_BE_APPROVED = "nicht freizugeben, nur anders zu entscheiden."
+OF_HIGH_RISK = "mit hohem Risiko, einzeln freizugeben."
+WITH_PROPOSAL = "dazu gibt es einen anderen Vorschlag: Entscheide das einzeln."
+NOT_SHOWN_TO_THE_END = "davon hast du nicht alles gezeigt bekommen."
+
+
+def review_title(count: int) -> str:
+    """Title the review of several actions."""
+    return f"{count} Aktionen prüfen"
+
+
+def page_of_action(number: int, page: int, last: int) -> str:
+    """Say which page of a long action this is."""
+    return f"Seite {page} von {last} der Aktion {number}"
+
+
+def to_be_approved(indices: Sequence[int], *, votes: bool) -> str:
+    """Say at the end of a review what its button does."""
+    does = "Du stimmst dem zu, was dir gezeigt wurde" if votes else "Du gibst frei, was dir gezeigt wurde"
+    then = " Was mehr Personen braucht, läuft, wenn auch sie zustimmen." if votes else ""
+    return f"{does}: {actions(indices)}.{then}"
+
+
+def left_out(indices: Sequence[int], why: str) -> str:
+    """Say at the end of a review what its button leaves out, and why."""
+    return f"Nicht dabei: {actions(indices)}, {why}"
+
+
+def run_calls(count: int) -> str:
+    """Ask once more, at the end of a review, whether several calls may run."""
+    return "1 Aufruf ausführen?" if count == 1 else f"{count} Aufrufe ausführen?"
+
+
+def approve_several(count: int) -> str:
+    """Label the button that approves what was reviewed."""
+    return f"{count} freigeben"
+
+
+def agree_several(count: int) -> str:
+    """Label the button that counts a vote for what was reviewed."""
+    return f"{count} zustimmen"
+
+
+# --- Agreeing with a proposal -------------------------------------------------------------------------------------------
+
+NOTHING_TO_AGREE, PROPOSAL_GONE = "Kein Vorschlag", "Dieser Vorschlag ist zurückgezogen oder entschieden."
+TOO_LONG_TO_AGREE = "Das ist zu lang, um es hier freizugeben."
+WHOLE_CALL = "Der ganze Aufruf, wie er laufen würde:"
+OTHER_ARGUMENTS = "Alle anderen Argumente bleiben, wie der Agent sie geschrieben hat."
+_WOULD = {
+    "edit": "den Aufruf mit diesen Änderungen freigeben (- war angefragt, + würde laufen):",
+    "respond": "anstelle des Tools diese Antwort geben; der Aufruf würde nicht laufen:",
+}
+
+
+def proposal(people: str, decision: str) -> str:
+    """Say what people propose, above the proposal itself."""
+    return f"Vorschlag ({people}): {_WOULD.get(decision, 'anders entscheiden.')}"
+
+
+# --- Rejecting, answering and handing over ------------------------------------------------------------------------------
+
+REASON = "Grund, für den Agenten"
+OWN_REASON = "Mehr, in eigenen Worten"
+CHOOSE_REASON = "Grund wählen"
+NOTE = "Notiz, für den Agenten und das Protokoll"
+WHAT_TO_CHANGE = "Was anders werden muss"
+ASK_FOR_CHANGES = "Änderungen anfordern"
+ABOUT_CHANGES = "Der Aufruf läuft nicht. Der Agent bekommt deine Worte und soll einen neuen Vorschlag machen, über den wieder Menschen entscheiden."
+WHAT_THEN = "Was der Agent dann tut"
+PROPOSE_AGAIN = "Den Aufruf ändern wie oben beschrieben und neu vorschlagen"
+LATER_CALLS = "Spätere Aufrufe"
+REJECT_LATER_CALLS = "Auch jeden späteren Aufruf dieses Tools in diesem Lauf ablehnen"
+NOTHING_TO_REJECT = "Es gibt nichts mehr abzulehnen."
+YOUR_ANSWER = "Antwort anstelle des Tools"
+ABOUT_HANDING_OVER = "Der Thread der Karte erwähnt diese Person. Wer entscheiden darf, kann es weiterhin."
+WHO_LOOKS = "Wer sich das jetzt ansieht"
+CHOOSE_PERSON = "Person wählen"
+
+
+def to_be_rejected(indices: Sequence[int]) -> str:
+    """Say which actions a form rejects."""
+    return f"Hiermit lehnst du ab: {actions(indices)}."
+
+
+# --- What is typed at a high risk --------------------------------------------------------------------------------------------
+
+CODE = "Code"
+RUN_IT = "Ja, mit den Werten oben ausführen"
+
+
+def type_value(value: str) -> str:
+    """Ask for this value of the call."""
+    return f"Tippe {value}"
+
+
+def value_of(name: str) -> str:
+    """Say which argument has this value."""
+    return f"Der Wert von {name}, Zeichen für Zeichen."
+
+
+CODE_BESIDE_RISK = "Die vier Zeichen auf der Karte, neben „Hohes Risiko“."
+CODE_BESIDE_PROPOSAL = "Die vier Zeichen auf der Karte, neben dem Vorschlag."
+
+
+# --- Approving later calls ----------------------------------------------------------------------------------------------
+
+ABOUT_FOR_RUN = (
+    "Dieser Aufruf läuft, wie er hier steht. Jeder spätere Aufruf desselben Tools in diesem Lauf läuft dann ohne "
+    "Nachfrage, *egal mit welchen Argumenten*."
+)
+ABOUT_STANDING = (
+    "Dieser Aufruf läuft jetzt. Spätere Aufrufe dieses Tools laufen dann ohne Nachfrage, in den Grenzen, die du hier "
+    "wählst. Der Thread der Karte zeigt jeden davon. Widerrufen kannst du das dort oder mit `/approvals rules`."
+)
+WHICH_CALLS, WHICH_RUNS, HOW_LONG, HOW_MANY = (
+    "Welche Aufrufe",
+    "Wo",
+    "Wie lange",
+    "Wie viele Aufrufe höchstens",
+)
+SAME_ARGUMENTS = "Derselbe Aufruf, mit genau diesen Argumenten"
+ANY_ARGUMENTS = "Jeder Aufruf dieses Tools, mit beliebigen Argumenten"
+THIS_RUN = "In diesem Lauf"
+
+
+def every_run(agent: str) -> str:
+    """Offer to approve later calls in all runs of an agent."""
+    return f"In jedem Lauf des Agenten {agent}"

@@ -1,0 +1,51 @@
+"""What the Home tab says, and what `/approvals` shows: a person's lists."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from bot.sentences.de.words import when
+
+TITLE = "Freigaben"
+LOOKING = "Einen Moment…"
+NOT_NOW = (
+    "Slack oder Redis hat nicht geantwortet, deshalb ist hier nichts zu sehen. Bitte öffne das noch einmal."
+)
+
+LISTS: Mapping[str, str] = {
+    "waiting": "Wartet auf mich",
+    "asked": "Für mich gefragt",
+    "decided": "Von mir entschieden",
+    "standing": "Dauerfreigaben",
+}
+EMPTY: Mapping[str, str] = {
+    "waiting": "Hier wartet nichts auf dich.",
+    "asked": "In den letzten 30 Tagen hat kein Agent für dich gefragt.",
+    "decided": "In den letzten 30 Tagen hast du nichts entschieden.",
+    "standing": "Es gibt keine Dauerfreigaben, die du widerrufen kannst.",
+}
+LAST_PAGE = "Auf dieser Seite steht nichts mehr."
+FURTHER = "Nächste Seite"
+FROM_START = "Erste Seite"
+OPEN_CARD = "Karte öffnen"
+LOOK_AND_APPROVE = "Ansehen, freigeben…"
+SEVERAL = "Über mehrere Aufrufe wird zusammen entschieden: auf ihrer Karte."
+ALL_AGENTS, ALL_TOOLS = "Alle Agenten", "Alle Tools"
+
+
+def waits_until(place: str, deadline: datetime, requester: str) -> str:
+    """Say where it is asked, for whom, and until when."""
+    return " · ".join(
+        filter(None, [f"gefragt in {place}", requester and f"für {requester}", f"bis {when(deadline)}"])
+    )
+
+
+def asked_at(place: str, at: datetime) -> str:
+    """Say where and when it was asked."""
+    return f"gefragt in {place}, {when(at)}"
+
+
+def as_of(at: datetime) -> str:
+    """Say how old the list is."""
+    return (
+        f"Stand: {when(at)}. Die Liste wird geschrieben, wenn du sie öffnest und wenn du hier entscheidest."
+    )

@@ -1,0 +1,382 @@
+"""What a card says about the whole request: its state, who decides, who is looking, and how the run goes on."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from bot.sentences.de.words import actions, and_more, few_numbers, more, numbers, or_more, times, when
+from bot.sentences.kinds import Deadline
+
+# --- The title --------------------------------------------------------------------------------------------------------
+
+WITHDRAWN, REFUSED, ENDED, EXPIRED, TIME_IS_UP = (
+    "Zurückgezogen",
+    "Zurückgewiesen",
+    "Beendet",
+    "Abgelaufen",
+    "Zeit ist um",
+)
+WITHOUT_OBJECTION = "Ohne Widerspruch freigegeben"
+IN_ADVANCE = "Vorab freigegeben"
+_DONE = {
+    "approve": "Freigegeben",
+    "edit": "Geändert freigegeben",
+    "reject": "Abgelehnt",
+    "changes": "Änderungen angefordert",
+    "respond": "Beantwortet",
+}
+_COUNTED = {
+    "approve": "freigegeben",
+    "edit": "geändert freigegeben",
+    "reject": "abgelehnt",
+    "changes": "mit Änderungswunsch",
+    "respond": "beantwortet",
+    "expired": "abgelaufen",
+}
+_OTHERWISE = "Entschieden"
+
+
+def calls(tool: str, tools: int, total: int, still: int) -> str:
+    """Name what is asked: a tool, how often, or how many tools; and how many of the calls are open where a part is decided."""
+    several = f"{total} Tools" if total == tools else f"{total} Aufrufe von {tools} Tools"
+    if 0 < still < total:
+        return f"{tool if tools == 1 else several}, {still} von {total} offen"
+    if tools == 1:
+        return tool if total == 1 else f"{tool}, {times(total)}"
+    return several
+
+
+def wants(agent: str, calls: str) -> str:
+    """Title a card that is open."""
+    return f"{agent} möchte ausführen: {calls}"
+
+
+def ended(how: str, calls: str) -> str:
+    """Title a card that asks nothing any more."""
+    return f"{how}: {calls}"
+
+
+def done(decision: str, by: Sequence[str], people: int) -> str:
+    """Say in a title what was decided, and by whom where the names of all these people are known."""
+    how = _DONE.get(decision, _OTHERWISE)
+    if 0 < len(by) == people <= 2:
+        return f"{how} von {' und '.join(by)}"
+    return f"{how} von {people} Personen" if people > 1 else how
+
+
+def ran(done: int, failed: int, runs: int) -> str:
+    """End a title with how many of the calls that run are done, and how many failed."""
+    if runs in {done, failed}:
+        return ", erledigt" if done else ", fehlgeschlagen"
+    counts = {"fehlgeschlagen": failed, "erledigt": done, "nicht gemeldet": runs - done - failed}
+    return ", " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+
+
+def counted(outcomes: Mapping[str, int]) -> str:
+    """Say in a title how many calls were decided in which way: 2 freigegeben, 1 abgelehnt."""
+    known = {_COUNTED.get(decision, _OTHERWISE.lower()): count for decision, count in outcomes.items()}
+    order = [*_COUNTED.values(), _OTHERWISE.lower()]
+    return ", ".join(f"{known[word]} {word}" for word in sorted(known, key=order.index))
+
+
+# --- The line below: how it ended, and how the run goes on ----------------------------------------------------------------
+
+BY_THE_AGENT = "vom Agenten zurückgezogen"
+WENT_BACK = "der Server ist auf einen älteren Stand zurückgefallen"
+NOT_ASKED = "das konnte nicht gefragt werden"
+NOBODY_OBJECTED = "niemand hat widersprochen"
+NOBODY_DECIDED = "niemand hat rechtzeitig entschieden"
+DECIDED_HERE_ONLY = "hier entschieden, aber nicht überall"
+RESUMED = "der Agent macht weiter"
+LAPSED = "der Agent hat die Antwort geholt und wurde nicht fertig"
+STALLED = "der Agent konnte nicht weiterarbeiten"
+UNTAKEN = "der Agent hat nicht gemeldet, dass er weiterarbeitet"
+GOING_ON = "der Agent hat weitergemacht"
+RUN_FAILED = (
+    "der Agent hat weitergemacht, und sein Lauf endete mit einem Fehler; ein Ergebnis wurde nicht gemeldet"
+)
+WAITING = "wartet auf den Agenten"
+WAITING_FOR_OTHERS = "wartet auf das, was anderswo gefragt ist"
+
+
+def all_reported(at: datetime) -> str:
+    """Say since when the outcome of every call is known."""
+    return f"gemeldet {when(at)}"
+
+
+def so_far(decided: int, total: int) -> str:
+    """Say how much was decided when the time was up."""
+    return f"{decided} von {total} entschieden"
+
+
+# --- The line below: who asks, who decides, and until when ----------------------------------------------------------------
+
+REQUESTER_UNKNOWN = "*unbekannt, für wen*"
+FOR_PERSON_ABOVE = "für die Person, die auf der Karte oben genannt ist"
+SEVERAL_DECIDERS = "wer entscheidet, steht bei jedem Aufruf"
+DECIDED_AS_PROPOSED = "wie vorgeschlagen: es entscheidet, wen der jeweilige Vorschlag nennt"
+
+
+def on_behalf_of(requester: str) -> str:
+    """Say for whom an agent asks."""
+    return f"für {requester}"
+
+
+def asked_by(agent: str, requester: str = "") -> str:
+    """Say who asked, and for whom."""
+    return f"angefragt von `{agent}`" + (f" für {requester}" if requester else "")
+
+
+def closed(at: datetime) -> str:
+    """Say when a request ended."""
+    return f"abgeschlossen {when(at)}"
+
+
+_AT_DEADLINE: dict[Deadline, tuple[str, str]] = {
+    "approves": ("*wird freigegeben*, wenn bis", " niemand entscheidet"),
+    "as_said": ("was bis", " offen bleibt, wird freigegeben oder abgelehnt, wie bei jedem Aufruf steht"),
+    "rejects": ("wird abgelehnt, wenn bis", " niemand entscheidet"),
+    "raises": ("offen bis", ""),
+}
+
+
+def at_deadline(deadline: datetime, then: Deadline) -> str:
+    """Say when the time is up, and what happens then to what nobody has decided."""
+    what, unless = _AT_DEADLINE[then]
+    return f"{what} {when(deadline)}{unless}"
+
+
+def decides(people: str, *, together: bool = False) -> str:
+    """Say who decides: one of these people, or several of them together."""
+    return f"es {'entscheiden' if together else 'entscheidet'} {people}"
+
+
+def as_asked(decides: str) -> str:
+    """Say who decides a call as it was asked."""
+    return f"wie angefragt: {decides}"
+
+
+def as_asked_elsewhere(channel: str) -> str:
+    """Say that others decide a call as it was asked."""
+    return f"wie angefragt: es entscheidet, wer in {channel} genannt ist"
+
+
+def as_proposed(person: str, index: int | None, decides: str) -> str:
+    """Say who decides what somebody proposes; with the index of its action where a card has several."""
+    what = f"Aktion {index + 1} wie" if index is not None else "wie"
+    return f"{what} von {person} vorgeschlagen: {decides}"
+
+
+def also_asked_in(places: Sequence[str], others: int) -> str:
+    """Say where else the same actions are asked."""
+    return f"auch gefragt in {', '.join(places)}{more(others)}"
+
+
+def person_decides(person: str, indices: Sequence[int]) -> str:
+    """Say which actions somebody decides."""
+    return f"{person} ({few_numbers(indices)})"
+
+
+# --- Its messages -------------------------------------------------------------------------------------------------------
+
+
+def asks(agent: str, calls: str, values: str, until: datetime) -> str:
+    """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
+    return f"{agent}: {calls}{values}. Bis {when(until)}."
+
+
+def ended_for(title: str, agent: str, then: Sequence[str]) -> str:
+    """Say in a notification how a card ended, and how the run goes on."""
+    return f"{title} ({', '.join([f'Agent {agent}', *then])})"
+
+
+def with_values(values: Sequence[str], *, is_one: bool) -> str:
+    """Say in a notification what one call, or several, are about."""
+    return f"{' ' if is_one else ': '}{'; '.join(values)}" if values else ""
+
+
+def part(number: int, count: int, indices: Sequence[int]) -> str:
+    """Title a part of a card."""
+    return f"Teil {number} von {count}: {actions(indices)}"
+
+
+def in_part(number: int | str) -> str:
+    """Say in which part an action is."""
+    return f"Teil {number}"
+
+
+# --- Why a run does not go on, and records that are lost ----------------------------------------------------------------
+
+AGENT_SAYS_OF_RUN = "Der Agent sagt über diesen Lauf:"
+REASON = "Grund:"
+LAPSED_WHY = (
+    "Ein Prozess des Agenten hat die Antwort geholt, um seinen Lauf fortzusetzen, und seitdem nicht gemeldet, dass das "
+    "gelungen ist. Vielleicht ist er mittendrin abgestürzt: *Was freigegeben wurde, ist vielleicht ganz oder teilweise "
+    "gelaufen.* Prüfe das, bevor du noch einmal fragst. Setzt ein Prozess den Lauf fort, steht es auf dieser Karte."
+)
+UNTAKEN_WHY = (
+    "Kein Prozess des Agenten hat gemeldet, dass er mit dieser Entscheidung weiterarbeitet. Vielleicht steht der Agent "
+    "oder kann nicht wieder anlaufen: Sieh nach, ob er läuft. Arbeitet ein Prozess damit weiter, steht es auf dieser Karte."
+)
+GIVEN_BACK_WHY = (
+    "Ein Prozess des Agenten hat diese Entscheidung geholt und zurückgegeben. Seitdem hat niemand damit weitergearbeitet. "
+    "Sieh im Protokoll des Agenten nach. Arbeitet ein Prozess damit weiter, steht es auf dieser Karte."
+)
+UNREADABLE = "Das kann nicht mehr entschieden werden"
+UNREADABLE_WHY = (
+    "Die gespeicherten Daten dieser Anfrage sind nicht lesbar, deshalb wurde sie zurückgewiesen. "
+    "Wer den Bot betreibt, findet den Grund in seinem Protokoll."
+)
+BEHIND = (
+    "*Der Server ist auf einen älteren Stand zurückgefallen.* Was diese Karte zeigt, war davor, und der Server weiß es "
+    "nicht mehr. Darüber wird kein zweites Mal entschieden: Ein Agent, der noch darauf wartet, wurde zurückgewiesen."
+)
+LOST = (
+    "*Der Server ist auf einen älteren Stand zurückgefallen, und die Daten dieser Anfrage sind weg.* Hier kann nichts "
+    "mehr entschieden werden. Ein Agent, der es noch braucht, fragt noch einmal."
+)
+
+# --- Several actions together -------------------------------------------------------------------------------------------
+
+NOT_YET = "Noch nicht"
+"""Answers the question that comes before a click, so that nothing is recorded."""
+
+
+def unread(indices: Sequence[int]) -> str:
+    """Say which actions are approved at the end of a reading only."""
+    return f"Vor dem Freigeben zu lesen: {numbers(indices)}."
+
+
+def with_proposal(indices: Sequence[int]) -> str:
+    """Say which actions are approved alone because of a proposal."""
+    return f"Mit Vorschlag, einzeln freizugeben: {numbers(indices)}."
+
+
+def high_risk(indices: Sequence[int]) -> str:
+    """Say which actions are decided alone because of their risk."""
+    return f"Hohes Risiko, einzeln zu entscheiden: {numbers(indices)}."
+
+
+def approve_all(count: int, still: int) -> str:
+    """Label the button that approves several actions, of those that are still open."""
+    return f"Alle {count} freigeben" if count == still else f"{count} von {still} freigeben"
+
+
+def agree_to_all(count: int, still: int) -> str:
+    """Label the button that counts one vote for several actions, of those that are still open."""
+    return f"Allen {count} zustimmen" if count == still else f"{count} von {still} zustimmen"
+
+
+def review(count: int) -> str:
+    """Label the button that leads through so many actions."""
+    return f"{count} prüfen…"
+
+
+def reject_some(count: int, still: int) -> str:
+    """Label the button that rejects several of the actions that are still open."""
+    return f"{count} von {still} ablehnen"
+
+
+def approve_calls(count: int) -> str:
+    """Title the question whether several calls are approved."""
+    return f"{count} Aufrufe freigeben?"
+
+
+def agree_to_calls(count: int) -> str:
+    """Title the question whether one agrees to several calls."""
+    return f"{count} Aufrufen zustimmen?"
+
+
+def agree(count: int) -> str:
+    """Answer that question with yes."""
+    return f"{count} zustimmen"
+
+
+YOUR_VOTE = "Das ist deine Stimme. Ein Aufruf, der mehr Personen braucht, läuft, wenn auch sie zustimmen."
+
+
+def approve(count: int) -> str:
+    """Answer that question with yes."""
+    return f"{count} freigeben"
+
+
+def calls_of(tool: str, indices: Sequence[int]) -> str:
+    """Name some calls of a tool."""
+    return f"{numbers(indices)} ({tool})"
+
+
+def as_shown(which: str) -> str:
+    """Ask whether several calls are approved as they are shown."""
+    return f"Wie diese Nachricht sie zeigt: Aktionen {which}."
+
+
+def in_all(totals: Sequence[str]) -> str:
+    """Say what the numbers of several calls come to."""
+    return f"Zusammen: {', '.join(totals)}."
+
+
+def left_out_proposed(indices: Sequence[int]) -> str:
+    """Say which calls a button for several leaves out because of a proposal."""
+    return f"Nicht mit freigegeben, weil es dazu einen anderen Vorschlag gibt: {few_numbers(indices)}."
+
+
+# --- A batch of one tool, as rows -------------------------------------------------------------------------------------
+
+USUAL = "In jeder Zeile, die nichts anderes sagt:"
+
+
+def show_all(count: int) -> str:
+    """Label the button that shows all of some decided calls."""
+    return f"Alle {count} zeigen…"
+
+
+def same_in_all(count: int) -> str:
+    """Say above some values that all rows have them."""
+    return f"Gleich in allen {count}:"
+
+
+def of_rows(indices: Sequence[int], words: str) -> str:
+    """Say something of some rows."""
+    return f"{numbers(indices)}: {words}"
+
+
+def more_lines(count: int) -> str:
+    """Say that some lines have no room."""
+    if count == 1:
+        return "Für 1 weitere Zeile ist hier kein Platz."
+    return f"Für {count} weitere Zeilen ist hier kein Platz."
+
+
+# --- Who decides, and who is looking --------------------------------------------------------------------------------------
+
+THIS_CHANNEL = "diesem Kanal"
+
+
+def on_call(schedule: str, people: Sequence[str]) -> str:
+    """Name who is on call: with the people of the moment when it was asked, where they are known."""
+    names = ", ".join(people)
+    return f"{names} (Bereitschaft für {schedule})" if names else f"wer Bereitschaft für {schedule} hat"
+
+
+def anyone_in(channel: str) -> str:
+    """Name the members of a channel."""
+    return f"jede Person in {channel}"
+
+
+def people(names: Sequence[str], at_most: int) -> str:
+    """Name people, and count what is beyond the first of them."""
+    return and_more(names, at_most)
+
+
+def any_of(names: Sequence[str], at_most: int) -> str:
+    """Name people of whom one is enough."""
+    return or_more(names, at_most)
+
+
+def extend_by(duration: str) -> str:
+    """Label the button that moves the deadline."""
+    return f"Um {duration} verlängern"
+
+
+def looking(person: str, until: datetime) -> str:
+    """Say who is looking at a card."""
+    return f"{person} sieht sich das an, bis {when(until)}. Wer entscheiden darf, kann es weiterhin."
