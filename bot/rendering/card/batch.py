@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.domain.action import Action
+from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.rendering.blocks import Block, actions, context, leaves, literal, literal_within, rich_text
 from bot.rendering.buttons import REVIEW
 from bot.rendering.calls import care_words, description_blocks, description_is_cut, safe_name
-from bot.rendering.card.outcomes import outcome_line, outcome_text
+from bot.rendering.card.outcomes import common_outcome, outcome_line, outcome_text
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import question, row_lines, same_lines, table_of
 from bot.rendering.card.votes import proposal_text
@@ -22,8 +23,8 @@ ROOM = 2_400
 """JSON characters for what became of the rows."""
 _WORDS, _LEAST = 1_300, 600
 """Of these, the most for who decided what, and the least for the texts of decisions."""
-_FOLDED = 200
-"""Characters of what is decided: five lines of a phone, which are about as high as three and a button."""
+_FOLDED, _BEGINNING = 200, 80
+"""Characters of what is decided: five lines of a phone, which are about as high as two, a button and what it takes."""
 _SHOW_ALL = replace(REVIEW, style=None)
 
 
@@ -70,7 +71,7 @@ def rows_blocks(calls: Sequence[Action]) -> list[Block]:
 def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> list[Block]:
     """Draw calls that are decided, on a line that Slack wraps. What has no room there is in the review."""
     line = question(calls, with_tool=False) or ""
-    shown = clip(line, _FOLDED)
+    shown = line if units(line) <= _FOLDED else clip(line, _BEGINNING)
     section = {"type": "rich_text_section", "elements": leaves(shown, "code")}
     blocks = [rich_text("rows", [section]), *_caution_blocks(calls)]
     if shown != line or calls[0].description:
@@ -91,10 +92,12 @@ def _care(calls: Sequence[Action]) -> list[str]:
     return list(dict.fromkeys(word for call in calls for word in care_words(call)))
 
 
-def what_became_blocks(state: Approval, calls: Sequence[Action], room: int) -> list[Block]:
+def what_became_blocks(state: Approval, place: Place, room: int) -> list[Block]:
     """Draw what became of each row, and what is said about the open ones, in so many JSON characters."""
+    calls = [state.actions[index] for index in place.actions]
+    said = [] if common_outcome(state, place) else _said(state, calls)
     blocks = []
-    if lines := _within(_said(state, calls), _WORDS):
+    if lines := _within(said, _WORDS):
         blocks.append(context("rows:outcomes", "\n".join(lines)))
     if texts := [text for call in calls if (text := _text(state, call))]:
         blocks.append(literal_within("rows:told", "\n".join(texts), max(room - _WORDS, _LEAST)))

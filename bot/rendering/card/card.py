@@ -156,7 +156,7 @@ def _rows(state: Approval, id: MessageId, place: Place, frame: list[Block]) -> l
     calls = [state.actions[index] for index in place.actions]
     is_open = any(state.is_open_at(index) for index in place.actions)
     rows = rows_blocks(calls) if is_open else folded_rows_blocks(state, calls, id.place)
-    return [*rows, *what_became_blocks(state, calls, BUDGET - json_size([*frame, *rows]))]
+    return [*rows, *what_became_blocks(state, place, BUDGET - json_size([*frame, *rows]))]
 
 
 def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[Block]) -> list[Block]:

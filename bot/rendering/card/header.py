@@ -10,7 +10,7 @@ from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, header
 from bot.rendering.calls import headline_text
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
-from bot.rendering.card.outcomes import outcome_line
+from bot.rendering.card.outcomes import common_outcome, outcome_line
 from bot.rendering.card.ran import all_reported_at, ran_words
 from bot.rendering.card.title import subject, title
 from bot.rendering.card.votes import votes_text
@@ -52,7 +52,11 @@ def run_words(state: Approval, place: Place) -> list[str]:
         return [on_card.WAITING_FOR_OTHERS]
     reported_at = all_reported_at(state, place)
     if state.resumed_at is not None:
-        return [on_card.RUN_FAILED if state.stalled and not reported_at else on_card.RESUMED]
+        if state.stalled and not reported_at:
+            return [on_card.RUN_FAILED]
+        recorded = [state.recorded[index] for index in place.actions]
+        nothing_ran = all(found and found.decision.type == "reject" for found in recorded)
+        return [on_card.resumed_without(len(recorded)) if nothing_ran else on_card.RESUMED]
     if reported_at:
         return [on_card.all_reported(reported_at)]
     if state.claim_has_lapsed:
@@ -75,11 +79,10 @@ def _line(state: Approval, place: Place) -> list[str]:
 
 
 def _ended_line(state: Approval, place: Place) -> list[str]:
-    """Say who decided and when, where the card has one action; else how and when the whole of it ended."""
+    """Say who decided and when, where that is the same of all actions; else how and when the whole of it ended."""
     first = state.actions[place.actions[0]]
-    is_by_person = first.recorded is not None and first.recorded.decided_by != EXPIRED
-    if is_alone(place) and is_by_person:
-        return [outcome_line(state, first), *_how_ended(state, place)]
+    if outcome := common_outcome(state, place):
+        return [outcome, *_how_ended(state, place)]
     if is_alone(place) and state.status == "expired":
         return [outcome_line(state, first)]
     closed = [on_card.closed(state.settled_at)] if state.settled_at is not None else []

@@ -6,11 +6,12 @@ from typing import Any
 from agent_adapter.contract.hitl import EditDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.action import Action
-from bot.domain.admission import Terms
+from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.masking import hide
 from bot.domain.mentions import approver_names
 from bot.rendering.arguments import change_lines
+from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import pairs_of
 from bot.rendering.card.votes import votes_text
 from bot.rendering.cautions import caution_lines
@@ -96,6 +97,16 @@ def _terms_of(action: Action, recorded: Recorded) -> Terms:
     """Give the terms that say what is not shown of an edit: those of the proposal, where it was one."""
     proposal = action.stricter
     return proposal.terms if proposal and proposal.decision == recorded.decision else action.terms
+
+
+def common_outcome(state: Approval, place: Place) -> str:
+    """Say what people decided and when, where it is the same of all actions of a card: no row says it again."""
+    actions = [state.actions[index] for index in place.actions]
+    by_people = all(action.recorded and action.recorded.decided_by != EXPIRED for action in actions)
+    if not by_people or not (place.rows or is_alone(place)):
+        return ""
+    lines = {outcome_line(state, action) for action in actions}
+    return lines.pop() if len(lines) == 1 else ""
 
 
 def outcome_line(state: Approval, action: Action) -> str:

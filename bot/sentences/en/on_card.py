@@ -83,6 +83,11 @@ WAITING = "waiting for the agent"
 WAITING_FOR_OTHERS = "waiting for what is asked elsewhere"
 
 
+def resumed_without(count: int) -> str:
+    """Say that the agent has resumed, and that none of these calls ran."""
+    return f"{RESUMED} without {'it' if count == 1 else 'them'}"
+
+
 def all_reported(at: datetime) -> str:
     """Say since when the outcome of every call is known."""
     return f"reported {when(at)}"
