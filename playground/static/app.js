@@ -49,7 +49,7 @@ const modal = createModal({
   reader,
   onAnswer,
   onOpening: () => {
-    opener = focusKey(document.activeElement);
+    opener = focusKey();
   },
   onClosed: () => opener && restoreFocus(opener),
 });
@@ -204,9 +204,11 @@ function complain(text) {
 }
 
 $("[data-testid=act-as]").addEventListener("change", ({ target }) => go({ as: target.value }));
-$("#faults-clear").addEventListener("click", () =>
-  api.clearFaults().catch((error) => complain(error.message)),
-);
+$("#faults-clear").addEventListener("click", () => {
+  // The button goes with the faults.
+  $("#inspector-toggle").focus();
+  api.clearFaults().catch((error) => complain(error.message));
+});
 $("#waiting-newest").addEventListener("click", timeline.showNewestOpen);
 $("#connect-settings").textContent = [
   `SLACK_API_URL=${location.origin}/api/`,

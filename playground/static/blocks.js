@@ -110,6 +110,7 @@ function button(block, element, surface) {
       type: "button",
       class: `button ${element.style ?? ""} ${waiting === "pressed" ? "busy" : ""}`,
       "data-action-id": element.action_id,
+      "data-subject": element.value,
       "aria-label": element.accessibility_label,
       "aria-disabled": waiting ? "true" : undefined,
       "aria-busy": waiting === "pressed" ? "true" : undefined,

@@ -60,7 +60,10 @@ export function createComposer({ where, onSent, onTrouble }) {
   }
 
   form.addEventListener("submit", send);
-  form.querySelector("#replying-stop").addEventListener("click", () => replyTo(undefined));
+  form.querySelector("#replying-stop").addEventListener("click", () => {
+    replyTo(undefined);
+    box.focus();
+  });
   box.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) send(event);
     if (event.key === "Escape") replyTo(undefined);

@@ -1,10 +1,11 @@
 /** A question before something is done, as Block Kit's `confirm` object asks it. */
 
-import { el } from "./dom.js";
+import { el, focusKey, restoreFocus } from "./dom.js";
 import { plain, textNodes } from "./text.js";
 
 /** Ask, and answer whether the person agreed. Escape declines; the focus starts on the safe answer. */
 export function ask(question) {
+  const opener = focusKey();
   return new Promise((resolve) => {
     const dialog = el(
       "dialog",
@@ -36,6 +37,8 @@ export function ask(question) {
     );
     dialog.addEventListener("close", () => {
       dialog.remove();
+      // What asked may have been drawn anew meanwhile.
+      if (opener) restoreFocus(opener);
       resolve(dialog.returnValue === "agreed");
     });
     document.body.append(dialog);

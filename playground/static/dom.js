@@ -69,38 +69,59 @@ export function reconcile(list, items) {
       list.insertBefore(node, position);
     }
   }
-  for (const node of known.values()) node.remove();
+  for (const node of known.values()) removeKeepingFocus(node);
+}
+
+function removeKeepingFocus(node) {
+  const neighbour = node.nextElementSibling ?? node.previousElementSibling ?? node.parentElement;
+  const hasFocus = node.contains(document.activeElement);
+  node.remove();
+  if (hasFocus) firstStop(neighbour).focus({ preventScroll: true });
 }
 
 function replaceKeepingFocus(old, fresh) {
   if (!old?.isConnected) return;
-  const focus = old.contains(document.activeElement) ? focusKey(document.activeElement) : undefined;
+  const focus = old.contains(document.activeElement) && focusKey();
   old.replaceWith(fresh);
   if (focus) restoreFocus(focus);
 }
 
-/** Say where the focus is, in words that survive a redrawing of the message. */
-export function focusKey(node) {
-  const owner = node?.closest("[data-ts]");
-  return (
-    owner && {
-      ts: owner.dataset.ts,
-      action: node.closest("[data-action-id]")?.dataset.actionId,
-      hook: node.dataset.hook,
-    }
-  );
+/** By one of these a control is found again once it is drawn anew. */
+const NAMES = ["data-action-id", "data-hook", "data-channel", "data-thread"];
+
+/** Say where the focus is, in words that survive a redrawing: in which row, and on which control of it. */
+export function focusKey() {
+  const active = document.activeElement;
+  const owner = active.closest("[data-key]");
+  // What stands in a menu is gone when the menu is drawn anew.
+  const control = active.closest(".menu")?.firstElementChild ?? active.closest(NAMES.map((name) => `[${name}]`).join());
+  return owner && { owner: owner.dataset.key, control: control && owner.contains(control) && meaning(control) };
 }
 
-/** Put the focus back where it was, or on the message when its button is gone. */
-export function restoreFocus({ ts, action, hook }) {
-  const owner = document.querySelector(`[data-ts="${CSS.escape(ts)}"]`);
-  const button =
-    (action && owner?.querySelector(`[data-action-id="${CSS.escape(action)}"]`)) ||
-    (hook && owner?.querySelector(`[data-hook="${CSS.escape(hook)}"]`));
-  (button || owner)?.focus({ preventScroll: true });
+/**
+ * Put the focus back where it was, or on the row when its control is gone.
+ *
+ * A control that does something else now, or says something else, counts as gone: whoever presses it has to meet it anew.
+ */
+export function restoreFocus({ owner, control }) {
+  const row = document.querySelector(`[data-key="${CSS.escape(owner)}"]`);
+  if (!row) return;
+  const named = control ? row.querySelectorAll(`[${control.name}="${CSS.escape(control.value)}"]`) : [];
+  const same = [...named].find((found) => JSON.stringify(meaning(found)) === JSON.stringify(control));
+  (same ?? firstStop(row)).focus({ preventScroll: true });
 }
+
+function meaning(control) {
+  const name = NAMES.find((each) => control.hasAttribute(each));
+  const says = control.matches("button") && control.textContent;
+  return { name, value: control.getAttribute(name), subject: control.dataset.subject, says };
+}
+
+/** What a reader comes to first in a row: itself, or the first control in it. */
+const firstStop = (row) =>
+  row.matches("[tabindex]") ? row : (row.querySelector("[tabindex], button, summary") ?? row);
 
 /** Tell people who listen to the page in place of seeing it. */
-export function announce(text) {
-  document.querySelector("#announcer").replaceChildren(el("p", {}, text));
+export function announce(...texts) {
+  document.querySelector("#announcer").replaceChildren(...texts.map((text) => el("p", {}, text)));
 }

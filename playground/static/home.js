@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { renderBlocks } from "./blocks.js";
-import { el } from "./dom.js";
+import { el, focusKey, restoreFocus } from "./dom.js";
 import { personName } from "./directory.js";
 import { createPresses } from "./presses.js";
 
@@ -15,8 +15,10 @@ export function createHome({ reader, onAnswer }) {
   const presses = createPresses({ onChange: () => draw(), onAnswer });
 
   function draw() {
+    const focus = place.contains(document.activeElement) && focusKey();
     place.dataset.viewId = view?.id ?? "";
     place.replaceChildren(...(view ? renderBlocks(view.blocks, surface()) : [nothing()]));
+    if (focus) restoreFocus(focus);
   }
 
   function surface() {

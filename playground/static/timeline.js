@@ -45,7 +45,7 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
     draw();
     settled = true;
     const fresh = wasHere ? messages.filter((message) => !before.has(keyOf(message))) : [];
-    for (const message of fresh) announce(`New message from ${personName(message.user)}`);
+    if (fresh.length) announce(...fresh.map((each) => `New message from ${personName(each.user)}: ${spoken(each)}`));
     if (!wasHere) scrollToStartOf(messages.find(isOpen));
     else if (fresh.length) reveal(fresh, atEnd);
   }
@@ -123,6 +123,8 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
       signature: JSON.stringify([content, presses.last(ownerOf(message), message.blocks), context, reply]),
       build: (old) => {
         const news = old ? old.content !== content && "is-changed" : settled && "is-new";
+        if (news === "is-changed" && old.contains(document.activeElement))
+          announce(`This message has changed: ${spoken(message)}`);
         return Object.assign(
           el("li", { class: `row ${reply ? "is-reply" : ""} ${news || ""}` }, article(message)),
           { content },
@@ -144,7 +146,7 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
         "data-ts": message.ts,
         "data-user": message.user,
         "data-ephemeral": message.ephemeral_for,
-        "aria-label": `${name}, ${clock(moment)}`,
+        "aria-label": [`${name}, ${clock(moment)}`, titleOf(message)].filter(Boolean).join(": "),
         tabindex: "-1",
       },
       avatar(message.user),
@@ -216,12 +218,18 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
     if (above > 0) scroller.scrollTop -= above;
   }
 
-  newer.addEventListener("click", () => scrollToStartOf(unseen));
+  /** Scroll to a message, and have the keyboard go on from there. */
+  function goTo(message) {
+    scrollToStartOf(message);
+    (row(message)?.querySelector("article") ?? list).focus({ preventScroll: true });
+  }
+
+  newer.addEventListener("click", () => goTo(unseen));
   scroller.addEventListener("scroll", () => {
     if (distanceToEnd() < NEAR_END) [unseen, newer.hidden] = [undefined, true];
   });
 
-  const showNewestOpen = () => scrollToStartOf(messages.findLast(isOpen));
+  const showNewestOpen = () => goTo(messages.findLast(isOpen));
 
   return { show, showNewestOpen };
 }
@@ -229,5 +237,10 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
 /** Whether a message waits for somebody: it has a button that is drawn as the one to press. */
 export const isOpen = (message) =>
   message.blocks?.some(({ elements }) => elements?.some?.((element) => element.style === "primary")) ?? false;
+
+/** What a screen reader says of a message that is not looked at: its text, as Slack's own does. */
+const spoken = (message) => el("p", {}, mrkdwn(message.text ?? "")).textContent;
+
+const titleOf = (message) => message.blocks?.find(({ type }) => type === "header")?.text.text;
 
 const keyOf = (message) => `${message.channel}/${message.ts}/${message.ephemeral_for ?? ""}`;

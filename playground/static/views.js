@@ -203,7 +203,9 @@ export function createModal({ reader, onAnswer, onOpening, onClosed }) {
 
   dialog.addEventListener("cancel", (event) => event.preventDefault());
   dialog.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
+    // A key that is still held down from the press before it decides nothing here.
+    if (event.key === "Enter" && event.repeat) event.preventDefault();
+    else if (event.key === "Escape") {
       event.preventDefault();
       close(false);
     } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && top()?.submit) {
@@ -229,15 +231,17 @@ function remember(dialog) {
       choice ||
       owner ||
       (hook && dialog.querySelector(`[data-testid="${hook}"]`));
+    // Without what had the focus, this is another page of the view: it is read from its top.
     (again || dialog.querySelector("h2")).focus({ preventScroll: true });
     if (typeof selectionStart === "number") again?.setSelectionRange?.(selectionStart, selectionEnd);
-    dialog.querySelector("[data-scroll]").scrollTop = scroll;
+    dialog.querySelector("[data-scroll]").scrollTop = again ? scroll : 0;
   };
 }
 
+/** Have the keyboard begin with the first field, or with the title where there is something to read before it. */
 function focusFirst(dialog) {
   const field =
     dialog.querySelector("[data-focus-on-load]") ??
-    dialog.querySelector(".field .control, .field .choices input");
+    dialog.querySelector("[data-scroll] > .block-input:nth-child(2) :is(.control, .choices input)");
   (field ?? dialog.querySelector("h2")).focus({ preventScroll: true });
 }
