@@ -52,6 +52,8 @@ from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
 from bot.jobs.quarantine import Quarantine
+from bot.jobs.queues import LOOK_EVERY as QUEUES_EVERY
+from bot.jobs.queues import Queues
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.silence_check import SilenceCheck
 from bot.jobs.slack_call import Line
@@ -263,6 +265,22 @@ class Bot:
             self.restore_guard,
             every=min(LOOK_EVERY, settings.sweep_seconds),
         )
+        trouble = SlackTrouble(store, self.health)
+        lease = int(settings.lease_seconds * 1000)
+        queues = Queues(
+            store,
+            self.slack,
+            pacing,
+            self.health,
+            trouble,
+            lease,
+            every=min(QUEUES_EVERY, settings.sweep_seconds),
+        )
+
+        async def deleted(channel: str, ts: str) -> None:
+            await slack_watch.on_deleted(channel, ts)
+            await queues.on_deleted(channel, ts)
+
         why = WhyShortcut(Reasons(store, self.audit, self.slack, self.directory), self.slack, tasks)
         home = HomeTab(Home(store, judge, self.directory, standing), self.slack, tasks)
         services = Services(
@@ -284,10 +302,8 @@ class Bot:
             Replies(store, self.slack, tasks),
             home,
             self.directory,
-            slack_watch.on_deleted,
+            deleted,
         )
-        trouble = SlackTrouble(store, self.health)
-        lease = int(settings.lease_seconds * 1000)
         stalled_after = timedelta(seconds=settings.stalled_after_seconds)
         presenter = Presenter(
             store,
@@ -347,6 +363,7 @@ class Bot:
         self._run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
         self._run("deadlines", falling_due.run)
         self._run("drawing", self.drawing.run)
+        self._run("queues", queues.run, every=settings.slack_timeout_seconds)
         self._run("lookout", slack_watch.run)
         self._run("lost cards", partial(self.restore_guard.run, slack_watch.turn_to_read))
         for lane in store.keys.all_lanes():

@@ -34,6 +34,11 @@ class Keys:
     `assent:digests`                        HASH    weeks whose digest was sent, or is being sent -> by which bot
     `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
                                                     `…:waiting` agents that wait, `…:served` their last turns
+    `assent:{pace}:asked:<channel>`         ZSET    requests that count as a burst, if too many follow: id -> when
+    `assent:{pace}:queues`                  SET     channels with a queue
+    `assent:{pace}:queue:<channel>`         HASH    `name` of the queue, `asked` when a request last joined it; its card:
+                                                    `ts` `shown` `drawn` when, `gone` how often it was deleted, `lease`
+    `assent:{pace}:queued:<channel>`        SET     the requests that joined it, until it is over
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
                                                     `body` `pauses` `created` `deadline`,
                                                     `w:<process>` who waits, `f:<process>` who of them follows
@@ -146,6 +151,15 @@ class Keys:
     @property
     def digests(self) -> str:
         return f"{self.namespace}:digests"
+
+    @property
+    def queues(self) -> str:
+        return self.pace("queues")
+
+    def queue_of(self, channel: str) -> dict[str, str]:
+        """Return the keys that scripts take by name for the queue of a channel."""
+        named = {name: self.pace(name, channel) for name in ("asked", "queue", "queued")}
+        return {"queues": self.queues, **named}
 
     @property
     def shared(self) -> dict[str, str]:

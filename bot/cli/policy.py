@@ -137,6 +137,8 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     yield "asked", _where(policy, rule)
     if rule.thread_per_run:
         yield "later cards of a run", "are replies to its first card in that channel"
+    if burst := rule.burst:
+        yield "in a burst", f"one card for all after {burst.most} requests in {_duration(burst.within)}"
     agree = f"; {rule.quorum} of them have to agree" if rule.quorum > 1 else ""
     yield "may decide", ", ".join(_approver(rule, entry) for entry in rule.approvers) + agree
     if rule.notify is not None:

@@ -20,6 +20,17 @@ class Spot:
     interrupt_id: str
 
 
+def circles_of(admission: Admission) -> str:
+    """Name those who may decide something of a request, and the queues that it is in, separated by spaces."""
+    queues = (queue_entry(place.channel) for place in admission.places if place.queued)
+    return " ".join(dict.fromkeys([circle_of(admission), *queues]))
+
+
+def queue_entry(channel: str) -> str:
+    """Name the queue of a channel, as the lists of what waits do."""
+    return f"queue:{channel}"
+
+
 def circle_of(admission: Admission) -> str:
     """Name everybody who may decide something of a request: people, groups and channels, joined by commas."""
     return _circle(
@@ -32,7 +43,7 @@ def circle_of(admission: Admission) -> str:
 def circles_now(state: Approval) -> str:
     """Name those of a request that was admitted before, and those who decide its proposals, separated by spaces."""
     proposed = map(circle_of_proposal, state.proposals.values())
-    return " ".join(dict.fromkeys([circle_of(state.admission), *proposed]))
+    return " ".join(dict.fromkeys([circles_of(state.admission), *proposed]))
 
 
 def circle_of_proposal(proposal: Proposal) -> str:

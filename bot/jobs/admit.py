@@ -66,8 +66,8 @@ class Admissions:
             return None
         terms = tuple([await self.directory.named(own) for own in admission.terms])
         told = await self._tellable(admission.told) if admission.told else None
-        places = tuple(filter(None, found))
-        terms = await self._beside_earlier(state, terms, places)
+        places = tuple([await self._in_queue(state, place) for place in filter(None, found)])
+        terms = _never_by_silence(await self._beside_earlier(state, terms, places), places)
         fixed = {"told": told, "places": places, "thread_author": author, "terms": terms}
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
@@ -89,6 +89,11 @@ class Admissions:
             tell_uses(admitted)
             _warn_of_look_alikes(admitted)
         return admitted
+
+    async def _in_queue(self, state: Published, place: Place) -> Place:
+        """Say whether a request joins the queue of a channel, because it comes in a burst."""
+        joins = place.burst and await self.store.joins_queue(state.id, place.channel, place.burst)
+        return place.model_copy(update={"queued": bool(joins)})
 
     async def _beside_earlier(
         self, state: Published, terms: tuple[Terms, ...], places: tuple[Place, ...]
@@ -174,6 +179,15 @@ class Admissions:
         except SlackError as error:
             logger.warning("standing.not_compared", extra={"interrupt_id": before.id, "reason": str(error)})
             return False
+
+
+def _never_by_silence(terms: tuple[Terms, ...], places: tuple[Place, ...]) -> tuple[Terms, ...]:
+    """Let silence approve nothing that is in a queue: nobody was shown it."""
+    queued = {index for place in places if place.queued for index in place.actions}
+    return tuple(
+        own.model_copy(update={"by_silence": False}) if index in queued else own
+        for index, own in enumerate(terms)
+    )
 
 
 def _channels(places: Iterable[Place], index: int) -> set[str]:

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 NOWHERE = "?"
 """Kept in place of the `ts` of a message that could not be posted."""
-_GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
+GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
@@ -169,7 +169,7 @@ class SlackCall:
     async def _on_refused(self, error: InterruptFaultError) -> int | None:
         """Do without a message that Slack never takes. If nobody can decide without it, refuse the interrupt."""
         shown, is_open = self.shown, self.state.is_open
-        is_lost = shown and error.code in _GONE and shown.ts != NOWHERE and not self.part.id.is_beside
+        is_lost = shown and error.code in GONE and shown.ts != NOWHERE and not self.part.id.is_beside
         if is_lost and is_open:
             return await self._on_deleted()
         if self._shares_thread() and not shown and error.code in _NO_THREAD:

@@ -26,7 +26,7 @@ from bot.rendering.home import (
 )
 from bot.rendering.modal.view import render_notice_view
 from bot.runtime.tasks import Tasks
-from bot.sentences import in_home
+from bot.sentences import in_answer, in_home
 from bot.slack.client import SlackClient
 from bot.use_cases.home import Home
 
@@ -47,9 +47,12 @@ class HomeTab:
             self.refresh(event["user"], dump_look(Look()))
 
     async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
-        """Handle a click on a filter, on a way to another list or page, or on a link."""
+        """Handle a click on a filter, on a way to another list or page, on a link, or on the card of a queue."""
         await ack()
-        view, user = body["view"], body["user"]["id"]
+        view, user = body.get("view"), body["user"]["id"]
+        if view is None:
+            self.tasks.start(self._open_queue(user, body["trigger_id"], body["channel"]["id"]))
+            return
         look = _chosen(view, body["actions"][0])
         if look and view["type"] == "home":
             self.tasks.start(self._publish(user, look, view.get("hash")))
@@ -69,6 +72,15 @@ class HomeTab:
         # Slack waits three seconds for a view, and to look may take longer.
         waiting = render_notice_view(in_home.TITLE, in_home.LOOKING)
         await self._update(user, look, await self.slack.open_view(trigger_id, waiting))
+
+    async def _open_queue(self, user: str, trigger_id: str, channel: str) -> None:
+        try:
+            await self.open(user, trigger_id, Look("queue", channel=channel))
+        except DoneBeforeError as error:
+            logger.info("home.opened_before", extra={"user": user, "reason": str(error)})
+        except SlackError as error:
+            logger.warning("home.not_opened", extra={"user": user, "reason": str(error)})
+            await self.slack.tell_user(channel, user, in_answer.NOT_OPENED)
 
     async def _publish(self, user: str, look: Look, view_hash: str | None = None) -> None:
         page = await self._page(user, look)

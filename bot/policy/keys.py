@@ -163,6 +163,8 @@ class SharedKeys(TypedDict, total=False):
     """Whether later cards of a run are replies in the thread of its first card in that channel."""
     language: Language
     """What its cards speak: `en` or `de`. Left out, English. What only one person sees is in the language of their Slack."""
+    burst: values.Bursts
+    """After how many requests in a channel further ones join its queue, which has one card: `5 in 1m`."""
     decisions: Annotated[tuple[_Decision, ...], one_or_more(_Decision, 1), values.ONCE]
     """Which of the agent's allowed decisions are offered. Left out, all of them."""
     notify: values.Notify

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandle
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE
+from bot.domain.rules import Burst
 from bot.policy.yaml_values import Loc
 
 Fault = tuple[Loc, str]
@@ -19,6 +20,7 @@ Fault = tuple[Loc, str]
 
 _DURATION = "([0-9]{1,6}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?"
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_MOST_CARDS, _LONGEST_BURST = 100, timedelta(hours=1)
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
@@ -119,6 +121,14 @@ def _duration(value: str) -> timedelta:
     return duration
 
 
+def _burst(value: str) -> Burst:
+    most, within = value.split(" in ")
+    found = Burst(int(most), _duration(within))
+    if not 1 <= found.most <= _MOST_CARDS or found.within > _LONGEST_BURST:
+        raise ValueError(f"{value!r} is out of range: write 1 to {_MOST_CARDS} requests, in 1s to 1h")
+    return found
+
+
 def _size(value: str) -> int:
     return int(value.rstrip("KMGB")) * _UNITS[value.lstrip("0123456789")]
 
@@ -164,6 +174,11 @@ Size = Annotated[
     int,
     BeforeValidator(_size),
     text("[1-9][0-9]{0,8}(B|KB|MB|GB)", "a size", "write 512KB, 4MB or 1GB"),
+]
+Bursts = Annotated[
+    Burst,
+    BeforeValidator(_burst),
+    text(f"[0-9]{{1,6}} in {_DURATION}", "a number of requests in a time", "write 5 in 1m or 20 in 10m"),
 ]
 TimeOfDay = Annotated[
     time,

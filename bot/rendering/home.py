@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
+from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.home import SECTIONS, HomePage, Look, Row
 from bot.domain.ids import MessageId, action_id
@@ -11,7 +13,7 @@ from bot.domain.mentions import mention
 from bot.domain.person import is_person
 from bot.domain.waiting import Spot
 from bot.rendering.blocks import Block, actions, button, context, header, leaves, plain, rich_text, section
-from bot.rendering.buttons import form_buttons
+from bot.rendering.buttons import REVIEW, form_buttons
 from bot.rendering.calls import headline_text, is_plain_name
 from bot.rendering.card.title import subject, title
 from bot.rendering.modal.standing import standing_row
@@ -24,6 +26,7 @@ AGENT, TOOL, GO, OPEN = "agent", "tool", "go", "open"
 EVERYTHING = "*"
 _VALUES = 240
 _MOST_CHOICES = 99
+_KNOWN = (*SECTIONS, "queue")
 
 
 def render_home(page: HomePage, *, at: datetime, url: str) -> Block:
@@ -50,17 +53,25 @@ def render_home_notice(sentence: str) -> Block:
 def dump_look(look: Look) -> str:
     """Write what a person looks at, for Slack to carry."""
     after = [look.after.deadline, look.after.interrupt_id] if look.after else None
-    return json.dumps([look.section, look.agent, look.tool, after, look.first], separators=(",", ":"))
+    of_queue = [look.channel] if look.channel else []
+    return json.dumps(
+        [look.section, look.agent, look.tool, after, look.first, *of_queue], separators=(",", ":")
+    )
 
 
 def load_look(text: str) -> Look:
     """Read what Slack carried back. What cannot be read is the first page."""
     match _json(text):
-        case [section, str(agent), str(tool), [int(deadline), str(after)], int(first)] if section in SECTIONS:
-            return Look(section, agent, tool, Spot(deadline, after), first)
-        case [section, str(agent), str(tool), None, int(first)] if section in SECTIONS:
-            return Look(section, agent, tool, None, first)
+        case [section, str(agent), str(tool), after, int(first), *of_queue] if section in _KNOWN:
+            return Look(section, agent, tool, _spot(after), first, *map(str, of_queue[:1]))
     return Look()
+
+
+def _spot(after: object) -> Spot | None:
+    match after:
+        case [int(deadline), str(interrupt_id)]:
+            return Spot(deadline, interrupt_id)
+    return None
 
 
 def _json(text: str) -> object:
@@ -81,7 +92,7 @@ def _blocks(page: HomePage, at: datetime, url: str) -> list[Block]:
         rows = [section("none", in_home.EMPTY[look.section] if look.is_first else in_home.LAST_PAGE)]
     return [
         header("list", in_home.LISTS[look.section]),
-        _lists(look),
+        *([_lists(look)] if look.section in SECTIONS else []),
         *_filters(page),
         *rows,
         *_pages(page),
@@ -90,11 +101,12 @@ def _blocks(page: HomePage, at: datetime, url: str) -> list[Block]:
 
 
 def _lists(look: Look) -> Block:
-    others = [_way(name, in_home.LISTS[name], Look(name)) for name in SECTIONS if name != look.section]
+    others = [way(name, in_home.LISTS[name], Look(name)) for name in SECTIONS if name != look.section]
     return actions("lists", others)
 
 
-def _way(name: str, label: str, to: Look) -> Block:
+def way(name: str, label: str, to: Look) -> Block:
+    """Draw a button that leads to a list, or to a page of it."""
     return button(action_id(HOME, f"{GO}.{name}"), label, dump_look(to))
 
 
@@ -107,7 +119,7 @@ def _filters(page: HomePage) -> list[Block]:
         )
         if chosen or len(names) > 1
     ]
-    if page.look.section != "waiting":
+    if page.look.section not in {"waiting", "queue"}:
         return []
     # Slack keeps what was chosen in a block of the same id.
     return [actions(f"filters:{page.look.agent}:{page.look.tool}", menus)] if menus else []
@@ -131,9 +143,9 @@ def _option(label: str, value: str) -> Block:
 
 
 def _pages(page: HomePage) -> list[Block]:
-    ways = [_way("further", in_home.FURTHER, page.further)] if page.further else []
+    ways = [way("further", in_home.FURTHER, page.further)] if page.further else []
     if not page.look.is_first:
-        ways.append(_way("start", in_home.FROM_START, page.look.from_start))
+        ways.append(way("start", in_home.FROM_START, page.look.from_start))
     return [actions("pages", ways)] if ways else []
 
 
@@ -142,7 +154,7 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
     match look.section:
         case "standing":
             return standing_row(row.state, row.indices[0], number)
-        case "waiting":
+        case "waiting" | "queue":
             return _waiting_blocks(row, number, url)
     state = row.state
     place = state.admission.places[0]
@@ -162,14 +174,24 @@ def _waiting_blocks(row: Row, number: int, url: str) -> list[Block]:
         words.place_name(place.channel), state.deadline, mention(requester) if is_person(requester) else ""
     )
     is_alone = len(row.indices) == 1
-    label = in_home.LOOK_AND_APPROVE
-    decide = form_buttons(state.actions[first], state.id, label, row=number) if is_alone else []
+    decide = _deciding(row, place, number)
     return [
         section(f"{at}:title", f"*{mrkdwn(on_card.wants(state.agent, asked))}*"),
         *_values(state, row.indices, at),
-        context(f"{at}:line", line if is_alone else f"{line} · {in_home.SEVERAL}"),
+        context(f"{at}:line", line if is_alone or place.queued else f"{line} · {in_home.SEVERAL}"),
         *_group(at, [*decide, *_link(state, first, number, url)]),
     ]
+
+
+def _deciding(row: Row, place: Place, number: int) -> list[Block]:
+    """Draw the buttons that lead to a decision: of a single call, or through the calls of a queue, which have no card."""
+    state, first = row.state, row.indices[0]
+    if len(row.indices) == 1:
+        return form_buttons(state.actions[first], state.id, in_home.LOOK_AND_APPROVE, row=number)
+    if not place.queued:
+        return []
+    review = replace(REVIEW, style=None)
+    return [review.drawn(state.admission.places.index(place), state.id, on_card.review(len(row.indices)))]
 
 
 def _values(state: Approval, indices: Iterable[int], at: str) -> list[Block]:

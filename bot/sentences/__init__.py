@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bot.sentences.en import on_button as on_button
     from bot.sentences.en import on_card as on_card
     from bot.sentences.en import on_outcome as on_outcome
+    from bot.sentences.en import on_queue as on_queue
     from bot.sentences.en import words as words
 else:
     in_answer, in_digest, in_field, in_form, in_home = map(
@@ -36,6 +37,6 @@ else:
     in_list, in_mention, in_text, in_thread, in_why = map(
         Spoken, ("in_list", "in_mention", "in_text", "in_thread", "in_why")
     )
-    on_action, on_button, on_card, on_outcome, words = map(
-        Spoken, ("on_action", "on_button", "on_card", "on_outcome", "words")
+    on_action, on_button, on_card, on_outcome, on_queue, words = map(
+        Spoken, ("on_action", "on_button", "on_card", "on_outcome", "on_queue", "words")
     )

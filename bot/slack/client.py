@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from bot.domain.errors import (
     WorkspaceFaultError,
 )
 from bot.domain.ids import Label, MessageId
+from bot.domain.queue import QueueLabel
 from bot.runtime.metrics import SLACK_CALLS
 from bot.sentences import in_refusal
 from bot.slack.manifest import EMAIL_SCOPE, SCOPES
@@ -139,7 +140,7 @@ class SlackClient:
         text: str,
         blocks: Sequence[Mapping[str, Any]],
         thread_ts: str | None,
-        label: Label | None = None,
+        label: Label | QueueLabel | None = None,
     ) -> str:
         """Post one message and return its `ts`. A message of a card has a label, by which it is found again.
 
@@ -163,7 +164,13 @@ class SlackClient:
         return str(answer["ts"])
 
     async def update_message(
-        self, channel: str, ts: str, *, text: str, blocks: Sequence[Mapping[str, Any]], label: Label
+        self,
+        channel: str,
+        ts: str,
+        *,
+        text: str,
+        blocks: Sequence[Mapping[str, Any]],
+        label: Label | QueueLabel,
     ) -> None:
         """Replace what one of our messages shows."""
         await self._call(
@@ -186,6 +193,20 @@ class SlackClient:
         self, channel: str, *, thread_ts: str | None, since: float, interrupt_id: str, part: MessageId
     ) -> str | None:
         """Look for a part of a card that was posted since then (unix seconds) and not saved."""
+
+        def is_it(message: Mapping[str, Any]) -> bool:
+            label = Label.of(message, self.me.bot_id)
+            return label is not None and (label.interrupt_id, label.part) == (interrupt_id, part)
+
+        return await self._find(channel, thread_ts, since, is_it)
+
+    async def find_queue_card(self, channel: str, *, since: float, label: QueueLabel) -> str | None:
+        """Look for the card of a queue that was posted since then (unix seconds) and not saved."""
+        return await self._find(channel, None, since, lambda message: label.is_on(message, self.me.bot_id))
+
+    async def _find(
+        self, channel: str, thread_ts: str | None, since: float, is_it: Callable[[Mapping[str, Any]], bool]
+    ) -> str | None:
         method = "conversations.replies" if thread_ts else "conversations.history"
         # A minute for clocks that differ.
         arguments = {
@@ -201,8 +222,7 @@ class SlackClient:
                 self.repeating, method, **arguments, **({"cursor": cursor} if cursor else {})
             )
             for message in answer.get("messages", ()):
-                label = Label.of(message, self.me.bot_id)
-                if label and (label.interrupt_id, label.part) == (interrupt_id, part):
+                if is_it(message):
                     return str(message["ts"])
             cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
             if not cursor:

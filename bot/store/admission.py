@@ -12,7 +12,7 @@ from bot.domain.agent_limits import Limits, What
 from bot.domain.approval import Published
 from bot.domain.audit import facts_of_question, facts_of_standing
 from bot.domain.standing import StandingMatch
-from bot.domain.waiting import circle_of, requester_of
+from bot.domain.waiting import circles_of, requester_of
 from bot.runtime.offload import offload
 from bot.store.codec import admission_fields
 from bot.store.connected import Connected
@@ -86,7 +86,7 @@ class Admitting(Connected):
             lifetime=life,
             is_due=int(bool(admission.steps or admission.extension)),
             facts=facts,
-            waiting=circle_of(admission),
+            waiting=circles_of(admission),
             requester=requester_of(state.interrupt, admission),
             covered=len(matched),
         )

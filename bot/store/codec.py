@@ -23,7 +23,7 @@ from bot.domain.votes import Proposal, Vote
 from bot.rendering.pages import measure, measured_proposal
 
 _SHORT = 512
-_LATER = {"rows", "opened_by", "assign", "language", "proposed", "thread_per_run"}
+_LATER = {"rows", "opened_by", "assign", "language", "proposed", "thread_per_run", "queued"}
 """The attributes that few places have. Records of older versions have none of them."""
 _ALONE = "-"
 """Kept in place of a thread by a card that stands in the channel."""

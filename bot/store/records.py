@@ -7,6 +7,7 @@ from bot.store.drafts import Drafts
 from bot.store.ending import Ending
 from bot.store.mentions import Mentions
 from bot.store.messages import Messages
+from bot.store.queues import Queues
 from bot.store.run_threads import RunThreads
 from bot.store.standing import StandingApprovals
 from bot.store.votes import Votes
@@ -27,5 +28,6 @@ class ApprovalStore(
     Waiting,
     Mentions,
     RunThreads,
+    Queues,
 ):
     """Reads and writes records. Every write is one script, safe to repeat."""

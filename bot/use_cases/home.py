@@ -8,7 +8,7 @@ from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval
 from bot.domain.ballot import Ballot
 from bot.domain.home import HomePage, Look, Row
-from bot.domain.waiting import Spot
+from bot.domain.waiting import Spot, queue_entry
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
 from bot.use_cases.judge import Judge
@@ -59,7 +59,9 @@ class Home:
         """
         match look.section:
             case "waiting":
-                return await self._waiting(user, look)
+                return await self._waiting(user, look, await self._entries(user))
+            case "queue":
+                return await self._waiting(user, look, [queue_entry(look.channel)])
             case "standing":
                 given = await self.standing.revocable(user)
                 rows = [Row(state, (index,)) for state, index in given[look.first :]]
@@ -71,13 +73,14 @@ class Home:
                 rows = [Row(state, tuple(range(len(state.actions)))) for state in found if state]
                 return HomePage(look, rows, _further(look, len(ids)))
 
-    async def _waiting(self, user: str, look: Look) -> HomePage:
-        search = _Search(await self._entries(user), after=look.after)
+    async def _waiting(self, user: str, look: Look, entries: list[str]) -> HomePage:
+        search = _Search(entries, after=look.after)
         rows: list[Row] = []
         agents, tools = {look.agent}, {look.tool}
         last = look.after
         async for spot, state in self._met(search, look):
-            mine = await self._mine(state, user)
+            # As a card does, a queue shows everybody what it asks. Who may decide is judged at the click.
+            mine = state.queued_in(look.channel) if look.channel else await self._mine(state, user)
             agents.add(state.agent)
             tools.update(state.actions[index].request.name for index in mine)
             shown = tuple(index for index in mine if look.tool in {"", state.actions[index].request.name})

@@ -14,12 +14,14 @@ LISTS: Mapping[str, str] = {
     "asked": "Asked for me",
     "decided": "Decided by me",
     "standing": "Standing approvals",
+    "queue": "Waiting in this channel",
 }
 EMPTY: Mapping[str, str] = {
     "waiting": "Nothing waits for you here.",
     "asked": "No agent has asked for anything for you in the last 30 days.",
     "decided": "You have decided nothing in the last 30 days.",
     "standing": "There are no standing approvals that you can revoke.",
+    "queue": "Nothing waits in this queue any more.",
 }
 LAST_PAGE = "There is nothing more on this page."
 FURTHER = "Next page"

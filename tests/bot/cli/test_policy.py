@@ -305,6 +305,7 @@ KEYS = {
     "notify": "[]",
     "tell_requester": "direct",
     "thread_per_run": "true",
+    "burst": "5 in 1m",
     "time_limit": "3h",
     "on_timeout": "raise",
     "quorum": "3",

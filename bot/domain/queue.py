@@ -1,0 +1,66 @@
+"""The queue of a channel: requests that came in a burst, and that one card is about. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+EVENT_TYPE = "assent_queue"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What people read about the queue of a channel."""
+
+    waiting: int
+    """How many requests wait."""
+    deadline: datetime | None = None
+    """The first deadline of them."""
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """How many calls of each tool, by agent and tool."""
+    mentioned: tuple[str, ...] = ()
+    """The approvers whom Slack notifies."""
+    over: Mapping[str, int] = field(default_factory=dict)
+    """How those ended that waited before, when none is left."""
+    language: str = "en"
+    """What its card speaks: as the place of the first request."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCard:
+    """What is known of the card of a queue."""
+
+    name: str
+    """Of the queue, in the metadata of its card."""
+    asked: int
+    """When a request last joined the queue, in the server's milliseconds."""
+    now: int
+    """The server's clock when this was read."""
+    joined: tuple[str, ...]
+    """The requests that joined it."""
+    ts: str = ""
+    """The message; empty when it is not posted."""
+    shown: str = ""
+    """The digest of what it shows."""
+    drawn: int = 0
+    """When it was last posted or edited."""
+    gone: int = 0
+    """How often somebody deleted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLabel:
+    """The metadata of the card of a queue, by which it is found again."""
+
+    name: str
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Write it as Slack keeps it."""
+        return {"event_type": EVENT_TYPE, "event_payload": {"name": self.name}}
+
+    def is_on(self, message: Mapping[str, Any], bot_id: str) -> bool:
+        """Whether a message of a history is that card."""
+        metadata = message.get("metadata") or {}
+        is_card = metadata.get("event_type") == EVENT_TYPE and message.get("bot_id") == bot_id
+        return is_card and (metadata.get("event_payload") or {}).get("name") == self.name

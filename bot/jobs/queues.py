@@ -1,0 +1,259 @@
+"""Draws the card of each queue: one for all requests of a channel that came in a burst."""
+
+import asyncio
+import logging
+import secrets
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError
+from agent_adapter.loops import Loop
+from bot.domain.approval import Approval
+from bot.domain.errors import (
+    InterruptFaultError,
+    SlackBusyError,
+    SlackError,
+    SlackUnclearError,
+    WorkspaceFaultError,
+)
+from bot.domain.queue import Queue, QueueCard, QueueLabel
+from bot.domain.waiting import Spot, queue_entry
+from bot.jobs.slack_call import DELETED_AT_MOST, GONE
+from bot.jobs.slack_trouble import SlackTrouble
+from bot.rendering.queue import QueuePicture, render_queue
+from bot.runtime.health import Health
+from bot.sentences.language import ENGLISH
+from bot.slack.client import SlackClient
+from bot.slack.pacing import Pacing
+from bot.store.records import ApprovalStore
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks at the queues."""
+EDIT_EVERY = 5
+"""After so many looks a card may be edited again. Everything that happens in between is one edit."""
+LINGER = 60_000
+"""Milliseconds for which an empty queue is kept, since requests may have joined it that are not admitted yet."""
+MOST = 1_001
+"""How many requests are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What never changes of a request in a queue."""
+
+    calls: tuple[tuple[str, str], ...]
+    mentioned: tuple[str, ...]
+    language: str
+
+
+@dataclass
+class Queues:
+    """Makes Slack agree with the queues. Which requests wait is read again before every call."""
+
+    store: ApprovalStore
+    slack: SlackClient
+    pacing: Pacing
+    health: Health
+    trouble: SlackTrouble
+    lease: int
+    """Milliseconds that one call may take before another replica takes over."""
+    every: float = LOOK_EVERY
+    """Seconds."""
+    _known: dict[str, dict[str, _Asked]] = field(default_factory=dict)
+    _over: dict[str, tuple[tuple[str, ...], Queue]] = field(default_factory=dict)
+
+    async def run(self, loop: Loop) -> None:
+        """Look until cancelled."""
+        while True:
+            loop.beat()
+            try:
+                if not self.health.slack_fault:
+                    await self.look()
+            except AgentAdapterError as error:
+                logger.warning("queues.unreachable", extra={"reason": str(error)})
+                loop.hinder(str(error))
+            await asyncio.sleep(self.every)
+
+    async def look(self) -> None:
+        """Draw the cards that do not show what waits.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        channels = await self.store.queues()
+        for channel in channels:
+            if await self._picture_due(channel):
+                await self._draw(channel)
+        if not channels:
+            self._known, self._over = {}, {}
+
+    async def on_deleted(self, channel: str, ts: str) -> None:
+        """Handle Slack's event that somebody deleted a message."""
+        await self.store.doubt_queue(channel, ts)
+
+    # --- One queue ------------------------------------------------------------------------------------------------
+
+    async def _picture_due(self, channel: str) -> tuple[QueueCard, QueuePicture, int | None] | None:
+        """Give what the card has to show and, if the queue is over, since when; `None` when there is nothing to do now."""
+        card = await self.store.queue_card(channel)
+        if card is None or (card.ts and card.now - card.drawn < EDIT_EVERY * self.every * 1000):
+            return None
+        queue = await self._read(channel, card)
+        picture = render_queue(queue)
+        is_over = not queue.waiting and card.now - card.asked >= LINGER
+        is_shown = card.shown == picture.digest or not (queue.waiting or card.ts)
+        return None if is_shown and not is_over else (card, picture, card.asked if is_over else None)
+
+    async def _draw(self, channel: str) -> None:
+        owner = secrets.token_hex(8)
+        outcome, since = await self.store.lease_queue(channel, owner=owner, lease=self.lease)
+        if outcome in {"busy", "gone"}:
+            return
+        due = await self._picture_due(channel)
+        if due is None:
+            await self.store.save_queue(channel, owner=owner)
+            return
+        card, picture, over = due
+        label = QueueLabel(card.name)
+        try:
+            ts = card.ts
+            if outcome == "takeover":
+                ts = await self.slack.find_queue_card(channel, since=since, label=label) or ""
+            is_shown = card.shown == picture.digest or (over is not None and not ts)
+            if is_shown or await self._has_to_wait(channel, ts):
+                await self.store.save_queue(channel, owner=owner, over=over if is_shown else None)
+                return
+            ts = await self._show(channel, ts, picture, label)
+        except InterruptFaultError as error:
+            await self._on_refused(channel, card, picture, owner, error)
+        except SlackError as error:
+            await self._on_trouble(channel, card, owner, error)
+        else:
+            if not await self.store.save_queue(channel, owner=owner, ts=ts, shown=picture.digest, over=over):
+                await self._remove_if_orphan(channel, ts)
+
+    async def _has_to_wait(self, channel: str, ts: str) -> int:
+        if ts:
+            return await self.pacing.turn_to_edit("", urgent=False)
+        return await self.pacing.turn_to_post(channel, "")
+
+    async def _show(self, channel: str, ts: str, picture: QueuePicture, label: QueueLabel) -> str:
+        """Edit the card, or post it."""
+        if not ts:
+            return await self.slack.post_message(
+                channel, text=picture.text, blocks=picture.blocks, thread_ts=None, label=label
+            )
+        await self.slack.update_message(channel, ts, text=picture.text, blocks=picture.blocks, label=label)
+        return ts
+
+    async def _remove_if_orphan(self, channel: str, ts: str) -> None:
+        """Delete our message if Slack was slow and another process has posted the card meanwhile."""
+        card = await self.store.queue_card(channel)
+        if card and card.ts not in {"", ts}:
+            await self.slack.delete_message(channel, ts)
+
+    # --- When Slack does not take it ------------------------------------------------------------------------------
+
+    async def _on_refused(
+        self, channel: str, card: QueueCard, picture: QueuePicture, owner: str, error: InterruptFaultError
+    ) -> None:
+        """Post a deleted card again. If nobody can see the queue any more, refuse what waits in it."""
+        if card.ts and error.code in GONE and card.gone < DELETED_AT_MOST:
+            logger.warning("queue.card_deleted", extra={"channel": channel})
+            await self.store.save_queue(channel, owner=owner, ts="-")
+            return
+        for spot in await self._spots(channel):
+            state = await self._readable(spot.interrupt_id)
+            if state and state.is_open:
+                await self.trouble.refuse_unreachable(state, error)
+        await self.store.save_queue(channel, owner=owner, ts=card.ts, shown=picture.digest)
+
+    async def _on_trouble(self, channel: str, card: QueueCard, owner: str, error: SlackError) -> None:
+        logger.warning("queue.not_drawn", extra={"channel": channel, "reason": str(error)})
+        match error:
+            case SlackBusyError(retry_after=seconds) if card.ts:
+                await self.pacing.hold_edits(seconds)
+            case SlackBusyError(retry_after=seconds):
+                await self.pacing.hold_posts(channel, seconds)
+            case WorkspaceFaultError():
+                self.health.fault("slack", str(error))
+            case SlackUnclearError() if not card.ts:
+                # The card may be posted all the same. Whoever has the next lease looks for it first.
+                return
+        await self.store.save_queue(channel, owner=owner)
+
+    # --- What waits -----------------------------------------------------------------------------------------------
+
+    async def _read(self, channel: str, card: QueueCard) -> Queue:
+        spots = await self._spots(channel)
+        waiting = [(spot, asked) for spot in spots if (asked := await self._asked(channel, spot, card.now))]
+        known = self._known.get(channel, {})
+        self._known[channel] = {spot.interrupt_id: known[spot.interrupt_id] for spot in spots
+                                if spot.interrupt_id in known}  # fmt: skip
+        if not waiting:
+            return await self._empty(channel, card)
+        return Queue(
+            waiting=len(waiting),
+            deadline=datetime.fromtimestamp(waiting[0][0].deadline / 1000, UTC),
+            calls=Counter(call for _, asked in waiting for call in asked.calls),
+            mentioned=_merged(name for _, asked in waiting for name in asked.mentioned),
+            language=waiting[0][1].language,
+        )
+
+    async def _spots(self, channel: str) -> list[Spot]:
+        return await self.store.waiting([queue_entry(channel)], limit=MOST)
+
+    async def _asked(self, channel: str, spot: Spot, now: int) -> _Asked | None:
+        """Give what a request asks in this queue; `None` when nothing of it waits there."""
+        known = self._known.get(channel, {}).get(spot.interrupt_id)
+        if known and spot.deadline > now:
+            return known
+        state = await self._readable(spot.interrupt_id)
+        if state is None or state.status != "pending":
+            await self.store.drop_stale([queue_entry(channel)], [spot.interrupt_id])
+            return None
+        indices = state.queued_in(channel)
+        if not indices:
+            return None
+        actions = [state.actions[index] for index in indices]
+        asked = _Asked(
+            tuple((state.agent, action.request.name) for action in actions),
+            _merged(name for action in actions for name in action.terms.mentioned),
+            _language(state, channel),
+        )
+        if len(state.actions) == 1:
+            # Of several calls, some may be decided before the others.
+            self._known.setdefault(channel, {})[spot.interrupt_id] = asked
+        return asked
+
+    async def _empty(self, channel: str, card: QueueCard) -> Queue:
+        """Count how those ended that joined the queue."""
+        joined, queue = self._over.get(card.name, ((), Queue(0)))
+        if joined != card.joined:
+            states = [await self._readable(interrupt_id) for interrupt_id in card.joined]
+            found = [state for state in states if state]
+            ends = Counter("decided" if state.status == "pending" else state.status for state in found)
+            queue = Queue(0, over=ends, language=_language(found[0], channel) if found else ENGLISH)
+            if all(states):
+                # One that is not admitted yet still comes.
+                self._over[card.name] = (card.joined, queue)
+        return queue
+
+    async def _readable(self, interrupt_id: str) -> Approval | None:
+        try:
+            return await self.store.admitted(interrupt_id)
+        except InvalidRequestError:
+            return None
+
+
+def _language(state: Approval, channel: str) -> str:
+    places = state.admission.places
+    return next((place.language for place in places if place.queued and place.channel == channel), ENGLISH)
+
+
+def _merged(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name != "channel"))

@@ -1,0 +1,80 @@
+"""The card of a queue: how many requests wait, of whom, until when, and the one button that leads to them. Pure."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent_adapter.contract.arguments import encode
+from bot.domain.home import Look
+from bot.domain.mentions import approver_names
+from bot.domain.queue import Queue
+from bot.rendering.blocks import Block, actions, context, header, section
+from bot.rendering.calls import is_plain_name
+from bot.rendering.home import way
+from bot.sentences import on_queue
+from bot.sentences.language import speaking
+
+_MOST_AGENTS, _MOST_PEOPLE, _LONGEST_NAME = 5, 5, 60
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePicture:
+    """What the card of a queue shows."""
+
+    text: str
+    blocks: list[Block]
+
+    @property
+    def digest(self) -> str:
+        """Cards with equal digests look equal."""
+        return hashlib.sha256(encode([self.text, self.blocks]).encode()).hexdigest()[:24]
+
+
+def render_queue(queue: Queue) -> QueuePicture:
+    """Draw the card of a queue. Nothing on it decides anything."""
+    with speaking(queue.language):
+        return _render(queue)
+
+
+def _render(queue: Queue) -> QueuePicture:
+    if not queue.waiting:
+        over = on_queue.over(queue.over)
+        return QueuePicture(
+            f"{on_queue.TITLE_OVER}. {over}".strip(),
+            [header("queue", on_queue.TITLE_OVER), *([section("over", over)] if over else [])],
+        )
+    title = on_queue.title(queue.waiting)
+    look = way("queue", on_queue.look_through(queue.waiting), Look("queue"))
+    return QueuePicture(
+        title,
+        [
+            header("queue", title),
+            context("line", " · ".join(_line(queue))),
+            section("calls", "\n".join([on_queue.NO_CARDS, *_calls(queue)])),
+            actions("look", [{**look, "style": "primary"}]),
+        ],
+    )
+
+
+def _line(queue: Queue) -> Iterator[str]:
+    if queue.mentioned:
+        yield on_queue.notified(approver_names(queue.mentioned, at_most=_MOST_PEOPLE, together=False))
+    if queue.deadline:
+        yield on_queue.first_deadline(queue.deadline)
+
+
+def _calls(queue: Queue) -> Iterator[str]:
+    """Say what is asked: only tools with a short and plain name are named."""
+    by_agent: dict[str, Counter[str]] = {}
+    for (agent, tool), count in queue.calls.items():
+        by_agent.setdefault(agent, Counter())[
+            tool if is_plain_name(tool) and len(tool) <= _LONGEST_NAME else ""
+        ] += count
+    agents = sorted(by_agent, key=lambda agent: (-by_agent[agent].total(), agent))
+    for agent in agents[:_MOST_AGENTS]:
+        yield on_queue.calls_of(
+            agent, sorted(by_agent[agent].items(), key=lambda found: (-found[1], found[0]))
+        )
+    if len(agents) > _MOST_AGENTS:
+        yield on_queue.more_agents(len(agents) - _MOST_AGENTS)

@@ -1,0 +1,29 @@
+-- Note what the card of a queue shows, and end its lease. A queue that is over is forgotten.
+--
+-- KEYS  queues, queue, queued
+-- ARGV  channel
+--       owner  of the lease
+--       ts     of the card, '' when nothing was sent, '-' when it is gone
+--       shown  the digest of what it shows
+--       asked  when a request last joined a queue that is over, '' while it is not over
+-- Returns 'saved' | 'lost': another process has the lease
+
+local queues, queue, queued = unpack(KEYS)
+local channel, owner, ts, shown, asked = unpack(ARGV)
+
+if string.match(redis.call('HGET', queue, 'lease') or '', '^%S+') ~= owner then
+  return 'lost'
+end
+if asked ~= '' and redis.call('HGET', queue, 'asked') == asked then
+  redis.call('DEL', queue, queued)
+  redis.call('SREM', queues, channel)
+  return 'saved'
+end
+redis.call('HDEL', queue, 'lease')
+if ts == '-' then
+  redis.call('HDEL', queue, 'ts', 'shown', 'drawn')
+  redis.call('HINCRBY', queue, 'gone', 1)
+elseif ts ~= '' then
+  redis.call('HSET', queue, 'ts', ts, 'shown', shown, 'drawn', text(now()))
+end
+return 'saved'

@@ -1,0 +1,111 @@
+"""The queues of channels: which requests join one, and what its card shows."""
+
+import secrets
+from typing import Literal
+
+from agent_adapter.redis.scripts import fields_of
+from bot.domain.queue import QueueCard
+from bot.domain.rules import Burst
+from bot.store.codec import milliseconds
+from bot.store.connected import Connected
+
+
+class Queues(Connected):
+    """Keeps them. Which requests wait in one is in the lists of what waits."""
+
+    async def joins_queue(self, interrupt_id: str, channel: str, burst: Burst) -> bool:
+        """Count a request that is asked in a channel, and say whether it joins the queue there. The answer stays the same.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        return bool(
+            await self.scripts(
+                "join_queue",
+                self.keys.queue_of(channel),
+                id=interrupt_id,
+                channel=channel,
+                most=burst.most,
+                within=milliseconds(burst.within),
+                name=secrets.token_hex(8),
+            )
+        )
+
+    async def queues(self) -> list[str]:
+        """Name the channels that have a queue.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        return sorted(await self._guarded(self._redis.smembers(self.keys.queues)))
+
+    async def queue_card(self, channel: str) -> QueueCard | None:
+        """Give what is known of the card of a queue. `None` when there is no queue.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        now, joined, flat = await self.scripts("read_queue", self.keys.queue_of(channel))
+        fields = fields_of(flat)
+        if "name" not in fields:
+            return None
+        return QueueCard(
+            name=fields["name"],
+            asked=int(fields["asked"]),
+            now=int(now),
+            joined=tuple(sorted(joined)),
+            ts=fields.get("ts", ""),
+            shown=fields.get("shown", ""),
+            drawn=int(fields.get("drawn", 0)),
+            gone=int(fields.get("gone", 0)),
+        )
+
+    async def lease_queue(
+        self, channel: str, *, owner: str, lease: int
+    ) -> tuple[Literal["mine", "takeover", "busy", "gone"], float]:
+        """Lease the card of a queue for one call. With `takeover` comes since when it may have been posted, in unix seconds.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        outcome, since = await self.scripts(
+            "lease_queue", self.keys.queue_of(channel), owner=owner, lease=lease
+        )
+        return outcome, int(since) / 1000
+
+    async def save_queue(
+        self, channel: str, *, owner: str, ts: str = "", shown: str = "", over: int | None = None
+    ) -> bool:
+        """Note what the card shows, and end the lease.
+
+        Args:
+            channel: Whose queue.
+            owner: Of the lease.
+            ts: The message. Empty: nothing was sent. `-`: it is gone.
+            shown: The digest of what it shows.
+            over: Forget the queue, if no request has joined it since then.
+
+        Returns:
+            False when the lease went to somebody else.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        outcome = await self.scripts(
+            "save_queue",
+            self.keys.queue_of(channel),
+            channel=channel,
+            owner=owner,
+            ts=ts,
+            shown=shown,
+            asked=over,
+        )
+        return bool(outcome == "saved")
+
+    async def doubt_queue(self, channel: str, ts: str) -> None:
+        """Have the card of a queue drawn again, if this message is it.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        await self.scripts("doubt_queue", self.keys.queue_of(channel), ts=ts)

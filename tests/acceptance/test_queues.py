@@ -1,0 +1,369 @@
+"""A burst of requests becomes one card, with a queue behind it. Nothing is decided that was not shown."""
+
+import asyncio
+import json
+
+import pytest
+
+from tests.support.builders import an_action
+from tests.support.faults import CHANNEL, asking, eventually, watching
+from tests.support.people import Someone, buttons, words
+
+RULES = """
+default:
+  channel: C0APPROVALS
+  approvers: [U0DANA, U0ERIK]
+  burst: 2 in 1h
+  mask: [password]
+rules:
+  - {match: {tool: drop}, risk: high, type: table}
+  - {match: {tool: pair}, quorum: 2}
+  - {match: {tool: tidy}, risk: low, time_limit: 2s, on_timeout: approve}
+  - {match: {tool: restart}, escalation: {after: 1s, channel: C0OTHER}}
+"""
+LOOK = "home:go.queue"
+
+
+@pytest.fixture
+async def watcher(slack):
+    async with watching(slack) as watcher:
+        yield watcher
+
+
+@pytest.fixture
+def start(start_bot, policy, slack):
+    """Start a bot by these rules."""
+
+    async def start(**changed):
+        await slack.channel("C0OTHER", members=["U0BOT", "U0DANA", "U0ERIK"])
+        return await start_bot(policy=str(policy), approvers="", channel=None, **changed)
+
+    return start
+
+
+async def ask(client, *actions, **route):
+    """Ask one request after the other, each about one call, and give their ids."""
+    ids = []
+    for action in actions:
+        asked = client.interrupt(asking(action), **route)
+        await client.publish(asked)
+        ids.append(asked.id)
+    return ids
+
+
+async def flood(client, watcher, *actions, **route):
+    """Ask so much before that these requests join the queue, and give their ids."""
+    for interrupt_id in await ask(client, an_action("first"), an_action("second")):
+        await watcher.card(interrupt_id)
+    return await ask(client, *actions, **route)
+
+
+async def queue_card(slack, saying):
+    """Wait for the card of the queue to say this."""
+    return await slack.wait_for_message(
+        lambda m: m["user"] == "U0BOT" and saying in words(m.get("blocks") or []), within=15
+    )
+
+
+async def posted(slack, channel=CHANNEL):
+    found = [call for call in await slack.calls("chat.postMessage") if call["ok"]]
+    return [call for call in found if call["args"]["channel"] == channel]
+
+
+def row_button(view, verb, saying):
+    """Give the button of the row that says this."""
+    blocks = view["blocks"]
+    at = next(n for n, block in enumerate(blocks) if saying in words([block]))
+    row = next(block for block in blocks[at:] if block["type"] == "actions")
+    return next(e["action_id"] for e in row["elements"] if e["action_id"].startswith(f"{verb}:"))
+
+
+async def decide(person, card, tool):
+    """Approve a call from the queue, in the form that shows all of it."""
+    await person.press(card, LOOK)
+    listed = await person.view(tool)
+    await person.press_in(listed, row_button(listed, "approve_note", tool))
+    form = await person.view(tool, depth=2)
+    return await person.submit(form)
+
+
+async def test_after_a_few_requests_further_ones_share_one_card(start, client, slack, dana, watcher):
+    """Eight requests are two cards and the card of the queue. It counts them by agent and tool, and decides nothing."""
+    await start()
+    ids = await flood(client, watcher, *[an_action("pay")] * 4, an_action("m a\u202eil"), an_action("book"))
+    card = await queue_card(slack, "6 requests wait")
+
+    assert len(await posted(slack)) == 3
+    assert "`pay` 4 times, `book` once, a tool with an unusual name once" in words(card["blocks"]).replace(
+        "a tool with an unusual name once, `book` once", "`book` once, a tool with an unusual name once"
+    )
+    assert "<@U0DANA> or <@U0ERIK>" in words(card["blocks"])
+    assert buttons(card) == [LOOK]
+    assert not any(watcher.cards(interrupt_id) for interrupt_id in ids)
+
+
+async def test_a_queued_call_is_approved_in_a_form_that_shows_all_of_it(start, client, slack, dana, watcher):
+    """The agent gets exactly that decision, and the card of the queue counts one less."""
+    await start()
+    first, second = await flood(
+        client, watcher, an_action("pay", {"amount": 71}), an_action("mail", {"to": "x@y.z"})
+    )
+    card = await queue_card(slack, "2 requests wait")
+    await dana.press(card, LOOK)
+    listed = await dana.view("pay")
+    await dana.press_in(listed, row_button(listed, "approve_note", "pay"))
+    form = await dana.view("pay", depth=2)
+    assert "71" in words(form["blocks"])
+    await dana.submit(form)
+
+    resume = await client.wait(first)
+    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("approve", "U0DANA")
+    await queue_card(slack, "1 request waits")
+    await decide(dana, card, "mail")
+    assert (await client.wait(second)).decisions[0].type == "approve"
+    over = await queue_card(slack, "Nothing waits in this queue")
+    assert "2 decided" in words(over["blocks"])
+    assert buttons(over) == []
+
+
+async def test_somebody_who_is_no_approver_sees_the_queue_and_decides_nothing(
+    start, client, slack, noor, watcher
+):
+    """As on a card, everybody reads what is asked. The form does not open for them."""
+    bot = await start()
+    [interrupt_id] = await flood(client, watcher, an_action("pay"))
+    card = await queue_card(slack, "1 request waits")
+    await noor.press(card, LOOK)
+    listed = await noor.view("pay")
+    await noor.press_in(listed, row_button(listed, "approve_note", "pay"))
+
+    refused = await noor.view(depth=2)
+    assert refused["callback_id"] == "notice"
+    assert "U0DANA" in words(refused["blocks"])
+    assert (await bot.store.admitted(interrupt_id)).recorded == (None,)
+
+
+@pytest.fixture
+def noor(slack):
+    return Someone(slack, "U0NOOR")
+
+
+async def test_nothing_on_the_card_or_in_the_list_approves_by_itself(start, client, slack, dana, watcher):
+    """Each button there opens a form or another list; a click that says otherwise is refused."""
+    bot = await start()
+    [interrupt_id] = await flood(client, watcher, an_action("pay"))
+    card = await queue_card(slack, "1 request waits")
+    await dana.press(card, LOOK)
+    listed = await dana.view("pay")
+
+    assert {name.partition(":")[0] for name in buttons(listed)} <= {"home", "approve_note", "reject"}
+    assert (await bot.store.admitted(interrupt_id)).recorded == (None,)
+
+
+async def test_masked_values_stay_masked_in_the_queue(start, client, slack, dana, watcher):
+    """Neither the card, the list nor the form has them."""
+    await start()
+    await flood(client, watcher, an_action("pay", {"password": "hunter-22", "amount": 5}))
+    card = await queue_card(slack, "1 request waits")
+    await dana.press(card, LOOK)
+    listed = await dana.view("pay")
+    await dana.press_in(listed, row_button(listed, "approve_note", "pay"))
+    form = await dana.view("pay", depth=2)
+
+    assert "5" in words(form["blocks"])
+    assert "hunter-22" not in json.dumps([card, listed, form])
+
+
+async def test_two_people_who_decide_the_same_queued_call_have_one_winner(
+    start, client, slack, dana, erik, watcher
+):
+    """The other one reads that it is decided."""
+    await start()
+    [interrupt_id] = await flood(client, watcher, an_action("pay"))
+    card = await queue_card(slack, "1 request waits")
+    forms = []
+    for person in (dana, erik):
+        await person.press(card, LOOK)
+        listed = await person.view("pay")
+        await person.press_in(listed, row_button(listed, "approve_note", "pay"))
+        forms.append(await person.view("pay", depth=2))
+
+    await asyncio.gather(dana.submit(forms[0]), erik.submit(forms[1]))
+
+    assert (await client.wait(interrupt_id)).records[0].decided_by in {"U0DANA", "U0ERIK"}
+    assert len((await client.record(interrupt_id)).recorded()) == 1
+
+
+async def test_a_high_risk_in_the_queue_is_typed_and_two_people_are_two_people(
+    start, client, slack, dana, erik, watcher
+):
+    """The rules of a call do not depend on whether it has a card."""
+    await start()
+    drop, pair = await flood(client, watcher, an_action("drop", {"table": "invoices"}), an_action("pair"))
+    card = await queue_card(slack, "2 requests wait")
+    await dana.press(card, LOOK)
+    listed = await dana.view("drop")
+    await dana.press_in(listed, row_button(listed, "confirm", "drop"))
+    form = await dana.view("invoices", depth=2)
+    assert (await dana.submit(form))["result"] == "invalid"
+    await dana.close()
+    await dana.close()
+
+    await decide(dana, card, "pair")
+    await decide(erik, card, "pair")
+    assert (await client.wait(pair)).status == "decided"
+    assert (await client.record(drop)).recorded() == [None]
+
+
+async def test_silence_never_approves_what_is_in_a_queue(start, client, slack, watcher):
+    """Nobody was shown it. With a card of its own it would be approved."""
+    await start()
+    [interrupt_id] = await flood(client, watcher, an_action("tidy"))
+
+    resume = await client.wait(interrupt_id)
+
+    assert resume.status == "expired"
+    assert [decision.type for decision in resume.decisions] == ["reject"]
+    over = await queue_card(slack, "1 expired")
+    assert buttons(over) == []
+
+
+async def test_an_escalation_of_a_queued_request_has_a_card(start, client, slack, dana, watcher):
+    """It is asked in the other channel as always, and the queue counts it until it is decided there."""
+    await start()
+    [interrupt_id] = await flood(client, watcher, an_action("restart"))
+    await queue_card(slack, "1 request waits")
+    card = await watcher.card(interrupt_id)
+    assert card["channel"] == "C0OTHER"
+
+    await dana.press(card, "approve:0")
+
+    assert (await client.wait(interrupt_id)).status == "decided"
+    await queue_card(slack, "Nothing waits in this queue")
+    assert {message["channel"] for message in watcher.cards(interrupt_id)} == {"C0OTHER"}
+
+
+async def test_several_calls_of_a_queued_request_are_reviewed(start, client, slack, dana, watcher):
+    """They are shown one after the other, and approved at the end, since no card shows them."""
+    await start()
+    await flood(client, watcher)
+    asked = client.interrupt(asking(an_action("pay", {"amount": 71}), an_action("mail", {"to": "x@y.z"})))
+    await client.publish(asked)
+    card = await queue_card(slack, "1 request waits")
+    await dana.press(card, LOOK)
+    listed = await dana.view("run")
+    assert "on their card" not in words(listed["blocks"])
+    await dana.press_in(listed, row_button(listed, "review", "run"))
+    page = await dana.view("71", depth=2)
+    assert "x@y.z" in words(page["blocks"])
+    await dana.press_in(page, next(name for name in buttons(page) if name.startswith("turn:")))
+    end = await eventually(lambda: ready_to_submit(slack))
+    await dana.submit(end)
+
+    assert [decision.type for decision in (await client.wait(asked.id)).decisions] == ["approve"] * 2
+
+
+async def ready_to_submit(slack):
+    view = (await slack.views("U0DANA"))[-1]
+    return view if view.get("submit") else None
+
+
+async def test_what_an_approver_looks_for_is_also_in_their_lists(start, client, slack, dana, watcher):
+    """`/approvals` has it with those that have a card."""
+    await start()
+    await flood(client, watcher, an_action("book"))
+    await queue_card(slack, "1 request waits")
+    await slack.command("U0DANA", CHANNEL, "/approvals")
+
+    listed = await dana.view("book")
+
+    assert all(f"run {tool}" in words(listed["blocks"]) for tool in ("first", "second", "book"))
+
+
+async def test_every_request_of_a_long_queue_is_offered(start, client, slack, dana, watcher):
+    """The card says how many wait, and the pages have each of them once, the first deadline first."""
+    await start()
+    await flood(client, watcher, *(an_action(f"pay-{n:02}") for n in range(23)))
+    card = await queue_card(slack, "23 requests wait")
+    await dana.press(card, LOOK)
+    found = []
+    for page in range(3):
+        listed = await dana.view(f"pay-{page * 10:02}")
+        found += [f"pay-{n:02}" for n in range(23) if f"pay-{n:02}" in words(listed["blocks"])]
+        if page < 2:
+            await dana.press_in(listed, "home:go.further")
+
+    assert found == [f"pay-{n:02}" for n in range(23)]
+
+
+async def test_the_edits_of_a_burst_are_few(start, client, slack, dana, watcher):
+    """Twenty requests that join one after the other are one post and at most a few edits."""
+    await start()
+    await flood(client, watcher, *(an_action(f"pay-{n}") for n in range(20)))
+    await queue_card(slack, "20 requests wait")
+
+    assert len(await posted(slack)) == 3
+    assert len(await slack.calls("chat.update")) <= 3
+
+
+async def test_two_bots_post_one_card_of_a_queue(start, client, slack, watcher):
+    """Whoever leases it first posts it."""
+    await start()
+    await start()
+    await flood(client, watcher, *[an_action("pay")] * 5)
+    await queue_card(slack, "5 requests wait")
+
+    assert len(await posted(slack)) == 3
+
+
+async def test_a_card_of_a_queue_that_was_posted_and_not_noted_is_adopted(start, client, slack, watcher):
+    """Slack took it and the answer was lost: the next one finds it by its metadata."""
+    await start()
+    await flood(client, watcher)
+    await slack.fault("chat.postMessage", "accept_then_drop")
+    await ask(client, an_action("pay"))
+    await queue_card(slack, "1 request waits")
+    await ask(client, an_action("mail"))
+    await queue_card(slack, "2 requests wait")
+
+    cards = [m for m in await slack.messages(CHANNEL) if "queue" in words(m.get("blocks") or [])]
+    assert len(cards) == 1
+
+
+async def test_a_deleted_card_of_a_queue_is_posted_again(start, client, slack, dana, watcher):
+    """Otherwise what waits there would be found in the lists only."""
+    await start()
+    await flood(client, watcher, an_action("pay"))
+    card = await queue_card(slack, "1 request waits")
+
+    await slack.delete("U0DANA", CHANNEL, card["ts"], event=True)
+
+    again = await slack.wait_for_message(
+        lambda m: m["ts"] != card["ts"] and "1 request waits" in words(m.get("blocks") or []), within=15
+    )
+    assert buttons(again) == [LOOK]
+
+
+async def test_where_slack_refuses_the_card_the_requests_are_refused(start, client, slack, watcher):
+    """No agent waits for something that nobody is asked."""
+    await start()
+    await flood(client, watcher)
+    await slack.fault("chat.postMessage", "error", times=None, error="is_archived")
+    [interrupt_id] = await ask(client, an_action("pay"))
+
+    resume = await client.wait(interrupt_id)
+
+    assert (resume.status, resume.code) == ("refused", "is_archived")
+
+
+async def test_a_request_that_two_bots_admit_joins_the_queue_once(start, client, slack, redis_url, watcher):
+    """Whichever bot looks first, the answer is the same and the count is right."""
+    bot = await start()
+    await flood(client, watcher, an_action("pay"))
+    await queue_card(slack, "1 request waits")
+    burst = bot.policies.policy.default.burst
+
+    answers = {await bot.store.joins_queue("billing.again", CHANNEL, burst) for _ in range(3)}
+
+    assert answers == {True}
+    assert len((await bot.store.queue_card(CHANNEL)).joined) == 2
