@@ -236,7 +236,7 @@ class Queues:
         if joined != card.joined:
             states = [await self._readable(interrupt_id) for interrupt_id in card.joined]
             found = [state for state in states if state]
-            ends = Counter("decided" if state.status == "pending" else state.status for state in found)
+            ends = Counter[str]("decided" if state.status == "pending" else state.status for state in found)
             queue = Queue(0, over=ends, language=_language(found[0], channel) if found else ENGLISH)
             if all(states):
                 # One that is not admitted yet still comes.
