@@ -8,6 +8,7 @@ from datetime import timedelta
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import SlackBusyError, SlackUnclearError, WorkspaceFaultError
+from bot.domain.messages import Shown
 from bot.jobs.admit import Admissions
 from bot.jobs.deadlines import STALLED_AFTER, has_run_ahead
 from bot.jobs.outdated import first_outdated, is_wanted
@@ -92,6 +93,14 @@ class Presenter:
             return WORKSPACE_RETRY
         if not state.admission.places[part.id.place].thread_is_known:
             return await find_thread(self.store, state, part.id.place)
+        shown = state.shown.get(part.id)
+        if (
+            shown
+            and not _is_urgent(state, shown)
+            and (left := line.pacing.edited_lately(shown.channel, shown.ts))
+        ):
+            # It is not held up when the last decision comes meanwhile.
+            return left
         if wait := await self._turn(state, part):
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)
@@ -114,5 +123,9 @@ class Presenter:
         shown, pacing = state.shown.get(part.id), self.line.pacing
         if shown is None:
             return await pacing.turn_to_post(part.channel, state.interrupt.agent)
-        is_urgent = state.stage != "open" and shown.stage == "open"
-        return await pacing.turn_to_edit(state.interrupt.agent, urgent=is_urgent)
+        return await pacing.turn_to_edit(state.interrupt.agent, urgent=_is_urgent(state, shown))
+
+
+def _is_urgent(state: Approval, shown: Shown) -> bool:
+    """Whether a message still asks what is over."""
+    return state.stage != "open" and shown.stage == "open"

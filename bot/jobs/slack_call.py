@@ -138,6 +138,7 @@ class SlackCall:
             shown.channel, shown.ts, text=self.part.text, blocks=self.part.blocks, label=self._label()
         )
         self.line.health.call_worked(EDIT)
+        self.line.pacing.note_edit(shown.channel, shown.ts)
         if not await self._save(self._drawn(shown.channel, shown.ts)):
             # Slack was slow and another process drew meanwhile. Our call may have overwritten its picture.
             await self.line.store.invalidate_part(self.state.id, self.part.id)

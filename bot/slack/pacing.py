@@ -24,6 +24,8 @@ EDITS = Limit(50, 60_300)
 READS = Limit(40, 60_300)
 """`conversations.history` and `conversations.replies` take fifty a minute each; some are left for cards that are searched."""
 
+EDIT_AGAIN = 1_000
+"""Milliseconds until a message that asks something is edited again. What several people decide meanwhile is one edit."""
 ASKING_AT_ONCE = 16
 LONGEST_WAIT = 60_000
 """Milliseconds."""
@@ -37,6 +39,7 @@ class Pacing:
         self._keys = keys
         self._enabled = enabled
         self._edits_closed: dict[str, float] = {}
+        self._edited: dict[tuple[str, str], float] = {}
 
     async def turn_to_post(self, channel: str, agent: str) -> int:
         """Milliseconds to wait before a post in this channel; 0 means go, and counts."""
@@ -48,6 +51,17 @@ class Pacing:
         if urgent and wait:
             self._edits_closed[agent] = time.monotonic() + wait / 1000
         return wait
+
+    def edited_lately(self, channel: str, ts: str) -> int:
+        """Milliseconds until a message may be edited again. This process knows only its own edits."""
+        return max(0, int((self._edited.get((channel, ts), 0.0) - time.monotonic()) * 1000))
+
+    def note_edit(self, channel: str, ts: str) -> None:
+        """Note that a message was edited now."""
+        now = time.monotonic()
+        self._edited = {message: until for message, until in self._edited.items() if until > now}
+        if self._enabled:
+            self._edited[channel, ts] = now + EDIT_AGAIN / 1000
 
     async def turn_to_look(self, place: str, every: int) -> int:
         """Milliseconds until a place may be looked at again; 0 means go, and counts for all replicas."""
