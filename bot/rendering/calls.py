@@ -221,6 +221,16 @@ def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) ->
     return [*blocks, *description_blocks(at, action)]
 
 
+def call_size(action: Action, *, as_text: bool = True) -> tuple[int, int]:
+    """Measure `call_blocks`: JSON characters and blocks. It is asked for at each drawing, and never changes."""
+    name = f"size:{as_text}:{language()}"
+    if name not in action.kept:
+        blocks = call_blocks(action, as_text=as_text)
+        action.kept[name] = json_size(blocks), len(blocks)
+    found: tuple[int, int] = action.kept[name]
+    return found
+
+
 def description_blocks(at: str, action: Action) -> list[Block]:
     """Draw what the agent says about a call, as far as a card shows it."""
     if not action.request.description:

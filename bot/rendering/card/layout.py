@@ -7,7 +7,7 @@ from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms
 from bot.rendering.blocks import divider, json_size
 from bot.rendering.buttons import button_blocks
-from bot.rendering.calls import call_blocks
+from bot.rendering.calls import call_size
 from bot.rendering.card.again import SIZE as AGAIN
 from bot.rendering.card.agent_run import agent_blocks
 from bot.rendering.card.batch import ROOM as ROWS_ROOM
@@ -125,9 +125,10 @@ def _frame(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool) -> tup
 
 def _cost(action: Action, value: str, who_decides: int, *, as_text: bool = False) -> tuple[int, int]:
     """Bound what an action takes at any time: JSON characters and blocks."""
-    call = [divider(f"a:{action.index}:divider"), *call_blocks(action, as_text=as_text)]
+    size, count = call_size(action, as_text=as_text)
+    line = json_size([divider(f"a:{action.index}:divider")])
     foot = max(who_decides + json_size(button_blocks(action, value)), _OUTCOME + OUTCOME_TEXT)
-    return json_size(call) + foot, len(call) + 3 + bool(who_decides)
+    return line + size + foot, count + 4 + bool(who_decides)
 
 
 def _votes_cost(terms: Terms) -> int:

@@ -5,7 +5,7 @@ from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names
 from bot.rendering.blocks import Block, context, json_size
 from bot.rendering.buttons import button_blocks
-from bot.rendering.calls import call_blocks, safe_name
+from bot.rendering.calls import call_blocks, call_size, safe_name
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.deciders import home, is_mixed
 from bot.rendering.card.folded import ONE_LINE, TWO_LINES, folded_blocks
@@ -45,7 +45,7 @@ def is_folded(state: Approval, action: Action, *, as_text: bool) -> bool:
     """Say whether an action is drawn folded. The place for it was measured when it was open."""
     if state.is_open_at(action.index):
         return False
-    room = json_size(call_blocks(action, as_text=as_text)) + _SPARE
+    room = call_size(action, as_text=as_text)[0] + _SPARE
     return json_size(folded_blocks(action, state.id)) <= room
 
 
