@@ -140,6 +140,7 @@ class Buttons:
 
     async def _open_now(self, click: Click, button: Button, does: Opens) -> None:
         state = await self.services.store.admitted(click.interrupt_id)
+        await self.services.judge.directory.met(click.user)
         if state is None or not has_button(state, click, button.scope):
             await self.services.tell(click, in_answer.OUTDATED)
         elif why_not := await does.may(self.services, state, click, button.decision):

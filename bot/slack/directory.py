@@ -22,6 +22,8 @@ _T = TypeVar("_T")
 
 FRESH_FOR = 60.0
 """Seconds for which an answer of Slack is kept."""
+MEET_WITHIN = 0.8
+"""Seconds for which a view waits for the language of its reader."""
 REMEMBERED = 10_000
 MOST_ON_CALL = 3
 """People of one schedule whom a card mentions."""
@@ -77,13 +79,16 @@ class Directory:
         return self._languages.get(user_id, ENGLISH)
 
     def meet(self, user_id: str) -> None:
-        """Ask Slack about somebody who acts here for the first time, in the background."""
+        """Ask Slack in the background who somebody is who acts here for the first time."""
         if user_id not in self._languages:
-            in_background(self._met(user_id))
+            in_background(self.met(user_id))
 
-    async def _met(self, user_id: str) -> None:
-        with suppress(SlackError):
-            await self.person(user_id)
+    async def met(self, user_id: str) -> None:
+        """Wait until the language of somebody is known, but not for long: Slack opens a view within three seconds."""
+        if user_id not in self._languages:
+            with suppress(SlackError, TimeoutError):
+                async with asyncio.timeout(MEET_WITHIN):
+                    await self.person(user_id)
 
     def recall(
         self, user_id: str, approvers: Iterable[str], channel: str, *, within: float = inf

@@ -38,9 +38,9 @@ def told_blocks(state: Approval, told: Told) -> list[Block]:
         context("where", in_thread.asked_by(state.interrupt.agent, where)),
     ]
     if told.thread_ts is None:
-        said = [(action, words) for action in state.actions if (words := _words(action))]
-        for action, words in said[:_MOST_REASONS]:
-            blocks.append(literal_within(f"a:{action.index}:words", visible(words), _WORDS))
+        said = [(action, text) for action in state.actions if (text := _words(action))]
+        for action, text in said[:_MOST_REASONS]:
+            blocks.append(literal_within(f"a:{action.index}:words", visible(text), _WORDS))
     return blocks
 
 
