@@ -292,6 +292,7 @@ class Bot:
             self.slack,
             tasks,
             home.refresh,
+            home.refresh_list,
         )
         bind(
             bolt,

@@ -210,4 +210,4 @@ async def _again(services: Services, submission: Submission, draft: Draft, sente
 
 def _show(submission: Submission, view: Block) -> Reply:
     meta = submission.meta
-    return replacing(pressed_at(view, meta.channel, meta.ts, meta.review, meta.home))
+    return replacing(pressed_at(view, meta.channel, meta.ts, meta.review, meta.home, meta.listed))

@@ -63,6 +63,10 @@ class HomeTab:
         """Write somebody's Home tab again, as they looked at it."""
         self.tasks.start(self._publish(user, load_look(look)))
 
+    def refresh_list(self, user: str, look: str, view_id: str) -> None:
+        """Write a list in a view again, as somebody looked at it."""
+        self.tasks.start(self._update(user, load_look(look), view_id))
+
     async def open(self, user: str, trigger_id: str, look: Look) -> None:
         """Open a list in a view.
 

@@ -44,6 +44,8 @@ class Click:
     """The actions that the question of this button named."""
     home: str = ""
     """What the Home tab shows, where this was pressed there or in a form that was opened there."""
+    listed: str = ""
+    """What the list shows, where this was pressed in the view of one, or on top of it."""
     from_menu: bool = False
     """Whether it was chosen from a menu, which asks no question first."""
     meta: ViewMeta | None = None
@@ -162,6 +164,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         vote=meta.vote if meta else "",
         named=named,
         home=carried if is_home else meta.home if meta else "",
+        listed=meta.listed if meta else carried if is_list and not is_home else "",
         from_menu=pressed.get("type") == "overflow",
         meta=meta,
     )

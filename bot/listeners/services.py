@@ -38,10 +38,12 @@ class Services:
     tasks: Tasks = field(default_factory=Tasks)
     refresh_home: Callable[[str, str], None] = lambda _user, _look: None
     """Writes somebody's Home tab again, as they looked at it."""
+    refresh_list: Callable[[str, str, str], None] = lambda _user, _look, _view_id: None
+    """The same for a list in a view."""
 
     async def open(self, click: Click, view: Mapping[str, Any]) -> None:
         """Open a view, on top of the one in which the button was pressed."""
-        found = pressed_at(view, click.channel, click.ts, click.review, click.home)
+        found = pressed_at(view, click.channel, click.ts, click.review, click.home, click.listed)
         if click.view:
             await self.slack.push_view(click.trigger_id, found)
         else:
@@ -52,7 +54,7 @@ class Services:
         is_review = view["callback_id"] == REVIEW.verb
         if click.view and not click.is_in_list and click.in_review == is_review:
             review = "" if is_review else click.review
-            found = pressed_at(view, click.channel, click.ts, review, click.home)
+            found = pressed_at(view, click.channel, click.ts, review, click.home, click.listed)
             await self.slack.update_view(click.view["id"], click.view.get("hash"), found)
         else:
             await self.open(click, view)
@@ -106,5 +108,5 @@ class Services:
         if state is not None:
             view = await offload(state, render_review_view, state, meta, user, said=said)
             await self.slack.update_view(
-                view_id, None, pressed_at(view, meta.channel, meta.ts, home=meta.home)
+                view_id, None, pressed_at(view, meta.channel, meta.ts, home=meta.home, listed=meta.listed)
             )

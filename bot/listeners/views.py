@@ -67,17 +67,23 @@ class Forms:
                 submit and state and has_form(state, submission, button.scope)
             ):
                 reply = await submit(self.services, state, submission)
-                return self._back_to_review(submission, reply)
+                return self._back(submission, reply)
         return notice(in_answer.OUTDATED)
 
-    def _back_to_review(self, submission: Submission, reply: Reply) -> Reply:
-        """After a form on top of a review: show the review again, as it is now."""
+    def _back(self, submission: Submission, reply: Reply) -> Reply:
+        """After a form on top of a review or of a list: show both again, as they are now."""
         view, meta = submission.view, submission.meta
         is_done = reply == {"response_action": "clear"}
-        if not meta.review or not (is_done or reply.get("view", {}).get("callback_id") == "notice"):
+        if not (is_done or reply.get("view", {}).get("callback_id") == "notice"):
             return reply
-        review_id = view["root_view_id"]
-        self.services.tasks.start(self.services.review_again(meta.review, review_id, submission.user))
-        is_on_top = view.get("previous_view_id") == review_id
+        services, user = self.services, submission.user
+        below, root = view.get("previous_view_id"), view["root_view_id"]
+        if meta.review:
+            # Slack stacks three views at most, so above a list the review is right below this form.
+            review_id = str(below) if meta.listed else root
+            services.tasks.start(services.review_again(meta.review, review_id, user))
+        if meta.listed:
+            services.refresh_list(user, meta.listed, root)
+        has_more_below = below == root or bool(meta.review and meta.listed)
         # Without an action, Slack closes this form only.
-        return {} if is_done and is_on_top else reply
+        return {} if is_done and (meta.review or meta.listed) and has_more_below else reply

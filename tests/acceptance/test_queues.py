@@ -5,6 +5,9 @@ import json
 
 import pytest
 
+from bot.app import Bot
+from bot.jobs import queues
+from tests.conftest import settings_for
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, eventually, watching
 from tests.support.people import Someone, buttons, words
@@ -80,6 +83,8 @@ def row_button(view, verb, saying):
 
 async def decide(person, card, tool):
     """Approve a call from the queue, in the form that shows all of it."""
+    while await person.slack.views(person.user):
+        await person.close()
     await person.press(card, LOOK)
     listed = await person.view(tool)
     await person.press_in(listed, row_button(listed, "approve_note", tool))
@@ -124,6 +129,29 @@ async def test_a_queued_call_is_approved_in_a_form_that_shows_all_of_it(start, c
     over = await queue_card(slack, "Nothing waits in this queue")
     assert "2 decided" in words(over["blocks"])
     assert buttons(over) == []
+
+
+async def test_after_a_decision_the_list_is_there_again_without_that_call(
+    start, client, slack, dana, watcher
+):
+    """So one person looks through a queue without opening it for each call."""
+    await start()
+    ids = await flood(client, watcher, an_action("pay"), an_action("mail"), an_action("book"))
+    await dana.press(await queue_card(slack, "3 requests wait"), LOOK)
+    for tool, before in (("pay", "none"), ("mail", "pay"), ("book", "mail")):
+        listed = await eventually(lambda tool=tool, before=before: listing(slack, tool, before))
+        await dana.press_in(listed, row_button(listed, "approve_note", tool))
+        await dana.submit(await dana.view(tool, depth=2))
+    await dana.view("Nothing waits in this queue any more")
+
+    assert [(await client.wait(each)).status for each in ids] == ["decided"] * 3
+
+
+async def listing(slack, tool, before):
+    """Give the list in front of Dana, once it has one tool and not the other any more."""
+    stack = await slack.views("U0DANA")
+    said = words(stack[-1]["blocks"]) if len(stack) == 1 else ""
+    return stack[-1] if f"run {tool}" in said and f"run {before}" not in said else None
 
 
 async def test_somebody_who_is_no_approver_sees_the_queue_and_decides_nothing(
@@ -367,3 +395,52 @@ async def test_a_request_that_two_bots_admit_joins_the_queue_once(start, client,
 
     assert answers == {True}
     assert len((await bot.store.queue_card(CHANNEL)).joined) == 2
+
+
+async def test_when_a_queue_is_over_the_next_burst_has_a_card_of_its_own(
+    start, client, slack, dana, watcher, monkeypatch
+):
+    """The card of the first stays as it ended, and nothing is kept of it."""
+    monkeypatch.setattr(queues, "LINGER", 1_500)
+    bot = await start()
+    await flood(client, watcher, an_action("pay"))
+    await decide(dana, first := await queue_card(slack, "1 request waits"), "pay")
+    await queue_card(slack, "1 decided")
+    await eventually(lambda: is_forgotten(bot.store))
+
+    await ask(client, an_action("mail"))
+    second = await queue_card(slack, "1 request waits")
+
+    assert second["ts"] != first["ts"]
+    assert "1 decided" in words(next(m for m in await slack.messages() if m["ts"] == first["ts"])["blocks"])
+
+
+async def is_forgotten(store):
+    return not await store.queues() and await store.queue_card(CHANNEL) is None
+
+
+async def test_a_killed_bot_leaves_one_card_of_a_queue(
+    start, client, slack, playground, redis_url, watcher, policy
+):
+    """It posted the card and died before it noted that: the next one finds it."""
+    await slack.channel("C0OTHER", members=["U0BOT", "U0DANA", "U0ERIK"])
+    settings = settings_for(playground, redis_url, policy=str(policy), approvers="", channel=None)
+    mortal = Bot(settings)
+    await mortal.start()
+    died = asyncio.Event()
+
+    async def die(*_, **__):
+        died.set()
+        await asyncio.Event().wait()
+
+    mortal.store.save_queue = die
+    await flood(client, watcher, *[an_action("pay")] * 3)
+    await died.wait()
+    await mortal.stop()
+
+    await start()
+    await ask(client, an_action("mail"))
+    await queue_card(slack, "4 requests wait")
+
+    cards = [m for m in await slack.messages(CHANNEL) if "queue" in words(m.get("blocks") or [])]
+    assert len(cards) == 1

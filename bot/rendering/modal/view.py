@@ -46,6 +46,8 @@ class ViewMeta:
     ts: str = ""
     home: str = ""
     """What the Home tab showed, where the button was pressed there."""
+    listed: str = ""
+    """What the list showed on top of which this view was opened."""
 
     def dump(self) -> str:
         """Write it for Slack to carry."""
@@ -61,12 +63,14 @@ class ViewMeta:
         return cls(**{**carried, **lists, "pieces": pieces})
 
 
-def pressed_at(view: Mapping[str, Any], channel: str, ts: str, review: str = "", home: str = "") -> Block:
-    """Have a view carry where its button was pressed: the message, the review, the Home tab."""
+def pressed_at(
+    view: Mapping[str, Any], channel: str, ts: str, review: str = "", home: str = "", listed: str = ""
+) -> Block:
+    """Have a view carry where its button was pressed: the message, the review, the Home tab, the list."""
     if "private_metadata" not in view:
         return dict(view)
     meta = ViewMeta.load(view["private_metadata"])
-    meta = replace(meta, channel=channel, ts=ts, review=review, home=home)
+    meta = replace(meta, channel=channel, ts=ts, review=review, home=home, listed=listed)
     return {**view, "private_metadata": meta.dump()}
 
 
