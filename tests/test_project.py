@@ -610,6 +610,21 @@ def test_the_compose_file_runs_with_ids_or_with_a_policy_file(with_policy):
     assert bool(settings.approvers and settings.channel) is not with_policy
 
 
+def test_the_compose_file_passes_what_approvers_on_call_need():
+    """A rule with `oncall:` would have nobody without them. Empty is as good as not set."""
+    environment = yaml.safe_load(page("deploy/compose.yaml"))["services"]["bot"]["environment"]
+    needed = {"ASSENT_PAGERDUTY_TOKEN", "ASSENT_CALENDARS"}
+
+    assert {name: environment.get(name) for name in needed} == {name: f"${{{name}:-}}" for name in needed}
+    assert all(f"# {name}=" in page("deploy/compose.env.example") for name in needed)
+    settings = Settings.model_validate(
+        {"slack_bot_token": "xoxb-1", "slack_app_token": "xapp-1", "approvers": "U0DANA", "channel": "C0OPS",
+         "pagerduty_token": "", "calendars": ""}
+    )  # fmt: skip
+    assert settings.pagerduty_token in {None, ""}
+    assert settings.calendar_addresses == {}
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 def test_the_systemd_unit_is_hardened():
     """systemd's own rating of its exposure, out of 10."""

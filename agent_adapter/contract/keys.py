@@ -31,7 +31,8 @@ class Keys:
     ======================================  ======  =====================================================
     `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used
     `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
-    `assent:digests`                        HASH    weeks whose digest was sent, or is being sent -> by which bot
+    `assent:digests`                        HASH    the last weeks whose digest was sent, or is being sent
+                                                    -> by which bot
     `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
                                                     `…:waiting` agents that wait, `…:served` their last turns
     `assent:{pace}:asked:<channel>`         ZSET    requests that count as a burst, if too many follow: id -> when

@@ -1,10 +1,14 @@
 """Which call of a run was sent back for changes, so that the next proposal is shown beside it."""
 
+import asyncio
 from datetime import timedelta
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.errors import ServerUnreachableError
 from bot.domain.approval import Approval
+from bot.domain.errors import StoreUnavailableError
+from bot.store.deliveries import WITHIN
 from bot.store.reading import Reading
 
 KEPT_FOR = timedelta(days=7)
@@ -17,10 +21,14 @@ class Changes(Reading):
         """Note that somebody asks for changes to a call, before that is recorded: the reader looks whether it was.
 
         Raises:
-            ServerUnreachableError: when Redis does not answer.
+            StoreUnavailableError: when Redis does not answer in time.
         """
         name = self._changes_of(state.interrupt, index)
-        await self._guarded(self._redis.set(name, f"{state.id}:{index}", px=KEPT_FOR))
+        try:
+            async with asyncio.timeout(WITHIN):
+                await self._guarded(self._redis.set(name, f"{state.id}:{index}", px=KEPT_FOR))
+        except (TimeoutError, ServerUnreachableError) as error:
+            raise StoreUnavailableError("Redis did not take the change in time") from error
 
     async def sent_back(self, interrupt: Interrupt, index: int) -> tuple[Approval, int] | None:
         """Give the record and index of the call to which people asked for changes, and which this call is instead of.

@@ -87,6 +87,18 @@ async def test_the_next_week_has_a_digest_of_its_own(bot, slack, redis, store):
     assert len(await sent(slack)) == 2
 
 
+async def test_marks_of_long_ago_are_removed(redis, store):
+    """So a bot that runs for years keeps no more of them than one that runs for ten weeks."""
+    sent = SentDigests(redis, store.keys)
+    weeks = [f"{END + timedelta(weeks=week):%Y-%m-%d}" for week in range(30)]
+
+    for week in weeks:
+        assert await sent.take(week, "one")
+        assert not await sent.take(week, "another")
+
+    assert sorted(await redis.hkeys(store.keys.digests)) == weeks[-10:]
+
+
 async def test_a_week_in_which_nothing_happened_has_no_message(bot, slack):
     await bot().send_if_due()
 

@@ -179,6 +179,17 @@ async def test_a_redis_that_is_away_is_said_within_the_deadline(tmp_path):
             await store.record_decision("billing.x", {0: "x"}, token="t", person="U0ERIK", deadline=0.2)
 
 
+async def test_a_request_for_changes_is_not_held_by_a_redis_that_hangs(client, store, redis, monkeypatch):
+    """Its person hears in time that nothing was recorded."""
+    state = await admitted(client, store)
+    monkeypatch.setattr("bot.store.changes.WITHIN", 0.05)
+
+    async with asyncio.timeout(5):
+        await redis.client_pause(1_000)
+        with pytest.raises(StoreUnavailableError, match="did not take the change in time"):
+            await store.note_changes(state, 0)
+
+
 # --- Bodies -----------------------------------------------------------------------------------------------------
 
 
