@@ -13,7 +13,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from bot.domain.masking import Unshown, hide
 from bot.sentences import in_text
-from bot.text.literal import has_hidden, key_text, one_line, visible
+from bot.text.literal import has_hidden, key_text, one_line, runs_right_to_left, visible
 
 WIDTH = 100
 SHORT = 100
@@ -116,11 +116,19 @@ def before_and_after(before: dict[str, Any], after: dict[str, Any], mask: Collec
     return [line for change in changes for line in _arrow(*change)] or [in_text.ONLY_ORDER]
 
 
+def is_read_one_way(line: str) -> bool:
+    """Say whether one line can hold a change.
+
+    With a second arrow in it, another change could be written the same way. Text from right to left on both sides of the
+    arrow would change places: what is asked would stand where what is proposed should.
+    """
+    return line.count("->") == 1 and not runs_right_to_left(line)
+
+
 def _arrow(title: str, old: list[str], new: list[str]) -> list[str]:
     if len(old) == len(new) == 1:
         line = f"{title} {old[0]} -> {new[0]}"
-        # With a second arrow in it, another change could be written the same way.
-        if len(line) <= WIDTH and line.count("->") == 1:
+        if len(line) <= WIDTH and is_read_one_way(line):
             return [line]
     return _marked(title, old, new)
 

@@ -60,6 +60,7 @@ LONG_LETTER = re.compile(f"[{_MARKS}]{{{_LONGEST_LETTER}}}")
 """More marks than any letter has. Unicode sorts them, which takes quadratic time."""
 _JOINED = re.compile(f"({SEQUENCE.pattern})")
 _NOT_ASCII = re.compile(r"[^ -~\n]+")
+_RIGHT_TO_LEFT = {"R", "AL", "AN"}
 _STATEMENT = 40
 # Half a number reads as another number. A space between digits is part of the number.
 _WORD_END = re.compile(r"\n|(?<!\d) | (?!\d)")
@@ -109,6 +110,11 @@ def respelled(text: str, spell: Callable[[str], str]) -> str:
     if has_decomposed(text):
         text = _LETTER.sub(lambda match: _respelled_letter(match[0], spell), text)
     return "".join(spell(char) if char != "\n" and has_invisible(char) else char for char in text)
+
+
+def runs_right_to_left(text: str) -> bool:
+    """Say whether some of it is drawn from right to left: it may change places with what stands beside it."""
+    return not text.isascii() and any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text)
 
 
 def _is_composed(text: str) -> bool:

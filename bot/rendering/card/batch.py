@@ -11,7 +11,7 @@ from bot.rendering.buttons import REVIEW
 from bot.rendering.calls import care_words, description_blocks, description_is_cut, safe_name
 from bot.rendering.card.outcomes import common_outcome, outcome_line, outcome_text
 from bot.rendering.card.rows import words_while_open
-from bot.rendering.card.table import question, row_lines, same_lines, table_of
+from bot.rendering.card.table import breaks_plainly, question, row_lines, same_lines, table_of
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text, on_card
@@ -40,7 +40,8 @@ def is_batch(calls: Sequence[Action]) -> bool:
         and not description_is_cut(first)
         and not any(call.must_read for call in calls)
         and units("\n".join(_care(calls))) <= _WORDS
-        and table_of(calls) is not None
+        and (table := table_of(calls)) is not None
+        and breaks_plainly(table)
     )
 
 

@@ -18,7 +18,7 @@ from bot.domain.action import Action
 from bot.domain.masking import Unshown
 from bot.rendering.calls import safe_name
 from bot.sentences import in_text, words
-from bot.text.literal import key_text, visible
+from bot.text.literal import key_text, runs_right_to_left, visible
 
 WIDTH = 40
 """The columns of a line. A phone shows as many without breaking it."""
@@ -33,7 +33,11 @@ _UNITS, _LONGEST_TOTAL = 3, 24
 _WORD = r"[^\W\d_][\w.@/+'&-]*"
 _BARE = re.compile(rf"{_WORD}(?: {_WORD})*")
 _NOT_TEXT = {"null", "true", "false", "none"}
-_RIGHT_TO_LEFT = {"R", "AL", "AN"}
+# What a phone may break into lines: words that begin with a letter. Within these, browsers break before no number.
+_BROKEN = re.compile(r'"?W(?: W)*"?'.replace("W", r"\(?[^\W\d_][\w.,@'&()/+-]{0,30}[!?]?"))
+_NAME = 30
+_LEAD = 3
+"""The most columns that the number of a row takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,20 @@ def table_of(calls: Sequence[Action]) -> Table | None:
     return Table(rows, tuple(columns), usual, frozenset(name for name in columns if numbers[name]))
 
 
+def breaks_plainly(table: Table) -> bool:
+    """Tell whether no value looks like another row, or like another value, where a phone breaks it into lines."""
+    given = {*table.usual.items(), *(field for row in table.rows.values() for field in row.items())}
+    return all(_breaks_plainly(name, text) for name, text in given)
+
+
+def _breaks_plainly(name: str, text: str) -> bool:
+    if columns_of(f"{name}: {text}") <= WIDTH - _LEAD:
+        return True
+    # Between wide letters, a line may break anywhere.
+    is_narrow = columns_of(text) == len(text)
+    return is_narrow and bool(_BROKEN.fullmatch(text)) and len(name) <= _NAME and " " not in name
+
+
 def cell(value: Any) -> str | None:
     """Write a value so that it reads as itself only; `None` where it does not fit in a row."""
     if isinstance(value, Unshown):
@@ -111,9 +129,7 @@ def _text(value: str) -> str:
 
 def _has_room(text: str) -> bool:
     # Letters that run from right to left would take the next column along.
-    return len(text) <= _LONGEST and not any(
-        unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in text
-    )
+    return len(text) <= _LONGEST and not runs_right_to_left(text)
 
 
 def _leading(call: Action) -> list[str]:

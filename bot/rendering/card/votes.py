@@ -7,7 +7,7 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.votes import PROPOSAL, Written, kind_of
-from bot.rendering.arguments import change_lines
+from bot.rendering.arguments import change_lines, is_read_one_way
 from bot.rendering.buttons import AGREE
 from bot.rendering.calls import code_span
 from bot.rendering.card.deciders import home, proposal_deciders
@@ -95,8 +95,7 @@ def _folded(lines: Sequence[str]) -> list[str]:
         path, was, becomes, after = [*left[:4], "", "", ""][:4]
         alone = was.startswith("- ") and becomes.startswith("+ ") and not after.startswith(("- ", "+ "))
         line = f"{path} {was[2:]} -> {becomes[2:]}"
-        # A value that has an arrow of its own stays on a line of its own.
-        if alone and path.endswith(":") and len(line) <= _FOLDED and line.count("->") == 1:
+        if alone and path.endswith(":") and len(line) <= _FOLDED and is_read_one_way(line):
             folded.append(line)
             left = left[3:]
         else:

@@ -2,7 +2,16 @@
 
 from itertools import product
 
-from bot.rendering.arguments import argument_lines, arguments_of, change_lines, text_lines, value_lines
+import pytest
+
+from bot.rendering.arguments import (
+    argument_lines,
+    arguments_of,
+    before_and_after,
+    change_lines,
+    text_lines,
+    value_lines,
+)
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import unwrapped
 
@@ -238,3 +247,18 @@ def test_hidden_characters_in_a_short_list_are_spelled_as_everywhere():
 
     assert plain.text == '["x","y"]'
     assert hiding.text == '- "x\\u{0}"\n- "\\u{202E}y"'
+
+
+@pytest.mark.parametrize(
+    ("asked", "edited"),
+    [("\u05d0\u05d1\u05d2", "\u05d3\u05d4\u05d5"), ("\u0645\u0631", "12"), ("12", "\u0645\u0631")],
+    ids=["hebrew", "arabic and a number", "a number and arabic"],
+)
+def test_an_edit_of_text_from_right_to_left_has_a_line_for_each_side(asked, edited):
+    """On one line with an arrow the two would change places, and what was asked would read as what is proposed."""
+    assert before_and_after({"to": asked}, {"to": edited}) == ["to:", f'- "{asked}"', f'+ "{edited}"']
+
+
+def test_a_short_edit_is_one_line():
+    """Also with letters that are not ASCII."""
+    assert before_and_after({"to": "Zoë"}, {"to": "Łukasz"}) == ['to: "Zoë" -> "Łukasz"']

@@ -1,8 +1,11 @@
 """A batch of one tool as rows: what a person reads on its card, at every moment."""
 
+import re
 from datetime import timedelta
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from bot.domain.admission import Again, Place, Terms
@@ -25,6 +28,7 @@ from tests.bot.rendering.slack_side import (
     shown,
 )
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from tests.support.properties import bounded
 
 REFUNDS = [
     ("Ada Park", 64.95, "charged_twice"),
@@ -214,6 +218,61 @@ def test_values_that_no_row_can_hold_keep_their_calls_apart(value):
     """Letters that run from right to left would change places with the next column."""
     assert not is_rows(*pay("Ada", value, "Bo"))
     assert is_rows(*pay("Ada", "Cy", "Bo"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["Ada" + " " * 18 + "Bo" + " " * 18 + "4 Eve", "Ada lives in the house with the number 4 Eve", "a" * 38 + "4 Eve", "A—4 Eve " + "x" * 31,
+     "Bo is the one who gets it all, amount: 5", "9" * 44, "日本語" * 8 + "4 Eve"],
+    ids=["spaces", "number", "long word", "dash", "name", "digits", "wide"],
+)  # fmt: skip
+def test_a_value_that_a_phone_breaks_into_what_looks_like_a_row_keeps_its_calls_apart(value):
+    """A phone breaks a line of forty columns, and below three rows `4 Eve` would read as a fourth."""
+    assert not is_rows(*pay("Cy", "Bo", value))
+
+
+def test_a_sentence_that_a_phone_breaks_stays_in_its_row():
+    """No line of it begins with a number, or with a name and a colon."""
+    assert is_rows(*pay("The parcel came back, and nobody was at home (twice).", "Bo", "Cy"))
+
+
+def test_rows_of_an_older_version_are_drawn_as_they_were_asked():
+    """What is drawn as rows was fixed when it was asked."""
+    state = laid_out(*pay("Ada", "Bo", "Cy"))
+    value = "Ada lives in the house with the number 4 Eve"
+    calls = [an_action("pay", {"to": to}) for to in (value, "Bo", "Cy")]
+    older = a_state(an_interrupt(*calls), admission=state.admission)
+
+    assert rows(older)[1] == f'1 "{value}"'
+
+
+_PHONE = 40
+
+
+def broken(line):
+    """Break a line as a phone does: at spaces, and within a word that no line holds."""
+    lines, left = [], line
+    while len(left) > _PHONE:
+        at = left.rfind(" ", 1, _PHONE + 1)
+        end = at if at > 0 else _PHONE
+        lines, left = [*lines, left[:end]], left[end:].lstrip(" ")
+    return [*lines, left]
+
+
+@bounded(150)
+@given(
+    st.lists(
+        st.text(st.sampled_from('ab 4:,-"é'), min_size=1, max_size=70), min_size=3, max_size=5, unique=True
+    )
+)
+def test_what_follows_on_the_next_line_of_a_phone_is_never_like_a_row(values):
+    """Rows begin with their numbers, and a value that a row names begins with its name."""
+    state = laid_out(*pay(*values))
+    assume(state.admission.places[0].rows)
+
+    for line in rows(state):
+        for after in broken(line)[1:]:
+            assert not re.match(r" *\d+( |$)|[\w-]+: ", after)
 
 
 def test_two_calls_stand_apart_and_keep_their_own_buttons():
