@@ -125,6 +125,22 @@ def without_primary(blocks: list[Block]) -> list[Block]:
     ]
 
 
+def told_apart(blocks: list[Block], about: str) -> list[Block]:
+    """Give blocks whose buttons all have words for screen readers: behind the label, what they are about."""
+    return [
+        {**block, "elements": [_spoken(found, about) for found in block["elements"]]}
+        if block["type"] == "actions"
+        else block
+        for block in blocks
+    ]
+
+
+def _spoken(element: Block, about: str) -> Block:
+    if element["type"] != "button":
+        return element
+    return {"accessibility_label": f"{element['text']['text']}: {about}"[:75], **element}
+
+
 def _plain_button(element: Block) -> Block:
     return {name: found for name, found in element.items() if (name, found) != ("style", "primary")}
 

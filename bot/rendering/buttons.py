@@ -196,7 +196,10 @@ def form_buttons(action: Action, interrupt_id: str, approve: str, *, row: int) -
         for button in shown[:1]
     ]
     rejects = [button for button in shown[1:] if button.verb == REJECT.verb]
-    return [button.drawn(f"{action.index}.{row}", interrupt_id) for button in (*first, *rejects)]
+    return [
+        button.drawn(f"{action.index}.{row}", interrupt_id, says=_says(button, action))
+        for button in (*first, *rejects)
+    ]
 
 
 def _drawn(button: Button, action: Action, interrupt_id: str) -> Block:

@@ -8,13 +8,14 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 /** Draw the menu. Choosing presses the element with the value of the option; moving through the list does not. */
 export function overflow(block, element, surface) {
   const waiting = surface.waiting(element.action_id);
+  const label = ["More actions", aboutAll(element.options)].filter(Boolean).join(": ");
   const opener = el(
     "button",
     {
       type: "button",
       class: `button menu-opener ${waiting === "pressed" ? "busy" : ""}`,
       "data-action-id": element.action_id,
-      "aria-label": "More actions",
+      "aria-label": label,
       "aria-haspopup": "menu",
       "aria-expanded": "false",
       "aria-disabled": waiting ? "true" : undefined,
@@ -31,7 +32,7 @@ export function overflow(block, element, surface) {
   const items = element.options.map((option) => item(option, () => choose(option)));
   const list = el(
     "div",
-    { class: "menu-list", role: "menu", "aria-label": "More actions", hidden: true, onkeydown: move },
+    { class: "menu-list", role: "menu", "aria-label": label, hidden: true, onkeydown: move },
     items,
   );
   const whole = el("div", { class: "menu", onfocusout: leave }, opener, list);
@@ -76,6 +77,12 @@ export function overflow(block, element, surface) {
   }
 
   return whole;
+}
+
+/** What all choices are about, where they say the same; Slack has no other words for it. */
+function aboutAll(options) {
+  const [about, ...others] = new Set(options.map(({ description }) => description && plain(description)));
+  return others.length ? "" : about;
 }
 
 const item = (option, onclick) =>

@@ -120,7 +120,7 @@ async def test_the_message_above_the_parts_counts_what_is_still_open(start_bot, 
 
     counted = await dana.card("23 of 24 open")
     assert counted["ts"] == parent["ts"]
-    assert counted["text"].startswith("billing: create_user, 23 of 24 open. Until ")
+    assert counted["text"].startswith("billing wants to run create_user, 23 of 24 open. Until ")
     edits = [call["args"]["ts"] for call in (await slack.calls("chat.update"))[before:]]
     assert edits == [first["ts"], parent["ts"]]
 

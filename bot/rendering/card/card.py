@@ -20,6 +20,7 @@ from bot.rendering.blocks import (
     literal_within,
     quote,
     section,
+    told_apart,
     without_primary,
 )
 from bot.rendering.buttons import clock_blocks
@@ -35,6 +36,7 @@ from bot.rendering.card.ran import is_told_in_thread, ran_blocks, thread_blocks,
 from bot.rendering.card.rows import action_blocks, is_folded
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
 from bot.rendering.card.times import assignment_blocks, remark_text
+from bot.rendering.card.title import subject
 from bot.rendering.card.told import told_blocks, told_text
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import on_action, on_card
@@ -127,7 +129,8 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     text = push_text(state, place)
     top = [*top_blocks(state, place), *ran_blocks(state, place), *assignment_blocks(state, id.place)]
     frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *reason_blocks(state)]
-    bulk = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
+    buttons = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
+    bulk = told_apart(buttons, subject(state, place))
     if not place.parts:
         fill = [*frame, *bulk]
         drawn = _rows(state, id, place, fill) if place.rows else _filled(state, place, place.actions, fill)
@@ -141,9 +144,10 @@ def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
     shown = place.parts[id.number - 1]
     title = on_card.part(id.number, len(place.parts), shown)
     top = [header("part", title), context("who", " · ".join(line_of_part(state, shown)))]
-    bulk = bulk_blocks(state, id)
+    bulk = told_apart(bulk_blocks(state, id), title)
     blocks = [*top, *_one_primary(bulk, _filled(state, place, shown, [*top, *bulk])), *bulk]
-    return Part(id, place.channel, place.thread_ts, id.card, title, blocks, shown)
+    text = on_card.part_for(title, state.interrupt.agent)
+    return Part(id, place.channel, place.thread_ts, id.card, text, blocks, shown)
 
 
 def _one_primary(bulk: list[Block], drawn: list[Block]) -> list[Block]:
@@ -156,6 +160,7 @@ def _rows(state: Approval, id: MessageId, place: Place, frame: list[Block]) -> l
     calls = [state.actions[index] for index in place.actions]
     is_open = any(state.is_open_at(index) for index in place.actions)
     rows = rows_blocks(calls) if is_open else folded_rows_blocks(state, calls, id.place)
+    rows = told_apart(rows, subject(state, place))
     return [*rows, *what_became_blocks(state, place, BUDGET - json_size([*frame, *rows]))]
 
 

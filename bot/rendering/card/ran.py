@@ -55,7 +55,7 @@ def is_told_in_thread(state: Approval, place: Place) -> bool:
 
 def thread_text(state: Approval, place: Place) -> str:
     """Say in a notification what became of the calls."""
-    return f"{on_outcome.TITLE}{run_suffix(state, place)}"
+    return on_outcome.of_all(run_suffix(state, place))
 
 
 def thread_blocks(state: Approval, place: Place) -> list[Block]:

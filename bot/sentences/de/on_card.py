@@ -181,12 +181,12 @@ def person_decides(person: str, indices: Sequence[int]) -> str:
 
 def asks(agent: str, calls: str, values: str, until: datetime) -> str:
     """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
-    return f"{agent}: {calls}{values}. Bis {when(until)}."
+    return f"{wants(agent, calls)}{values}. Bis {when(until)}."
 
 
 def ended_for(title: str, agent: str, then: Sequence[str]) -> str:
     """Say in a notification how a card ended, and how the run goes on."""
-    return f"{title} ({', '.join([f'Agent {agent}', *then])})"
+    return f"{title}. {'; '.join([f'Angefragt von {agent}', *then])}."
 
 
 def with_values(values: Sequence[str], *, is_one: bool) -> str:
@@ -197,6 +197,11 @@ def with_values(values: Sequence[str], *, is_one: bool) -> str:
 def part(number: int, count: int, indices: Sequence[int]) -> str:
     """Title a part of a card."""
     return f"Teil {number} von {count}: {actions(indices)}"
+
+
+def part_for(title: str, agent: str) -> str:
+    """Say in a notification what a part of a card is."""
+    return f"{title}. Angefragt von {agent}."
 
 
 def in_part(number: int | str) -> str:

@@ -11,6 +11,11 @@ WORDS_FOLLOW, IT_SAYS = ", in the agent's words:", "it says:"
 _STATUS = {"done": "Done", "failed": "Failed"}
 
 
+def of_all(counted: str) -> str:
+    """Say what became of all calls, in numbers."""
+    return f"{TITLE}{counted}."
+
+
 def ran(status: str, at: datetime, call: str = "") -> str:
     """Say what became of a call, and when it was reported. Of several calls, it is named."""
     return f"{call}*{_STATUS[status]}* {when(at)}"

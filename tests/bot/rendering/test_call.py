@@ -142,19 +142,19 @@ def test_headline_arguments_come_first_and_stand_in_the_notification():
         'currency: "EUR"',
         'iban: "DE89370400440532013000"',
     ]
-    assert part.text.startswith("billing: send_payment ACME Supplies GmbH 1250000 EUR. Until ")
+    assert part.text.startswith("billing wants to run send_payment ACME Supplies GmbH 1250000 EUR. Until ")
 
 
 def test_without_a_headline_a_notification_has_no_values():
     """A phone shows it while it is locked."""
-    assert drawn(PAYMENT).text.startswith("billing: send_payment. Until ")
+    assert drawn(PAYMENT).text.startswith("billing wants to run send_payment. Until ")
 
 
 def test_a_notification_of_several_calls_has_the_values_of_each():
     """What is decided is not in it any more."""
     part = drawn({"amount": 5}, {"amount": 6}, headline=("amount",))
 
-    assert part.text.startswith("billing: send_payment, 2 times: 5; 6. Until ")
+    assert part.text.startswith("billing wants to run send_payment, 2 times: 5; 6. Until ")
 
 
 @pytest.mark.parametrize("hidden", ["mask", "modal_only"])

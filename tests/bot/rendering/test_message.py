@@ -81,7 +81,7 @@ def test_a_card_of_one_action():
     assert (part.channel, part.thread_ts, part.parent) == ("C0APPROVALS", None, None)
     assert part.actions == (0,)
     until = "<!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC>"
-    assert part.text == f"billing: send_email. Until {until}."
+    assert part.text == f"billing wants to run send_email. Until {until}."
     value = buttons(part.blocks)[0]["value"]
     assert part.blocks == [
         {
@@ -189,7 +189,7 @@ def test_a_name_that_is_none_stands_alone_as_literal_text():
     part = card(a_state(an_interrupt(an_action(name))))
 
     assert literal_text(part.blocks, "a:0:name") == "send`*\\n<!channel> Approved by security"
-    assert part.text.startswith("billing: a tool with an unusual name. Until ")
+    assert part.text.startswith("billing wants to run a tool with an unusual name. Until ")
     assert part.blocks[0]["text"]["text"] == "billing wants to run a tool with an unusual name"
     assert buttons(part.blocks)[0]["accessibility_label"] == "Approve action 1"
     assert all("channel>" not in text for place, text in typed_texts(part.blocks) if place != "literal")
@@ -425,7 +425,7 @@ def test_a_decided_action_says_who_what_and_when(decision, outcome, said):
     assert "a:0:buttons" not in block_ids(part.blocks)
     assert ("a:0:told" in block_ids(part.blocks)) == (said is not None)
     assert literal_text(part.blocks, "a:0:told") == (said or "")
-    assert part.text.startswith("billing: send_email, 1 of 2 open. Until ")
+    assert part.text.startswith("billing wants to run send_email, 1 of 2 open. Until ")
     assert part.blocks[0]["text"]["text"] == "billing wants to run send_email, 1 of 2 open"
 
 
@@ -437,8 +437,8 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
     resumed = card(a_state(decided=decided, status="decided", settled_at=NOW, resumed_at=NOW))
 
     assert title_of(waiting) == title_of(resumed) == "Approved: send_email"
-    assert waiting.text == "Approved: send_email (agent billing, waiting for the agent)"
-    assert resumed.text == "Approved: send_email (agent billing, the agent has resumed)"
+    assert waiting.text == "Approved: send_email. Asked by billing; waiting for the agent."
+    assert resumed.text == "Approved: send_email. Asked by billing; the agent has resumed."
     assert line_of(waiting).endswith(" · waiting for the agent")
     assert line_of(resumed).endswith(" · the agent has resumed")
     assert waiting.digest != resumed.digest
@@ -597,7 +597,7 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
 
     assert_slack_takes_card((parent, *replies))
     assert [index for part in parts for index in part] == list(range(13))
-    assert parent.text.startswith("billing: 13 tools, 12 of 13 open. Until ")
+    assert parent.text.startswith("billing wants to run 13 tools, 12 of 13 open. Until ")
     assert literal_text(parent.blocks, "summary").split("\n")[:2] == [
         " 1  tool_0   part 1",
         " 2  tool_1   part 1, Approved",
@@ -615,7 +615,7 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     ]
     assert [reply.actions for reply in replies] == list(parts)
     assert {(reply.thread_ts, reply.parent) for reply in replies} == {("9.1", MessageId(0))}
-    assert replies[0].text == f"Part 1 of {len(parts)}: actions 1 to {len(parts[0])}"
+    assert replies[0].text == f"Part 1 of {len(parts)}: actions 1 to {len(parts[0])}. Asked by billing."
 
 
 def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
@@ -632,8 +632,8 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     )
 
     left = 13 - len(place.parts[0])
-    assert asked[0].text.startswith("billing: 12 tools. Until ")
-    assert clicked[0].text.startswith(f"billing: 12 tools, {left} of 12 open. Until ")
+    assert asked[0].text.startswith("billing wants to run 12 tools. Until ")
+    assert clicked[0].text.startswith(f"billing wants to run 12 tools, {left} of 12 open. Until ")
     assert title_of(clicked[0]) == f"billing wants to run 12 tools, {left} of 12 open"
     assert literal_text(clicked[0].blocks, "summary").split("\n")[:2] == [
         " 1  tool_0   part 1",
@@ -642,7 +642,7 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     assert button_labels(clicked[0].blocks) == [f"Review {left}…", "Reject all"]
     edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
     assert edits == [MessageId(0), MessageId(0, "part", 1)]
-    assert decided[0].text == "Approved: 12 tools (agent billing, waiting for the agent)"
+    assert decided[0].text == "Approved: 12 tools. Asked by billing; waiting for the agent."
     assert literal_text(decided[0].blocks, "summary").startswith(" 1  tool_0   part 1, Approved\n")
     assert button_labels(decided[0].blocks) == []
 
@@ -704,10 +704,10 @@ def test_each_place_lists_the_actions_asked_there():
     first, second = render_card(a_state(interrupt, places=places, decided={1: ApproveDecision()}))
 
     assert (first.id, second.id) == (MessageId(0), MessageId(1))
-    assert first.text.startswith("billing: 2 tools. Until ")
+    assert first.text.startswith("billing wants to run 2 tools. Until ")
     assert "*3.* `c`" in shown(first.blocks)
     assert "`b`" not in shown(first.blocks)
-    assert second.text == "Approved: b (agent billing, waiting for what is asked elsewhere)"
+    assert second.text == "Approved: b. Asked by billing; waiting for what is asked elsewhere."
     assert plan_parts(interrupt, calls_of(interrupt)[1:]) == ()
 
 

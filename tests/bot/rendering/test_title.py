@@ -86,7 +86,7 @@ def test_a_decided_card_says_by_whom_and_what(decision, says):
     part = drawn(how=[(decision, DANA)], status="decided", settled_at=NOW)
 
     assert part.blocks[0]["text"]["text"] == says
-    assert part.text == f"{says} (agent billing, waiting for the agent)"
+    assert part.text == f"{says}. Asked by billing; waiting for the agent."
 
 
 @pytest.mark.parametrize(
