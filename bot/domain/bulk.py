@@ -67,6 +67,11 @@ def _is_apart(action: Action) -> bool:
     return action.must_read or action.proposal is not None
 
 
+def put_to_vote(approval: Approval, indices: Iterable[int]) -> list[int]:
+    """Give the actions of these that it takes several people to approve. The others run when one person does."""
+    return [index for index in indices if approval.actions[index].terms.quorum > 1]
+
+
 def with_proposal(approval: Approval, indices: Iterable[int]) -> list[int]:
     """Give the open actions of these that could be approved and for which somebody proposes something else."""
     found = (approval.actions[index] for index in indices if approval.is_open_at(index))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_together, with_proposal
+from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks
@@ -47,9 +47,9 @@ def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -
     ready = decided_together(state, still, "approve")
     if len(ready) < 2:
         return one_by_one
-    needs_votes = any(state.actions[index].terms.quorum > 1 for index in ready)
-    label = (on_card.agree_to_all if needs_votes else on_card.approve_all)(len(ready), len(still))
-    asks = _confirm(state, ready, still, needs_votes=needs_votes)
+    only_votes = len(put_to_vote(state, ready)) == len(ready)
+    label = (on_card.agree_to_all if only_votes else on_card.approve_all)(len(ready), len(still))
+    asks = _confirm(state, ready, still)
     return [APPROVE_ALL.drawn(subject, state.id, label, asks=asks, named=ready), *one_by_one]
 
 
@@ -78,16 +78,17 @@ def _unread(state: Approval, indices: Iterable[int]) -> list[int]:
     return [action.index for action in found if action.allows("approve") and action.must_read]
 
 
-def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int], *, needs_votes: bool) -> Block:
-    proposed = with_proposal(state, still)
+def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Block:
+    proposed, voted = with_proposal(state, still), put_to_vote(state, ready)
+    at_once = [index for index in ready if index not in voted]
     said = [on_card.left_out_proposed(proposed)] if proposed else []
-    if needs_votes:
-        said.append(on_card.YOUR_VOTE)
+    if voted:
+        said.append(on_card.at_once_and_voted(at_once, voted) if at_once else on_card.YOUR_VOTE)
     # The first that has room. Numbers alone still say which calls these are.
     texts = ["\n".join((*said, which)) for which in _which(state, ready)]
     text = next((text for text in texts if units(text) <= _CONFIRM), clip(texts[-1], _CONFIRM))
     title, yes = (
-        (on_card.agree_to_calls, on_card.agree) if needs_votes else (on_card.approve_calls, on_card.approve)
+        (on_card.approve_calls, on_card.approve) if at_once else (on_card.agree_to_calls, on_card.agree)
     )
     return confirm(title(len(ready)), text, yes(len(ready)))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.bulk import reviewed, with_proposal
+from bot.domain.bulk import put_to_vote, reviewed, with_proposal
 from bot.rendering.blocks import Block, actions, context, literal, section, without_primary
 from bot.rendering.buttons import REVIEW, TURN, button_blocks
 from bot.rendering.calls import care_words, title_blocks
@@ -127,14 +127,15 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
     title = in_form.review_title(len(meta.calls))
     if not still:
         return modal(REVIEW.verb, title, [*note, section("about", in_form.ALL_DECIDED)], meta)
-    votes = any(state.actions[index].terms.quorum > 1 for index in named)
-    says = [in_form.to_be_approved(named, votes=votes) if named else in_form.NOTHING_TO_APPROVE]
+    voted = put_to_vote(state, named)
+    at_once = [index for index in named if index not in voted]
+    says = [in_form.to_be_approved(at_once, voted) if named else in_form.NOTHING_TO_APPROVE]
     says += _left_out(state, meta.calls, named)
     blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
     if any(state.actions[index].terms.confirm for index in named):
         blocks.append(confirm_input(in_form.run_calls(len(named))))
     blocks.append(actions("turns", [TURN.drawn(f"{meta.index}.{meta.page - 1}", state.id, in_form.PREVIOUS)]))
-    label = in_form.agree_several if votes else in_form.approve_several
+    label = in_form.approve_several if at_once else in_form.agree_several
     meta = replace(meta, pieces=(), named=tuple(named))
     return modal(REVIEW.verb, title, blocks, meta, submit=label(len(named)) if named else None)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.sentences.de.words import actions
+from bot.sentences.de.words import actions, numbers
 
 # --- Titles and buttons -------------------------------------------------------------------------------------------------
 
@@ -158,11 +158,16 @@ def page_of_action(number: int, page: int, last: int) -> str:
     return f"Seite {page} von {last} der Aktion {number}"
 
 
-def to_be_approved(indices: Sequence[int], *, votes: bool) -> str:
+def to_be_approved(at_once: Sequence[int], voted: Sequence[int]) -> str:
     """Say at the end of a review what its button does."""
-    does = "Du stimmst dem zu, was dir gezeigt wurde" if votes else "Du gibst frei, was dir gezeigt wurde"
-    then = " Was mehr Personen braucht, läuft, wenn auch sie zustimmen." if votes else ""
-    return f"{does}: {actions(indices)}.{then}"
+    shown = actions([*at_once, *voted])
+    if not voted:
+        return f"Du gibst frei, was dir gezeigt wurde: {shown}."
+    if not at_once:
+        then = "Was mehr Personen braucht, läuft, wenn auch sie zustimmen."
+        return f"Du stimmst dem zu, was dir gezeigt wurde: {shown}. {then}"
+    then = f"Sofort laufen: {numbers(at_once)}. Erst wenn genug Personen zustimmen, laufen: {numbers(voted)}."
+    return f"Du gibst frei, was dir gezeigt wurde: {shown}. {then}"
 
 
 def left_out(indices: Sequence[int], why: str) -> str:

@@ -296,6 +296,11 @@ def agree(count: int) -> str:
     return f"{count} zustimmen"
 
 
+def at_once_and_voted(at_once: Sequence[int], voted: Sequence[int]) -> str:
+    """Say in the question what becomes of several calls, where only some of them take several people."""
+    return f"Sofort laufen: {few_numbers(at_once)}. Erst wenn genug Personen zustimmen, laufen: {few_numbers(voted)}."
+
+
 YOUR_VOTE = "Das ist deine Stimme. Ein Aufruf, der mehr Personen braucht, läuft, wenn auch sie zustimmen."
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.sentences.en.words import actions
+from bot.sentences.en.words import actions, numbers
 
 # --- Titles and buttons -------------------------------------------------------------------------------------------------
 
@@ -156,11 +156,17 @@ def page_of_action(number: int, page: int, last: int) -> str:
     return f"Page {page} of {last} of action {number}"
 
 
-def to_be_approved(indices: Sequence[int], *, votes: bool) -> str:
+def to_be_approved(at_once: Sequence[int], voted: Sequence[int]) -> str:
     """Say at the end of a review what its button does."""
-    does = "You agree to" if votes else "You approve"
-    then = " What needs more people runs when they agree as well." if votes else ""
-    return f"{does} what you were shown: {actions(indices)}.{then}"
+    shown = actions([*at_once, *voted])
+    if not voted:
+        return f"You approve what you were shown: {shown}."
+    if not at_once:
+        return (
+            f"You agree to what you were shown: {shown}. What needs more people runs when they agree as well."
+        )
+    then = f"Run at once: {numbers(at_once)}. Run when enough people agree: {numbers(voted)}."
+    return f"You approve what you were shown: {shown}. {then}"
 
 
 def left_out(indices: Sequence[int], why: str) -> str:

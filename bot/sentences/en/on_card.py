@@ -286,6 +286,11 @@ def agree(count: int) -> str:
     return f"Agree to {count}"
 
 
+def at_once_and_voted(at_once: Sequence[int], voted: Sequence[int]) -> str:
+    """Say in the question what becomes of several calls, where only some of them take several people."""
+    return f"Run at once: {few_numbers(at_once)}. Run when enough people agree: {few_numbers(voted)}."
+
+
 YOUR_VOTE = "This is your vote. A call that needs more people runs when they agree as well."
 
 

@@ -1,6 +1,7 @@
 """A batch of one tool as rows: what a person reads on its card, at every moment."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -28,6 +29,7 @@ from tests.bot.rendering.slack_side import (
     shown,
 )
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from tests.support.people import words
 from tests.support.properties import bounded
 
 REFUNDS = [
@@ -383,6 +385,31 @@ def test_where_several_people_have_to_agree_the_button_only_agrees():
     assert button["confirm"]["confirm"]["text"] == "Agree to 5"
     assert "This is your vote." in button["confirm"]["text"]["text"]
     assert state.actions[0].terms.quorum == 2
+
+
+def test_where_only_some_calls_take_several_people_the_question_names_those_that_run_at_once():
+    """A button that says "agree" would hide that two of the three run when it is pressed."""
+    calls = [an_action("pay"), an_action("delete_user"), an_action("restart")]
+    two = Terms(approvers=("U0ERIK", "U0MIRA"), quorum=2)
+    state = laid_out(*calls, approvers=("U0ERIK", "U0MIRA"), own={1: two})
+
+    button = next(b for b in buttons(card(state).blocks) if b["action_id"] == "approve_all:0")
+    assert button["text"]["text"] == "Approve all 3"
+    assert button["confirm"]["title"]["text"] == "Approve 3 calls?"
+    assert button["confirm"]["confirm"]["text"] == "Approve 3"
+    assert "Run at once: 1, 3. Run when enough people agree: 2." in button["confirm"]["text"]["text"]
+
+
+def test_the_end_of_a_review_names_the_calls_that_run_at_once():
+    calls = [an_action("pay"), an_action("delete_user"), an_action("restart")]
+    two = Terms(approvers=("U0ERIK", "U0MIRA"), quorum=2)
+    state = laid_out(*calls, approvers=("U0ERIK", "U0MIRA"), own={1: two})
+    read = {(index, "U0DANA"): f"{call.fingerprint}:1" for index, call in enumerate(state.actions)}
+
+    end = review(replace(state, read=read), page=2)
+
+    assert end["submit"]["text"] == "Approve 3"
+    assert "Run at once: 1, 3. Run when enough people agree: 2." in words(end["blocks"])
 
 
 def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
