@@ -15,7 +15,7 @@ from bot.rendering.card.table import breaks_plainly, question, row_lines, same_l
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text, on_card
-from bot.text.literal import clip, units
+from bot.text.literal import units
 
 FEWEST = 3
 """Two calls stand below each other, each with its own buttons."""
@@ -23,8 +23,8 @@ ROOM = 2_400
 """JSON characters for what became of the rows."""
 _WORDS, _LEAST = 1_300, 600
 """Of these, the most for who decided what, and the least for the texts of decisions."""
-_FOLDED, _BEGINNING = 200, 80
-"""Characters of what is decided: five lines of a phone, which are about as high as two, a button and what it takes."""
+_FOLDED = 160
+"""Characters of what is decided: four lines of a phone. What is longer is behind a button, which is about as high as two."""
 _SHOW_ALL = replace(REVIEW, style=None)
 
 
@@ -70,12 +70,12 @@ def rows_blocks(calls: Sequence[Action]) -> list[Block]:
 
 
 def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> list[Block]:
-    """Draw calls that are decided, on a line that Slack wraps. What has no room there is in the review."""
+    """Draw calls that are decided, on a line that Slack wraps. Where that would be long, they are in the review."""
     line = question(calls, with_tool=False) or ""
-    shown = line if units(line) <= _FOLDED else clip(line, _BEGINNING)
-    section = {"type": "rich_text_section", "elements": leaves(shown, "code")}
-    blocks = [rich_text("rows", [section]), *_caution_blocks(calls)]
-    if shown != line or calls[0].description:
+    is_short = units(line) <= _FOLDED
+    section = {"type": "rich_text_section", "elements": leaves(line, "code")}
+    blocks = [*([rich_text("rows", [section])] if is_short else []), *_caution_blocks(calls)]
+    if not is_short or calls[0].description:
         button = _SHOW_ALL.drawn(place, state.id, on_card.show_all(len(calls)))
         blocks.append(actions("rows:all", [button]))
     return blocks

@@ -18,7 +18,7 @@ POLICY = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
 rules:
   - match: {tool: send_payment}
-    headline: [amount_cents, currency, beneficiary]
+    headline: [amount, currency, beneficiary]
   - match: {tool: pay_invoice}
     confirm: true
     headline: [amount, currency, to]
@@ -26,6 +26,7 @@ rules:
   - {match: {tool: wire_money}, risk: high}
   - {match: {tool: pay_bonus}, quorum: 2}
   - {match: {tool: create_account}, mask: [password]}
+  - {match: {tool: book_trip}, language: de}
   - match: {tool: search_orders}
     standing: {same: arguments, lasts: 1h, uses: 10}
 """
@@ -82,7 +83,7 @@ class Situation:
 # --- What is asked --------------------------------------------------------------------------------------------------
 
 PAYMENT = {
-    "amount_cents": 1250000,
+    "amount": 12500.0,
     "currency": "EUR",
     "beneficiary": "ACME Supplies GmbH",
     "iban": "DE89370400440532013000",
@@ -243,6 +244,12 @@ async def _withdrawn(asked: Asked) -> None:
     await asked.card("Withdrawn")
 
 
+async def _batch_done(asked: Asked) -> None:
+    await _approved(asked)
+    await asked.run(*[Outcome.done(f"re_{number}") for number in range(5)])
+    await asked.card(", done")
+
+
 async def _batch_decided(asked: Asked) -> None:
     await _approved(asked)
     done = [Outcome.done(f"re_{number}") for number in range(4)]
@@ -257,7 +264,7 @@ SITUATIONS = (
     Situation(
         "payment", "A payment, with the agent's reason",
         _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."),
-        most=450, taps=ONE, edit={"amount_cents": "980000"},
+        most=450, taps=ONE, edit={"amount": "9800"},
     ),
     Situation("refund", "A refund by a schema", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), most=450, taps=ONE, edit={"amount": "49.95"}),
     Situation("restart", "Two short arguments", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), most=450, taps=ONE, edit={"region": "eu-west-2"}),
@@ -280,6 +287,7 @@ SITUATIONS = (
     Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"approve": 2, "reject": 2}),
     Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Answer": "Yes."}),
     Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
+    Situation("german", "A card in German", _call("book_trip", {"nach": "Köln", "am": "2026-12-01", "preis": 189.9}, description="Der Termin beim Kunden ist bestätigt."), most=450),
     Situation("refunds", "Five refunds", _refunds(), most=480, taps={"approve": 2, "reject": 2}),
     Situation("users", "24 new users, one of them an admin", _users(), taps={"approve": 2, "reject": 2}),
     Situation("four-tools", "Four tools in one batch", _four_tools()),
@@ -291,5 +299,6 @@ SITUATIONS = (
     Situation("answered", "A question that was answered", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), _answered, most=DECIDED),
     Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
     Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
+    Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=DECIDED),
     Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided),
 )  # fmt: skip
