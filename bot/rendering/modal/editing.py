@@ -18,7 +18,7 @@ from bot.rendering.modal.argument_form import MAX_BLOCKS, Form, form_of, schema_
 from bot.rendering.modal.form_tree import Unit
 from bot.rendering.modal.inputs import raw_of
 from bot.rendering.modal.questions import code_input
-from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, modal
+from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, index_in_title, modal
 from bot.rendering.pages import PAGE_SIZE
 from bot.sentences import in_form, in_text
 from bot.text.literal import clip, pieces
@@ -60,7 +60,13 @@ def render_edit_view(state: Approval, index: int, draft: Draft | None = None, *,
     if turns := _turns(state, draft, chosen=form.must_choose):
         blocks.append(actions("form", turns))
     submit = in_form.SEE_CHANGES if form.has_inputs else None
-    return modal(EDIT.verb, in_form.edit_title(index), blocks, ViewMeta(state.id, index), submit=submit)
+    return modal(
+        EDIT.verb,
+        in_form.edit_title(index_in_title(state, index)),
+        blocks,
+        ViewMeta(state.id, index),
+        submit=submit,
+    )
 
 
 def render_choice_view(state: Approval, index: int, draft: Draft, *, note: str = "") -> Block:
@@ -72,7 +78,9 @@ def render_choice_view(state: Approval, index: int, draft: Draft, *, note: str =
     room = (MAX_BLOCKS - len(blocks)) * _BOXES
     blocks += _choice_inputs(form, offered[:room])
     meta = ViewMeta(state.id, index, step=CHOOSE)
-    return modal(EDIT.verb, in_form.edit_title(index), blocks, meta, submit=in_form.CONTINUE)
+    return modal(
+        EDIT.verb, in_form.edit_title(index_in_title(state, index)), blocks, meta, submit=in_form.CONTINUE
+    )
 
 
 def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Block:
@@ -88,7 +96,13 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     if action.has_code:
         blocks.append(code_input(action.edited(args)))
     meta = ViewMeta(state.id, index, step=CHECK, shown=shown_as(args))
-    return modal(EDIT.verb, in_form.check_title(index), blocks, meta, submit=in_form.APPROVE_WITH_CHANGES)
+    return modal(
+        EDIT.verb,
+        in_form.check_title(index_in_title(state, index)),
+        blocks,
+        meta,
+        submit=in_form.APPROVE_WITH_CHANGES,
+    )
 
 
 def shown_as(args: dict[str, Any]) -> str:

@@ -43,6 +43,7 @@ from bot.rendering.modal.view import (
     ViewMeta,
     call_cautions,
     care_blocks,
+    index_in_title,
     modal,
     render_notice_view,
     which_call_blocks,
@@ -65,7 +66,11 @@ def render_reject_view(state: Approval, index: int) -> Block:
         *([always_input()] if action.config.allow_always else []),
     ]
     return modal(
-        REJECT.verb, in_form.reject_title(index), blocks, ViewMeta(state.id, index), submit=in_form.REJECT
+        REJECT.verb,
+        in_form.reject_title(index_in_title(state, index)),
+        blocks,
+        ViewMeta(state.id, index),
+        submit=in_form.REJECT,
     )
 
 
@@ -95,7 +100,7 @@ def render_confirm_view(state: Approval, index: int) -> Block:
     blocks = [*title_blocks(action), about, *_whole_call_blocks(action), note_input(), code_input(action)]
     return modal(
         CONFIRM.verb,
-        in_form.approve_title(index),
+        in_form.approve_title(index_in_title(state, index)),
         blocks,
         ViewMeta(state.id, index),
         submit=approve_label(action),
@@ -108,7 +113,13 @@ def render_for_run_view(state: Approval, index: int) -> Block:
     blocks = [*title_blocks(action), section("about", in_form.ABOUT_FOR_RUN), *_whole_call_blocks(action)]
     blocks += approval_inputs(action)
     meta = ViewMeta(state.id, index)
-    return modal(FOR_RUN.verb, in_form.approve_title(index), blocks, meta, submit=in_form.APPROVE)
+    return modal(
+        FOR_RUN.verb,
+        in_form.approve_title(index_in_title(state, index)),
+        blocks,
+        meta,
+        submit=in_form.APPROVE,
+    )
 
 
 def render_more_view(state: Approval, index: int) -> Block:
@@ -117,7 +128,7 @@ def render_more_view(state: Approval, index: int) -> Block:
     behind = buttons_behind(action, state.id)
     rows = [actions(f"more:{at}", behind[at : at + IN_SIGHT]) for at in range(0, len(behind), IN_SIGHT)]
     blocks = [*which_call_blocks(action), *rows]
-    return modal(MORE.verb, in_form.title(index), blocks, ViewMeta(state.id, index))
+    return modal(MORE.verb, in_form.title(index_in_title(state, index)), blocks, ViewMeta(state.id, index))
 
 
 def render_note_view(state: Approval, index: int) -> Block:
@@ -125,7 +136,7 @@ def render_note_view(state: Approval, index: int) -> Block:
     action = state.actions[index]
     blocks = [*title_blocks(action), *_whole_call_blocks(action), note_input(), *approval_inputs(action)]
     meta, submit = ViewMeta(state.id, index), approve_label(action)
-    return modal(NOTE.verb, in_form.approve_title(index), blocks, meta, submit=submit)
+    return modal(NOTE.verb, in_form.approve_title(index_in_title(state, index)), blocks, meta, submit=submit)
 
 
 def render_changes_view(state: Approval, index: int) -> Block:
@@ -133,7 +144,9 @@ def render_changes_view(state: Approval, index: int) -> Block:
     wanted = words_input(in_form.WHAT_TO_CHANGE, most=MAX_REASON, optional=False)
     blocks = [*which_call_blocks(state.actions[index]), context("about", in_form.ABOUT_CHANGES), wanted]
     meta, submit = ViewMeta(state.id, index), in_form.ASK_FOR_CHANGES
-    return modal(CHANGES.verb, in_form.changes_title(index), blocks, meta, submit=submit)
+    return modal(
+        CHANGES.verb, in_form.changes_title(index_in_title(state, index)), blocks, meta, submit=submit
+    )
 
 
 def render_agree_view(state: Approval, index: int) -> Block:
@@ -155,13 +168,15 @@ def render_agree_view(state: Approval, index: int) -> Block:
     blocks += caution_blocks("proposal:", [(in_text.TOOL, action.request.name), *_words_of(found)])
     if units(text) > PAGE_SIZE:
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
-        return modal(AGREE.verb, in_form.title(index), blocks, None)
+        return modal(AGREE.verb, in_form.title(index_in_title(state, index)), blocks, None)
     if found.decision.type == "edit":
         blocks += approval_inputs(
             call.as_decided(found.decision), beside_proposal=action.stricter is not None
         )
     meta = ViewMeta(state.id, index, vote=found.name)
-    return modal(AGREE.verb, in_form.agree_title(index), blocks, meta, submit=in_form.AGREE)
+    return modal(
+        AGREE.verb, in_form.agree_title(index_in_title(state, index)), blocks, meta, submit=in_form.AGREE
+    )
 
 
 def _whole_blocks(found: Written) -> list[Block]:
@@ -209,7 +224,11 @@ def render_respond_view(state: Approval, index: int) -> Block:
     answer = words_input(in_form.YOUR_ANSWER, most=MAX_ANSWER, optional=False)
     blocks = [*title_blocks(action), *_whole_call_blocks(action), answer]
     return modal(
-        RESPOND.verb, in_form.answer_title(index), blocks, ViewMeta(state.id, index), submit=in_form.ANSWER
+        RESPOND.verb,
+        in_form.answer_title(index_in_title(state, index)),
+        blocks,
+        ViewMeta(state.id, index),
+        submit=in_form.ANSWER,
     )
 
 

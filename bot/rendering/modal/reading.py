@@ -9,7 +9,7 @@ from bot.rendering.buttons import EDIT, PAGE, READ
 from bot.rendering.calls import title_blocks
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.questions import approval_inputs, note_input
-from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, modal
+from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, index_in_title, modal
 from bot.rendering.pages import pages_shown
 from bot.sentences import in_form
 
@@ -56,7 +56,7 @@ def render_reading_view(
         blocks.append(note_input())
     if submit:
         blocks += approval_inputs(action, beside_proposal=proposal is not None)
-    return modal(READ.verb, in_form.read_title(index), blocks, meta, submit=submit)
+    return modal(READ.verb, in_form.read_title(index_in_title(state, index)), blocks, meta, submit=submit)
 
 
 def approve_label(action: Action) -> str:

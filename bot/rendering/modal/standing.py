@@ -12,7 +12,7 @@ from bot.rendering.calls import arguments_text, title_blocks
 from bot.rendering.card.standing_uses import given_words, name_blocks, revoke_button, used_words
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.questions import approval_inputs
-from bot.rendering.modal.view import ViewMeta, care_blocks, modal
+from bot.rendering.modal.view import ViewMeta, care_blocks, index_in_title, modal
 from bot.sentences import in_form, in_list, in_text, words
 
 LISTED = 20
@@ -39,7 +39,11 @@ def render_standing_view(state: Approval, index: int) -> Block:
         *approval_inputs(action),
     ]
     return modal(
-        STANDING.verb, in_form.approve_title(index), blocks, ViewMeta(state.id, index), submit=in_form.APPROVE
+        STANDING.verb,
+        in_form.approve_title(index_in_title(state, index)),
+        blocks,
+        ViewMeta(state.id, index),
+        submit=in_form.APPROVE,
     )
 
 

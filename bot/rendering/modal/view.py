@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bot.domain.action import Action
+from bot.domain.approval import Approval
 from bot.rendering.blocks import Block, context, plain, section
 from bot.rendering.calls import mask_words, title_blocks
 from bot.rendering.cautions import caution_blocks
@@ -99,6 +100,11 @@ def care_blocks(action: Action) -> list[Block]:
     """Say which arguments nobody is shown."""
     words = mask_words(action)
     return [context("masked", words[0])] if words else []
+
+
+def index_in_title(state: Approval, index: int) -> int | None:
+    """Give the index that the title of a form says; `None` where there is only one call."""
+    return index if len(state.actions) > 1 else None
 
 
 def modal(

@@ -16,44 +16,44 @@ AGREE, REJECT, ANSWER = "Zustimmen", "Ablehnen", "Antworten"
 REJECT_ALL, HAND_OVER = "Alle ablehnen", "Übergeben"
 
 
-def title(index: int) -> str:
+def title(index: int | None) -> str:
     """Title a form that cannot be submitted."""
-    return f"Aktion {index + 1}"
+    return "Dieser Aufruf" if index is None else f"Aktion {index + 1}"
 
 
-def approve_title(index: int) -> str:
+def approve_title(index: int | None) -> str:
     """Title the form that approves an action."""
-    return f"Aktion {index + 1} freigeben"
+    return "Aufruf freigeben" if index is None else f"Aktion {index + 1} freigeben"
 
 
-def edit_title(index: int) -> str:
+def edit_title(index: int | None) -> str:
     """Title the form that changes the arguments of an action."""
-    return f"Aktion {index + 1} bearbeiten"
+    return "Aufruf bearbeiten" if index is None else f"Aktion {index + 1} bearbeiten"
 
 
-def reject_title(index: int) -> str:
+def reject_title(index: int | None) -> str:
     """Title the form that rejects an action."""
-    return f"Aktion {index + 1} ablehnen"
+    return "Aufruf ablehnen" if index is None else f"Aktion {index + 1} ablehnen"
 
 
-def changes_title(index: int) -> str:
+def changes_title(index: int | None) -> str:
     """Title the form that asks for changes to an action."""
-    return f"Aktion {index + 1} ändern lassen"
+    return "Änderungen anfordern" if index is None else f"Aktion {index + 1} ändern lassen"
 
 
-def answer_title(index: int) -> str:
+def answer_title(index: int | None) -> str:
     """Title the form that answers in the tool's place."""
-    return f"Aktion {index + 1} beantworten"
+    return "Antworten" if index is None else f"Aktion {index + 1} beantworten"
 
 
-def agree_title(index: int) -> str:
+def agree_title(index: int | None) -> str:
     """Title the form that agrees with a proposal."""
-    return f"Zustimmen: Aktion {index + 1}"
+    return "Zustimmen" if index is None else f"Zustimmen: Aktion {index + 1}"
 
 
-def read_title(index: int) -> str:
+def read_title(index: int | None) -> str:
     """Title the reading of an action."""
-    return f"Aktion {index + 1} lesen"
+    return "Aufruf lesen" if index is None else f"Aktion {index + 1} lesen"
 
 
 def reject_several(count: int) -> str:
@@ -109,9 +109,9 @@ def not_accepted(sentences: Sequence[str]) -> str:
     return "\n".join((ALSO_WRONG, *sentences))
 
 
-def check_title(index: int) -> str:
+def check_title(index: int | None) -> str:
     """Title the last step of an edit."""
-    return f"Änderungen: Aktion {index + 1}"
+    return "Deine Änderungen" if index is None else f"Änderungen: Aktion {index + 1}"
 
 
 def which_to_change(first: int, last: int) -> str:

@@ -16,12 +16,14 @@ LISTS: Mapping[str, str] = {
     "asked": "Für mich gefragt",
     "decided": "Von mir entschieden",
     "standing": "Dauerfreigaben",
+    "queue": "Wartet in diesem Kanal",
 }
 EMPTY: Mapping[str, str] = {
     "waiting": "Hier wartet nichts auf dich.",
     "asked": "In den letzten 30 Tagen hat kein Agent für dich gefragt.",
     "decided": "In den letzten 30 Tagen hast du nichts entschieden.",
     "standing": "Es gibt keine Dauerfreigaben, die du widerrufen kannst.",
+    "queue": "In dieser Warteschlange wartet nichts mehr.",
 }
 LAST_PAGE = "Auf dieser Seite steht nichts mehr."
 FURTHER = "Nächste Seite"

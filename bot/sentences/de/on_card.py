@@ -98,6 +98,15 @@ WAITING = "wartet auf den Agenten"
 WAITING_FOR_OTHERS = "wartet auf das, was anderswo gefragt ist"
 
 
+def resumed_without(count: int) -> str:
+    """Say that the agent has resumed, and that none of these calls ran."""
+    return (
+        "der Agent macht ohne den Aufruf weiter"
+        if count == 1
+        else "der Agent macht ohne diese Aufrufe weiter"
+    )
+
+
 def all_reported(at: datetime) -> str:
     """Say since when the outcome of every call is known."""
     return f"gemeldet {when(at)}"

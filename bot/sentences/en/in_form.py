@@ -12,44 +12,44 @@ AGREE, REJECT, ANSWER = "Agree", "Reject", "Answer"
 REJECT_ALL, HAND_OVER = "Reject all", "Hand over"
 
 
-def title(index: int) -> str:
+def title(index: int | None) -> str:
     """Title a form that cannot be submitted."""
-    return f"Action {index + 1}"
+    return "This call" if index is None else f"Action {index + 1}"
 
 
-def approve_title(index: int) -> str:
+def approve_title(index: int | None) -> str:
     """Title the form that approves an action."""
-    return f"Approve action {index + 1}"
+    return "Approve this call" if index is None else f"Approve action {index + 1}"
 
 
-def edit_title(index: int) -> str:
+def edit_title(index: int | None) -> str:
     """Title the form that changes the arguments of an action."""
-    return f"Edit action {index + 1}"
+    return "Edit this call" if index is None else f"Edit action {index + 1}"
 
 
-def reject_title(index: int) -> str:
+def reject_title(index: int | None) -> str:
     """Title the form that rejects an action."""
-    return f"Reject action {index + 1}"
+    return "Reject this call" if index is None else f"Reject action {index + 1}"
 
 
-def changes_title(index: int) -> str:
+def changes_title(index: int | None) -> str:
     """Title the form that asks for changes to an action."""
-    return f"Changes: action {index + 1}"
+    return "Ask for changes" if index is None else f"Changes: action {index + 1}"
 
 
-def answer_title(index: int) -> str:
+def answer_title(index: int | None) -> str:
     """Title the form that answers in the tool's place."""
-    return f"Answer action {index + 1}"
+    return "Answer" if index is None else f"Answer action {index + 1}"
 
 
-def agree_title(index: int) -> str:
+def agree_title(index: int | None) -> str:
     """Title the form that agrees with a proposal."""
-    return f"Agree: action {index + 1}"
+    return "Agree" if index is None else f"Agree: action {index + 1}"
 
 
-def read_title(index: int) -> str:
+def read_title(index: int | None) -> str:
     """Title the reading of an action."""
-    return f"Read action {index + 1}"
+    return "Read this call" if index is None else f"Read action {index + 1}"
 
 
 def reject_several(count: int) -> str:
@@ -109,9 +109,9 @@ def not_accepted(sentences: Sequence[str]) -> str:
     return "\n".join((ALSO_WRONG, *sentences))
 
 
-def check_title(index: int) -> str:
+def check_title(index: int | None) -> str:
     """Title the last step of an edit."""
-    return f"Changes of action {index + 1}"
+    return "Your changes" if index is None else f"Changes of action {index + 1}"
 
 
 def which_to_change(first: int, last: int) -> str:

@@ -54,7 +54,7 @@ def test_the_edit_view_is_a_form_of_the_arguments():
     view = render_edit_view(a_state(an_interrupt(an_action(args={"to": "dana", "n": 3}))), 0)
 
     assert_slack_takes_view(view)
-    assert view["title"]["text"] == "Edit action 1"
+    assert view["title"]["text"] == "Edit this call"
     assert view["submit"]["text"] == "See changes"
     assert list(inputs(view)) == ["to", "n"]
     assert "*1.* `send_email`" in shown(view)

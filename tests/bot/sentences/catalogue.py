@@ -26,6 +26,7 @@ _DECISIONS = ("approve", "edit", "reject", "respond", "another one")
 _WORDS: Mapping[str, tuple[Any, ...]] = {
     "by": ("time", "uses", "went_back", "<@UBY>"),
     "decision": _DECISIONS,
+    "ends": ({"decided": 2, "expired": 3, "withdrawn": 4, "refused": 5},),
     "event": ("claimed", "handed_over", "extended", "sticky_given", "sticky_ended", "uncounted", "published"),
     "facts": (
         {"limit": 1, "format": "email", "multiple_of": 7, "pattern": "«a+»", "types": ["null", "integer"]},

@@ -1,0 +1,60 @@
+"""What the card of a queue says: requests that came in a burst, and have no cards of their own."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from bot.sentences.de import grouped
+from bot.sentences.de.words import UNUSUAL_TOOL, and_more, times, when
+
+NO_CARDS = "Es kamen viele Anfragen auf einmal, deshalb haben diese keine eigenen Karten."
+TITLE_OVER = "In dieser Warteschlange wartet nichts"
+MOST = 1_000
+"""More than these are not counted one by one."""
+_MOST_TOOLS = 5
+_ENDS = {
+    "decided": "entschieden",
+    "expired": "abgelaufen",
+    "withdrawn": "zurückgezogen",
+    "refused": "zurückgewiesen",
+}
+
+
+def title(waiting: int) -> str:
+    """Say how many wait."""
+    if waiting > MOST:
+        return f"Mehr als {grouped(MOST)} Anfragen warten"
+    return "1 Anfrage wartet" if waiting == 1 else f"{grouped(waiting)} Anfragen warten"
+
+
+def look_through(waiting: int) -> str:
+    """Label the button that leads to them."""
+    if waiting > MOST:
+        return "Anfragen ansehen…"
+    return "Anfrage ansehen…" if waiting == 1 else f"{grouped(waiting)} Anfragen ansehen…"
+
+
+def calls_of(agent: str, tools: Sequence[tuple[str, int]]) -> str:
+    """Say what an agent asks. A tool without a plain name is given as empty."""
+    named = [f"{f'`{tool}`' if tool else UNUSUAL_TOOL} {times(count)}" for tool, count in tools]
+    return f"*{agent}*: {and_more(named, _MOST_TOOLS)}"
+
+
+def more_agents(count: int) -> str:
+    """Say how many agents have no line of their own."""
+    return "und 1 weiterer Agent" if count == 1 else f"und {grouped(count)} weitere Agenten"
+
+
+def first_deadline(deadline: datetime) -> str:
+    """Say until when the first of them can be decided."""
+    return f"erste Frist {when(deadline)}"
+
+
+def notified(people: str) -> str:
+    """Say who decides about them."""
+    return f"für {people}"
+
+
+def over(ends: Mapping[str, int]) -> str:
+    """Say what became of them."""
+    said = [f"{grouped(ends[end])} {word}" for end, word in _ENDS.items() if ends.get(end)]
+    return f"Was hier gewartet hat: {', '.join(said)}." if said else ""
