@@ -4,6 +4,7 @@ Slack takes the text for notifications and screen readers. Every situation of th
 """
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -24,6 +25,7 @@ STATES = (
     "Expired",
     "Withdrawn",
 )
+FOLLOWS = re.compile(r" (→|\(removed\))")
 METHODS = ("chat.postMessage", "chat.update", "chat.postEphemeral")
 
 
@@ -93,6 +95,30 @@ def is_about(button):
     return label(button).startswith(text) and len(label(button)) > len(text) + 3
 
 
+def faults_of_style(blocks):
+    """A value that is struck out is followed by words, and a sign stands before some."""
+    return [
+        *(f"{old['text']!r} is only struck out" for old, after in struck(blocks) if not FOLLOWS.match(after)),
+        *(f"{text!r} has no words" for text in texts(blocks) if text.strip() and not re.search(r"\w", text)),
+    ]
+
+
+def struck(blocks):
+    """Each struck leaf, with the text behind it."""
+    for part in (part for block in blocks for part in block.get("elements", ()) if "elements" in part):
+        leaves = [*part["elements"], {"text": ""}]
+        yield from (
+            (leaf, after["text"]) for leaf, after in pairwise(leaves) if leaf.get("style", {}).get("strike")
+        )
+
+
+def texts(blocks):
+    """Each text that the bot wrote: titles, sentences and labels."""
+    for block in blocks:
+        found = [block.get("text"), *(part.get("text") for part in block.get("elements", ()))]
+        yield from (text["text"] for text in found if isinstance(text, dict))
+
+
 async def test_every_message_and_every_button_can_be_heard():
     """A text is a sentence without signs and masked values. That of a card names agent, tool and state."""
     found = {}
@@ -104,6 +130,7 @@ async def test_every_message_and_every_button_can_be_heard():
             *faults_of_text(situation, args["text"]),
             *(faults_of_card(situation, args["text"]) if is_card else []),
             *faults_of_buttons(args.get("blocks") or []),
+            *faults_of_style(args.get("blocks") or []),
         ]
         if faults:
             found[situation.name, args["text"]] = faults
