@@ -152,14 +152,14 @@ def _characters(value: Any) -> int:
 
 def is_too_long(action: Action) -> bool:
     """Say whether arguments are too long for a card of this version."""
-    if (name := _is_long()) not in action.kept:
+    if (name := _spoken("is_long")) not in action.kept:
         action.kept[name] = _card_text(action)[1] > CARD_ARGUMENTS
     return bool(action.kept[name])
 
 
-def _is_long() -> str:
-    """Name what is kept about the length of a call: what the bot writes into its values is longer in some languages."""
-    return f"is_long:{language()}"
+def _spoken(name: str) -> str:
+    """Name what is kept about a length: what the bot writes into texts is longer in some languages."""
+    return f"{name}:{language()}"
 
 
 def _card_text(action: Action) -> tuple[str, int]:
@@ -167,7 +167,7 @@ def _card_text(action: Action) -> tuple[str, int]:
     # Long arguments would fill the memory.
     draw = _drawn if len(encoded) <= _REMEMBERED else unwrap(_drawn)
     text, size = draw(encoded, action.terms.masked, action.terms.modal_only, action.terms.headline)
-    action.kept[_is_long()] = size > CARD_ARGUMENTS
+    action.kept[_spoken("is_long")] = size > CARD_ARGUMENTS
     return text, size
 
 
@@ -311,10 +311,10 @@ def title_blocks(action: Action) -> list[Block]:
 
 
 def description_is_cut(action: Action) -> bool:
-    if "is_cut" not in action.kept:
+    if (name := _spoken("is_cut")) not in action.kept:
         text = visible(action.description)
         # JSON never has fewer characters than its text.
-        action.kept["is_cut"] = len(text) > CARD_DESCRIPTION or (
+        action.kept[name] = len(text) > CARD_DESCRIPTION or (
             bool(text) and json_size(quote("a:00:description", text)) > CARD_DESCRIPTION
         )
-    return bool(action.kept["is_cut"])
+    return bool(action.kept[name])

@@ -21,6 +21,7 @@ from bot.domain.schedule import Extension, Step
 from bot.domain.standing import Ended, StandingApproval, StandingLimits, StandingTerms, Use
 from bot.domain.votes import Proposal, Vote
 from bot.rendering.pages import measure, measured_proposal
+from bot.sentences.language import ENGLISH, speaking
 
 _SHORT = 512
 _LATER = {"rows", "opened_by", "assign", "language", "proposed", "thread_per_run", "queued"}
@@ -130,7 +131,9 @@ def _measured(published: Published, admission: Admission, known: Published | Non
     """Count the pages of a record that an older version admitted without counting, by the page sizes of this version."""
     if isinstance(known, Approval):
         return known.admission.pages
-    return tuple(call.pages for call in measure(published.interrupt, admission.terms))
+    # Its card speaks English, whoever reads the record now.
+    with speaking(ENGLISH):
+        return tuple(call.pages for call in measure(published.interrupt, admission.terms))
 
 
 def size_of(req: Fields, card: Fields) -> int:
@@ -365,7 +368,8 @@ def _proposal(text: str, action: Action) -> Proposal:
     found = {"pages": 0, **known, "name": name, "policy": policy}
     proposal = to_model(Proposal.model_validate, found, where="proposal")
     # An older version kept no number of pages, so the page sizes of this version count.
-    return proposal if "pages" in known else measured_proposal(proposal, action)
+    with speaking(ENGLISH):
+        return proposal if "pages" in known else measured_proposal(proposal, action)
 
 
 def _shown(text: str) -> Shown:

@@ -122,9 +122,7 @@ class Form:
         seen: list[Part] = []
         for unit in found:
             if unit.path[:-1] not in {group, ()}:
-                blocks.append(
-                    literal(f"group:{unit.number}", label_of(unit.path[:-1], unit.number + 1, as_json=False))
-                )
+                blocks.append(literal(f"group:{unit.number}", label_of(unit.path[:-1], unit.number + 1)))
             group = unit.path[:-1]
             blocks += self._unit(unit, seen)
         return blocks + [self._box(box, suited) for box, suited in _boxes([*seen, *self._groups(seen)])]

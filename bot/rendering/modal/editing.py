@@ -33,8 +33,6 @@ _BOXES = 10
 """Slack's limit of checkboxes in one input."""
 _SHORT = 75
 """The most characters of a choice and of its description."""
-_NAMED = 68
-"""The most characters of a name in a choice. It may be followed by a word about its input."""
 _DESCRIBED = 300
 """The most options that also show their value."""
 
@@ -173,6 +171,6 @@ def _choice_inputs(form: Form, offered: list[Unit]) -> Iterator[Block]:
 
 
 def _option(form: Form, unit: Unit, *, is_described: bool) -> Block:
-    option: Block = {"text": plain(unit.label(_NAMED)), "value": unit.block_id}
+    option: Block = {"text": plain(unit.label(_SHORT)), "value": unit.block_id}
     value = form.held_text(unit, _SHORT) if is_described else ""
     return {**option, "description": plain(value)} if value.strip() else option

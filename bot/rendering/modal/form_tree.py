@@ -41,8 +41,6 @@ Path: TypeAlias = tuple[str | int, ...]
 
 _KEPT = "kept"
 _MULTILINE = 100
-_NTH = 20
-"""Room for the words that number a part."""
 _READABLE = re.compile(r"[!-~]{0,80}")
 
 
@@ -71,8 +69,10 @@ class Field:
         return block_id_of(self.key)
 
     def label(self, size: int = LONGEST) -> str:
-        room = size - 7 * self.is_picker - (_NTH if self.part else 0)
-        label = label_of(self.path, self.number + 1, as_json=self.kind == "json", size=room)
+        return label_of(self.path, self.number + 1, size=size, ends=self._ending)
+
+    def _ending(self, name: str) -> str:
+        label = in_field.as_json(name) if self.kind == "json" else name
         if self.part:
             return in_field.as_part(label, *self.part)
         return in_field.as_picker(label) if self.is_picker else label
@@ -100,7 +100,7 @@ class Group:
         return block_id_of(self.key)
 
     def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, as_json=False, size=size)
+        return label_of(self.path, self.number + 1, size=size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Rows:
         return block_id_of(self.key)
 
     def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, as_json=False, size=size)
+        return label_of(self.path, self.number + 1, size=size)
 
     is_input = True
 
@@ -145,7 +145,7 @@ class LongText:
         return self.parts[0].number
 
     def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, as_json=False, size=size)
+        return label_of(self.path, self.number + 1, size=size)
 
     is_input = True
 

@@ -1,6 +1,7 @@
 """Labels of inputs: no two inputs of a form share one, whatever their arguments are called."""
 
 import re
+from collections.abc import Callable
 
 from bot.sentences import in_field, in_form, in_text
 from bot.text.literal import clip, one_line, units
@@ -13,20 +14,22 @@ _JOINTS = re.compile(r'["→·…]')
 _SPACES = re.compile(r" {2,}")
 
 
-def label_of(path: tuple[str | int, ...], number: int, *, as_json: bool, size: int = LONGEST) -> str:
+def label_of(
+    path: tuple[str | int, ...], number: int, *, size: int = LONGEST, ends: Callable[[str], str] = str
+) -> str:
     """Name an input.
 
     Args:
         path: names and positions from the outermost object; empty for all arguments at once.
-        number: counts the inputs of a form. A label that would be too long ends with it.
-        as_json: whether the value is entered as JSON.
-        size: how long a label may be, without the word JSON.
+        number: counts the inputs of a form. A label that would be too long has it behind the name.
+        size: how long a label may be.
+        ends: adds what follows the name.
     """
-    label = " → ".join(map(_name, path)) or in_field.ALL_ARGUMENTS
-    if units(label) > size:
+    label, room = " → ".join(map(_name, path)) or in_field.ALL_ARGUMENTS, size - units(ends(""))
+    if units(label) > room:
         mark = in_field.numbered(number)
-        label = clip(label, size - len(mark)) + mark
-    return in_field.as_json(label) if as_json else label
+        label = clip(label, room - units(mark)) + mark
+    return ends(label)
 
 
 def _name(name: str | int) -> str:

@@ -29,7 +29,7 @@ from bot.domain.schedule import Extension, Step
 from bot.domain.schemas import UnsafeSchemaError, flatten, violations
 from bot.rendering.arguments import before_and_after
 from bot.rendering.card.card import render_card
-from bot.rendering.card.layout import plan_parts
+from bot.rendering.card.layout import lay_out, plan_parts
 from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
 from bot.rendering.modal.boxes import BOXES
 from bot.rendering.modal.editing import render_edit_view
@@ -43,7 +43,9 @@ from bot.rendering.modal.forms import (
 )
 from bot.rendering.modal.questions import CODE
 from bot.rendering.modal.reading import render_reading_view
-from bot.rendering.pages import measure, pages_of
+from bot.rendering.pages import measure, pages_of, pages_shown
+from bot.sentences import in_form
+from bot.sentences.language import speaking
 from bot.text.literal import has_hidden, one_line, visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -70,6 +72,7 @@ from tests.support.builders import (
     on_terms,
 )
 from tests.support.properties import bounded
+from tests.support.pseudo import LANGUAGES
 
 ATTACKS = [
     "<!channel>",
@@ -226,8 +229,12 @@ decisions = st.one_of(
 )
 
 
+languages = st.sampled_from(LANGUAGES)
+
+
 @st.composite
 def states(draw: st.DrawFn) -> Any:
+    language = draw(languages)
     asked = draw(st.lists(actions, min_size=1, max_size=3))
     if draw(st.booleans()):
         asked = (asked * 50)[: draw(st.integers(4, 50))]
@@ -239,9 +246,10 @@ def states(draw: st.DrawFn) -> Any:
     by = draw(st.sampled_from(["U0ERIK", "expired", "somebody <!here> else" * 5]))
     mixed = len(asked) > 1 and draw(st.booleans())
     own = {1: Terms(approvers=["S0000000002"] * 9, decisions=draw(st.none() | st.just(("reject",))))}
-    place = Place(
-        channel="C1", actions=everywhere, parts=plan_parts(interrupt, calls_of(interrupt), mixed=mixed)
-    )
+    with speaking(language):
+        parts = plan_parts(interrupt, calls_of(interrupt), mixed=mixed)
+        pages = tuple(call.pages for call in calls_of(interrupt))
+    place = Place(channel="C1", actions=everywhere, parts=parts, language=language)
     return a_state(
         interrupt,
         decided={
@@ -253,6 +261,7 @@ def states(draw: st.DrawFn) -> Any:
             approvers=["U0000000001"] * draw(st.sampled_from([1, 30])),
             own=own if mixed else {},
             places=(place,),
+            pages=pages,
         ),
         status=draw(st.sampled_from(["pending", "decided", "expired", "withdrawn", "refused"])),
         reason=draw(st.none() | words),
@@ -292,14 +301,17 @@ def test_every_card_with_all_about_time_is_one_that_slack_takes(state):
 
 
 def _with_all_about_time(state):
-    everywhere = state.admission.places[0].actions
-    parts = plan_parts(
-        state.interrupt, measure(state.interrupt, state.admission.terms), mixed=True, timed=True
-    )
+    everywhere, language = state.admission.places[0].actions, state.admission.places[0].language
+    with speaking(language):
+        parts = plan_parts(
+            state.interrupt, measure(state.interrupt, state.admission.terms), mixed=True, timed=True
+        )
     more = tuple(f"S{number:010}" for number in range(12))
     step = Step(kind="escalate", after=timedelta(minutes=1), actions=everywhere[:1], approvers=more)
     places = (
-        Place(channel=f"C{n:010}", actions=everywhere, parts=parts, assign=timedelta(hours=1))
+        Place(
+            channel=f"C{n:010}", actions=everywhere, parts=parts, assign=timedelta(hours=1), language=language
+        )
         for n in range(9)
     )
     admission = state.admission.model_copy(
@@ -333,11 +345,16 @@ def _with_all_about_time(state):
 
 
 @bounded(50)
-@given(states())
-def test_every_view_is_one_that_slack_takes(state):
-    """Of any action, whatever it says."""
+@given(states(), languages)
+def test_every_view_is_one_that_slack_takes(state, reader):
+    """Of any action, whatever it says, and whatever language its card and the reader speak."""
+    with speaking(reader):
+        _assert_views(state)
+
+
+def _assert_views(state):
     for index in {0, len(state.actions) - 1}:
-        pages = min(len(pages_of(state.actions[index])), 3)
+        pages = min(len(pages_shown(state, state.actions[index])), 3)
         views = [
             render_edit_view(state, index),
             render_reject_view(state, index),
@@ -361,23 +378,31 @@ def test_the_largest_arguments_are_shown_within_the_limits():
 
 
 @bounded(40)
-@given(arguments)
-@example({"a": "x" * 30_000, "b": {"c": ["hidden at the end" * 200]}})
-def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(args):
+@given(arguments, languages, languages)
+@example({"a": "x" * 30_000, "b": {"c": ["hidden at the end" * 200]}}, "en", "en")
+@example({"a": "x" * 30_000, "b": {"c": ["hidden at the end" * 200]}}, "de", "en")
+@example({"a": " " * 30 + "x" * 3_000, "b": "y" * 540}, "en", "xx")
+@example({"a": ("x" + " " * 30) * 1_000}, "xx", "en")
+@example({"a": ("x" + " " * 30) * 1_000}, "en", "xx")
+def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(args, card, reader):
     """Either the card with the button shows all of it, or the reading that ends with the button does."""
-    state = a_state(an_interrupt(an_action(args=args)))
+    interrupt = an_interrupt(an_action(args=args))
+    places = [Place(channel="C1", actions=(0,), language=card)]
+    state = a_state(interrupt, admission=lay_out(interrupt, an_admission(places=places)))
     (part,) = render_card(state)
 
     if "approve:0" in [button["action_id"] for button in buttons(part.blocks)]:
-        _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
+        with speaking(card):
+            _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
     else:
-        _assert_readable(state, 0)
+        _assert_readable(state, 0, reader)
 
 
 @bounded(40)
-@given(arguments, st.none() | words)
-@example({"table": "invoices_2019", "sql": "delete\nfrom x"}, "Frees space.")
-def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description):
+@given(arguments, st.none() | words, languages)
+@example({"table": "invoices_2019", "sql": "delete\nfrom x"}, "Frees space.", "en")
+@example({"sql": ("x" + " " * 30) * 250}, "Frees space.", "de")
+def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description, reader):
     """On a phone the form covers the card: it shows every argument and what the agent says, above the code."""
     interrupt = an_interrupt(an_action(args=args, description=description))
     admission = on_terms(a_state(interrupt).admission, risk="high")
@@ -385,24 +410,27 @@ def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description):
     (part,) = render_card(state)
     assume("confirm:0" in [button["action_id"] for button in buttons(part.blocks)])
 
-    view = render_confirm_view(state, 0)
+    with speaking(reader):
+        view = render_confirm_view(state, 0)
+        _assert_shown(args, literal_text(view["blocks"], "arguments"))
+        assert view["submit"]["text"] == in_form.APPROVE
 
     assert_slack_takes_view(view)
-    _assert_shown(args, literal_text(view["blocks"], "arguments"))
     _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
     assert ("description" in block_ids(view["blocks"])) == bool(description)
     assert view["blocks"][-1]["block_id"] == CODE
-    assert view["submit"]["text"] == "Approve"
 
 
-def _assert_readable(state: Any, index: int) -> None:
-    pages = len(pages_of(state.actions[index]))
-    views = [render_reading_view(state, index, page, pages_read=page - 1) for page in range(1, pages + 1)]
+def _assert_readable(state: Any, index: int, reader: str = "en") -> None:
+    pages = len(pages_shown(state, state.actions[index]))
+    with speaking(reader):
+        views = [render_reading_view(state, index, page, pages_read=page - 1) for page in range(1, pages + 1)]
     for view in views:
         assert_slack_takes_view(view)
     assert [bool(view.get("submit")) for view in views] == [False] * (pages - 1) + [True]
     texts = [literal_text(view["blocks"], "arguments") for view in views]
-    _assert_shown(state.actions[index].request.args, "\n".join(text for text in texts if text))
+    with speaking(state.place_of(index).language):
+        _assert_shown(state.actions[index].request.args, "\n".join(text for text in texts if text))
 
 
 def _assert_shown(args: Any, text: str) -> None:

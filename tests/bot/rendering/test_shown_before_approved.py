@@ -19,7 +19,8 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
-from bot.sentences import in_text
+from bot.sentences import in_text, on_card
+from bot.sentences.language import speaking
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -31,13 +32,16 @@ from tests.bot.rendering.slack_side import (
 )
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 from tests.support.properties import bounded
+from tests.support.pseudo import LANGUAGES
 
 SHORT = ["", " ", "Ada Park", "Ada  Park", "1", "1.0", "true", "null", "{}", "[]", '"', '" "', '"  "', "a: b"]
 ODD = [
     "x ",
     " x",
     "•••• (masked)",
-    in_text.LEFT_OUT,
+    "•••• (maskiert)",
+    "(left out)",
+    "(weggelassen)",
     "admin: true",
     "\u200b",
     "e\u0301",
@@ -81,13 +85,16 @@ def batches(draw):
     other = Terms(approvers=("U0ERIK",), risk="high", mask=mask)
     own = {0: other} if draw(st.integers(0, 5)) == 0 else {}
     decided = draw(st.sets(st.integers(0, count - 1), max_size=3))
-    return batch(*asked, own=own, decided=decided, **terms)
+    return batch(*asked, own=own, decided=decided, language=draw(languages), **terms)
 
 
-def batch(*asked, own=None, decided=(), **terms):
-    """Build the record of these calls as it is admitted."""
+languages = st.sampled_from(LANGUAGES)
+
+
+def batch(*asked, own=None, decided=(), language="en", **terms):
+    """Build the record of these calls as it is admitted, for a card in this language."""
     interrupt = an_interrupt(*asked)
-    places = [Place(channel="C1", actions=tuple(range(len(asked))))]
+    places = [Place(channel="C1", actions=tuple(range(len(asked))), language=language)]
     admission = lay_out(interrupt, an_admission(places=places, own=own, **terms))
     return a_state(interrupt, admission=admission, decided=dict.fromkeys(decided, ApproveDecision()))
 
@@ -109,15 +116,26 @@ def _masked(name, value, mask):
 
 
 def assert_on_message(state, blocks, index):
-    """Every value of this call is readable in these blocks."""
+    """Every value of this call is readable in these blocks, for a person who reads the language of the card."""
+    with speaking(state.place_of(index).language):
+        _assert_on_message(state, blocks, index)
+
+
+def _assert_on_message(state, blocks, index):
     whole = [b for b in blocks if b["block_id"] == f"a:{index}:arguments"]
     if whole:
-        assert_written_out(state, index, literal_text(blocks, f"a:{index}:arguments"))
+        _assert_written_out(state, index, literal_text(blocks, f"a:{index}:arguments"))
         return
     assert_in_rows(state, blocks, index)
 
 
 def assert_written_out(state, index, text):
+    """As its card speaks: so everybody reads the same pages."""
+    with speaking(state.place_of(index).language):
+        _assert_written_out(state, index, text)
+
+
+def _assert_written_out(state, index, text):
     found = unwrapped(text)
     for name, value in wanted(state, index).items():
         assert visible(name).replace('"', "\\u{22}") in found
@@ -126,7 +144,7 @@ def assert_written_out(state, index, text):
                 assert all(line.rstrip(" ") in found for line in visible(leaf).split("\n"))
             else:
                 assert encode(leaf) in found
-    assert "more characters" not in text
+    assert in_text.more_characters(7).rpartition("7")[2] not in text
 
 
 def _leaves(value):
@@ -145,7 +163,7 @@ def assert_in_rows(state, blocks, index):
     columns, rows = read_rows(literal_text(blocks, "rows"))
     usual = (
         dict(map(read_field, fields(literal_text(blocks, "same"))))
-        if literal_text(blocks, "same") not in {"", "(no arguments)"}
+        if literal_text(blocks, "same") not in {"", in_text.NO_ARGUMENTS}
         else {}
     )
     number = index + 1
@@ -167,7 +185,7 @@ def assert_in_rows(state, blocks, index):
         assert_reads_as(found[_name(name)], value, is_masked=name in state.actions[index].terms.mask)
     # Two masked values look alike, and may differ.
     assert in_text.MASKED not in usual.values()
-    if usual and block_of(blocks, "same:label")["elements"][0]["text"].startswith("The same in all"):
+    if usual and block_of(blocks, "same:label")["elements"][0]["text"] != on_card.USUAL:
         alike = [wanted(state, n) for n in range(len(state.actions))]
         assert all(
             _name(n) in usual
@@ -248,6 +266,10 @@ def approving(payload):
 @example(batch(*[pay(to=f"user{n}@example.com", n=n) for n in range(5)]))
 @example(batch(*[pay(to=f'{n}"  n: "2', n=n) for n in range(5)]))
 @example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)]))
+@example(
+    batch(*[pay(to="Ada", n=n, secret=f"hunter{n}") for n in range(24)], mask=("secret",), language="de")
+)
+@example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)], language="xx"))
 @example(batch(*[an_action(["pay", "refund"][n % 2], {"to": "Ada", "n": n}) for n in range(4)]))
 def test_every_value_stands_on_the_message_whose_button_approves_it(state):
     """Visible without another click: in rows, or written out."""
@@ -261,11 +283,18 @@ def test_every_value_stands_on_the_message_whose_button_approves_it(state):
 
 
 @bounded(100)
-@given(batches(), st.sets(st.integers(0, 49), max_size=3))
-@example(batch(pay(to="Ada"), pay(script="\n".join(map(str, range(20_000)))), pay(to="Bo")), set())
-@example(batch(*[pay(to="Ada", n=n) for n in range(24)]), {3})
-def test_every_value_stood_on_the_pages_of_a_review_before_its_end_approves_it(state, meanwhile):
+@given(batches(), st.sets(st.integers(0, 49), max_size=3), languages)
+@example(batch(pay(to="Ada"), pay(script="\n".join(map(str, range(20_000)))), pay(to="Bo")), set(), "en")
+@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo"), language="de"), set(), "en")
+@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo")), set(), "xx")
+@example(batch(*[pay(to="Ada", n=n) for n in range(24)]), {3}, "en")
+def test_every_value_stood_on_the_pages_of_a_review_before_its_end_approves_it(state, meanwhile, reader):
     """Page by page, while colleagues decide some of the calls; and a button of a page only approves what it shows."""
+    with speaking(reader):
+        _assert_reviewed(state, meanwhile)
+
+
+def _assert_reviewed(state, meanwhile):
     user = "U0DANA"
     meta = ViewMeta(state.id, 0, 1, calls=tuple(n for n in range(len(state.actions)) if state.is_open_at(n)))
     read: dict[int, list[str]] = {}

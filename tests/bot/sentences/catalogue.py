@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 from types import ModuleType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from bot.sentences.language import CATALOGUES, ENGLISH
+from bot.sentences.language import CATALOGUES, ENGLISH, Language
 
 
 def modules(language: str) -> list[str]:
@@ -20,7 +20,35 @@ def modules(language: str) -> list[str]:
 
 
 MODULES = modules(ENGLISH)
-OTHERS = sorted(CATALOGUES.keys() - {ENGLISH})
+LANGUAGES: tuple[str, ...] = get_args(Language)
+OTHERS = tuple(each for each in LANGUAGES if each != ENGLISH)
+
+_TITLES = (
+    *("in_answer.NOT_DONE", "in_answer.RECORDED", "in_answer.REVOKED", "in_home.TITLE", "in_list.TITLE"),
+    *("in_why.TITLE", "in_form.REJECT_ALL", "in_form.HAND_OVER", "in_form.NOTHING_TO_AGREE", "in_form.title"),
+    *("in_form.approve_title", "in_form.edit_title", "in_form.reject_title", "in_form.changes_title"),
+    *("in_form.answer_title", "in_form.agree_title", "in_form.read_title", "in_form.check_title"),
+    "in_form.review_title",
+)
+_VIEW_BUTTONS = (
+    *("in_form.CLOSE", "in_form.CANCEL", "in_form.APPROVE", "in_form.APPROVE_AS_ASKED"),
+    *("in_form.APPROVE_WITH_CHANGES", "in_form.AGREE", "in_form.REJECT", "in_form.ANSWER"),
+    *("in_form.CONTINUE", "in_form.SEE_CHANGES", "in_form.ASK_FOR_CHANGES", "in_form.reject_several"),
+    *("in_form.approve_several", "in_form.agree_several"),
+)
+_OPTIONS = (
+    *("in_form.RUN_IT", "in_form.PROPOSE_AGAIN", "in_form.REJECT_LATER_CALLS", "in_form.SAME_ARGUMENTS"),
+    *("in_form.ANY_ARGUMENTS", "in_form.THIS_RUN", "in_home.ALL_AGENTS", "in_home.ALL_TOOLS"),
+)
+LIMITS: Mapping[str, int] = {
+    **dict.fromkeys((*_TITLES, *_VIEW_BUTTONS), 24),
+    **dict.fromkeys(("on_card.approve", "on_card.agree", "on_card.NOT_YET", "on_action.APPROVE"), 30),
+    **dict.fromkeys((*_OPTIONS, "on_button.LABELS", "in_home.LISTS", "in_home.OPEN_CARD"), 75),
+    **dict.fromkeys(("on_card.approve_calls", "on_card.agree_to_calls"), 100),
+    "in_text.more_characters": 40,
+}
+"""How many characters Slack takes where a sentence stands alone: titles and buttons of views, answers to a question,
+choices and buttons, and titles of questions; and where a text is cut."""
 
 _DECISIONS = ("approve", "edit", "reject", "respond", "another one")
 _WORDS: Mapping[str, tuple[Any, ...]] = {
