@@ -124,7 +124,7 @@ class Home:
         ]
 
     async def _mine(self, state: Approval, user: str) -> tuple[int, ...]:
-        """Name the open actions that this person may decide and has not voted on."""
+        """Name the open actions that this person may decide: they have not voted on the call, or not on what is proposed."""
         return tuple(
             [
                 index
@@ -135,12 +135,15 @@ class Home:
 
     async def _waits_for(self, state: Approval, user: str, index: int) -> bool:
         action = state.actions[index]
-        if any(vote.user == user for vote in action.votes):
-            return False
-        if proposal := state.proposals.get(index):
+        voted_for = {vote.position for vote in action.votes if vote.user == user}
+        proposal = state.proposals.get(index)
+        if proposal and proposal.position not in voted_for:
+            # Whoever voted on the call as it was asked may vote on what is proposed since.
             verdict = await self.judge.may_cast(state, user, Ballot.on_proposal(proposal))
             if verdict.allowed:
                 return True
+        if voted_for:
+            return False
         offered = next((decision for decision in _DECISIONS if action.allows(decision)), "")
         if not offered:
             return False

@@ -28,6 +28,16 @@ rules:
     match: {tool: transfer}
     approvers: [U0DANA, U0ERIK]
     quorum: 2
+  - name: a small wire
+    match:
+      tool: wire
+      args: {properties: {amount: {type: number, maximum: 999}}, required: [amount]}
+    approvers: [U0DANA, U0ERIK]
+    quorum: 2
+  - name: a large wire
+    match: {tool: wire}
+    approvers: [U0ERIK, U0MIRA]
+    quorum: 2
   - name: in private
     match: {tool: whisper}
     channel: U0DANA
@@ -200,6 +210,23 @@ async def test_whoever_voted_waits_for_others_now(ask, home, dana):
 
     assert "Nothing waits for you here." in await (await home("U0DANA")).says()
     assert "transfer" in await (await home("U0ERIK")).says()
+
+
+async def test_what_somebody_proposes_waits_for_whoever_voted_on_the_call_before(ask, home, dana, erik, bot):
+    """They may vote on the proposal, too. Once they have, it waits for others."""
+    await ask(an_action("wire", {"amount": 5}))
+    await erik.press(await erik.card(), "approve:0")
+    assert "Nothing waits for you here." in await (await home("U0ERIK")).says()
+
+    await dana.fill(await dana.opened(await dana.card(), "edit:0"), amount="5000")
+
+    tab = await home("U0ERIK")
+    assert "wire" in await tab.says()
+    assert "agree:0.0" in await tab.buttons()
+    form = await tab.opened("agree:0")
+    await erik.slack.submit("U0ERIK", form["id"], {})
+    assert "Nothing waits for you here." in await (await home("U0ERIK")).says()
+    assert "wire" in await (await home("U0MIRA")).says()
 
 
 async def test_calls_that_are_decided_together_are_decided_on_their_card(ask, home, slack, dana):
