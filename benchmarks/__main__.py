@@ -11,7 +11,7 @@ from statistics import median
 
 import uvloop
 
-from benchmarks import approvals, clicks, home, neighbours, waiting
+from benchmarks import approvals, clicks, home, neighbours, quiet, waiting
 from benchmarks.figures import table
 from benchmarks.slack import Slack
 
@@ -19,12 +19,14 @@ from benchmarks.slack import Slack
 async def measure(rounds: int, *, quick: bool) -> str:
     """Run all of it, and write what was found."""
     plan = clicks.Plan(slow_seconds=3, fast_seconds=2, burst=900) if quick else clicks.Plan()
-    window, count = (30.0, 20_000) if quick else (60.0, 100_000)
+    window, count, last = (30.0, 20_000, 60) if quick else (60.0, 100_000, 120)
     async with Slack().running() as slack:
-        # Both only wait for a minute, so they wait together.
-        announce("idle agent; approvals with Slack's limits on; a channel that another agent floods")
-        still, shown, channels = await asyncio.gather(
-            waiting.idle(window), approvals.measure(window), neighbours.channel()
+        # All of them only wait for a minute or two, so they wait together.
+        announce(
+            "idle agent; approvals with Slack's limits on; a channel that another agent floods; quiet channels"
+        )
+        still, shown, channels, calm = await asyncio.gather(
+            waiting.idle(window), approvals.measure(window), neighbours.channel(), quiet.measure(last)
         )
         announce("neighbours")
         others = await neighbours.measure(slack, quick=quick)
@@ -43,6 +45,7 @@ async def measure(rounds: int, *, quick: bool) -> str:
         *waiting.rows(still, many, beside, count),
         *home.rows(tabs),
         *approvals.rows(shown),
+        *quiet.rows(calm, last),
         *neighbours.rows(others, channels),
     ]
     return f"{table(rows)}\n\nCPU a click, us: {_cpu(found)}"

@@ -63,7 +63,7 @@ def _messages(state: Approval, click: Click) -> list[MessageId]:
     noted = [part for part, s in state.shown.items() if (s.channel, s.ts) == (click.channel, click.ts)]
     return noted or [
         part
-        for number, place in state.places.items()
+        for number, place in state.carded.items()
         if place.channel == click.channel
         for part in (MessageId(number), *MessageId(number).parts(len(place.parts)))
         if part not in state.shown
