@@ -16,14 +16,20 @@ import { plain, textNodes } from "./text.js";
 
 /** Draw the blocks of a message or a modal. */
 export function renderBlocks(blocks, surface) {
-  return blocks.map((block) => {
-    const draw = BLOCKS[block.type] ?? unsupported;
-    return el(
-      "div",
-      { class: `block block-${block.type}`, "data-block-id": block.block_id },
-      draw(block, surface),
-    );
-  });
+  return blocks.map((block) =>
+    el("div", { class: `block block-${block.type}`, "data-block-id": block.block_id }, drawn(block, surface)),
+  );
+}
+
+/** One block. Where drawing it fails, this is said in its place, and all others are drawn. */
+function drawn(block, surface) {
+  const draw = BLOCKS[block.type] ?? unsupported;
+  try {
+    return draw(block, surface);
+  } catch (error) {
+    console.error(error);
+    return unsupported(block);
+  }
 }
 
 const BLOCKS = {
@@ -97,7 +103,11 @@ function renderElement(block, element, surface) {
   if (element.type === "image") return picture(element);
   if (INTERACTIVE_INPUTS.has(element.type)) {
     const label = element.placeholder ? plain(element.placeholder) : element.action_id;
-    return renderInput(element, { label, onChange: (selected) => surface.press(block, element, selected) });
+    return renderInput(element, {
+      label,
+      acts: true,
+      onChange: (selected) => surface.press(block, element, selected),
+    });
   }
   return unsupported(element);
 }

@@ -160,9 +160,19 @@ const optionsOf = (element) => element.options ?? element.option_groups.flatMap(
 function select(element, field) {
   const option = ({ value, text }) => el("option", { value, selected: value === field.value }, plain(text));
   const placeholder = element.placeholder ? plain(element.placeholder) : "Select an option";
+  // Arrows on a closed menu choose at once. Where that already acts, they open it instead.
+  const open = (event) => {
+    if (!field.acts || !event.key.startsWith("Arrow")) return;
+    event.preventDefault();
+    event.currentTarget.showPicker();
+  };
   return el(
     "select",
-    { ...hooks(element, field), onchange: ({ target }) => field.onChange(target.value || null) },
+    {
+      ...hooks(element, field),
+      onchange: ({ target }) => field.onChange(target.value || null),
+      onkeydown: open,
+    },
     el("option", { value: "" }, placeholder),
     element.option_groups
       ? element.option_groups.map((group) =>

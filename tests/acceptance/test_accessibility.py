@@ -12,7 +12,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.listeners.table import TABLE, Opens
-from tests.support.axe import barriers
+from tests.support.axe import barriers, require_axe
 from tests.support.browser import CHROMIUM
 from tests.support.gallery.hands import Hands
 from tests.support.gallery.situations import SITUATIONS
@@ -38,10 +38,12 @@ class Gallery:
 
     async def barriers(self, within="html"):
         """Give what axe-core finds in each window."""
+        screens = self.stage.screens
+        found = await asyncio.gather(*(barriers(screen.page, within) for screen in screens.values()))
         return [
             f"{width} pixels, {SCHEMES[width]}: {barrier}"
-            for width, screen in self.stage.screens.items()
-            for barrier in await barriers(screen.page, within)
+            for width, named in zip(screens, found, strict=True)
+            for barrier in named
         ]
 
     async def shown(self, view):
@@ -94,6 +96,7 @@ class Gallery:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def everything() -> AsyncIterator[Gallery]:
     require("Chromium", CHROMIUM, "there is no chromium on the PATH")
+    require_axe()
     async with on_stage(*WIDTHS) as stage:
         for width, screen in stage.screens.items():
             await screen.page.emulate_media(color_scheme=SCHEMES[width], reduced_motion="reduce")

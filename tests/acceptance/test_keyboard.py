@@ -280,3 +280,21 @@ async def test_what_scrolls_to_a_card_takes_the_keyboard_along(bot, client, dana
     await expect(dana.screen.card("order: 2")).to_be_focused()
     await dana.key("Tab")
     await dana.expect_in(dana.screen.card("order: 2"))
+
+
+async def test_a_menu_that_acts_is_opened_by_arrows_and_acts_once(bot, client, slack, dana):
+    """The filters of the Home tab: on the way to a choice, those before it are not chosen."""
+    for tool in ("refund", "restart", "close_ticket"):
+        await asked(client, an_action(tool, REFUND))
+        await expect(dana.screen.card(f"wants to run {tool}")).to_be_visible()
+    await dana.press(dana.page.locator('[data-channel="home"]'))
+    tools = dana.page.get_by_test_id("home").locator("select", has_text="restart")
+    await expect(tools).to_have_count(1)
+    await dana.to(tools)
+    before = len(await slack.deliveries("block_actions"))
+
+    await dana.key("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
+
+    await expect(tools).to_be_focused()
+    await expect(tools).not_to_have_value("")
+    assert len(await slack.deliveries("block_actions")) == before + 1

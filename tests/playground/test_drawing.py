@@ -173,9 +173,10 @@ async def test_the_page_names_what_it_does_not_draw(playground):
     async with browsing(playground.url) as screen:
         said = await screen.page.evaluate(
             "import('/static/blocks.js').then(({ renderBlocks }) =>"
-            " renderBlocks([{type: 'carousel'}, {type: 'section', accessory: {type: 'icon_button'}}], {"
+            " renderBlocks([{type: 'carousel'}, {type: 'section', accessory: {type: 'icon_button'}}, {type: 'header'}], {"
             "failure: () => undefined}).map((node) => node.textContent))"
         )
 
     assert "carousel" in said[0]
     assert "icon_button" in said[1]
+    assert "header" in said[2]

@@ -4,9 +4,11 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from playwright.async_api import ConsoleMessage, Locator, Page, async_playwright
+from playwright.async_api import ConsoleMessage, Locator, Page, async_playwright, expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+expect.set_options(timeout=10_000)
 
 
 class Screen:
