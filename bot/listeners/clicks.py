@@ -44,9 +44,13 @@ async def send_changes(services: Services, state: Approval, click: Click, delive
     ) not in reply.calls:
         return Answer(False, in_answer.OUTDATED)
     decision = {click.number: RejectDecision(message=to_agent.changes(reply.words))}
-    return await services.decisions.decide(
+    answer = await services.decisions.decide(
         state, click.user, decision, changes=reply.words, delivery=delivery
     )
+    if answer.recorded and click.response_url:
+        # The card says it now. The question would offer to send the same words again.
+        services.tasks.start(services.slack.take_back(click.response_url))
+    return answer
 
 
 async def revoke(services: Services, state: Approval, click: Click) -> Answer:

@@ -50,6 +50,8 @@ class Click:
     """Whether it was chosen from a menu, which asks no question first."""
     meta: ViewMeta | None = None
     """What this modal carries."""
+    response_url: str = ""
+    """Where the pressed message can be replaced or removed, also one that only this person sees."""
 
     @property
     def in_review(self) -> bool:
@@ -167,6 +169,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         listed=meta.listed if meta else carried if is_list and not is_home else "",
         from_menu=pressed.get("type") == "overflow",
         meta=meta,
+        response_url=body.get("response_url") or "",
     )
 
 

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -14,6 +15,7 @@ from slack_sdk.http_retry.builtin_async_handlers import (
     AsyncServerErrorRetryHandler,
 )
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.domain.errors import (
     DoneBeforeError,
@@ -29,6 +31,7 @@ from bot.runtime.metrics import SLACK_CALLS
 from bot.sentences import in_refusal
 from bot.slack.manifest import EMAIL_SCOPE, SCOPES
 
+_RESPONSE = "response_url"
 WORKSPACE_FAULTS = {
     "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
     "no_permission", "org_login_required", "ekm_access_denied", "not_allowed_token_type", "accesslimited",
@@ -307,6 +310,21 @@ class SlackClient:
             thread_ts=thread_ts,
             **more,
         )
+
+    async def take_back(self, response_url: str) -> None:
+        """Remove a message that only one person sees, by the address that came with their click on it.
+
+        Raises:
+            SlackUnclearError: when Slack has not done it.
+        """
+        webhook = AsyncWebhookClient(response_url, session=self.posting.session)
+        try:
+            async with asyncio.timeout(self._within):
+                answer = await webhook.send_dict({"delete_original": True})
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            raise SlackUnclearError(_RESPONSE, str(error) or type(error).__name__, answered=False) from error
+        if answer.status_code != HTTPStatus.OK:
+            raise SlackUnclearError(_RESPONSE, answer.body, answered=True)
 
     async def open_direct_message(self, user_id: str) -> str:
         """Give the channel in which the bot and one person talk."""

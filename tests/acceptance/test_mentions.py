@@ -1,5 +1,7 @@
 """A reply in the thread of a card that mentions the app: it decides nothing, and its author may send it as a change request."""
 
+import asyncio
+
 import pytest
 
 from tests.support.builders import an_action, review
@@ -52,6 +54,36 @@ async def test_a_reply_that_mentions_the_app_is_sent_as_a_change_request_by_its_
     assert resume.records[0].changes == "only the *half* of it <please>"
     assert resume.decisions[0].message.endswith("The reviewer wrote:\nonly the *half* of it <please>")
     assert "Changes requested" in words((await dana.card("Changes requested"))["blocks"])
+
+
+@pytest.mark.usefixtures("bot")
+async def test_the_message_with_the_button_goes_when_the_change_request_was_sent(client, dana, slack):
+    """Otherwise it would go on offering to send what was sent."""
+    reviewing = review(client, an_action("pay"))
+    await reply(dana, await dana.card(), f"{APP} half of it")
+    message = await offered(dana)
+
+    await dana.press(message, buttons(message)[0])
+    await reviewing
+
+    async with asyncio.timeout(5):
+        while await whispers(slack, "U0DANA"):
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_slack_that_does_not_take_the_message_back_changes_no_decision(client, dana, slack):
+    """The change request is recorded all the same."""
+    reviewing = review(client, an_action("pay"))
+    await reply(dana, await dana.card(), f"{APP} half of it")
+    message = await offered(dana)
+    await slack.fault("response_url", "error", error="fatal_error")
+
+    await dana.press(message, buttons(message)[0])
+
+    assert (await reviewing).records[0].changes == "half of it"
+    assert "Changes requested" in words((await dana.card("Changes requested"))["blocks"])
+    assert len(await whispers(slack, "U0DANA")) == 1
 
 
 @pytest.mark.usefixtures("bot")
