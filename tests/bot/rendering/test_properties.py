@@ -27,9 +27,12 @@ from bot.domain.approval import Assignment
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
 from bot.domain.schemas import UnsafeSchemaError, flatten, violations
+from bot.domain.votes import Proposal
 from bot.rendering.arguments import before_and_after
+from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out, plan_parts
+from bot.rendering.limits import check_message
 from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
 from bot.rendering.modal.boxes import BOXES
 from bot.rendering.modal.editing import render_edit_view
@@ -47,6 +50,7 @@ from bot.rendering.pages import measure, pages_of, pages_shown
 from bot.sentences import in_form
 from bot.sentences.language import speaking
 from bot.text.literal import has_hidden, one_line, visible
+from bot.use_cases.propose import MOST_BLOCKS, MOST_JSON
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
@@ -342,6 +346,53 @@ def _with_all_about_time(state):
         assignments={0: Assignment("U0000000001", NOW, state.deadline)},
         remarks={n: remark.model_copy(update={"kind": kind}) for n, kind in enumerate(kinds, 1)},
     )
+
+
+@bounded(40)
+@given(
+    count=st.integers(1, 14),
+    size=st.integers(0, 700),
+    quorum=st.sampled_from([1, 2]),
+    risk=st.sampled_from(["normal", "high"]),
+    timed=st.booleans(),
+    language=languages,
+)
+@example(count=33, size=300, quorum=2, risk="high", timed=False, language="en")
+@example(count=12, size=320, quorum=1, risk="high", timed=False, language="de")
+def test_a_card_with_a_proposal_for_every_call_is_one_that_slack_takes(
+    count, size, quorum, risk, timed, language
+):
+    """Messages are divided before anybody proposes anything. A proposal that has no room is refused when it is made."""
+    calls = [
+        an_action(f"a_tool_with_a_long_name_{n}", {"amount": "x" * size, "account": "a"})
+        for n in range(count)
+    ]
+    interrupt = an_interrupt(*calls)
+    place = Place(channel="C1", actions=tuple(range(count)), language=language)
+    state = a_state(interrupt, admission=lay_out(interrupt, an_admission(places=(place,))))
+    state = _with_all_about_time(state) if timed else state
+    terms = Terms(approvers=tuple(f"S{n:010}" for n in range(12)), quorum=quorum, risk=risk)
+    proposals = {
+        n: Proposal(
+            name=f"{n:032x}",
+            fingerprint="f" * 32,
+            decision=EditDecision(
+                edited_action=EditedAction(name=calls[n][0].name, args={"amount": "y" * size})
+            ),
+            by="U0000000001",
+            policy="2",
+            rule="<&>" * 40,
+            terms=terms,
+            pages=0,
+            channel="C0000000009",
+        )
+        for n in range(count)
+    }
+
+    for part in render_card(replace(state, proposals=proposals)):
+        check_message(part.text, part.blocks)
+        assert json_size(part.blocks) <= MOST_JSON
+        assert len(part.blocks) <= MOST_BLOCKS
 
 
 @bounded(50)
