@@ -49,6 +49,8 @@ def facts_of_ballot(state: Approval, index: int, ballot: Ballot, *, name: str, h
     # The message of a request for changes has more than the person wrote.
     own = {"reason": ballot.changes, "note": ballot.note}
     said |= {fact: scrub(text, action.secrets) for fact, text in own.items() if text}
+    # Who may read these words later: the cards there show them.
+    said["channels"] = [place.channel for place in state.places.values() if index in place.actions]
     return Facts(_written(**said, name=name, rule=ballot.rule, how=how), str(state.message_of(index)))
 
 

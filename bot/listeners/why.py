@@ -63,7 +63,7 @@ class WhyShortcut:
             return _saying(in_why.NOT_FOUND_NOW)
         if isinstance(found, str):
             return _saying(found)
-        return render_why_view(found.interrupt_id, found.state, found.indices, found.entries)
+        return render_why_view(found.interrupt_id, found.state, found.indices, found.entries, found.channel)
 
 
 def _saying(sentence: str) -> Block:

@@ -38,6 +38,8 @@ class Why:
     indices: Sequence[int]
     """The actions that the message shows."""
     entries: Sequence[AuditEntry]
+    channel: str = ""
+    """The channel of the message, where the person reads what its cards show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Reasons:
             return sentence
         entries = await self._entries(label.interrupt_id, ts)
         if state is None:
-            return Why(label.interrupt_id, None, (), entries) if entries else in_why.NOTHING_KNOWN
+            return Why(label.interrupt_id, None, (), entries, channel) if entries else in_why.NOTHING_KNOWN
         indices = _indices(state, label)
         return Why(label.interrupt_id, state, indices, _about(indices, entries))
 

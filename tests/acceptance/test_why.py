@@ -124,10 +124,7 @@ async def test_what_is_masked_and_what_only_a_reading_shows_is_not_in_the_view(b
 async def test_after_the_record_is_gone_the_audit_trail_answers(bot, client, dana, why):
     """With digests, and the sentence that the arguments are not held any more."""
     card = await decided(client, dana, an_action("mail", {"to": "zoe"}))
-    redis, lane = bot.store._redis, bot.store.keys.lane(0)
-    async for key in redis.scan_iter(f"{lane.prefix}*:billing.*"):
-        await redis.delete(key)
-    bot.store.forget_remembered()
+    await forgotten(bot)
 
     text = await why("U0ERIK", card)
 
@@ -136,6 +133,60 @@ async def test_after_the_record_is_gone_the_audit_trail_answers(bot, client, dan
     assert "`mail`" in text
     assert "Digest of what was asked and allowed to run" in text
     assert "zoe" not in text
+
+
+async def forgotten(bot):
+    """Remove the records. The audit trail stays."""
+    redis, lane = bot.store._redis, bot.store.keys.lane(0)
+    async for key in redis.scan_iter(f"{lane.prefix}*:billing.*"):
+        await redis.delete(key)
+    bot.store.forget_remembered()
+
+
+async def test_after_the_record_is_gone_people_of_the_channel_still_read_the_reason(bot, client, dana, why):
+    """Without what is masked."""
+    reviewing = review(client, an_action("mail", {"to": "zoe", "pin": "4711"}))
+    card = await dana.card()
+    await dana.fill(await dana.opened(card, "reject:0"), reason="wrong person, and 4711 is *old*")
+    await reviewing
+    await forgotten(bot)
+
+    text = await why("U0ERIK", card)
+
+    assert "wrong person, and" in text
+    assert "*old*" in text
+    assert "4711" not in text
+
+
+async def test_after_the_record_is_gone_a_reason_stays_in_the_channel_that_was_asked(
+    start_bot, tmp_path, client, slack, dana, erik, why
+):
+    """Another channel was asked about the other call of the same request."""
+    rules = """
+default: {channel: C0APPROVALS, approvers: [U0DANA]}
+rules:
+  - name: elsewhere
+    match: {tool: whisper}
+    channel: C0SECRET
+    approvers: [U0ERIK]
+"""
+    await slack.channel("C0SECRET", members=["U0BOT", "U0ERIK"])
+    file = tmp_path / "two_places.yaml"
+    file.write_text(rules)
+    bot = await start_bot(policy=str(file), approvers="", channel=None)
+    reviewing = review(client, an_action("mail"), an_action("whisper"))
+    card = await dana.card()
+    await dana.fill(await dana.opened(card, "reject:0"), reason="said in public")
+    secret = await slack.wait_for_message(
+        lambda m: m["channel"] == "C0SECRET" and m["user"] == "U0BOT", as_user="U0ERIK"
+    )
+    await erik.fill(await erik.opened(secret, "reject:1"), reason="said in secret")
+    await reviewing
+    await forgotten(bot)
+
+    assert "said in secret" not in await why("U0DANA", card)
+    assert "said in public" in await why("U0DANA", card)
+    assert "said in secret" in await why("U0ERIK", secret)
 
 
 async def test_when_the_trail_is_gone_as_well_that_is_said(bot, client, dana, why):

@@ -15,7 +15,7 @@ from bot.rendering.card.outcomes import is_void, outcome_line, outcome_text
 from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.modal.view import modal
 from bot.sentences import in_why
-from bot.text.literal import clip, mrkdwn, one_line, pieces
+from bot.text.literal import clip, mrkdwn, one_line, pieces, visible
 from bot.text.names import plain_name
 
 MOST_BLOCKS, MOST_JSON = 90, 200_000
@@ -26,7 +26,11 @@ _TOOL = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 def render_why_view(
-    interrupt_id: str, state: Approval | None, indices: Sequence[int], entries: Sequence[AuditEntry]
+    interrupt_id: str,
+    state: Approval | None,
+    indices: Sequence[int],
+    entries: Sequence[AuditEntry],
+    channel: str = "",
 ) -> Block:
     """Draw why something was approved.
 
@@ -35,12 +39,13 @@ def render_why_view(
         state: Its record, while there is one.
         indices: The actions that the message shows.
         entries: What the audit trail says about it, oldest first.
+        channel: Where the message is. Once the record is gone, only words that cards showed there are shown.
     """
     if state:
         calls = [_call_blocks(state, state.actions[index]) for index in indices]
         blocks: list[Block] = []
     else:
-        calls, blocks = _gone_calls(entries), [section("gone", in_why.NOT_HELD)]
+        calls, blocks = _gone_calls(entries, channel), [section("gone", in_why.NOT_HELD)]
     happened = _happened(entries)
     fitting, left = _fitting(calls, MOST_BLOCKS - len(blocks) - len(happened))
     blocks += [block for call in fitting for block in call]
@@ -63,16 +68,13 @@ def _call_blocks(state: Approval, action: Action) -> list[Block]:
     return [*blocks, *outcome_blocks(state, action.index), divider(f"{at}:end")]
 
 
-def _gone_calls(entries: Iterable[AuditEntry]) -> list[list[Block]]:
-    """Draw what the audit trail knows about the decision of each action.
-
-    Without what people wrote: the trail does not say which channel was asked about which call.
-    """
+def _gone_calls(entries: Iterable[AuditEntry], channel: str) -> list[list[Block]]:
+    """Draw what the audit trail knows about the decision of each action."""
     decided = {entry["index"]: entry for entry in entries if entry["event"] == "decided"}
-    return [_gone_call(index, entry) for index, entry in decided.items() if index.isdecimal()]
+    return [_gone_call(index, entry, channel) for index, entry in decided.items() if index.isdecimal()]
 
 
-def _gone_call(index: str, entry: AuditEntry) -> list[Block]:
+def _gone_call(index: str, entry: AuditEntry, channel: str) -> list[Block]:
     at, tool = f"why:{index}", entry["tool"]
     is_plain = _TOOL.fullmatch(tool) is not None
     blocks = [section(f"{at}:tool", in_why.tool(int(index) + 1, tool if is_plain else ""))]
@@ -81,7 +83,17 @@ def _gone_call(index: str, entry: AuditEntry) -> list[Block]:
     said = [in_why.rule(_name(entry["rule"]), _digest(entry["policy"]))]
     if asked := _digest(entry["asked"]):
         said.append(in_why.digests(asked, _digest(entry["decided"])))
-    return [*blocks, context(f"{at}:rule", " ".join(said))]
+    blocks.append(context(f"{at}:rule", " ".join(said)))
+    if words := _words_for(entry, channel):
+        blocks.append(literal_within(f"{at}:words", visible(words), _WORDS))
+    return blocks
+
+
+def _words_for(entry: AuditEntry, channel: str) -> str:
+    """Give the reason or the note of a decision, where the channel was asked about this call. Older entries name none."""
+    channels = entry.said.get("channels")
+    is_shown = isinstance(channels, list) and channel in channels
+    return (entry["reason"] or entry["note"]) if is_shown else ""
 
 
 def _fitting(calls: Sequence[list[Block]], room: int) -> tuple[list[list[Block]], int]:
