@@ -1,13 +1,15 @@
 """The site of the documentation: what it is made of is there, and its own checker finds what it is for."""
 
 import importlib.util
+import re
 import tomllib
+from itertools import pairwise
 
 import pytest
 
 import agent_adapter
 import agent_adapter.testing
-from tests.support.pages import ROOT, page
+from tests.support.pages import PAGES, ROOT, name_of, page
 
 API = page("docs/reference/api.md")
 SITE = tomllib.loads(page("zensical.toml"))["project"]
@@ -30,6 +32,18 @@ def test_the_api_page_has_every_public_name():
     names |= {f"testing.{name}" for name in agent_adapter.testing.__all__}
 
     assert sorted(name for name in names if f"::: agent_adapter.{name}\n" not in API) == []
+
+
+def test_every_column_of_a_table_has_a_name():
+    """Screen readers say it before each cell."""
+    nameless = [
+        (name_of(path), row)
+        for path in PAGES
+        for row, rule in pairwise(path.read_text(encoding="utf-8").splitlines())
+        if re.fullmatch(r"\|( *:?-+:? *\|)+", rule) and re.search(r"\| *\|", row)
+    ]
+
+    assert nameless == []
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def show(source: str, *_: Any, **__: Any) -> str:
     path = drawing(source.strip())
     if not path.exists():
         sys.exit(f"docs: {path.name} is not drawn yet: run make diagrams")
-    return f'<figure class="diagram">{path.read_text(encoding="utf-8")}</figure>'
+    return f'<figure class="diagram" tabindex="0">{path.read_text(encoding="utf-8")}</figure>'
 
 
 def draw() -> None:

@@ -298,3 +298,23 @@ async def test_a_menu_that_acts_is_opened_by_arrows_and_acts_once(bot, client, s
     await expect(tools).to_be_focused()
     await expect(tools).not_to_have_value("")
     assert len(await slack.deliveries("block_actions")) == before + 1
+
+
+async def test_an_open_form_keeps_the_keyboard_in_both_directions(bot, client, dana):
+    """No stop is behind it, however often somebody goes on or back; Escape leads back to the button."""
+    await asked(client, an_action("refund", REFUND, allowed=("edit",)))
+    card, modal = dana.screen.card("wants to run refund"), dana.screen.modal
+    await dana.press(control(card, "edit:0"))
+    first, last = (
+        modal.get_by_role("button", name="Close", exact=True),
+        dana.page.get_by_test_id("modal-submit"),
+    )
+
+    for _ in range(2):
+        await dana.to(last)
+        await dana.to(first)
+        await dana.to(last, by="Shift+Tab")
+        await dana.to(first, by="Shift+Tab")
+    await dana.key("Escape")
+
+    await expect(control(card, "edit:0")).to_be_focused()
