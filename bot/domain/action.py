@@ -4,13 +4,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, RespondDecision, ReviewConfig
-from agent_adapter.contract.identity import digest
 from agent_adapter.contract.record import Recorded
 from bot.domain.admission import Terms
 from bot.domain.care import value_to_type
-from bot.domain.masking import code_of, hide, named_in, plain, scrub
+from bot.domain.masking import code_of, hide, masked_digest, named_in, scrub
 from bot.domain.standing import StandingLimits
 from bot.domain.votes import Proposal, Vote, Written, kind_of
 
@@ -138,7 +136,7 @@ class Action:
         masked = self.terms.masked.names
         if not self.named(masked):
             return code_of(self.fingerprint)
-        return code_of(digest("masked", self.request.name, encode(plain(hide(args, masked)))))
+        return code_of(masked_digest("masked", self.request.name, args, masked))
 
     @property
     def standing(self) -> StandingLimits | None:

@@ -18,7 +18,8 @@ from bot.domain.action import Action
 from bot.domain.admission import Admission, Terms
 from bot.domain.approval import Approval, Published
 from bot.domain.ballot import Ballot
-from bot.domain.masking import Mask, hide, plain, scrub
+from bot.domain.masking import masked_digest, scrub
+from bot.sentences.language import ENGLISH, speaking
 
 How = Literal["click", "form", "standing", "silence"]
 """How somebody decided, or what decided in their place."""
@@ -34,6 +35,7 @@ class Facts:
     """The message that asks. The audit says for how long it was there before the decision."""
 
 
+@speaking(ENGLISH)  # operators read it, and digests of it are compared
 def facts_of_ballot(state: Approval, index: int, ballot: Ballot, *, name: str, how: How) -> Facts:
     """Say what a person decides about an action, by the rule that judged it.
 
@@ -69,29 +71,25 @@ def facts_of_standing(call: ActionRequest, terms: Terms) -> str:
 def facts_of_question(state: Published, admission: Admission) -> str:
     """Say what a new record asks, and which rule decides about each action."""
     asked = [
-        _present(tool=call.name, asked=arguments_digest(call.name, call.args, terms.masked), rule=terms.rule)
+        _present(
+            tool=call.name,
+            asked=masked_digest("arguments", call.name, call.args, terms.masked),
+            rule=terms.rule,
+        )
         for call, terms in zip(state.interrupt.request.action_requests, admission.terms, strict=True)
     ]
     requested_by = admission.requested_by or state.interrupt.context.requested_by
     return _written(actions=asked, requested_by=requested_by)
 
 
-def arguments_digest(tool: str, args: Any, masked: Mask) -> str:
-    """Name arguments by what people may see of them.
-
-    The digest of a short masked value could be guessed by trying, so masked values are replaced first.
-    """
-    return digest("arguments", tool, encode(plain(hide(args, masked))))
-
-
 def _said(
     call: ActionRequest, asked_on: Terms, decision: Decision, terms: Terms, secrets: Sequence[str]
 ) -> dict[str, Any]:
-    asked = arguments_digest(call.name, call.args, asked_on.masked)
+    asked = masked_digest("arguments", call.name, call.args, asked_on.masked)
     said: dict[str, Any] = {"decision": decision.type, "tool": call.name, "asked": asked}
     match decision:
         case EditDecision(edited_action=edited):
-            return {**said, "decided": arguments_digest(call.name, edited.args, terms.masked)}
+            return {**said, "decided": masked_digest("arguments", call.name, edited.args, terms.masked)}
         case RespondDecision(message=message):
             return {**said, "decided": digest("answer", scrub(message, secrets))}
         case RejectDecision(message=message):

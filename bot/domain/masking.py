@@ -11,6 +11,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.identity import digest
 from bot.sentences import in_text
+from bot.sentences.language import ENGLISH, speaking
 
 CODE_LENGTH = 4
 # No letter or digit that looks like another.
@@ -175,6 +176,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: plain(child) for key, child in value.items()}
     return [plain(child) for child in value] if isinstance(value, list) else value
+
+
+def masked_digest(kind: str, tool: str, args: Any, mask: Collection[str]) -> str:
+    """Name a call by what people may see of it: the same in every language.
+
+    The digest of a short masked value could be guessed by trying, so masked values are replaced first.
+    """
+    with speaking(ENGLISH):
+        return digest(kind, tool, encode(plain(hide(args, mask))))
 
 
 def code_of(fingerprint: str) -> str:

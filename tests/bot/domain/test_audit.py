@@ -1,0 +1,43 @@
+"""What the audit says of a decision does not depend on who made it, nor on the language of their Slack."""
+
+import pytest
+
+from agent_adapter.contract.arguments import decode
+from agent_adapter.contract.hitl import ApproveDecision, Decision, RespondDecision
+from bot.domain.audit import facts_of_ballot, facts_of_question
+from bot.domain.ballot import Ballot
+from bot.domain.masking import MOST_SECRETS
+from bot.sentences.language import speaking
+from tests.support.builders import a_state, an_action, an_interrupt, on_terms
+from tests.support.pseudo import LANGUAGES
+
+ARGUMENTS = {"to": "acme", "token": "hunter22"}
+
+
+def facts(args: dict, decision: Decision) -> tuple[dict, dict]:
+    """What the audit says of the question, and of a decision about it."""
+    interrupt = an_interrupt(an_action("pay", args))
+    state = a_state(interrupt, admission=on_terms(a_state(interrupt).admission, mask=("token",)))
+    ballot = Ballot.on_call(state, 0, decision)
+    asked = decode(facts_of_question(state, state.admission))["actions"][0]
+    return asked, decode(facts_of_ballot(state, 0, ballot, name="Dana", how="click").text)
+
+
+@pytest.mark.parametrize("reader", LANGUAGES)
+def test_an_approval_of_masked_arguments_has_the_digest_of_what_was_asked(reader):
+    """In the audit, two digests that differ mean that something else was allowed to run."""
+    asked, _ = facts(ARGUMENTS, ApproveDecision())
+    with speaking(reader):
+        _, decided = facts(ARGUMENTS, ApproveDecision())
+
+    assert asked["asked"] == decided["asked"] == decided["decided"]
+
+
+@pytest.mark.parametrize("reader", LANGUAGES)
+def test_an_answer_has_the_same_digest_whoever_gives_it(reader):
+    """Also where a sentence of the bot replaces it, because too much is masked."""
+    many = {"token": [f"secret {number}" for number in range(MOST_SECRETS)]}
+    with speaking(reader):
+        _, decided = facts(many, RespondDecision(message="It is paid."))
+
+    assert decided["decided"] == facts(many, RespondDecision(message="It is paid."))[1]["decided"]
