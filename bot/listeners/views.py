@@ -74,7 +74,8 @@ class Forms:
         """After a form on top of a review or of a list: show both again, as they are now."""
         view, meta = submission.view, submission.meta
         is_done = reply == {"response_action": "clear"}
-        if not (is_done or reply.get("view", {}).get("callback_id") == "notice"):
+        is_notice = reply.get("view", {}).get("callback_id") == "notice"
+        if not ((is_done or is_notice) and (meta.review or meta.listed)):
             return reply
         services, user = self.services, submission.user
         below, root = view.get("previous_view_id"), view["root_view_id"]
@@ -86,4 +87,4 @@ class Forms:
             services.refresh_list(user, meta.listed, root)
         has_more_below = below == root or bool(meta.review and meta.listed)
         # Without an action, Slack closes this form only.
-        return {} if is_done and (meta.review or meta.listed) and has_more_below else reply
+        return {} if is_done and has_more_below else reply
