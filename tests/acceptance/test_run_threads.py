@@ -184,3 +184,17 @@ async def test_a_card_that_was_posted_and_not_noted_is_found_in_the_shared_threa
         [card] = watcher.cards(interrupt_id)
         assert "approve:0" in buttons(card)
     assert "mail" in words(watcher.cards(second)[0]["blocks"])
+
+
+async def test_a_deleted_reply_is_posted_again_in_the_same_thread(start, client, slack, watcher):
+    """The bot looks for it there, and leaves the first card alone."""
+    await start()
+    first = await watcher.card(await ask(client, "pay", run="one"))
+    second = await ask(client, "mail", run="one")
+    card = await watcher.card(second)
+
+    await slack.delete("U0DANA", CHANNEL, card["ts"])
+    await until(lambda: watcher.cards(second) and watcher.cards(second)[0]["ts"] != card["ts"])
+
+    [again] = watcher.cards(second)
+    assert again["thread_ts"] == first["ts"]
