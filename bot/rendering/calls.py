@@ -38,6 +38,7 @@ _HEAD = 1_200
 # Characters of arguments whose text is kept for the next drawing.
 _REMEMBERED = 16_384
 _HEADLINE_VALUE = 60
+_BRIEF_VALUES = 3
 _SHOWN_NAMES = 6
 _LONGEST_NAME, _ALL_NAMES = 60, 300
 # A schema with one of these allows more arguments than its properties.
@@ -107,6 +108,24 @@ def headline_text(action: Action) -> str:
     args = action.shown(on_card=True)
     values = [args[name] for name in action.terms.headline if name in args]
     return " ".join(clip(_on_one_line(value), _HEADLINE_VALUE) for value in values)
+
+
+def brief_text(action: Action) -> str:
+    """Give the values that the call is about, on one line; where nobody said which, the first short ones by their names.
+
+    Nobody decides by this line. It has no value that is masked or that only a reading shows.
+    """
+    if said := headline_text(action):
+        return said
+    # What is short may become longer when its characters are spelled out.
+    args = {name: value for name, value in action.shown(on_card=True).items() if _is_brief(name, value)}
+    short = [found for found in arguments_of(args) if len(found.text) <= _HEADLINE_VALUE]
+    return ", ".join(f"{found.name}: {found.text}" for found in short[:_BRIEF_VALUES])
+
+
+def _is_brief(name: str, value: Any) -> bool:
+    is_scalar = isinstance(value, str | int | float) and "\n" not in str(value)
+    return is_scalar and len(name) + len(str(value)) <= _HEADLINE_VALUE
 
 
 def _on_one_line(value: Any) -> str:

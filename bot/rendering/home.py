@@ -14,11 +14,11 @@ from bot.domain.person import is_person
 from bot.domain.waiting import Spot
 from bot.rendering.blocks import Block, actions, button, context, header, leaves, plain, rich_text, section
 from bot.rendering.buttons import REVIEW, form_buttons
-from bot.rendering.calls import headline_text, is_plain_name
+from bot.rendering.calls import brief_text, is_plain_name
 from bot.rendering.card.title import subject, title
 from bot.rendering.modal.standing import standing_row
 from bot.rendering.modal.view import HOME
-from bot.sentences import in_home, on_card, words
+from bot.sentences import in_home, on_action, on_card, words
 from bot.text.literal import clip, mrkdwn
 
 AGENT, TOOL, GO, OPEN = "agent", "tool", "go", "open"
@@ -155,7 +155,7 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
         case "standing":
             return standing_row(row.state, row.indices[0], number)
         case "waiting" | "queue":
-            return _waiting_blocks(row, number, url)
+            return _waiting_blocks(look, row, number, url)
     state = row.state
     place = state.admission.places[0]
     return [
@@ -165,20 +165,23 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
     ]
 
 
-def _waiting_blocks(row: Row, number: int, url: str) -> list[Block]:
+def _waiting_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
     at, state, first = f"row:{number}", row.state, row.indices[0]
     place = state.place_of(first)
     asked = subject(state, place.model_copy(update={"actions": row.indices}))
     requester = state.requested_by or ""
-    line = in_home.waits_until(
-        words.place_name(place.channel), state.deadline, mention(requester) if is_person(requester) else ""
-    )
-    is_alone = len(row.indices) == 1
+    # A queue's own list is opened in its channel.
+    where = "" if look.section == "queue" else words.place_name(place.channel)
+    says = [in_home.waits_until(where, state.deadline, mention(requester) if is_person(requester) else "")]
+    if any(state.actions[index].has_code for index in row.indices):
+        says.insert(0, on_action.HIGH_RISK)
+    if len(row.indices) > 1 and not place.queued:
+        says.append(in_home.SEVERAL)
     decide = _deciding(row, place, number)
     return [
         section(f"{at}:title", f"*{mrkdwn(on_card.wants(state.agent, asked))}*"),
         *_values(state, row.indices, at),
-        context(f"{at}:line", line if is_alone or place.queued else f"{line} · {in_home.SEVERAL}"),
+        context(f"{at}:line", " · ".join(says)),
         *_group(at, [*decide, *_link(state, first, number, url)]),
     ]
 
@@ -196,7 +199,7 @@ def _deciding(row: Row, place: Place, number: int) -> list[Block]:
 
 def _values(state: Approval, indices: Iterable[int], at: str) -> list[Block]:
     """Draw what the calls are about, in the agent's words. Nobody decides by this line."""
-    texts = filter(None, (headline_text(state.actions[index]) for index in indices))
+    texts = filter(None, (brief_text(state.actions[index]) for index in indices))
     values = clip("; ".join(texts), _VALUES)
     if not values:
         return []

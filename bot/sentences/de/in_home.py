@@ -13,8 +13,8 @@ NOT_NOW = (
 
 LISTS: Mapping[str, str] = {
     "waiting": "Wartet auf mich",
-    "asked": "Für mich gefragt",
-    "decided": "Von mir entschieden",
+    "asked": "Meine Anfragen",
+    "decided": "Meine Entscheidungen",
     "standing": "Dauerfreigaben",
     "queue": "Wartet in diesem Kanal",
 }
@@ -35,10 +35,9 @@ ALL_AGENTS, ALL_TOOLS = "Alle Agenten", "Alle Tools"
 
 
 def waits_until(place: str, deadline: datetime, requester: str) -> str:
-    """Say where it is asked, for whom, and until when."""
-    return " · ".join(
-        filter(None, [f"gefragt in {place}", requester and f"für {requester}", f"bis {when(deadline)}"])
-    )
+    """Say where it is asked, for whom, and until when. The list of one channel has no place."""
+    asked = [place and f"gefragt in {place}", requester and f"für {requester}", f"bis {when(deadline)}"]
+    return " · ".join(filter(None, asked))
 
 
 def asked_at(place: str, at: datetime) -> str:
@@ -48,6 +47,4 @@ def asked_at(place: str, at: datetime) -> str:
 
 def as_of(at: datetime) -> str:
     """Say how old the list is."""
-    return (
-        f"Stand: {when(at)}. Die Liste wird geschrieben, wenn du sie öffnest und wenn du hier entscheidest."
-    )
+    return f"Stand: {when(at)}. Öffne die Liste noch einmal, um sie zu aktualisieren."

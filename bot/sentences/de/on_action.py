@@ -11,6 +11,7 @@ AGENT_SAYS = "Der Agent sagt:"
 UNUSUAL_NAME = "(ungewöhnlicher Name)"
 READ_FIRST = "Zum Freigeben oder Bearbeiten zuerst alles lesen."
 TO_BE_READ = "zuerst zu lesen"
+HIGH_RISK = "⚠️ *Hohes Risiko*"
 
 
 def title(number: int, tool: str = "") -> str:
@@ -46,12 +47,12 @@ def in_reading_only(names: str, *, is_cut: bool) -> str:
 
 def approve_with_code(code: str) -> str:
     """Say that approving takes a code."""
-    return f"⚠️ *Hohes Risiko*: Tippe zum Freigeben *{code}*."
+    return f"{HIGH_RISK}: Tippe zum Freigeben *{code}*."
 
 
 def approve_with_value(name: str) -> str:
     """Say that approving takes the value of this argument."""
-    return f"⚠️ *Hohes Risiko*: Tippe zum Freigeben den Wert von {name}."
+    return f"{HIGH_RISK}: Tippe zum Freigeben den Wert von {name}."
 
 
 def people_needed(approving: int, rejecting: int) -> str:
@@ -231,12 +232,12 @@ def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
 
 def agree_with_code(code: str) -> str:
     """Say that agreeing takes a code."""
-    return f"⚠️ *Hohes Risiko*: Tippe zum Zustimmen *{code}*."
+    return f"{HIGH_RISK}: Tippe zum Zustimmen *{code}*."
 
 
 def agree_with_value(name: str) -> str:
     """Say that agreeing takes the proposed value of this argument."""
-    return f"⚠️ *Hohes Risiko*: Tippe zum Zustimmen den vorgeschlagenen Wert von {name}."
+    return f"{HIGH_RISK}: Tippe zum Zustimmen den vorgeschlagenen Wert von {name}."
 
 
 def to_be_decided_by(people: str) -> str:

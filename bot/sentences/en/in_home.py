@@ -11,8 +11,8 @@ NOT_NOW = "Slack or Redis did not answer, so nothing is shown. Please open this 
 
 LISTS: Mapping[str, str] = {
     "waiting": "Waiting for me",
-    "asked": "Asked for me",
-    "decided": "Decided by me",
+    "asked": "My requests",
+    "decided": "My decisions",
     "standing": "Standing approvals",
     "queue": "Waiting in this channel",
 }
@@ -33,10 +33,9 @@ ALL_AGENTS, ALL_TOOLS = "All agents", "All tools"
 
 
 def waits_until(place: str, deadline: datetime, requester: str) -> str:
-    """Say where it is asked, for whom, and until when."""
-    return " · ".join(
-        filter(None, [f"asked in {place}", requester and f"for {requester}", f"until {when(deadline)}"])
-    )
+    """Say where it is asked, for whom, and until when. The list of one channel has no place."""
+    asked = [place and f"asked in {place}", requester and f"for {requester}", f"until {when(deadline)}"]
+    return " · ".join(filter(None, asked))
 
 
 def asked_at(place: str, at: datetime) -> str:
@@ -46,4 +45,4 @@ def asked_at(place: str, at: datetime) -> str:
 
 def as_of(at: datetime) -> str:
     """Say how old the list is."""
-    return f"As of {when(at)}. The list is written when you open it and after what you decide here."
+    return f"Updated {when(at)}. Open it again to update it."

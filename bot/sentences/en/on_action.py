@@ -10,6 +10,7 @@ AGENT_SAYS = "The agent says:"
 UNUSUAL_NAME = "(unusual name)"
 READ_FIRST = "To approve or edit, read all of it first."
 TO_BE_READ = "to be read first"
+HIGH_RISK = "⚠️ *High risk*"
 
 
 def title(number: int, tool: str = "") -> str:
@@ -43,12 +44,12 @@ def in_reading_only(names: str, *, is_cut: bool) -> str:
 
 def approve_with_code(code: str) -> str:
     """Say that approving takes a code."""
-    return f"⚠️ *High risk*: to approve, type *{code}*."
+    return f"{HIGH_RISK}: to approve, type *{code}*."
 
 
 def approve_with_value(name: str) -> str:
     """Say that approving takes the value of this argument."""
-    return f"⚠️ *High risk*: to approve, type the value of {name}."
+    return f"{HIGH_RISK}: to approve, type the value of {name}."
 
 
 def people_needed(approving: int, rejecting: int) -> str:
@@ -236,12 +237,12 @@ def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
 
 def agree_with_code(code: str) -> str:
     """Say that agreeing takes a code."""
-    return f"⚠️ *High risk*: to agree, type *{code}*."
+    return f"{HIGH_RISK}: to agree, type *{code}*."
 
 
 def agree_with_value(name: str) -> str:
     """Say that agreeing takes the proposed value of this argument."""
-    return f"⚠️ *High risk*: to agree, type the proposed value of {name}."
+    return f"{HIGH_RISK}: to agree, type the proposed value of {name}."
 
 
 def to_be_decided_by(people: str) -> str:

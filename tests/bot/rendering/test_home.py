@@ -111,6 +111,56 @@ def test_the_link_leads_to_the_message_that_shows_the_call():
     assert permalink(URL, "C0APPROVALS", "12.7", "12.5") in parts
 
 
+def a_call(args, **terms) -> Row:
+    """Make a row about one call with these arguments, of which nobody said what it is about."""
+    admission = an_admission(places=(Place(channel="C0APPROVALS", actions=(0,)),), **terms)
+    return Row(a_state(an_interrupt(an_action("refund", args)), admission=admission), (0,))
+
+
+def values_of(row: Row) -> str:
+    return words(
+        [block for block in drawn(HomePage(Look(), [row]))["blocks"] if block["type"] == "rich_text"]
+    )
+
+
+def test_two_calls_without_a_headline_are_told_apart_by_their_first_short_values():
+    """A long text and what is nested stand in the form only."""
+    args = {"note": "n" * 200, "customer": "Ada Park", "items": [1, 2], "amount": 64.95, "eu": True, "x": 1}
+
+    assert values_of(a_call(args)) == 'customer: "Ada Park", amount: 64.95, eu: true'
+    assert values_of(a_call({**args, "amount": 65})) != values_of(a_call(args))
+
+
+def test_a_list_has_no_value_that_is_masked_or_kept_for_the_reading():
+    row = a_call({"token": "4711", "iban": "DE02", "amount": 5}, mask=("token",), modal_only=("iban",))
+
+    assert values_of(row) == "amount: 5"
+    assert {"4711", "DE02"}.isdisjoint(words(drawn(HomePage(Look(), [row]))["blocks"]).split())
+
+
+def test_a_hidden_character_is_spelled_on_a_list_as_on_a_card():
+    assert values_of(a_call({"to": "ada\u200b"})) == r'to: "ada\u{200B}"'
+
+
+def test_a_call_of_high_risk_says_so_on_a_list():
+    risky, plain = (
+        words(drawn(HomePage(Look(), [a_row(**terms)]))["blocks"]) for terms in ({"risk": "high"}, {})
+    )
+
+    assert "⚠️ *High risk* · asked in" in risky
+    assert "High risk" not in plain
+
+
+def test_the_list_of_a_queue_does_not_repeat_its_channel():
+    """Whoever opens it stands in that channel."""
+    elsewhere, here = (
+        words(drawn(HomePage(Look(section), [a_row()]))["blocks"]) for section in ("waiting", "queue")
+    )
+
+    assert "asked in <#C0APPROVALS> · " in elsewhere
+    assert "C0APPROVALS" not in here
+
+
 @pytest.mark.parametrize(
     "look", [Look(), Look("asked", first=20), Look("waiting", "billing", "pay", Spot(12, "billing.f"))]
 )
