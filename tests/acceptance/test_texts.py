@@ -17,6 +17,7 @@ DATE = re.compile(r"<!date\^\d+\^[^|>]+\|([^>]+)>")
 SIGNS = re.compile(r"[*~`<>]|(?<!\w)_|_(?!\w)|:[a-z_]+:")
 STATES = (
     "wants to run",
+    "möchte ausführen",
     "Approved",
     "Changed",
     "Changes requested",
