@@ -320,9 +320,11 @@ local MINE_KEPT = 1000
 
 local function note_mine(prefix, kind, person, id, at)
   local mine = prefix .. kind .. person
-  try('ZADD', mine, text(at), id)
-  try('ZREMRANGEBYRANK', mine, 0, -1 - MINE_KEPT)
-  try('PEXPIRE', mine, text(KEPT_UNRESUMED))
+  -- What is listed already only moves.
+  if try('ZADD', mine, text(at), id) == 1 then
+    redis.call('ZREMRANGEBYRANK', mine, 0, -1 - MINE_KEPT)
+    redis.call('PEXPIRE', mine, text(KEPT_UNRESUMED))
+  end
 end
 
 -- Return the fields of an audit entry that say more about a decision: what the caller knows of it, and for how many

@@ -39,7 +39,7 @@ local is_open = is_whole and status == 'pending' and at < tonumber(deadline)
 local is_deleted = pressed ~= '' and string.find('\n' .. (deleted or ''), '\n' .. pressed .. '\n', 1, true)
 local outcomes, recorded, counted = { 'first' }, 0, 0
 -- What is written in the end.
-local changes, events, given = {}, {}, {}
+local changes, events, given, deciders = {}, {}, {}, {}
 
 local function note(event, index, ...)
   events[#events + 1] = { event, id, 'index', index, 'by', ... }
@@ -102,7 +102,7 @@ local function make_final(index, decision, votes, of_rules, facts, message)
     give_standing(index)
   end
   for _, voter in ipairs(votes.same) do
-    note_mine(prefix, 'decided:', voter, id, at)
+    deciders[voter] = true
   end
   recorded = recorded + 1
 end
@@ -177,6 +177,9 @@ if left == 0 then
 end
 for _, event in ipairs(events) do
   write_audit(audit, unpack(event))
+end
+for decider in pairs(deciders) do
+  note_mine(prefix, 'decided:', decider, id, at)
 end
 redis.call('HSET', card, unpack(changes))
 if delivery then

@@ -337,6 +337,18 @@ async def test_whoever_agreed_finds_it_among_what_they_decided(client, store):
         assert await store.mine("decided", user, first=0, limit=5) == [state.id]
 
 
+async def test_a_batch_that_is_decided_at_once_is_noted_once(client, store, redis):
+    """However many calls it has. A click on a long batch would hold Redis otherwise."""
+    state = await admitted(client, store, actions=20)
+    await redis.config_resetstat()
+
+    await decide(store, state, dict.fromkeys(range(20), ApproveDecision()))
+
+    used = await redis.info("commandstats")
+    assert used["cmdstat_zremrangebyrank"]["calls"] == 1
+    assert await store.mine("decided", "U0ERIK", first=0, limit=5) == [state.id]
+
+
 async def test_lists_of_what_is_over_do_not_live_for_ever(client, store, redis: Redis):
     state = await admitted(client, store, requested_by="U0NOOR")
     await decide(store, state, {0: ApproveDecision()})
