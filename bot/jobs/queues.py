@@ -86,8 +86,12 @@ class Queues:
         """
         channels = await self.store.queues()
         for channel in channels:
-            if await self._picture_due(channel):
-                await self._draw(channel)
+            try:
+                if await self._picture_due(channel):
+                    await self._draw(channel)
+            except SlackError as error:
+                # The other queues have cards, too.
+                logger.warning("queue.not_drawn", extra={"channel": channel, "reason": str(error)})
         if not channels:
             self._known, self._over = {}, {}
 

@@ -59,7 +59,7 @@ def _render(queue: Queue) -> QueuePicture:
 
 def _line(queue: Queue) -> Iterator[str]:
     if queue.mentioned:
-        yield on_queue.notified(approver_names(queue.mentioned, at_most=_MOST_PEOPLE, together=False))
+        yield on_queue.notified(approver_names(queue.mentioned, at_most=_MOST_PEOPLE))
     if queue.deadline:
         yield on_queue.first_deadline(queue.deadline)
 

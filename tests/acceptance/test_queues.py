@@ -103,7 +103,7 @@ async def test_after_a_few_requests_further_ones_share_one_card(start, client, s
     assert "`pay` 4 times, `book` once, a tool with an unusual name once" in words(card["blocks"]).replace(
         "a tool with an unusual name once, `book` once", "`book` once, a tool with an unusual name once"
     )
-    assert "<@U0DANA> or <@U0ERIK>" in words(card["blocks"])
+    assert "approvers: <@U0DANA>, <@U0ERIK>" in words(card["blocks"])
     assert buttons(card) == [LOOK]
     assert not any(watcher.cards(interrupt_id) for interrupt_id in ids)
 

@@ -51,7 +51,7 @@ def first_deadline(deadline: datetime) -> str:
 
 def notified(people: str) -> str:
     """Say who decides about them."""
-    return f"für {people}"
+    return f"es entscheiden {people}"
 
 
 def over(ends: Mapping[str, int]) -> str:

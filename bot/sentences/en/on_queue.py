@@ -45,7 +45,7 @@ def first_deadline(deadline: datetime) -> str:
 
 def notified(people: str) -> str:
     """Say who decides about them."""
-    return f"for {people}"
+    return f"approvers: {people}"
 
 
 def over(ends: Mapping[str, int]) -> str:
