@@ -92,6 +92,11 @@ class Action:
         """Its number on the card, from 1."""
         return self.index + 1
 
+    @property
+    def number_shown(self) -> int | None:
+        """Its number, where a request has several."""
+        return None if self.is_alone else self.number
+
     def allows(self, decision: str) -> bool:
         return decision in self.config.allowed_decisions
 

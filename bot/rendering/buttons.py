@@ -221,7 +221,7 @@ def _votes_needed(button: Button, action: Action) -> int:
 
 
 def _named(action: Action) -> str:
-    return on_action.named(action.number, safe_name(action.request) or "")
+    return on_action.named(action.number_shown, safe_name(action.request) or "")
 
 
 def _group(action: Action, shown: list[Block]) -> Block:

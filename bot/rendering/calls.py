@@ -322,9 +322,9 @@ def title_blocks(action: Action) -> list[Block]:
     """Draw the number and the tool. An unusual name is drawn below, as literal text."""
     at, name = f"a:{action.index}", safe_name(action.request)
     if name:
-        return [section(f"{at}:title", on_action.title(action.number, name))]
+        return [section(f"{at}:title", on_action.title(action.number_shown, name))]
     return [
-        section(f"{at}:title", on_action.title(action.number)),
+        section(f"{at}:title", on_action.title(action.number_shown)),
         literal(f"{at}:name", one_line(action.request.name)),
     ]
 

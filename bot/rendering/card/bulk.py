@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks
 from bot.rendering.calls import safe_name
-from bot.rendering.card.table import question, totals
+from bot.rendering.card.batch import is_batch
+from bot.rendering.card.table import question, table_of, totals
 from bot.sentences import on_button, on_card, words
 from bot.text.literal import clip, units
 
@@ -97,13 +99,22 @@ def _which(state: Approval, ready: Sequence[int]) -> list[str]:
     """Say which calls these are: all of their values, their tools, or their numbers."""
     calls = [state.actions[index] for index in ready]
     values = question(calls, with_tool=len({call.request.name for call in calls}) > 1)
-    which = on_card.as_shown(_by_tool(state, ready))
-    return [
-        *([values] if values else []),
-        *([f"{which}\n{on_card.in_all(sums)}"] if (sums := totals(calls)) else []),
-        which,
-        on_card.as_shown(words.numbers(ready)),
-    ]
+    which, odd = on_card.as_shown(_by_tool(state, ready)), _odd_ones(calls)
+    sums = [on_card.in_all(found)] if (found := totals(calls)) else []
+    said = [[values]] if values else []
+    said += [[which, *sums, *odd], [which, *odd], [which], [on_card.as_shown(words.numbers(ready))]]
+    return ["\n".join(lines) for lines in said]
+
+
+def _odd_ones(calls: Sequence[Action]) -> list[str]:
+    """Name what some calls have and the others do not: in a long table, nobody looks for it."""
+    table = table_of(calls) if is_batch(calls) else None
+    found: dict[str, list[int]] = {}
+    for call in calls if table else ():
+        if table and (named := table.named(call.number)):
+            found.setdefault(", ".join(named), []).append(call.index)
+    odd = [f"{words.numbers(indices)} ({named})" for named, indices in found.items()]
+    return [on_card.odd_ones(odd)] if odd else []
 
 
 def _by_tool(state: Approval, ready: Iterable[int]) -> str:

@@ -1,6 +1,6 @@
 """The line below a title: for whom, who decides, until when; later how it ended, and how the run goes on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
@@ -27,7 +27,7 @@ _CALLED_ONCE = 20
 
 
 def top_blocks(state: Approval, place: Place) -> list[Block]:
-    return [header("top", title(state, place)), context("who", " · ".join(_line(state, place)))]
+    return [header("top", title(state, place)), context("who", _line(state, place))]
 
 
 def push_text(state: Approval, place: Place) -> str:
@@ -70,12 +70,12 @@ def run_words(state: Approval, place: Place) -> list[str]:
     return [on_card.WAITING] if state.status == "decided" else []
 
 
-def _line(state: Approval, place: Place) -> list[str]:
+def _line(state: Approval, place: Place) -> str:
     if any(state.is_open_at(index) for index in place.actions):
-        return _open_line(state, place)
+        return _open_lines(state, place)
     asked = on_card.asked_by(state.interrupt.agent, _requester(state))
     said = [asked, *_ended_line(state, place), *run_words(state, place), ran_words(state, place)]
-    return list(filter(None, said))
+    return " · ".join(filter(None, said))
 
 
 def _ended_line(state: Approval, place: Place) -> list[str]:
@@ -89,12 +89,14 @@ def _ended_line(state: Approval, place: Place) -> list[str]:
     return [*_how_ended(state, place), *closed]
 
 
-def _open_line(state: Approval, place: Place) -> list[str]:
+def _open_lines(state: Approval, place: Place) -> str:
+    """Say who decides, and on a line of its own what happens if nobody does: at a glance, one reads like the other."""
     named = _requester(state)
     for_whom = [on_card.on_behalf_of(named)] if named else []
     if not state.requested_by:
         for_whom = [on_card.REQUESTER_UNKNOWN]
-    return [*for_whom, *_deciders(state, place), _until(state, place.actions), *_asked_also(state, place)]
+    first = " · ".join([*for_whom, *_deciders(state, place)])
+    return "\n".join([first, " · ".join([_until(state, place.actions), *_asked_also(state, place)])])
 
 
 def _requester(state: Approval) -> str:
@@ -142,9 +144,11 @@ def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
     return [on_card.asked_by(state.interrupt.agent), for_whom, _until(state, still)]
 
 
-def _until(state: Approval, indices: Iterable[int]) -> str:
+def _until(state: Approval, indices: Sequence[int]) -> str:
     """Say until when these are open, and what the deadline does with what is open then."""
-    return on_card.at_deadline(state.deadline, _then(state, indices))
+    found = {state.admission.terms[index].quorum for index in indices if state.is_open_at(index)}
+    needed = found.pop() if len(found) == 1 else None
+    return on_card.at_deadline(state.deadline, _then(state, indices), needed)
 
 
 def _then(state: Approval, indices: Iterable[int]) -> Deadline:

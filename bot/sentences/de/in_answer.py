@@ -135,7 +135,7 @@ def not_counted_yet(reason: str) -> str:
     return f"Du zählst noch nicht mit: {reason}"
 
 
-AGREE_YOURSELF = "Drücke auf der Karte „Ansehen, zustimmen…“, und lies dort zuerst den ganzen Vorschlag."
+AGREE_YOURSELF = "Drücke auf der Karte „Ansehen und zustimmen…“, und lies dort zuerst den ganzen Vorschlag."
 
 
 def edit_refused(rule: str, why: str) -> str:
@@ -189,7 +189,7 @@ def proposed_otherwise(index: int) -> str:
 
 def read_first(index: int) -> str:
     """Say that an action is longer than its card."""
-    return f"Die Karte zeigt Aktion {index + 1} nicht ganz: Drücke *Lesen, entscheiden…*, und entscheide auf der letzten Seite."
+    return f"Die Karte zeigt Aktion {index + 1} nicht ganz: Drücke *Lesen und entscheiden…*, und entscheide auf der letzten Seite."
 
 
 RUN_IT_FIRST = "Setze hier den Haken, um freizugeben. Nichts wurde gespeichert."

@@ -7,7 +7,7 @@ from bot.sentences.de.words import duration_words
 
 RULES_TITLE = "*Regeln, die man ergänzen könnte*"
 NOTHING_APPLIED = (
-    "Nichts davon gilt schon: Jemand muss es in die Regeldatei schreiben. Diese Karten haben dann *Ab jetzt freigeben…*, "
+    "Nichts davon gilt schon: Jemand muss es in die Regeldatei schreiben. Diese Karten haben dann *Künftig ohne Rückfrage freigeben…*, "
     "und wer das drückt, wählt, für wie lange."
 )
 AND_MORE = "und weitere solche Regeln"

@@ -71,7 +71,7 @@ HIGH_RISK = "Das Risiko dieses Aufrufs ist hoch. Er läuft genau so, wie er hier
 
 _ABOUT_EDIT = (
     "Das Tool bleibt dasselbe, und der Aufruf läuft mit deinen Änderungen. "
-    "Felder, die du nicht anrührst, behalten genau, was der Agent geschrieben hat."
+    "Felder, die du nicht änderst, behalten genau, was der Agent geschrieben hat."
 )
 
 
@@ -84,7 +84,7 @@ def about_edit(problem: str | None) -> str:
 
 CONTINUE, SEE_CHANGES = "Weiter", "Änderungen ansehen"
 START_OVER, CHOOSE_OTHERS, CHANGE_MORE = "Neu anfangen", "Andere Felder wählen", "Mehr ändern"
-BEFORE_AND_AFTER = "Was der Agent angefragt hat `->` was laufen würde:"
+BEFORE_AND_AFTER = "Angefragt `->` würde ausgeführt:"
 CHANGED_SINCE = "Dieses Formular wurde in einem anderen Fenster geändert. Nichts wurde gespeichert: Sieh es dir noch einmal an."
 KEPT = "Das hast du vorher eingetippt."
 ALSO_WRONG = "Einige Werte, die nicht zu sehen waren, nimmt das Tool nicht an. Sie stehen jetzt im Formular: Ändere sie auch."
@@ -209,11 +209,11 @@ def proposal(people: str, decision: str) -> str:
 
 # --- Rejecting, answering and handing over ------------------------------------------------------------------------------
 
-REASON = "Grund, für den Agenten"
+REASON = "Grund (liest der Agent)"
 OWN_REASON = "Mehr, in eigenen Worten"
 CHOOSE_REASON = "Grund wählen"
 NOTE = "Notiz, für den Agenten und das Protokoll"
-WHAT_TO_CHANGE = "Was anders werden muss"
+WHAT_TO_CHANGE = "Was soll geändert werden?"
 ASK_FOR_CHANGES = "Änderungen anfordern"
 ABOUT_CHANGES = "Der Aufruf läuft nicht. Der Agent bekommt deine Worte und soll einen neuen Vorschlag machen, über den wieder Menschen entscheiden."
 WHAT_THEN = "Was der Agent dann tut"
@@ -221,7 +221,7 @@ PROPOSE_AGAIN = "Den Aufruf ändern wie oben beschrieben und neu vorschlagen"
 LATER_CALLS = "Spätere Aufrufe"
 REJECT_LATER_CALLS = "Auch jeden späteren Aufruf dieses Tools in diesem Lauf ablehnen"
 NOTHING_TO_REJECT = "Es gibt nichts mehr abzulehnen."
-YOUR_ANSWER = "Antwort anstelle des Tools"
+YOUR_ANSWER = "Deine Antwort an den Agenten"
 ABOUT_HANDING_OVER = "Der Thread der Karte erwähnt diese Person. Wer entscheiden darf, kann es weiterhin."
 WHO_LOOKS = "Wer sich das jetzt ansieht"
 CHOOSE_PERSON = "Person wählen"
@@ -240,7 +240,7 @@ RUN_IT = "Ja, mit den Werten oben ausführen"
 
 def type_value(value: str) -> str:
     """Ask for this value of the call."""
-    return f"Tippe {value}"
+    return f"Eingeben: {value}"
 
 
 def value_of(name: str) -> str:

@@ -92,7 +92,7 @@ DECOMPOSED_IN_JSON = (
     "Einige Buchstaben sehen aus wie sonst und sind anders gespeichert. "
     "Ihre Zeichen sind in JSON als `\\u` und vier Ziffern geschrieben."
 )
-MISREAD = "⚠️ *Einige Wörter sind nicht, wonach sie aussehen*: siehe unten."
+MISREAD = "⚠️ *Vorsicht, einige Zeichen sehen nur ähnlich aus*: siehe unten."
 DOMAINS = "Domainnamen stehen unten so, wie Computer sie lesen."
 ODD_LATIN = "ungewöhnlich lateinisch"
 _SCRIPTS = {
@@ -123,13 +123,13 @@ def the_name(of: str) -> str:
 
 def found_in(places: Sequence[str], others: int, line: str) -> str:
     """Say where a word is, and what it is."""
-    more = f" und noch {others}" if others > 0 else ""
+    more = f" und {others} weitere" if others > 0 else ""
     return f"{', '.join(places)}{more}: {line}"
 
 
 def more(count: int) -> str:
     """Say how many words are not named."""
-    return f"und noch {grouped(count)}"
+    return f"und {grouped(count)} weitere"
 
 
 def only_looks_like(word: str, letters: str, reading: str) -> str:

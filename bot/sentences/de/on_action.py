@@ -14,9 +14,10 @@ TO_BE_READ = "zuerst zu lesen"
 HIGH_RISK = "⚠️ *Hohes Risiko*"
 
 
-def title(number: int, tool: str = "") -> str:
-    """Title an action; without the name of its tool where that comes below."""
-    return f"*{number}.* `{tool}`" if tool else f"*{number}.* Ein Tool mit ungewöhnlichem Namen:"
+def title(number: int | None, tool: str = "") -> str:
+    """Title an action; without its number where it is the only one, without the name of its tool where that comes below."""
+    named = f"`{tool}`" if tool else "Ein Tool mit ungewöhnlichem Namen:"
+    return named if number is None else f"*{number}.* {named}"
 
 
 def only_the_beginning(count: int, argument: str = "") -> str:
@@ -31,7 +32,7 @@ def only_the_beginning(count: int, argument: str = "") -> str:
 
 def masked(names: str) -> str:
     """Say which arguments nobody is shown."""
-    return f"Maskiert: {names}. Der Aufruf läuft mit dem, was der Agent dort geschrieben hat."
+    return f"Maskiert: {names}. Ausgeführt wird, was der Agent dort geschrieben hat."
 
 
 def not_in_schema(names: str, count: int) -> str:
@@ -47,12 +48,12 @@ def in_reading_only(names: str, *, is_cut: bool) -> str:
 
 def approve_with_code(code: str) -> str:
     """Say that approving takes a code."""
-    return f"{HIGH_RISK}: Tippe zum Freigeben *{code}*."
+    return f"{HIGH_RISK}: zum Freigeben *{code}* eingeben."
 
 
 def approve_with_value(name: str) -> str:
     """Say that approving takes the value of this argument."""
-    return f"{HIGH_RISK}: Tippe zum Freigeben den Wert von {name}."
+    return f"{HIGH_RISK}: zum Freigeben den Wert von {name} eingeben."
 
 
 def people_needed(approving: int, rejecting: int) -> str:
@@ -113,8 +114,10 @@ EFFECTS = {
 """What a decision really does, where the framework of an agent does not know it."""
 
 
-def named(number: int, tool: str) -> str:
-    """Name an action in a sentence, with its tool where that has a usual name."""
+def named(number: int | None, tool: str) -> str:
+    """Name an action in a sentence: by its number, where it has one, and by its tool, where that has a usual name."""
+    if number is None:
+        return tool or "diesen Aufruf"
     return f"Aktion {number}" + (f": {tool}" if tool else "")
 
 
@@ -178,7 +181,7 @@ def outcome_by_silence(status: str) -> str:
 AN_ANSWER, CHANGES = "eine Antwort", "Änderungen"
 _VOTES = {
     "approve": "Freigaben",
-    "edit": "Freigaben mit denselben Änderungen",
+    "edit": "Freigaben für die geänderte Fassung",
     "reject": "Ablehnungen",
     "respond": "gleichen Antworten",
     "proposal": "Zustimmungen zum Vorschlag",
@@ -222,7 +225,7 @@ def proposes(person: str, what: str) -> str:
 
 def how_to_agree(look: str) -> str:
     """Say which button means which call."""
-    return f"*{look}* zeigt alles davon, *Wie angefragt freigeben* meint den Aufruf oben."
+    return f"*{look}* zeigt alle Änderungen, *Wie angefragt freigeben* gilt für den Aufruf oben."
 
 
 def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
@@ -232,12 +235,12 @@ def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
 
 def agree_with_code(code: str) -> str:
     """Say that agreeing takes a code."""
-    return f"{HIGH_RISK}: Tippe zum Zustimmen *{code}*."
+    return f"{HIGH_RISK}: zum Zustimmen *{code}* eingeben."
 
 
 def agree_with_value(name: str) -> str:
     """Say that agreeing takes the proposed value of this argument."""
-    return f"{HIGH_RISK}: Tippe zum Zustimmen den vorgeschlagenen Wert von {name}."
+    return f"{HIGH_RISK}: zum Zustimmen den vorgeschlagenen Wert von {name} eingeben."
 
 
 def to_be_decided_by(people: str) -> str:

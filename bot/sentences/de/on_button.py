@@ -6,10 +6,10 @@ LABELS: Mapping[str, str] = {
     "approve": "Freigeben",
     "confirm": "Freigeben…",
     "approve_note": "Mit Notiz freigeben…",
-    "sticky": "Ab jetzt freigeben…",
+    "sticky": "Künftig ohne Rückfrage freigeben…",
     "for_run": "Für diesen Lauf freigeben…",
     "approve_always": "Für diesen Lauf freigeben",
-    "agree": "Ansehen, zustimmen…",
+    "agree": "Ansehen und zustimmen…",
     "edit": "Bearbeiten",
     "reject": "Ablehnen",
     "changes": "Änderungen anfordern…",
@@ -31,6 +31,6 @@ LABELS: Mapping[str, str] = {
 """Each by the name that the button has in Slack's ids."""
 AS_ASKED: Mapping[str, str] = {"approve": "Wie angefragt freigeben", "confirm": "Wie angefragt freigeben…"}
 """While somebody proposes something else."""
-READ_AND_DECIDE = "Lesen, entscheiden…"
+READ_AND_DECIDE = "Lesen und entscheiden…"
 ONE_BY_ONE = "Einzeln prüfen…"
 """Opens a review where Approve all is green."""

@@ -19,7 +19,7 @@ WITHOUT_OBJECTION = "Ohne Widerspruch freigegeben"
 IN_ADVANCE = "Vorab freigegeben"
 _DONE = {
     "approve": "Freigegeben",
-    "edit": "Geändert freigegeben",
+    "edit": "Mit Änderungen freigegeben",
     "reject": "Abgelehnt",
     "changes": "Änderungen angefordert",
     "respond": "Beantwortet",
@@ -122,7 +122,7 @@ def so_far(decided: int, total: int) -> str:
 REQUESTER_UNKNOWN = "*unbekannt, für wen*"
 FOR_PERSON_ABOVE = "für die Person, die auf der Karte oben genannt ist"
 SEVERAL_DECIDERS = "wer entscheidet, steht bei jedem Aufruf"
-DECIDED_AS_PROPOSED = "wie vorgeschlagen: es entscheidet, wen der jeweilige Vorschlag nennt"
+DECIDED_AS_PROPOSED = "wie vorgeschlagen: entscheiden die Personen, die der jeweilige Vorschlag nennt"
 
 
 def on_behalf_of(requester: str) -> str:
@@ -141,22 +141,30 @@ def closed(at: datetime) -> str:
 
 
 _AT_DEADLINE: dict[Deadline, tuple[str, str]] = {
-    "approves": ("*wird freigegeben*, wenn bis", " niemand entscheidet"),
+    "approves": ("ohne Entscheidung bis", " *freigegeben*"),
     "as_said": ("was bis", " offen bleibt, wird freigegeben oder abgelehnt, wie bei jedem Aufruf steht"),
-    "rejects": ("wird abgelehnt, wenn bis", " niemand entscheidet"),
+    "rejects": ("ohne Entscheidung bis", " abgelehnt"),
     "raises": ("offen bis", ""),
 }
 
 
-def at_deadline(deadline: datetime, then: Deadline) -> str:
-    """Say when the time is up, and what happens then to what nobody has decided."""
+def at_deadline(deadline: datetime, then: Deadline, needed: int | None = 1) -> str:
+    """Say when the time is up, and what happens then.
+
+    Args:
+        deadline: When.
+        then: What happens to what is open.
+        needed: How many people have to agree; `None` where that differs between the calls.
+    """
+    if then == "rejects" and needed != 1:
+        return f"abgelehnt, wenn bis {when(deadline)} nicht {needed or 'genug Personen'} zustimmen"
     what, unless = _AT_DEADLINE[then]
     return f"{what} {when(deadline)}{unless}"
 
 
 def decides(people: str, *, together: bool = False) -> str:
     """Say who decides: one of these people, or several of them together."""
-    return f"es {'entscheiden' if together else 'entscheidet'} {people}"
+    return f"{people} {'entscheiden' if together else 'entscheidet'}"
 
 
 def as_asked(decides: str) -> str:
@@ -166,7 +174,7 @@ def as_asked(decides: str) -> str:
 
 def as_asked_elsewhere(channel: str) -> str:
     """Say that others decide a call as it was asked."""
-    return f"wie angefragt: es entscheidet, wer in {channel} genannt ist"
+    return f"wie angefragt: entscheidet, wer in {channel} genannt ist"
 
 
 def as_proposed(person: str, index: int | None, decides: str) -> str:
@@ -328,6 +336,11 @@ def as_shown(which: str) -> str:
     return f"Wie diese Nachricht sie zeigt: Aktionen {which}."
 
 
+def odd_ones(rows: Sequence[str]) -> str:
+    """Say which calls differ from most of the others."""
+    return f"Anders als die anderen: {'; '.join(rows)}."
+
+
 def in_all(totals: Sequence[str]) -> str:
     """Say what the numbers of several calls come to."""
     return f"Zusammen: {', '.join(totals)}."
@@ -350,7 +363,7 @@ def show_all(count: int) -> str:
 
 def same_in_all(count: int) -> str:
     """Say above some values that all rows have them."""
-    return f"Gleich in allen {count}:"
+    return f"Bei allen {count} gleich:"
 
 
 def of_rows(indices: Sequence[int], words: str) -> str:

@@ -5,9 +5,9 @@ from datetime import datetime
 from bot.sentences.de import grouped
 from bot.sentences.de.words import when
 
-TITLE = "Was aus den Aufrufen wurde"
+TITLE = "Ergebnis der Aufrufe"
 NO_WORDS = "Der Agent hat nichts dazu gesagt."
-WORDS_FOLLOW, IT_SAYS = ", in den Worten des Agenten:", "er sagt:"
+WORDS_FOLLOW, IT_SAYS = ", in den Worten des Agenten:", "er meldet:"
 """What comes before a quote: of one of several calls, and in the line that says how the agent goes on."""
 _STATUS = {"done": "Erledigt", "failed": "Fehlgeschlagen"}
 
@@ -36,7 +36,7 @@ def in_thread(reported: int) -> str:
     """Say where every outcome is."""
     if reported == 1:
         return "Was aus 1 Aufruf wurde, steht im Thread."
-    return f"Was aus den {reported} Aufrufen wurde, steht im Thread."
+    return f"Die Ergebnisse der {reported} Aufrufe stehen im Thread."
 
 
 def call(number: int, tool: str) -> str:

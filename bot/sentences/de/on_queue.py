@@ -46,7 +46,7 @@ def more_agents(count: int) -> str:
 
 def first_deadline(deadline: datetime) -> str:
     """Say until when the first of them can be decided."""
-    return f"erste Frist {when(deadline)}"
+    return f"früheste Frist {when(deadline)}"
 
 
 def notified(people: str) -> str:

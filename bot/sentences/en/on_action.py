@@ -13,9 +13,10 @@ TO_BE_READ = "to be read first"
 HIGH_RISK = "⚠️ *High risk*"
 
 
-def title(number: int, tool: str = "") -> str:
-    """Title an action; without the name of its tool where that comes below."""
-    return f"*{number}.* `{tool}`" if tool else f"*{number}.* A tool with an unusual name:"
+def title(number: int | None, tool: str = "") -> str:
+    """Title an action; without its number where it is the only one, without the name of its tool where that comes below."""
+    named = f"`{tool}`" if tool else "A tool with an unusual name:"
+    return named if number is None else f"*{number}.* {named}"
 
 
 def only_the_beginning(count: int, argument: str = "") -> str:
@@ -112,8 +113,10 @@ EFFECTS = {
 """What a decision really does, where the framework of an agent does not know it."""
 
 
-def named(number: int, tool: str) -> str:
-    """Name an action in a sentence, with its tool where that has a usual name."""
+def named(number: int | None, tool: str) -> str:
+    """Name an action in a sentence: by its number, where it has one, and by its tool, where that has a usual name."""
+    if number is None:
+        return tool or "this call"
     return f"action {number}" + (f": {tool}" if tool else "")
 
 

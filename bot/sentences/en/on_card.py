@@ -129,8 +129,16 @@ _AT_DEADLINE: dict[Deadline, tuple[str, str]] = {
 }
 
 
-def at_deadline(deadline: datetime, then: Deadline) -> str:
-    """Say when the time is up, and what happens then to what nobody has decided."""
+def at_deadline(deadline: datetime, then: Deadline, needed: int | None = 1) -> str:
+    """Say when the time is up, and what happens then.
+
+    Args:
+        deadline: When.
+        then: What happens to what is open.
+        needed: How many people have to agree; `None` where that differs between the calls.
+    """
+    if then == "rejects" and needed != 1:
+        return f"rejected {when(deadline)} unless {needed or 'enough people'} agree"
     what, unless = _AT_DEADLINE[then]
     return f"{what} {when(deadline)}{unless}"
 
@@ -307,6 +315,11 @@ def calls_of(tool: str, indices: Sequence[int]) -> str:
 def as_shown(which: str) -> str:
     """Ask whether several calls are approved as they are shown."""
     return f"As this message shows them: actions {which}."
+
+
+def odd_ones(rows: Sequence[str]) -> str:
+    """Say which calls differ from most of the others."""
+    return f"Not like the others: {'; '.join(rows)}."
 
 
 def in_all(totals: Sequence[str]) -> str:

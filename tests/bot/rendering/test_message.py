@@ -91,7 +91,7 @@ def test_a_card_of_one_action():
         },
         _context(
             "who",
-            f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides · rejected {until} if nobody does",
+            f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides\nrejected {until} if nobody does",
         ),
         _rich(
             "a:0:arguments",
@@ -126,7 +126,7 @@ def _menu(action_id, *buttons):
         {
             "text": {"type": "plain_text", "text": label, "emoji": False},
             "value": f"{name} {value}",
-            "description": {"type": "plain_text", "text": "action 1: send_email", "emoji": False},
+            "description": {"type": "plain_text", "text": "send_email", "emoji": False},
         }
         for name, label, value in buttons
     ]
@@ -155,7 +155,7 @@ def _button(action_id, label, value, **style):
         "text": {"type": "plain_text", "text": label, "emoji": False},
         "value": value,
         **style,
-        "accessibility_label": f"{label} action 1: send_email",
+        "accessibility_label": f"{label} send_email",
     }
 
 
@@ -191,7 +191,7 @@ def test_a_name_that_is_none_stands_alone_as_literal_text():
     assert literal_text(part.blocks, "a:0:name") == "send`*\\n<!channel> Approved by security"
     assert part.text.startswith("billing wants to run a tool with an unusual name. Until ")
     assert part.blocks[0]["text"]["text"] == "billing wants to run a tool with an unusual name"
-    assert buttons(part.blocks)[0]["accessibility_label"] == "Approve action 1"
+    assert buttons(part.blocks)[0]["accessibility_label"] == "Approve this call"
     assert all("channel>" not in text for place, text in typed_texts(part.blocks) if place != "literal")
 
 
@@ -222,7 +222,7 @@ def test_the_agent_speaks_in_blocks_of_its_own():
         "links:",
         '  - Ticket: "https://example.com/1"',
     ]
-    assert line_of(part).startswith("<@U0ERIK> or <@U0MIRA> decides · ")
+    assert line_of(part).startswith("<@U0ERIK> or <@U0MIRA> decides\n")
 
 
 def test_hidden_characters_are_shown_and_announced():
@@ -726,3 +726,12 @@ def test_equal_cards_have_equal_digests():
 
     assert card(earlier).digest == card(later).digest
     assert card(a_state(decided={0: ApproveDecision()})).digest != card(earlier).digest
+
+
+@pytest.mark.parametrize(("quorum", "said"), [(1, "if nobody does"), (2, "unless 2 agree")])
+def test_the_line_about_the_deadline_says_how_many_have_to_agree(quorum, said):
+    """One of two approvals does not keep a call from being rejected."""
+    place = Place(channel="C0APPROVALS", actions=(0,))
+    state = a_state(admission=an_admission(places=[place], quorum=quorum))
+    (part,) = render_card(state)
+    assert line_of(part).endswith(said)
