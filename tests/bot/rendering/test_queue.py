@@ -1,0 +1,67 @@
+"""The card of a queue: counts and plain names, one way to look, and nothing that decides."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.domain.queue import Queue
+from bot.rendering.limits import check_message
+from bot.rendering.queue import render_queue
+from tests.support.builders import NOW
+from tests.support.people import buttons, words
+
+UNUSUAL = ("a" * 61, "pay\u202e", "<!channel>", "*pay*")
+
+
+def a_queue(**fields):
+    return Queue(**{"waiting": 2, "deadline": NOW, "calls": {("billing", "pay"): 2}, **fields})
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_only_plain_names_of_tools_are_on_the_card(name):
+    """What an agent calls a tool is neither read as a format or a mention, nor does it hide anything."""
+    picture = render_queue(a_queue(calls={("billing", name): 2}))
+
+    assert name not in words(picture.blocks)
+    assert "a tool with an unusual name 2 times" in words(picture.blocks)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("waiting", [1, 2, 1_000, 1_001])
+def test_slack_takes_the_card_of_any_burst(language, waiting):
+    """However many agents, tools and people there are."""
+    calls = {
+        (f"agent-{n:02}{'x' * 30}", f"tool-{m:02}{'y' * 50}"): m for n in range(40) for m in range(1, 40)
+    }
+    people = tuple(f"U0PERSON{n}" for n in range(200))
+
+    picture = render_queue(a_queue(waiting=waiting, calls=calls, mentioned=people, language=language))
+
+    check_message(picture.text, picture.blocks)
+    assert buttons({"blocks": picture.blocks}) == ["home:go.queue"]
+
+
+def test_a_queue_that_is_over_says_what_became_of_it_and_has_no_button():
+    """Nobody is led to an empty list."""
+    picture = render_queue(Queue(0, over={"decided": 6, "expired": 1}))
+
+    assert picture.text == "Nothing waits in this queue. Of those that waited here: 6 decided, 1 expired."
+    assert buttons({"blocks": picture.blocks}) == []
+
+
+def test_what_changes_for_people_changes_the_card():
+    """Cards that differ in anything that people read are drawn again."""
+    pictures = [
+        render_queue(queue).digest
+        for queue in (
+            a_queue(),
+            a_queue(waiting=3),
+            a_queue(deadline=NOW + timedelta(minutes=1)),
+            a_queue(calls={("billing", "pay"): 1, ("billing", "mail"): 1}),
+            a_queue(mentioned=("U0DANA",)),
+            a_queue(language="de"),
+        )
+    ]
+
+    assert len(set(pictures)) == len(pictures)
+    assert render_queue(a_queue()).digest == pictures[0]
