@@ -9,7 +9,7 @@ from agent_adapter.contract.arguments import encode
 from bot.domain.home import Look
 from bot.domain.mentions import approver_names
 from bot.domain.queue import Queue
-from bot.rendering.blocks import Block, actions, context, header, section
+from bot.rendering.blocks import Block, actions, context, header, section, told_apart
 from bot.rendering.calls import is_plain_name
 from bot.rendering.home import way
 from bot.sentences import on_queue
@@ -47,12 +47,12 @@ def _render(queue: Queue) -> QueuePicture:
     title = on_queue.title(queue.waiting)
     look = way("queue", on_queue.look_through(queue.waiting), Look("queue"))
     return QueuePicture(
-        title,
+        f"{title}.",
         [
             header("queue", title),
             context("line", " · ".join(_line(queue))),
             section("calls", "\n".join([on_queue.NO_CARDS, *_calls(queue)])),
-            actions("look", [{**look, "style": "primary"}]),
+            *told_apart([actions("look", [{**look, "style": "primary"}])], title),
         ],
     )
 
