@@ -1,7 +1,7 @@
 """A call that is decided, folded: what ran on one line that Slack wraps. *Why was this approved?* shows all of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision
@@ -53,6 +53,13 @@ def folded_blocks(action: Action, interrupt_id: str, room: int = TWO_LINES) -> l
     if action.must_read or description_is_cut(action):
         blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, interrupt_id)]))
     return blocks
+
+
+def ran_line(action: Action, room: int) -> list[Block]:
+    """Write on one line with which values a call ran: what an edit changed, as it became. What has no room is counted."""
+    ran = [(pair.name, pair.new) for pair in pairs_of(action) if pair.new]
+    found = [(name, replace(new, is_short=new.is_short and len(name) <= room)) for name, new in ran]
+    return _line([Pair(name, new, new, is_changed=False) for name, new in found], room)
 
 
 def pairs_of(action: Action) -> list[Pair]:

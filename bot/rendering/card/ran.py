@@ -10,14 +10,17 @@ from agent_adapter.contract.outcome import Outcome
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.outcomes import secrets_in, without_secrets
-from bot.rendering.blocks import Block, context, literal_within, quote, section
+from bot.rendering.blocks import Block, context, literal_within, quote, rich_text, section
 from bot.rendering.calls import safe_name
+from bot.rendering.card.folded import ran_line
 from bot.rendering.card.title import run_suffix
-from bot.sentences import on_outcome, words
+from bot.sentences import on_action, on_outcome, words
 from bot.text.literal import visible
 
 _ERROR, _RESULT = 900, 400
 """JSON characters of an error and of a result on the card. A card has this much room beside its calls."""
+_VALUES = 100
+"""Characters of the values of a call that failed."""
 _IN_THREAD = 7_000
 _NAMED = 20
 """How many calls the message in the thread names."""
@@ -33,8 +36,22 @@ def ran_blocks(state: Approval, place: Place) -> list[Block]:
         blocks = _blocks(state, reported[0], secrets_in(state), _ERROR if failed else _RESULT, is_brief=True)
         # The line above says what the first block says.
         return blocks[1:]
-    first = _blocks(state, failed[0], secrets_in(state), _ERROR, is_brief=True, named=True) if failed else []
+    first = _failed_blocks(state, failed[0]) if failed else []
     return [*first, context("ran", on_outcome.in_thread(len(reported)))]
+
+
+def _failed_blocks(state: Approval, index: int) -> list[Block]:
+    """Draw one call of several that failed: its name, the values it ran with, and the agent's words."""
+    line = ran_line(state.actions[index], _VALUES)
+    if not line:
+        return _blocks(state, index, secrets_in(state), _ERROR, is_brief=True, named=True)
+    values = rich_text(f"ran:{index}:values", [{"type": "rich_text_section", "elements": line}])
+    says, shown = _says(state, index, secrets_in(state), is_brief=True, opening=on_action.AGENT_SAYS)
+    words = [
+        context(f"ran:{index}:says", says),
+        literal_within(f"ran:{index}:text", shown, _ERROR, quote),
+    ]
+    return [context(f"ran:{index}", _status(state, index, named=True)), values, *(words if shown else [])]
 
 
 def ran_words(state: Approval, place: Place) -> str:
@@ -59,8 +76,10 @@ def thread_text(state: Approval, place: Place) -> str:
 
 
 def thread_blocks(state: Approval, place: Place) -> list[Block]:
-    """Draw what became of every call, in the order of the calls. There is one such message, and it is edited."""
-    reported = reported_in(state, place)
+    """Draw what became of every call, those that failed first. There is one such message, and it is edited."""
+    reported = sorted(
+        reported_in(state, place), key=lambda index: state.outcomes[index].outcome.status != "failed"
+    )
     named = reported[:_NAMED]
     room = max(_IN_THREAD // len(named), 300)
     blocks, secrets = [section("ran", thread_text(state, place))], secrets_in(state)
@@ -107,22 +126,34 @@ def _blocks(
     return [context(f"ran:{index}", says), *words]
 
 
-def _says(
-    state: Approval, index: int, secrets: Sequence[str], *, is_brief: bool, named: bool = False
-) -> tuple[str, str]:
-    """Say what became of a call, and give the agent's words about it as far as they are shown."""
+def _status(state: Approval, index: int, *, named: bool) -> str:
+    """Say whether a call is done; of several calls, which one."""
     reported, action = state.outcomes[index], state.actions[index]
-    outcome = reported.outcome
+    call = on_outcome.call(action.number, safe_name(action.request) or words.UNUSUAL_TOOL) if named else ""
+    return on_outcome.ran(reported.outcome.status, reported.reported_at, call)
+
+
+def _says(
+    state: Approval,
+    index: int,
+    secrets: Sequence[str],
+    *,
+    is_brief: bool,
+    named: bool = False,
+    opening: str = "",
+) -> tuple[str, str]:
+    """Say what became of a call, and give the agent's words about it as far as they are shown.
+
+    With an opening, only that comes before these words.
+    """
+    outcome = state.outcomes[index].outcome
     text = without_secrets(outcome, secrets).strip()
-    says = on_outcome.ran(
-        outcome.status,
-        reported.reported_at,
-        on_outcome.call(action.number, safe_name(action.request) or words.UNUSUAL_TOOL) if named else "",
-    )
+    says = _status(state, index, named=named)
     if not text:
         return says, ""
     # The title of a card about one call says whether it is done.
-    follows = on_outcome.IT_SAYS if is_brief and not named else says + on_outcome.WORDS_FOLLOW
+    usual = on_outcome.IT_SAYS if is_brief and not named else says + on_outcome.WORDS_FOLLOW
+    follows = opening or usual
     lines = text.splitlines()
     is_cut = is_brief and outcome.status == "done" and len(lines) > 1
     if is_cut:

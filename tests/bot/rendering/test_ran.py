@@ -112,13 +112,49 @@ def test_the_card_of_one_short_outcome_needs_no_message_in_the_thread():
 def test_the_thread_gets_one_message_about_several_calls():
     card, thread = drawn(PAID, LOST, None, tools=["a", "b", "c"])
 
-    assert about_runs(card)[1] == "insufficient funds"
-    assert "in the thread" in about_runs(card)[2]
-    assert [text for text in about_runs(thread) if text in {"tr_1", "insufficient funds"}] == [
-        "tr_1",
-        "insufficient funds",
-    ]
-    assert "`b` · *Failed*" in about_runs(thread)[2]
+    failed, _, says, error, where = about_runs(card)
+    assert failed.startswith("2. `b` · *Failed*")
+    assert (says, error) == ("The agent says:", "insufficient funds")
+    assert "in the thread" in where
+    assert "`b` · *Failed*" in about_runs(thread)[0]
+    assert "`a` · *Done*" in about_runs(thread)[2]
+
+
+BATCH = {"tools": ["pay", "pay"]}
+
+
+def values_of(card):
+    return next(text_of(block) for block in card.blocks if block["block_id"].endswith(":values"))
+
+
+def test_the_call_of_several_that_failed_stands_with_its_values():
+    """In a block of their own: they are the agent's."""
+    args = {"customer": "Ada *Park*", "amount": 64.95, "note": "n" * 300}
+    card, _ = drawn(PAID, LOST, **BATCH, args=args)
+
+    assert values_of(card) == 'customer: "Ada *Park*"   amount: 64.95   +1 more'
+
+
+def test_the_values_are_those_that_ran_and_not_those_that_were_asked():
+    edit = EditDecision(edited_action={"name": "pay", "args": {"amount": 7}})
+    card, _ = drawn(PAID, LOST, **BATCH, args={"amount": 900, "to": "x"}, how={0: APPROVE, 1: edit})
+
+    assert values_of(card) == "amount: 7"
+
+
+def test_a_masked_value_of_a_call_that_failed_is_not_shown():
+    card, _ = drawn(PAID, LOST, **BATCH, args={"password": "hunter22", "amount": 7}, mask=("password",))
+
+    assert "amount: 7" in values_of(card)
+    assert "hunter22" not in str(card)
+
+
+def test_very_long_names_and_values_of_a_call_that_failed_are_counted():
+    """Slack takes the card, and it does not look like a call without values."""
+    card, _ = drawn(PAID, LOST, **BATCH, args={"n" * 2_000: 1, "b" * 90: "x" * 90, "c": 2})
+
+    assert values_of(card).endswith("more")
+    assert len(values_of(card)) < 250
 
 
 def test_nothing_is_said_of_calls_that_nobody_reported():
