@@ -37,8 +37,8 @@ def masked(names: str) -> str:
 
 def not_in_schema(names: str, count: int) -> str:
     """Warn of arguments that are not in the schema of the tool: many tools ignore them."""
-    what, without = ("dieses Argument", "ohne es") if count == 1 else ("diese Argumente", "ohne sie")
-    return f"⚠️ *Das Schema des Tools kennt {what} nicht:* {names}. Der Aufruf läuft vielleicht {without}."
+    what = "dieses Argument" if count == 1 else "diese Argumente"
+    return f"⚠️ *Das Schema des Tools kennt {what} nicht:* {names}. Vielleicht läuft der Aufruf ohne {what}."
 
 
 def in_reading_only(names: str, *, is_cut: bool) -> str:
