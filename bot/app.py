@@ -364,7 +364,7 @@ class Bot:
         self._run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
         self._run("deadlines", falling_due.run)
         self._run("drawing", self.drawing.run)
-        self._run("queues", queues.run, every=settings.slack_timeout_seconds)
+        self._run("queues", queues.run)
         self._run("lookout", slack_watch.run)
         self._run("lost cards", partial(self.restore_guard.run, slack_watch.turn_to_read))
         for lane in store.keys.all_lanes():

@@ -35,6 +35,8 @@ LOOK_EVERY = 1.0
 """Seconds between two looks at the queues."""
 EDIT_EVERY = 5
 """After so many looks a card may be edited again. Everything that happens in between is one edit."""
+LOOK_WITHIN = 120.0
+"""Seconds that one look may take: Slack may be slow in several channels."""
 LINGER = 60_000
 """Milliseconds for which an empty queue is kept, since requests may have joined it that are not admitted yet."""
 MOST = 1_001
@@ -69,7 +71,7 @@ class Queues:
     async def run(self, loop: Loop) -> None:
         """Look until cancelled."""
         while True:
-            loop.beat()
+            loop.beat(within=LOOK_WITHIN)
             try:
                 if not self.health.slack_fault:
                     await self.look()
