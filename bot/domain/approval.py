@@ -235,7 +235,12 @@ class Approval(Published):
     @property
     def carded(self) -> Mapping[int, Place]:
         """The places where it has a card of its own, by number."""
-        return {number: place for number, place in self.places.items() if not place.queued}
+        # A bot of an older version posts one all the same.
+        return {
+            number: place
+            for number, place in self.places.items()
+            if not place.queued or MessageId(number) in self.shown
+        }
 
     def queued_in(self, channel: str) -> tuple[int, ...]:
         """Give the open actions that wait in the queue of a channel."""

@@ -68,8 +68,12 @@ def _is_apart(action: Action) -> bool:
 
 
 def put_to_vote(approval: Approval, indices: Iterable[int]) -> list[int]:
-    """Give the actions of these that it takes several people to approve. The others run when one person does."""
-    return [index for index in indices if approval.actions[index].terms.quorum > 1]
+    """Give the actions of these that do not run yet when one more person approves them."""
+    return [index for index in indices if _people_missing(approval.actions[index]) > 1]
+
+
+def _people_missing(action: Action) -> int:
+    return action.terms.quorum - len(action.voters("approve"))
 
 
 def with_proposal(approval: Approval, indices: Iterable[int]) -> list[int]:

@@ -30,7 +30,7 @@ _INDENT = "  "
 _NARROWEST = 20
 _SPELLED = r"\\(?:u\{[^}]*\}|\{[^}]*\}|.)"
 _ATOM = re.compile(rf"{_SPELLED}|.", re.DOTALL)
-_COUNT = re.compile(r"\\\{[0-9]+ [a-z ]+\}")
+_COUNT = re.compile(r"\\\{[0-9]+(?: [^\W\d_]+)+\}")
 
 Line = tuple[str, str]
 """Our indent, and the text after it."""

@@ -53,8 +53,10 @@ def kept_for_each_language(maxsize: int) -> Callable[[Callable[[*_Ts], _T]], Cal
 
     def keep(function: Callable[[*_Ts], _T]) -> Callable[[*_Ts], _T]:
         @lru_cache(maxsize=maxsize)
-        def kept(_spoken: str, *args: Any) -> _T:
-            return function(*args)
+        def kept(spoken: str, *args: Any) -> _T:
+            # Slack may say who the reader is while this runs, and what is kept under one language speaks that one.
+            with speaking(spoken):
+                return function(*args)
 
         @wraps(function)
         def give(*args: *_Ts) -> _T:

@@ -402,6 +402,17 @@ def test_where_only_some_calls_take_several_people_the_question_names_those_that
     assert "Run at once: 1, 3. Run when enough people agree: 2." in button["confirm"]["text"]["text"]
 
 
+def test_a_call_that_lacks_one_vote_is_named_among_those_that_run_at_once():
+    """Erik has voted for the second call, so it runs when one more person agrees."""
+    calls = [an_action("pay"), an_action("delete_user"), an_action("restart")]
+    two = Terms(approvers=("U0ERIK", "U0MIRA"), quorum=2)
+    votes = {1: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),)}
+    state = laid_out(*calls, approvers=("U0ERIK", "U0MIRA"), own={1: two, 2: two}, votes=votes)
+
+    button = next(b for b in buttons(card(state).blocks) if b["action_id"] == "approve_all:0")
+    assert "Run at once: 1, 2. Run when enough people agree: 3." in button["confirm"]["text"]["text"]
+
+
 def test_the_end_of_a_review_names_the_calls_that_run_at_once():
     calls = [an_action("pay"), an_action("delete_user"), an_action("restart")]
     two = Terms(approvers=("U0ERIK", "U0MIRA"), quorum=2)

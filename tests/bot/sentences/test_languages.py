@@ -10,7 +10,7 @@ import pytest
 from bot.rendering import buttons
 from bot.rendering.buttons import Button
 from bot.sentences import on_button, on_card
-from bot.sentences.language import CATALOGUES, ENGLISH, language_of, speaking
+from bot.sentences.language import CATALOGUES, ENGLISH, kept_for_each_language, language_of, speaking
 from bot.text.literal import units
 from tests.bot.sentences.catalogue import LANGUAGES, LIMITS, MODULES, OTHERS, module, modules, names, said
 
@@ -154,3 +154,19 @@ def test_a_primary_button_has_at_most_24_characters(language: str):
 )
 def test_a_locale_that_nobody_translated_reads_english(locale: str, expected: str):
     assert language_of(locale) == expected
+
+
+def test_what_is_kept_for_a_language_is_in_that_language():
+    """Also when Slack says who the reader is while it is written."""
+    answers = iter(["en", "de", "de", "de"])
+
+    @kept_for_each_language(maxsize=4)
+    def said(_: int) -> str:
+        return on_button.LABELS["approve"]
+
+    with speaking(lambda: next(answers)):
+        assert said(1) == "Approve"
+    with speaking("en"):
+        assert said(1) == "Approve"
+    with speaking("de"):
+        assert said(1) == "Freigeben"
