@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from agent_adapter import Outcome
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.ids import MessageId, button_value
 from tests.support.builders import an_action
@@ -126,7 +127,7 @@ async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided
         assert f"user{number}@example.com" in read
     assert "admin: true" in read
     assert end["submit"]["text"] == "Approve 23"
-    assert "Not among them: action 4, decided meanwhile." in words(end["blocks"])
+    assert "Not among them: call 4, decided meanwhile." in words(end["blocks"])
     await dana.fill(end)
     found = await decided(bot, interrupt)
     assert found.pop(3) == ("reject", "U0ERIK")
@@ -229,7 +230,48 @@ async def test_what_is_decided_is_read_by_anybody_and_decided_no_more(bot, clien
     read = words(view["blocks"])
     assert all(f'"user{n}@example.com"' in read for n in range(1, 25))
     assert not view.get("submit")
-    assert buttons(view) == ["turn:0.2"]
+    assert view["title"]["text"] == "24 calls"
+    assert buttons(view) == []
+
+
+async def test_what_became_of_each_call_is_read_where_all_of_them_are_shown(bot, client, slack, dana):
+    """Which one failed, and why, in the agent's words; no page says only that all is decided."""
+    interrupt, card = await asked(client, bot, slack, *users())
+    await dana.press(card, "approve_all:0")
+    async with client.resuming(interrupt.id):
+        pass
+    await client.report(interrupt.id, 1, Outcome.done("tr_1"))
+    await client.report(interrupt.id, 4, Outcome.failed("the *card* expired"))
+    closed = await dana.card("Show all 24")
+
+    view = await dana.opened(closed, "review:0")
+
+    by_id = {block["block_id"]: words([block]) for block in view["blocks"]}
+    assert "*Done*" in by_id["ran:1"]
+    assert "*Failed*" in by_id["ran:4"]
+    assert (by_id["ran:1:text"], by_id["ran:4:text"]) == ("tr_1", "the *card* expired")
+    assert "ran:0" not in by_id
+
+
+async def test_the_end_of_a_review_adds_up_the_headline(start_bot, policy, client, slack, dana):
+    """Of the calls that its button approves, and in no block of the bot's own words."""
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], headline: [amount, currency]}\n",
+        encoding="utf-8",
+    )
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    _, card = await asked(client, bot, slack, *refunds())
+    view = await dana.opened(card, "review:0")
+    assert view["title"]["text"] == "Review 5 calls"
+    await dana.press_in(view, "reject:2")
+    await dana.fill(await dana.view(depth=2), reason="Wrong order")
+
+    end, _, _ = await to_the_end(dana, await dana.view("Rejected"))
+
+    assert "In all:" in words(end["blocks"])
+    (sums,) = [block for block in end["blocks"] if block["block_id"] == "totals"]
+    assert words([sums]) == "amount 129.70 EUR"
+    assert "calls 1, 2, 4, 5." in words(end["blocks"])
 
 
 async def test_one_is_edited_by_itself_in_the_review(bot, client, slack, dana):
@@ -256,7 +298,7 @@ async def test_what_a_review_cannot_approve_is_said_at_its_end(bot, client, slac
 
     assert read.count("x ") >= 15_000 - 200
     assert end["submit"]["text"] == "Approve 3"
-    assert "Not among them: action 4, of high risk, approved one by one." in words(end["blocks"])
+    assert "Not among them: call 4, of high risk, approved one by one." in words(end["blocks"])
     await dana.fill(end)
     assert [*await decided(bot, interrupt)] == [0, 1, 2]
 

@@ -12,7 +12,9 @@ from bot.rendering.buttons import REVIEW, TURN, button_blocks
 from bot.rendering.calls import care_words, title_blocks
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.outcomes import outcome_line
+from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.card.rows import resembles_words
+from bot.rendering.card.table import totals
 from bot.rendering.modal.questions import confirm_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal
 from bot.rendering.pages import pages_shown
@@ -39,27 +41,36 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
     Returns:
         A view. It carries which calls it shows, so that the next click says what was shown.
     """
-    pages = review_pages(state, meta.calls)
+    pages, is_over = review_pages(state, meta.calls), _is_over(state, meta.calls)
     page = min(max(meta.page, 1), len(pages) + 1)
     note = [section("said", said)] if said else []
     if page > len(pages):
         return _end(state, replace(meta, page=page), user, note)
     pieces = pages[page - 1]
-    # The end is a page, too.
-    blocks = [*note, context("page", in_form.page(page, len(pages) + 1))]
-    is_over = not any(state.is_open_at(index) for index in meta.calls)
+    # The end, which approves, is a page, too.
+    last = len(pages) + (not is_over)
+    blocks = [*note, *([context("page", in_form.page(page, last))] if last > 1 else [])]
     blocks += [block for piece in pieces for block in _piece_blocks(state, piece, is_over=is_over)]
-    blocks.append(_turns(state, meta, page))
+    blocks += _turns(state, meta, page, last)
     meta = replace(meta, page=page, pieces=tuple(pieces))
-    return modal(REVIEW.verb, in_form.review_title(len(meta.calls)), blocks, meta)
+    title = in_form.read_several if is_over else in_form.review_title
+    return modal(REVIEW.verb, title(len(meta.calls)), blocks, meta)
+
+
+def _is_over(state: Approval, calls: Sequence[int]) -> bool:
+    """Whether all is decided: then people read what became of each."""
+    return not any(state.is_open_at(index) for index in calls)
 
 
 def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
-    """Divide calls into pages, as many on each as fit. What was decided meanwhile does not change it."""
+    """Divide calls into pages, as many on each as fit. What was decided meanwhile does not change it, until all is."""
+    is_over = _is_over(state, calls)
     pages: list[list[Piece]] = []
     room, count = 0, 0
     for piece in _pieces(state, calls):
         blocks = _content(state, state.actions[piece[0]], piece[1])
+        if is_over:
+            blocks += _ran(state, piece)
         # In ASCII, as it travels: a letter of most languages takes six characters.
         size, more = (
             len(json.dumps(blocks)) + _FOOT,
@@ -87,10 +98,18 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block
     action = state.actions[index]
     if not state.is_open_at(index):
         shown = _content(state, action, page) if is_over else _title(action, page)
-        return [*shown, context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
+        ran = _ran(state, piece) if is_over else []
+        return [*shown, context(f"a:{index}:outcome:{page}", outcome_line(state, action)), *ran]
     is_last = page == len(pages_shown(state, action))
     buttons = without_primary(button_blocks(action, state.id)) if is_last else []
     return [*_content(state, action, page), *buttons]
+
+
+def _ran(state: Approval, piece: Piece) -> list[Block]:
+    """Draw what became of a call, below the last page of it."""
+    index, page = piece
+    is_last = page == len(pages_shown(state, state.actions[index]))
+    return outcome_blocks(state, index) if is_last else []
 
 
 def _content(state: Approval, action: Action, page: int) -> list[Block]:
@@ -115,9 +134,10 @@ def _title(action: Action, page: int) -> list[Block]:
     return [{**block, "block_id": f"{block['block_id']}:{page}"} for block in title_blocks(action)]
 
 
-def _turns(state: Approval, meta: ViewMeta, page: int) -> Block:
+def _turns(state: Approval, meta: ViewMeta, page: int, last: int) -> list[Block]:
     back = [TURN.drawn(f"{meta.index}.{page - 1}", state.id, in_form.PREVIOUS)] if page > 1 else []
-    return actions("turns", [*back, TURN.drawn(f"{meta.index}.{page + 1}", state.id)])
+    ahead = [TURN.drawn(f"{meta.index}.{page + 1}", state.id)] if page < last else []
+    return [actions("turns", [*back, *ahead])] if back or ahead else []
 
 
 def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block:
@@ -132,6 +152,8 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
     says = [in_form.to_be_approved(at_once, voted) if named else in_form.NOTHING_TO_APPROVE]
     says += _left_out(state, meta.calls, named)
     blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
+    if len(named) > 1 and (sums := totals([state.actions[index] for index in named])):
+        blocks += [context("totals:label", in_form.IN_ALL), literal("totals", "\n".join(sums))]
     if any(state.actions[index].terms.confirm for index in named):
         blocks.append(confirm_input(in_form.run_calls(len(named))))
     blocks.append(actions("turns", [TURN.drawn(f"{meta.index}.{meta.page - 1}", state.id, in_form.PREVIOUS)]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.sentences.de.words import actions, numbers
+from bot.sentences.de.words import actions, calls, numbers
 
 # --- Titles and buttons -------------------------------------------------------------------------------------------------
 
@@ -140,6 +140,7 @@ def as_proposed(person: str) -> str:
 # --- The review of several calls ----------------------------------------------------------------------------------------
 
 ALL_DECIDED = "Über all das ist inzwischen entschieden."
+IN_ALL = "Zusammen:"
 NOTHING_TO_APPROVE = "Hier kann nichts freigegeben werden."
 DECIDED_MEANWHILE = "inzwischen entschieden."
 NOT_TO_BE_APPROVED = "nicht freizugeben, nur anders zu entscheiden."
@@ -149,18 +150,23 @@ NOT_SHOWN_TO_THE_END = "davon hast du nicht alles gezeigt bekommen."
 
 
 def review_title(count: int) -> str:
-    """Title the review of several actions."""
-    return f"{count} Aktionen prüfen"
+    """Title the review of several calls."""
+    return f"{count} Aufrufe prüfen"
+
+
+def read_several(count: int) -> str:
+    """Title the reading of several calls that are decided."""
+    return f"{count} Aufrufe"
 
 
 def page_of_action(number: int, page: int, last: int) -> str:
-    """Say which page of a long action this is."""
-    return f"Seite {page} von {last} der Aktion {number}"
+    """Say which page of a long call this is."""
+    return f"Seite {page} von {last} des Aufrufs {number}"
 
 
 def to_be_approved(at_once: Sequence[int], voted: Sequence[int]) -> str:
     """Say at the end of a review what its button does."""
-    shown = actions([*at_once, *voted])
+    shown = calls([*at_once, *voted])
     if not voted:
         return f"Du gibst frei, was dir gezeigt wurde: {shown}."
     if not at_once:
@@ -172,7 +178,7 @@ def to_be_approved(at_once: Sequence[int], voted: Sequence[int]) -> str:
 
 def left_out(indices: Sequence[int], why: str) -> str:
     """Say at the end of a review what its button leaves out, and why."""
-    return f"Nicht dabei: {actions(indices)}, {why}"
+    return f"Nicht dabei: {calls(indices)}, {why}"
 
 
 def run_calls(count: int) -> str:

@@ -40,6 +40,11 @@ def actions(indices: Sequence[int]) -> str:
     return f"{'Aktion' if len(indices) == 1 else 'Aktionen'} {numbers(indices)}"
 
 
+def calls(indices: Sequence[int]) -> str:
+    """Name calls: Aufruf 1, or Aufrufe 1 bis 3, 5."""
+    return f"{'Aufruf' if len(indices) == 1 else 'Aufrufe'} {numbers(indices)}"
+
+
 def and_more(names: Sequence[str], at_most: int) -> str:
     """Write a list, and count what is beyond the first names of it: a, b und noch 3."""
     return ", ".join(names[:at_most]) + more(len(names) - at_most)

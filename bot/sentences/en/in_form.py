@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.sentences.en.words import actions, numbers
+from bot.sentences.en.words import actions, calls, numbers
 
 # --- Titles and buttons -------------------------------------------------------------------------------------------------
 
@@ -138,6 +138,7 @@ def as_proposed(person: str) -> str:
 # --- The review of several calls ----------------------------------------------------------------------------------------
 
 ALL_DECIDED = "All of these are decided by now."
+IN_ALL = "In all:"
 NOTHING_TO_APPROVE = "Nothing can be approved here."
 DECIDED_MEANWHILE = "decided meanwhile."
 NOT_TO_BE_APPROVED = "cannot be approved, only decided in other ways."
@@ -147,18 +148,23 @@ NOT_SHOWN_TO_THE_END = "you were not shown all of it."
 
 
 def review_title(count: int) -> str:
-    """Title the review of several actions."""
-    return f"Review {count} actions"
+    """Title the review of several calls."""
+    return f"Review {count} calls"
+
+
+def read_several(count: int) -> str:
+    """Title the reading of several calls that are decided."""
+    return f"{count} calls"
 
 
 def page_of_action(number: int, page: int, last: int) -> str:
-    """Say which page of a long action this is."""
-    return f"Page {page} of {last} of action {number}"
+    """Say which page of a long call this is."""
+    return f"Page {page} of {last} of call {number}"
 
 
 def to_be_approved(at_once: Sequence[int], voted: Sequence[int]) -> str:
     """Say at the end of a review what its button does."""
-    shown = actions([*at_once, *voted])
+    shown = calls([*at_once, *voted])
     if not voted:
         return f"You approve what you were shown: {shown}."
     if not at_once:
@@ -171,7 +177,7 @@ def to_be_approved(at_once: Sequence[int], voted: Sequence[int]) -> str:
 
 def left_out(indices: Sequence[int], why: str) -> str:
     """Say at the end of a review what its button leaves out, and why."""
-    return f"Not among them: {actions(indices)}, {why}"
+    return f"Not among them: {calls(indices)}, {why}"
 
 
 def run_calls(count: int) -> str:

@@ -33,6 +33,11 @@ def actions(indices: Sequence[int]) -> str:
     return f"{'action' if len(indices) == 1 else 'actions'} {numbers(indices)}"
 
 
+def calls(indices: Sequence[int]) -> str:
+    """Name calls: call 1, or calls 1 to 3, 5."""
+    return f"{'call' if len(indices) == 1 else 'calls'} {numbers(indices)}"
+
+
 def and_more(names: Sequence[str], at_most: int) -> str:
     """Write a list, and count what is beyond the first names of it: a, b and 3 more."""
     return ", ".join(names[:at_most]) + more(len(names) - at_most)

@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
+from agent_adapter.contract.outcome import Outcome, Reported
 from bot.domain.admission import Again, Place, Terms
 from bot.domain.schedule import Step
 from bot.domain.votes import Vote
@@ -28,7 +29,7 @@ from tests.bot.rendering.slack_side import (
     literal_text,
     shown,
 )
-from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
 from tests.support.people import words
 from tests.support.properties import bounded
 
@@ -573,6 +574,23 @@ def test_pages_of_a_review_are_divided_by_what_travels():
 
     for page in range(1, 6):
         check_view(review(state, page))
+
+
+def test_what_became_of_many_calls_fits_on_the_pages_that_show_them():
+    """Slack takes each page, every call's outcome is on one of them, and no page follows that says nothing."""
+    calls = [an_action("mail", {"n": n, "body": "あ" * 300}) for n in range(60)]
+    state = laid_out(*calls, decided=dict.fromkeys(range(60), ApproveDecision()))
+    lost = {index: Reported(Outcome.failed("あ" * 2_000), NOW) for index in range(60)}
+    state = replace(state, outcomes=lost)
+
+    pages = [review(state)]
+    while f"turn:0.{len(pages) + 1}" in str(pages[-1]["blocks"]):
+        pages.append(review(state, len(pages) + 1))
+
+    for page in pages:
+        check_view(page)
+    found = [block_id for page in pages for block_id in block_ids(page["blocks"])]
+    assert [each for each in found if each.endswith(":text")] == [f"ran:{index}:text" for index in range(60)]
 
 
 def review(state, page=1):

@@ -28,7 +28,7 @@ _TITLES = (
     *("in_why.TITLE", "in_form.REJECT_ALL", "in_form.HAND_OVER", "in_form.NOTHING_TO_AGREE", "in_form.title"),
     *("in_form.approve_title", "in_form.edit_title", "in_form.reject_title", "in_form.changes_title"),
     *("in_form.answer_title", "in_form.agree_title", "in_form.read_title", "in_form.check_title"),
-    "in_form.review_title",
+    *("in_form.review_title", "in_form.read_several"),
 )
 _VIEW_BUTTONS = (
     *("in_form.CLOSE", "in_form.CANCEL", "in_form.APPROVE", "in_form.APPROVE_AS_ASKED"),
