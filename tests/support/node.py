@@ -1,12 +1,14 @@
 """The examples for Node: their packages as the lock file names them, built, and run as another process."""
 
 import asyncio
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from tests.support.lanes import require
@@ -29,10 +31,20 @@ def install(folder: Path) -> None:
     )
     stamp, lock = folder / "node_modules" / ".installed", (folder / "package-lock.json").read_bytes()
     digest = hashlib.sha256(lock).hexdigest()
-    if not stamp.exists() or stamp.read_text() != digest:
-        installed = _run(folder, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
-        require("Node", installed.returncode == 0, f"npm ci failed: {installed.stdout}")
-        stamp.write_text(digest)
+    with _alone(folder):
+        if not stamp.exists() or stamp.read_text() != digest:
+            installed = _run(folder, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+            require("Node", installed.returncode == 0, f"npm ci failed: {installed.stdout}")
+            stamp.write_text(digest)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes that run tests waiting: npm removes all packages before it installs them."""
+    name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+    with (Path(tempfile.gettempdir()) / f"npm-{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
