@@ -39,6 +39,10 @@ LOOK_WITHIN = 120.0
 """Seconds that one look may take: Slack may be slow in several channels."""
 LINGER = 60_000
 """Milliseconds for which an empty queue is kept, since requests may have joined it that are not admitted yet."""
+SURE_FOR = 300_000
+"""Milliseconds after which a card is edited although nothing changed, since it may have been deleted unnoticed."""
+UNKNOWN = "?"
+"""The digest of a card of which nobody knows what it shows."""
 MOST = 1_001
 """How many requests are looked at."""
 
@@ -67,6 +71,8 @@ class Queues:
     """Seconds."""
     _known: dict[str, dict[str, _Asked]] = field(default_factory=dict)
     _over: dict[str, tuple[tuple[str, ...], Queue]] = field(default_factory=dict)
+    _began: int = 0
+    """When this process first looked at a queue, by the server's clock. Cards may have been deleted before."""
 
     async def run(self, loop: Loop) -> None:
         """Look until cancelled."""
@@ -106,13 +112,21 @@ class Queues:
     async def _picture_due(self, channel: str) -> tuple[QueueCard, QueuePicture, int | None] | None:
         """Give what the card has to show and, if the queue is over, since when; `None` when there is nothing to do now."""
         card = await self.store.queue_card(channel)
+        self._began = self._began or (card.now if card else 0)
         if card is None or (card.ts and card.now - card.drawn < EDIT_EVERY * self.every * 1000):
             return None
         queue = await self._read(channel, card)
         picture = render_queue(queue)
         is_over = not queue.waiting and card.now - card.asked >= LINGER
-        is_shown = card.shown == picture.digest or not (queue.waiting or card.ts)
+        if queue.waiting:
+            is_shown = card.shown == picture.digest and self._is_sure(card)
+        else:
+            is_shown = card.shown == picture.digest or not card.ts
         return None if is_shown and not is_over else (card, picture, card.asked if is_over else None)
+
+    def _is_sure(self, card: QueueCard) -> bool:
+        """Whether the card is surely there. Slack may not say that it was deleted; an edit shows it."""
+        return card.drawn >= max(self._began, card.now - SURE_FOR)
 
     async def _draw(self, channel: str) -> None:
         owner = secrets.token_hex(8)
@@ -121,19 +135,19 @@ class Queues:
             return
         due = await self._picture_due(channel)
         if due is None:
-            await self.store.save_queue(channel, owner=owner)
+            if outcome == "mine":
+                await self.store.save_queue(channel, owner=owner)
             return
         card, picture, over = due
-        label = QueueLabel(card.name)
+        if outcome == "takeover":
+            await self._take_over(channel, card, owner, since, over)
+            return
+        is_over = over is not None and (card.shown == picture.digest or not card.ts)
+        if is_over or await self._has_to_wait(channel, card.ts):
+            await self.store.save_queue(channel, owner=owner, over=over if is_over else None)
+            return
         try:
-            ts = card.ts
-            if outcome == "takeover":
-                ts = await self.slack.find_queue_card(channel, since=since, label=label) or ""
-            is_shown = card.shown == picture.digest or (over is not None and not ts)
-            if is_shown or await self._has_to_wait(channel, ts):
-                await self.store.save_queue(channel, owner=owner, over=over if is_shown else None)
-                return
-            ts = await self._show(channel, ts, picture, label)
+            ts = await self._show(channel, card.ts, picture, QueueLabel(card.name))
         except InterruptFaultError as error:
             await self._on_refused(channel, card, picture, owner, error)
         except SlackError as error:
@@ -141,6 +155,27 @@ class Queues:
         else:
             if not await self.store.save_queue(channel, owner=owner, ts=ts, shown=picture.digest, over=over):
                 await self._remove_if_orphan(channel, ts)
+
+    async def _take_over(
+        self, channel: str, card: QueueCard, owner: str, since: float, over: int | None
+    ) -> None:
+        """Look whether the card was posted and not noted. Until that is known the lease stays, so that nothing is posted."""
+        try:
+            ts = await self.slack.find_queue_card(channel, since=since, label=QueueLabel(card.name)) or ""
+        except InterruptFaultError as error:
+            await self._refuse_waiting(channel, error)
+            if over is not None:
+                await self.store.save_queue(channel, owner=owner, over=over)
+        except SlackError as error:
+            logger.warning("queue.not_searched", extra={"channel": channel, "reason": str(error)})
+            if isinstance(error, WorkspaceFaultError):
+                self.health.fault("slack", str(error))
+        else:
+            # What the found card shows is unknown, so the next look edits it.
+            is_over = over is not None and not ts
+            await self.store.save_queue(
+                channel, owner=owner, ts=ts, shown=UNKNOWN, over=over if is_over else None
+            )
 
     async def _has_to_wait(self, channel: str, ts: str) -> int:
         if ts:
@@ -172,11 +207,14 @@ class Queues:
             logger.warning("queue.card_deleted", extra={"channel": channel})
             await self.store.save_queue(channel, owner=owner, ts="-")
             return
+        await self._refuse_waiting(channel, error)
+        await self.store.save_queue(channel, owner=owner, ts=card.ts, shown=picture.digest)
+
+    async def _refuse_waiting(self, channel: str, error: InterruptFaultError) -> None:
         for spot in await self._spots(channel):
             state = await self._readable(spot.interrupt_id)
             if state and state.is_open:
                 await self.trouble.refuse_unreachable(state, error)
-        await self.store.save_queue(channel, owner=owner, ts=card.ts, shown=picture.digest)
 
     async def _on_trouble(self, channel: str, card: QueueCard, owner: str, error: SlackError) -> None:
         logger.warning("queue.not_drawn", extra={"channel": channel, "reason": str(error)})

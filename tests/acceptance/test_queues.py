@@ -428,12 +428,8 @@ async def is_forgotten(store):
     return not await store.queues() and await store.queue_card(CHANNEL) is None
 
 
-async def test_a_killed_bot_leaves_one_card_of_a_queue(
-    start, client, slack, playground, redis_url, watcher, policy
-):
-    """It posted the card and died before it noted that: the next one finds it."""
-    await slack.channel("C0OTHER", members=["U0BOT", "U0DANA", "U0ERIK"])
-    settings = settings_for(playground, redis_url, policy=str(policy), approvers="", channel=None)
+async def killed_after_the_post(settings, client, watcher):
+    """Have a bot post the card of a queue of three requests, and die before it notes that."""
     mortal = Bot(settings)
     await mortal.start()
     died = asyncio.Event()
@@ -447,9 +443,54 @@ async def test_a_killed_bot_leaves_one_card_of_a_queue(
     await died.wait()
     await mortal.stop()
 
+
+async def cards_of_queues(slack):
+    return [m for m in await slack.messages(CHANNEL) if "queue" in words(m.get("blocks") or [])]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        None,
+        ("conversations.history", "ratelimited", {"seconds": 1}),
+        ("conversations.history", "timeout", {}),
+        ("chat.update", "ratelimited", {"seconds": 1}),
+    ],
+)
+async def test_a_killed_bot_leaves_one_card_of_a_queue(
+    start, client, slack, playground, redis_url, watcher, policy, fault
+):
+    """It posted the card and died before it noted that: the next one finds it, even if Slack does not answer at first."""
+    await slack.channel("C0OTHER", members=["U0BOT", "U0DANA", "U0ERIK"])
+    settings = settings_for(playground, redis_url, policy=str(policy), approvers="", channel=None)
+    await killed_after_the_post(settings, client, watcher)
+    if fault:
+        await slack.fault(fault[0], fault[1], times=1, **fault[2])
+
     await start()
     await ask(client, an_action("mail"))
     await queue_card(slack, "4 requests wait")
 
-    cards = [m for m in await slack.messages(CHANNEL) if "queue" in words(m.get("blocks") or [])]
-    assert len(cards) == 1
+    assert len(await cards_of_queues(slack)) == 1
+
+
+@pytest.mark.parametrize("restarts", [True, False])
+async def test_a_card_that_was_deleted_unnoticed_is_posted_again(
+    start, client, slack, dana, watcher, monkeypatch, restarts
+):
+    """Slack may not say that it was deleted: a bot that starts looks, and so does one that has not edited it for a while."""
+    if not restarts:
+        monkeypatch.setattr(queues, "SURE_FOR", 6_000)
+    bot = await start()
+    await flood(client, watcher, an_action("pay"))
+    card = await queue_card(slack, "1 request waits")
+    if restarts:
+        await bot.stop()
+    await slack.delete("U0DANA", CHANNEL, card["ts"], event=False)
+    if restarts:
+        await start()
+
+    again = await slack.wait_for_message(
+        lambda m: m["ts"] != card["ts"] and "1 request waits" in words(m.get("blocks") or []), within=25
+    )
+    assert buttons(again) == [LOOK]
