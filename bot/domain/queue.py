@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any
 
 EVENT_TYPE = "assent_queue"
+CALLED_AT_MOST = 20
+"""How many people, groups and schedules a card mentions. The others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +22,18 @@ class Queue:
     """How many calls of each tool, by agent and tool."""
     mentioned: tuple[str, ...] = ()
     """The approvers whom Slack notifies."""
+    on_call: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Who was on call when it was asked, by the entry of the schedule."""
     over: Mapping[str, int] = field(default_factory=dict)
     """How those ended that waited before, when none is left."""
     language: str = "en"
-    """What its card speaks: as the place of the first request."""
+    """What its card speaks: as the place of the request that began it."""
+
+    @property
+    def called(self) -> frozenset[str]:
+        """The people and groups whom Slack notifies when the card is posted."""
+        named = self.mentioned[:CALLED_AT_MOST]
+        return frozenset(person for name in named for person in self.on_call.get(name, (name,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,12 @@ class QueueCard:
     """When it was last posted or edited."""
     gone: int = 0
     """How often somebody deleted it."""
+    posted: int = 0
+    """When it was last posted; 0 when that is unknown."""
+    called: frozenset[str] = frozenset()
+    """Whom it mentioned then. Slack notifies nobody of an edit."""
+    language: str = ""
+    """Of the request that began the queue."""
 
 
 @dataclass(frozen=True, slots=True)

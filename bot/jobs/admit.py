@@ -92,7 +92,9 @@ class Admissions:
 
     async def _in_queue(self, state: Published, place: Place) -> Place:
         """Say whether a request joins the queue of a channel, because it comes in a burst."""
-        joins = place.burst and await self.store.joins_queue(state.id, place.channel, place.burst)
+        joins = place.burst and await self.store.joins_queue(
+            state.id, place.channel, place.burst, language=place.language
+        )
         return place.model_copy(update={"queued": bool(joins)})
 
     async def _beside_earlier(

@@ -41,6 +41,8 @@ LINGER = 60_000
 """Milliseconds for which an empty queue is kept, since requests may have joined it that are not admitted yet."""
 SURE_FOR = 300_000
 """Milliseconds after which a card is edited although nothing changed, since it may have been deleted unnoticed."""
+CALL_AGAIN = 600_000
+"""Milliseconds after which a card is posted anew for a request that joins, since nobody looks at an old card."""
 UNKNOWN = "?"
 """The digest of a card of which nobody knows what it shows."""
 MOST = 1_001
@@ -53,6 +55,7 @@ class _Asked:
 
     calls: tuple[tuple[str, str], ...]
     mentioned: tuple[str, ...]
+    on_call: dict[str, tuple[str, ...]]
     language: str
 
 
@@ -95,7 +98,7 @@ class Queues:
         channels = await self.store.queues()
         for channel in channels:
             try:
-                if await self._picture_due(channel):
+                if await self._due(channel):
                     await self._draw(channel)
             except SlackError as error:
                 # The other queues have cards, too.
@@ -109,20 +112,17 @@ class Queues:
 
     # --- One queue ------------------------------------------------------------------------------------------------
 
-    async def _picture_due(self, channel: str) -> tuple[QueueCard, QueuePicture, int | None] | None:
+    async def _due(self, channel: str) -> tuple[QueueCard, Queue, int | None] | None:
         """Give what the card has to show and, if the queue is over, since when; `None` when there is nothing to do now."""
         card = await self.store.queue_card(channel)
         self._began = self._began or (card.now if card else 0)
         if card is None or (card.ts and card.now - card.drawn < EDIT_EVERY * self.every * 1000):
             return None
         queue = await self._read(channel, card)
-        picture = render_queue(queue)
+        shows_all = card.shown == render_queue(queue).digest
         is_over = not queue.waiting and card.now - card.asked >= LINGER
-        if queue.waiting:
-            is_shown = card.shown == picture.digest and self._is_sure(card)
-        else:
-            is_shown = card.shown == picture.digest or not card.ts
-        return None if is_shown and not is_over else (card, picture, card.asked if is_over else None)
+        is_shown = shows_all and self._is_sure(card) if queue.waiting else shows_all or not card.ts
+        return None if is_shown and not is_over else (card, queue, card.asked if is_over else None)
 
     def _is_sure(self, card: QueueCard) -> bool:
         """Whether the card is surely there. Slack may not say that it was deleted; an edit shows it."""
@@ -133,12 +133,13 @@ class Queues:
         outcome, since = await self.store.lease_queue(channel, owner=owner, lease=self.lease)
         if outcome in {"busy", "gone"}:
             return
-        due = await self._picture_due(channel)
+        due = await self._due(channel)
         if due is None:
             if outcome == "mine":
                 await self.store.save_queue(channel, owner=owner)
             return
-        card, picture, over = due
+        card, queue, over = due
+        picture = render_queue(queue)
         if outcome == "takeover":
             await self._take_over(channel, card, owner, since, over)
             return
@@ -147,14 +148,11 @@ class Queues:
             await self.store.save_queue(channel, owner=owner, over=over if is_over else None)
             return
         try:
-            ts = await self._show(channel, card.ts, picture, QueueLabel(card.name))
+            await self._show(channel, card, queue, owner, over)
         except InterruptFaultError as error:
             await self._on_refused(channel, card, picture, owner, error)
         except SlackError as error:
             await self._on_trouble(channel, card, owner, error)
-        else:
-            if not await self.store.save_queue(channel, owner=owner, ts=ts, shown=picture.digest, over=over):
-                await self._remove_if_orphan(channel, ts)
 
     async def _take_over(
         self, channel: str, card: QueueCard, owner: str, since: float, over: int | None
@@ -182,14 +180,36 @@ class Queues:
             return await self.pacing.turn_to_edit("", urgent=False)
         return await self.pacing.turn_to_post(channel, "")
 
-    async def _show(self, channel: str, ts: str, picture: QueuePicture, label: QueueLabel) -> str:
-        """Edit the card, or post it."""
+    async def _show(self, channel: str, card: QueueCard, queue: Queue, owner: str, over: int | None) -> None:
+        """Edit the card, or post it. For people who are to be called, the old card goes first."""
+        calls = not card.ts or _calls_anew(card, queue)
+        if card.ts and calls and await self._removed(channel, card.ts):
+            # The next look posts. A bot that dies before it never leaves two cards.
+            await self.store.save_queue(channel, owner=owner, ts="+")
+            return
+        picture = render_queue(queue)
+        ts = await self._send(channel, card.ts, picture, QueueLabel(card.name))
+        called = sorted(queue.called) if calls else None
+        if not await self.store.save_queue(
+            channel, owner=owner, ts=ts, shown=picture.digest, called=called, over=over
+        ):
+            await self._remove_if_orphan(channel, ts)
+
+    async def _send(self, channel: str, ts: str, picture: QueuePicture, label: QueueLabel) -> str:
         if not ts:
             return await self.slack.post_message(
                 channel, text=picture.text, blocks=picture.blocks, thread_ts=None, label=label
             )
         await self.slack.update_message(channel, ts, text=picture.text, blocks=picture.blocks, label=label)
         return ts
+
+    async def _removed(self, channel: str, ts: str) -> bool:
+        """Delete the card, so that a new one calls people. Where Slack does not allow that, the card is edited."""
+        try:
+            await self.slack.delete_message(channel, ts)
+        except InterruptFaultError as error:
+            return error.code in GONE
+        return True
 
     async def _remove_if_orphan(self, channel: str, ts: str) -> None:
         """Delete our message if Slack was slow and another process has posted the card meanwhile."""
@@ -245,7 +265,8 @@ class Queues:
             deadline=datetime.fromtimestamp(waiting[0][0].deadline / 1000, UTC),
             calls=Counter(call for _, asked in waiting for call in asked.calls),
             mentioned=_merged(name for _, asked in waiting for name in asked.mentioned),
-            language=waiting[0][1].language,
+            on_call={name: people for _, asked in waiting for name, people in asked.on_call.items()},
+            language=card.language or waiting[0][1].language,
         )
 
     async def _spots(self, channel: str) -> list[Spot]:
@@ -267,6 +288,7 @@ class Queues:
         asked = _Asked(
             tuple((state.agent, action.request.name) for action in actions),
             _merged(name for action in actions for name in action.terms.mentioned),
+            {name: people for action in actions for name, people in action.terms.on_call.items()},
             _language(state, channel),
         )
         if len(state.actions) == 1:
@@ -281,7 +303,8 @@ class Queues:
             states = [await self._readable(interrupt_id) for interrupt_id in card.joined]
             found = [state for state in states if state]
             ends = Counter[str]("decided" if state.status == "pending" else state.status for state in found)
-            queue = Queue(0, over=ends, language=_language(found[0], channel) if found else ENGLISH)
+            language = card.language or (_language(found[0], channel) if found else ENGLISH)
+            queue = Queue(0, over=ends, language=language)
             if all(states):
                 # One that is not admitted yet still comes.
                 self._over[card.name] = (card.joined, queue)
@@ -292,6 +315,12 @@ class Queues:
             return await self.store.admitted(interrupt_id)
         except InvalidRequestError:
             return None
+
+
+def _calls_anew(card: QueueCard, queue: Queue) -> bool:
+    """Whether the card is to be posted anew: Slack notifies nobody of an edit."""
+    comes_late = card.asked > card.drawn and card.now - card.posted >= CALL_AGAIN
+    return bool(queue.waiting and (comes_late or queue.called - card.called))
 
 
 def _language(state: Approval, channel: str) -> str:

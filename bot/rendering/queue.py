@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from agent_adapter.contract.arguments import encode
 from bot.domain.home import Look
 from bot.domain.mentions import approver_names
-from bot.domain.queue import Queue
+from bot.domain.queue import CALLED_AT_MOST, Queue
 from bot.rendering.blocks import Block, actions, context, header, section, told_apart
 from bot.rendering.calls import is_plain_name
 from bot.rendering.home import way
 from bot.sentences import on_queue
 from bot.sentences.language import speaking
 
-_MOST_AGENTS, _MOST_PEOPLE, _LONGEST_NAME = 5, 5, 60
+_MOST_AGENTS, _LONGEST_NAME = 5, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,9 @@ def _render(queue: Queue) -> QueuePicture:
 
 def _line(queue: Queue) -> Iterator[str]:
     if queue.mentioned:
-        yield on_queue.notified(approver_names(queue.mentioned, at_most=_MOST_PEOPLE))
+        yield on_queue.notified(
+            approver_names(queue.mentioned, at_most=CALLED_AT_MOST, on_call=queue.on_call)
+        )
     if queue.deadline:
         yield on_queue.first_deadline(queue.deadline)
 

@@ -1,6 +1,7 @@
 """The queues of channels: which requests join one, and what its card shows."""
 
 import secrets
+from collections.abc import Iterable
 from typing import Literal
 
 from agent_adapter.redis.scripts import fields_of
@@ -13,8 +14,10 @@ from bot.store.connected import Connected
 class Queues(Connected):
     """Keeps them. Which requests wait in one is in the lists of what waits."""
 
-    async def joins_queue(self, interrupt_id: str, channel: str, burst: Burst) -> bool:
+    async def joins_queue(self, interrupt_id: str, channel: str, burst: Burst, *, language: str) -> bool:
         """Count a request that is asked in a channel, and say whether it joins the queue there. The answer stays the same.
+
+        If it begins the queue, the queue's card speaks its language.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
@@ -28,6 +31,7 @@ class Queues(Connected):
                 most=burst.most,
                 within=milliseconds(burst.within),
                 name=secrets.token_hex(8),
+                language=language,
             )
         )
 
@@ -58,6 +62,9 @@ class Queues(Connected):
             shown=fields.get("shown", ""),
             drawn=int(fields.get("drawn", 0)),
             gone=int(fields.get("gone", 0)),
+            posted=int(fields.get("posted", 0)),
+            called=frozenset(fields.get("called", "").split()),
+            language=fields.get("language", ""),
         )
 
     async def lease_queue(
@@ -74,15 +81,23 @@ class Queues(Connected):
         return outcome, int(since) / 1000
 
     async def save_queue(
-        self, channel: str, *, owner: str, ts: str = "", shown: str = "", over: int | None = None
+        self,
+        channel: str,
+        *,
+        owner: str,
+        ts: str = "",
+        shown: str = "",
+        called: Iterable[str] | None = None,
+        over: int | None = None,
     ) -> bool:
         """Note what the card shows, and end the lease.
 
         Args:
             channel: Whose queue.
             owner: Of the lease.
-            ts: The message. Empty: nothing was sent. `-`: it is gone.
+            ts: The message. Empty: nothing was sent. `-`: somebody deleted it. `+`: a new one is posted in its place.
             shown: The digest of what it shows.
+            called: Whom it mentions, if it was posted now.
             over: Forget the queue, if no request has joined it since then.
 
         Returns:
@@ -98,6 +113,8 @@ class Queues(Connected):
             owner=owner,
             ts=ts,
             shown=shown,
+            is_posted=int(called is not None),
+            called=" ".join(called or ()),
             asked=over,
         )
         return bool(outcome == "saved")

@@ -22,7 +22,10 @@ default:
 rules:
   - {match: {tool: drop}, risk: high, type: table}
   - {match: {tool: pair}, quorum: 2}
+  - {match: {tool: dana}, approvers: [U0DANA]}
   - {match: {tool: tidy}, risk: low, time_limit: 2s, on_timeout: approve}
+  - {match: {tool: erik}, approvers: [U0ERIK]}
+  - {match: {tool: miete}, language: de}
   - {match: {tool: restart}, escalation: {after: 1s, channel: C0OTHER}}
 """
 LOOK = "home:go.queue"
@@ -400,7 +403,7 @@ async def test_a_request_that_two_bots_admit_joins_the_queue_once(start, client,
     await queue_card(slack, "1 request waits")
     burst = bot.policies.policy.default.burst
 
-    answers = {await bot.store.joins_queue("billing.again", CHANNEL, burst) for _ in range(3)}
+    answers = {await bot.store.joins_queue("billing.again", CHANNEL, burst, language="en") for _ in range(3)}
 
     assert answers == {True}
     assert len((await bot.store.queue_card(CHANNEL)).joined) == 2
@@ -494,3 +497,93 @@ async def test_a_card_that_was_deleted_unnoticed_is_posted_again(
         lambda m: m["ts"] != card["ts"] and "1 request waits" in words(m.get("blocks") or []), within=25
     )
     assert buttons(again) == [LOOK]
+
+
+async def test_people_who_join_a_queue_are_called_by_a_new_card(start, client, slack, dana, watcher):
+    """Slack notifies nobody of an edit, so the card of before goes, and one that mentions them is posted."""
+    await start()
+    await flood(client, watcher, an_action("dana"))
+    old = await queue_card(slack, "1 request waits")
+    assert "<@U0ERIK>" not in words(old["blocks"])
+
+    await ask(client, an_action("erik"))
+
+    new = await queue_card(slack, "2 requests wait")
+    assert new["ts"] != old["ts"]
+    assert "approvers: <@U0DANA>, <@U0ERIK>" in words(new["blocks"])
+    assert len(await cards_of_queues(slack)) == 1
+
+
+async def test_a_request_that_joins_an_old_queue_is_posted_anew(start, client, slack, watcher, monkeypatch):
+    """Nobody looks at a card of long ago; a decision only edits it."""
+    bot = await start()
+    await flood(client, watcher, an_action("pay"))
+    old = await queue_card(slack, "1 request waits")
+    await ask(client, an_action("mail"))
+    assert (await queue_card(slack, "2 requests wait"))["ts"] == old["ts"]
+    monkeypatch.setattr(queues, "CALL_AGAIN", 0)
+
+    [booked] = await ask(client, an_action("book"))
+    new = await queue_card(slack, "3 requests wait")
+    await bot.store.settle(booked, "withdrawn")
+    edited = await queue_card(slack, "2 requests wait")
+
+    assert new["ts"] != old["ts"]
+    assert edited["ts"] == new["ts"]
+    assert len(await cards_of_queues(slack)) == 1
+
+
+async def test_a_bot_that_dies_while_it_renews_the_card_leaves_one(
+    start, client, slack, playground, redis_url, watcher, policy
+):
+    """It deleted the card and did not note that: the next one posts."""
+    await slack.channel("C0OTHER", members=["U0BOT", "U0DANA", "U0ERIK"])
+    settings = settings_for(playground, redis_url, policy=str(policy), approvers="", channel=None)
+    mortal = Bot(settings)
+    await mortal.start()
+    await flood(client, watcher, an_action("dana"))
+    await queue_card(slack, "1 request waits")
+    save, died = mortal.store.save_queue, asyncio.Event()
+
+    async def die(*args, **fields):
+        if fields.get("ts") == "+":
+            died.set()
+            await asyncio.Event().wait()
+        return await save(*args, **fields)
+
+    mortal.store.save_queue = die
+    await ask(client, an_action("erik"))
+    await died.wait()
+    await mortal.stop()
+
+    await start()
+    await queue_card(slack, "2 requests wait")
+
+    assert len(await cards_of_queues(slack)) == 1
+
+
+async def test_where_a_card_cannot_be_deleted_it_is_edited(start, client, slack, watcher):
+    """Workspaces can forbid that messages are deleted. Nothing is refused for it."""
+    bot = await start()
+    await flood(client, watcher, an_action("dana"))
+    old = await queue_card(slack, "1 request waits")
+    await slack.fault("chat.delete", "error", times=None, error="cant_delete_message")
+
+    [asked] = await ask(client, an_action("erik"))
+
+    assert (await queue_card(slack, "2 requests wait"))["ts"] == old["ts"]
+    assert (await bot.store.admitted(asked)).is_open
+
+
+async def test_the_card_of_a_queue_keeps_the_language_in_which_it_began(start, client, slack, watcher):
+    """Whatever waits first, and also when nothing waits any more."""
+    bot = await start()
+    [pay] = await flood(client, watcher, an_action("pay"))
+    await queue_card(slack, "1 request waits")
+    [rent] = await ask(client, an_action("miete"))
+    await queue_card(slack, "2 requests wait")
+    await bot.store.settle(pay, "withdrawn")
+    await queue_card(slack, "1 request waits")
+    await bot.store.settle(rent, "withdrawn")
+
+    await queue_card(slack, "Nothing waits in this queue")

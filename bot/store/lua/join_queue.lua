@@ -6,11 +6,11 @@
 --       channel
 --       most    how many requests have a card of their own
 --       within  milliseconds in which so many may be asked
---       name    of the queue, if there is none yet
+--       name, language  of the queue, if there is none yet
 -- Returns 1 when it joins the queue, else 0
 
 local asked, queues, queue, queued = unpack(KEYS)
-local id, channel, most, within, name = unpack(ARGV)
+local id, channel, most, within, name, language = unpack(ARGV)
 
 local at = now()
 redis.call('ZADD', asked, 'NX', text(at), id)
@@ -21,7 +21,9 @@ redis.call('ZREMRANGEBYSCORE', asked, '-inf', text(at - 2 * within))
 if before < tonumber(most) then
   return 0
 end
-redis.call('HSETNX', queue, 'name', name)
+if redis.call('HSETNX', queue, 'name', name) == 1 then
+  redis.call('HSET', queue, 'language', language)
+end
 redis.call('HSET', queue, 'asked', text(at))
 redis.call('SADD', queued, id)
 redis.call('SADD', queues, channel)

@@ -41,6 +41,14 @@ def test_slack_takes_the_card_of_any_burst(language, waiting):
     assert buttons({"blocks": picture.blocks}) == ["home:go.queue"]
 
 
+def test_who_is_on_call_is_mentioned():
+    """As on a card: Slack notifies the people of a schedule, and its name is said."""
+    queue = a_queue(mentioned=("oncall:payments",), on_call={"oncall:payments": ("U0DANA",)})
+
+    assert "<@U0DANA>" in words(render_queue(queue).blocks)
+    assert queue.called == {"U0DANA"}
+
+
 def test_a_queue_that_is_over_says_what_became_of_it_and_has_no_button():
     """Nobody is led to an empty list."""
     picture = render_queue(Queue(0, over={"decided": 6, "expired": 1}))
