@@ -21,9 +21,9 @@ from bot.domain.errors import (
 from bot.domain.queue import Queue, QueueCard, QueueLabel
 from bot.domain.waiting import Spot, queue_entry
 from bot.jobs.slack_call import DELETED_AT_MOST, GONE
-from bot.jobs.slack_trouble import SlackTrouble
+from bot.jobs.slack_trouble import EDIT, POST, SlackTrouble
 from bot.rendering.queue import QueuePicture, render_queue
-from bot.runtime.health import Health
+from bot.runtime.health import NOT_YET, Health
 from bot.sentences.language import ENGLISH
 from bot.slack.client import SlackClient
 from bot.slack.pacing import Pacing
@@ -74,6 +74,8 @@ class Queues:
     """Seconds."""
     _known: dict[str, dict[str, _Asked]] = field(default_factory=dict)
     _over: dict[str, tuple[tuple[str, ...], Queue]] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+    """The queues whose agents were told that Slack takes nothing."""
     _began: int = 0
     """When this process first looked at a queue, by the server's clock. Cards may have been deleted before."""
 
@@ -82,8 +84,10 @@ class Queues:
         while True:
             loop.beat(within=LOOK_WITHIN)
             try:
-                if not self.health.slack_fault:
+                if not (fault := self.health.slack_fault):
                     await self.look()
+                elif fault != NOT_YET:
+                    await self._tell(f"Slack cannot be used: {fault}")
             except AgentAdapterError as error:
                 logger.warning("queues.unreachable", extra={"reason": str(error)})
                 loop.hinder(str(error))
@@ -109,6 +113,13 @@ class Queues:
     async def on_deleted(self, channel: str, ts: str) -> None:
         """Handle Slack's event that somebody deleted a message."""
         await self.store.doubt_queue(channel, ts)
+
+    async def _tell(self, sentence: str) -> None:
+        """Say to the agents that wait in all queues why nothing happens."""
+        for channel in await self.store.queues():
+            self._told.add(channel)
+            for spot in await self._spots(channel):
+                await self.store.set_notice(spot.interrupt_id, sentence)
 
     # --- One queue ------------------------------------------------------------------------------------------------
 
@@ -166,8 +177,7 @@ class Queues:
                 await self.store.save_queue(channel, owner=owner, over=over)
         except SlackError as error:
             logger.warning("queue.not_searched", extra={"channel": channel, "reason": str(error)})
-            if isinstance(error, WorkspaceFaultError):
-                self.health.fault("slack", str(error))
+            await self._note_failure(channel, card, error)
         else:
             # What the found card shows is unknown, so the next look edits it.
             is_over = over is not None and not ts
@@ -189,11 +199,16 @@ class Queues:
             return
         picture = render_queue(queue)
         ts = await self._send(channel, card.ts, picture, QueueLabel(card.name))
+        self.health.call_worked(EDIT if card.ts else POST)
         called = sorted(queue.called) if calls else None
         if not await self.store.save_queue(
             channel, owner=owner, ts=ts, shown=picture.digest, called=called, over=over
         ):
             await self._remove_if_orphan(channel, ts)
+        if channel in self._told or card.shown in {"", UNKNOWN}:
+            self._told.discard(channel)
+            for spot in await self._spots(channel):
+                await self.store.set_notice(spot.interrupt_id, "")
 
     async def _send(self, channel: str, ts: str, picture: QueuePicture, label: QueueLabel) -> str:
         if not ts:
@@ -243,12 +258,22 @@ class Queues:
                 await self.pacing.hold_edits(seconds)
             case SlackBusyError(retry_after=seconds):
                 await self.pacing.hold_posts(channel, seconds)
-            case WorkspaceFaultError():
-                self.health.fault("slack", str(error))
-            case SlackUnclearError() if not card.ts:
-                # The card may be posted all the same. Whoever has the next lease looks for it first.
-                return
+        await self._note_failure(channel, card, error)
+        if isinstance(error, SlackUnclearError) and not card.ts:
+            # The card may be posted all the same. Whoever has the next lease looks for it first.
+            return
         await self.store.save_queue(channel, owner=owner)
+
+    async def _note_failure(self, channel: str, card: QueueCard, error: SlackError) -> None:
+        """Note that Slack does not take the card. While there is none, the agents that wait are told."""
+        if isinstance(error, WorkspaceFaultError):
+            self.health.fault("slack", str(error))
+        else:
+            again_in = error.retry_after if isinstance(error, SlackBusyError) else self.lease / 1000
+            self.health.call_failed(EDIT if card.ts else POST, str(error), again_in=again_in)
+        for spot in [] if card.ts else await self._spots(channel):
+            await self.trouble.come_again_in(spot.interrupt_id, error)
+            await self.trouble.say_if_nothing_is_taken(spot.interrupt_id)
 
     # --- What waits -----------------------------------------------------------------------------------------------
 

@@ -39,8 +39,13 @@ class SlackTrouble:
 
     async def say_if_nothing_is_posted(self, state: Approval, part: MessageId) -> None:
         """Say to the agents that wait that Slack takes no messages now."""
-        if part not in state.shown and (why := self.health.lasting(POST)):
-            await self.store.set_notice(state.id, f"Slack takes no messages: {why}")
+        if part not in state.shown:
+            await self.say_if_nothing_is_taken(state.id)
+
+    async def say_if_nothing_is_taken(self, interrupt_id: str) -> None:
+        """Say to the agents that wait for a record without a message that Slack takes none now."""
+        if why := self.health.lasting(POST):
+            await self.store.set_notice(interrupt_id, f"Slack takes no messages: {why}")
 
     async def refuse_unreachable(self, state: Published, error: InterruptFaultError) -> None:
         """Refuse an interrupt. If the policy named the place, warn the operator as well."""

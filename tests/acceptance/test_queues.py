@@ -8,6 +8,7 @@ import pytest
 
 from bot.app import Bot
 from bot.jobs import queues
+from bot.runtime import health
 from tests.conftest import settings_for
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, eventually, watching
@@ -587,3 +588,39 @@ async def test_the_card_of_a_queue_keeps_the_language_in_which_it_began(start, c
     await bot.store.settle(rent, "withdrawn")
 
     await queue_card(slack, "Nothing waits in this queue")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "ratelimited", "seconds": 1},
+        {"kind": "status", "status": 500},
+        {"kind": "error", "error": "ekm_access_denied"},
+    ],
+    ids=lambda fault: fault["kind"],
+)
+async def test_the_agent_hears_that_slack_takes_no_card_of_a_queue(
+    start, client, slack, watcher, monkeypatch, fault
+):
+    """As for a request with a card of its own. Once the card is posted, the agent hears that nothing is wrong."""
+    monkeypatch.setattr(health, "LASTING", 1.0)
+    bot = await start()
+    await flood(client, watcher)
+    await slack.fault("chat.postMessage", times=None, **fault)
+    [asked] = await ask(client, an_action("pay"))
+    notice = await eventually(lambda: notice_of(bot.store, asked), within=20)
+    assert "Slack" in notice
+
+    await slack.clear_faults()
+    await queue_card(slack, "1 request waits")
+
+    assert await eventually(lambda: is_quiet(bot.store, asked), within=10)
+
+
+async def notice_of(store, interrupt_id):
+    state = await store.admitted(interrupt_id)
+    return state.notice if state else ""
+
+
+async def is_quiet(store, interrupt_id):
+    return not await notice_of(store, interrupt_id)
