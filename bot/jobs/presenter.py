@@ -89,7 +89,7 @@ class Presenter:
         if fault := line.health.slack_fault:
             if fault == NOT_YET:
                 return FIRST_RETRY
-            await self.store.set_notice(state.id, f"Slack cannot be used: {fault}")
+            await line.trouble.say_fault(state.id, fault)
             return WORKSPACE_RETRY
         if not state.admission.places[part.id.place].thread_is_known:
             return await find_thread(self.store, state, part.id.place)

@@ -87,7 +87,7 @@ class Queues:
                 if not (fault := self.health.slack_fault):
                     await self.look()
                 elif fault != NOT_YET:
-                    await self._tell(f"Slack cannot be used: {fault}")
+                    await self._tell(fault)
             except AgentAdapterError as error:
                 logger.warning("queues.unreachable", extra={"reason": str(error)})
                 loop.hinder(str(error))
@@ -114,12 +114,12 @@ class Queues:
         """Handle Slack's event that somebody deleted a message."""
         await self.store.doubt_queue(channel, ts)
 
-    async def _tell(self, sentence: str) -> None:
+    async def _tell(self, fault: str) -> None:
         """Say to the agents that wait in all queues why nothing happens."""
         for channel in await self.store.queues():
             self._told.add(channel)
             for spot in await self._spots(channel):
-                await self.store.set_notice(spot.interrupt_id, sentence)
+                await self.trouble.say_fault(spot.interrupt_id, fault)
 
     # --- One queue ------------------------------------------------------------------------------------------------
 

@@ -47,6 +47,10 @@ class SlackTrouble:
         if why := self.health.lasting(POST):
             await self.store.set_notice(interrupt_id, f"Slack takes no messages: {why}")
 
+    async def say_fault(self, interrupt_id: str, fault: str) -> None:
+        """Say to the agents that wait for a record that no call to Slack succeeds."""
+        await self.store.set_notice(interrupt_id, f"Slack cannot be used: {fault}")
+
     async def refuse_unreachable(self, state: Published, error: InterruptFaultError) -> None:
         """Refuse an interrupt. If the policy named the place, warn the operator as well."""
         if error.place not in {"", state.interrupt.route.channel}:
