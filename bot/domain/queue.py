@@ -18,8 +18,12 @@ class Queue:
     """How many requests wait."""
     deadline: datetime | None = None
     """The first deadline of them."""
+    is_rejected: bool = False
+    """Whether the first one is rejected then, if it is not decided."""
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """How many calls of each tool, by agent and tool."""
+    high: frozenset[tuple[str, str]] = frozenset()
+    """Of these agents and tools, a call has a high risk."""
     mentioned: tuple[str, ...] = ()
     """The approvers whom Slack notifies."""
     on_call: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -54,6 +54,8 @@ class _Asked:
     """What never changes of a request in a queue."""
 
     calls: tuple[tuple[str, str], ...]
+    high: tuple[tuple[str, str], ...]
+    is_rejected: bool
     mentioned: tuple[str, ...]
     on_call: dict[str, tuple[str, ...]]
     language: str
@@ -288,7 +290,9 @@ class Queues:
         return Queue(
             waiting=len(waiting),
             deadline=datetime.fromtimestamp(waiting[0][0].deadline / 1000, UTC),
+            is_rejected=waiting[0][1].is_rejected,
             calls=Counter(call for _, asked in waiting for call in asked.calls),
+            high=frozenset(call for _, asked in waiting for call in asked.high),
             mentioned=_merged(name for _, asked in waiting for name in asked.mentioned),
             on_call={name: people for _, asked in waiting for name, people in asked.on_call.items()},
             language=card.language or waiting[0][1].language,
@@ -312,6 +316,8 @@ class Queues:
         actions = [state.actions[index] for index in indices]
         asked = _Asked(
             tuple((state.agent, action.request.name) for action in actions),
+            tuple((state.agent, action.request.name) for action in actions if action.has_code),
+            state.on_expiry == "reject",
             _merged(name for action in actions for name in action.terms.mentioned),
             {name: people for action in actions for name, people in action.terms.on_call.items()},
             _language(state, channel),

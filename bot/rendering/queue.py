@@ -15,7 +15,7 @@ from bot.rendering.home import way
 from bot.sentences import on_queue
 from bot.sentences.language import speaking
 
-_MOST_AGENTS, _LONGEST_NAME = 5, 60
+_MOST_AGENTS, _LONGEST_NAME = 5, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def _render(queue: Queue) -> QueuePicture:
             f"{on_queue.TITLE_OVER}. {over}".strip(),
             [header("queue", on_queue.TITLE_OVER), *([section("over", over)] if over else [])],
         )
-    title = on_queue.title(queue.waiting)
+    title = on_queue.title(queue.waiting, sum(queue.calls.values()))
     look = way("queue", on_queue.look_through(queue.waiting), Look("queue"))
     return QueuePicture(
         f"{title}.",
@@ -63,20 +63,24 @@ def _line(queue: Queue) -> Iterator[str]:
             approver_names(queue.mentioned, at_most=CALLED_AT_MOST, on_call=queue.on_call)
         )
     if queue.deadline:
-        yield on_queue.first_deadline(queue.deadline)
+        yield on_queue.first_deadline(queue.deadline, is_rejected=queue.is_rejected)
 
 
 def _calls(queue: Queue) -> Iterator[str]:
-    """Say what is asked: only tools with a short and plain name are named."""
+    """Say what is asked: only tools with a short and plain name are named, and those of high risk come first."""
     by_agent: dict[str, Counter[str]] = {}
     for (agent, tool), count in queue.calls.items():
-        by_agent.setdefault(agent, Counter())[
-            tool if is_plain_name(tool) and len(tool) <= _LONGEST_NAME else ""
-        ] += count
+        by_agent.setdefault(agent, Counter())[_named(tool)] += count
+    high = {(agent, _named(tool)) for agent, tool in queue.high}
     agents = sorted(by_agent, key=lambda agent: (-by_agent[agent].total(), agent))
     for agent in agents[:_MOST_AGENTS]:
-        yield on_queue.calls_of(
-            agent, sorted(by_agent[agent].items(), key=lambda found: (-found[1], found[0]))
+        tools = sorted(
+            by_agent[agent].items(), key=lambda found: ((agent, found[0]) not in high, -found[1], found[0])
         )
+        yield on_queue.calls_of(agent, tools)
     if len(agents) > _MOST_AGENTS:
         yield on_queue.more_agents(len(agents) - _MOST_AGENTS)
+
+
+def _named(tool: str) -> str:
+    return tool if is_plain_name(tool) and len(tool) <= _LONGEST_NAME else ""

@@ -282,7 +282,8 @@ async def test_several_calls_of_a_queued_request_are_reviewed(start, client, sla
     await flood(client, watcher)
     asked = client.interrupt(asking(an_action("pay", {"amount": 71}), an_action("mail", {"to": "x@y.z"})))
     await client.publish(asked)
-    card = await queue_card(slack, "1 request waits")
+    card = await queue_card(slack, "1 request (2 calls) waits")
+    assert "the first is rejected" in words(card["blocks"])
     await dana.press(card, LOOK)
     listed = await dana.view("run")
     assert "on their card" not in words(listed["blocks"])
@@ -624,3 +625,12 @@ async def notice_of(store, interrupt_id):
 
 async def is_quiet(store, interrupt_id):
     return not await notice_of(store, interrupt_id)
+
+
+async def test_a_call_of_high_risk_is_named_first_on_the_card(start, client, slack, watcher):
+    """However many others wait, its tool is not among those that are only counted."""
+    await start()
+    await flood(client, watcher, an_action("pay"), an_action("pay"), an_action("drop", {"table": "invoices"}))
+    card = await queue_card(slack, "3 requests wait")
+
+    assert "`drop` once, `pay` 2 times" in words(card["blocks"])

@@ -10,7 +10,7 @@ NO_CARDS = "Es kamen viele Anfragen auf einmal, deshalb haben diese keine eigene
 TITLE_OVER = "In dieser Warteschlange wartet nichts"
 MOST = 1_000
 """More than these are not counted one by one."""
-_MOST_TOOLS = 5
+_MOST_TOOLS = 7
 _ENDS = {
     "decided": "entschieden",
     "expired": "abgelaufen",
@@ -19,11 +19,12 @@ _ENDS = {
 }
 
 
-def title(waiting: int) -> str:
-    """Say how many wait."""
+def title(waiting: int, calls: int) -> str:
+    """Say how many wait, and how many calls these are where that is more."""
     if waiting > MOST:
         return f"Mehr als {grouped(MOST)} Anfragen warten"
-    return "1 Anfrage wartet" if waiting == 1 else f"{grouped(waiting)} Anfragen warten"
+    of_calls = f" ({grouped(calls)} Aufrufe)" if calls > waiting else ""
+    return f"1 Anfrage{of_calls} wartet" if waiting == 1 else f"{grouped(waiting)} Anfragen{of_calls} warten"
 
 
 def look_through(waiting: int) -> str:
@@ -44,8 +45,10 @@ def more_agents(count: int) -> str:
     return "und 1 weiterer Agent" if count == 1 else f"und {grouped(count)} weitere Agenten"
 
 
-def first_deadline(deadline: datetime) -> str:
-    """Say until when the first of them can be decided."""
+def first_deadline(deadline: datetime, *, is_rejected: bool) -> str:
+    """Say until when the first of them can be decided, and what happens then where that is known."""
+    if is_rejected:
+        return f"die erste wird abgelehnt, wenn sie bis {when(deadline)} nicht entschieden ist"
     return f"früheste Frist {when(deadline)}"
 
 

@@ -9,15 +9,20 @@ NO_CARDS = "Many requests came at once, so these have no cards of their own."
 TITLE_OVER = "Nothing waits in this queue"
 MOST = 1_000
 """More than these are not counted one by one."""
-_MOST_TOOLS = 5
+_MOST_TOOLS = 7
 _ENDS = {"decided": "decided", "expired": "expired", "withdrawn": "withdrawn", "refused": "refused"}
 
 
-def title(waiting: int) -> str:
-    """Say how many wait."""
+def title(waiting: int, calls: int) -> str:
+    """Say how many wait, and how many calls these are where that is more."""
     if waiting > MOST:
         return f"More than {MOST:,} requests wait in a queue"
-    return "1 request waits in a queue" if waiting == 1 else f"{waiting:,} requests wait in a queue"
+    of_calls = f" ({calls:,} calls)" if calls > waiting else ""
+    return (
+        f"1 request{of_calls} waits in a queue"
+        if waiting == 1
+        else f"{waiting:,} requests{of_calls} wait in a queue"
+    )
 
 
 def look_through(waiting: int) -> str:
@@ -38,8 +43,10 @@ def more_agents(count: int) -> str:
     return "and 1 more agent" if count == 1 else f"and {count:,} more agents"
 
 
-def first_deadline(deadline: datetime) -> str:
-    """Say until when the first of them can be decided."""
+def first_deadline(deadline: datetime, *, is_rejected: bool) -> str:
+    """Say until when the first of them can be decided, and what happens then where that is known."""
+    if is_rejected:
+        return f"the first is rejected {when(deadline)} unless it is decided"
     return f"first deadline {when(deadline)}"
 
 

@@ -41,6 +41,32 @@ def test_slack_takes_the_card_of_any_burst(language, waiting):
     assert buttons({"blocks": picture.blocks}) == ["home:go.queue"]
 
 
+def test_requests_of_several_calls_are_counted_as_both():
+    """The lines below count calls, so the title says how many there are."""
+    card = render_queue(a_queue(calls={("billing", "pay"): 3}))
+
+    assert card.text == "2 requests (3 calls) wait in a queue."
+    assert "3 calls" not in render_queue(a_queue(waiting=3, calls={("billing", "pay"): 3})).text
+
+
+def test_tools_of_high_risk_come_first():
+    """They are named also where others are counted only."""
+    calls = {("billing", f"tool_{n}"): 9 for n in range(8)} | {("billing", "drop"): 1}
+
+    said = words(render_queue(a_queue(calls=calls, high=frozenset({("billing", "drop")}))).blocks)
+
+    assert "*billing*: `drop` once, `tool_0` 9 times" in said
+    assert "`tool_5` 9 times and 2 more" in said
+
+
+@pytest.mark.parametrize(
+    ("is_rejected", "says"), [(True, "the first is rejected"), (False, "first deadline")]
+)
+def test_the_first_deadline_says_what_happens_then(is_rejected, says):
+    """Where the agent does something else at the deadline, only the time is said."""
+    assert says in words(render_queue(a_queue(is_rejected=is_rejected)).blocks)
+
+
 def test_who_is_on_call_is_mentioned():
     """As on a card: Slack notifies the people of a schedule, and its name is said."""
     queue = a_queue(mentioned=("oncall:payments",), on_call={"oncall:payments": ("U0DANA",)})
@@ -65,6 +91,7 @@ def test_what_changes_for_people_changes_the_card():
             a_queue(),
             a_queue(waiting=3),
             a_queue(deadline=NOW + timedelta(minutes=1)),
+            a_queue(is_rejected=True),
             a_queue(calls={("billing", "pay"): 1, ("billing", "mail"): 1}),
             a_queue(mentioned=("U0DANA",)),
             a_queue(language="de"),
