@@ -123,15 +123,15 @@ system:     ## Install what the tests need from the system: a Redis, a browser, 
 	@.ci/system
 
 lock: .venv/tools.ok     ## Resolve the locked versions anew
-	$(BIN)/uv pip compile pyproject.toml --group demo --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/demo.txt
-	$(BIN)/uv pip compile pyproject.toml --group bot --group calendar --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/dev.txt
+	$(BIN)/uv pip compile pyproject.toml --group demo --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/demo.txt
+	$(BIN)/uv pip compile pyproject.toml --group bot --group calendar --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
 	$(BIN)/uv pip compile pyproject.toml --group spoon --universal --python-version 3.12 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/spoon.txt
 	$(BIN)/uv pip compile pyproject.toml --group server --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/server.txt
 	$(BIN)/uv pip compile --group docs --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/docs.txt
 	$(BIN)/uv pip compile --group tools --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/tools.txt
-	$(BIN)/uv pip compile --group mutants --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/mutants.txt
-	$(BIN)/uv pip compile --group pictures --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/pictures.txt
+	$(BIN)/uv pip compile --group mutants --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/mutants.txt
+	$(BIN)/uv pip compile --group pictures --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/pictures.txt
 
 clean:     ## Remove what was set up
 	rm -rf .venv .venv312 .venv-lowest .venv-newest .venv-server .venv-docs .data .site .cache dist examples/node/node_modules examples/node/dist tests/node/node_modules

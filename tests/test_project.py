@@ -557,17 +557,23 @@ def test_a_lock_file_names_versions_and_hashes_and_no_index(lock):
     assert all("--hash=sha256:" in entry for entry in re.split(r"\n(?=[a-z0-9])", text.strip()))
 
 
+def versions(name):
+    return dict(re.findall(r"^([a-z0-9._-]+)==([^ ;\\]+)", page(f"requirements/{name}.txt"), re.MULTILINE))
+
+
 def test_the_image_has_the_versions_that_are_tested():
     """The bot's lock file is a part of the developers'."""
-
-    def versions(name):
-        return dict(
-            re.findall(r"^([a-z0-9._-]+)==([^ ;\\]+)", page(f"requirements/{name}.txt"), re.MULTILINE)
-        )
-
     tested = versions("dev")
 
     assert {name: tested.get(name) for name in versions("bot")} == versions("bot")
+
+
+@pytest.mark.parametrize("name", ["demo", "mutants", "pictures", "tools"])
+def test_one_environment_has_one_version_of_each_package(name):
+    """All of these are installed into `.venv`: `make demo` after `make test` changes nothing that the tests need."""
+    tested, found = versions("dev"), versions(name)
+
+    assert {each: found[each] for each in found.keys() & tested.keys() if found[each] != tested[each]} == {}
 
 
 def test_the_compose_file_keeps_approvals():
