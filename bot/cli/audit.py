@@ -92,6 +92,8 @@ def audit(
         raise typer.BadParameter(f"--decision: {decision!r} is not one of {', '.join(KNOWN_DECISIONS)}")
     wanted = Wanted(who, tool, agent, decision)
     start, end = _moment("--since", since), _moment("--until", until, is_end=True)
+    if start and end and end <= start:
+        raise typer.BadParameter(f"--until {until} is not after --since {since}: no entry can match")
     if not _print(form, lambda trail: trail.entries(start, end), wanted):
         sys.stderr.write("no entry matches: leave an option out, or look at an earlier time\n")
 
@@ -233,11 +235,16 @@ class _Csv(_Lines):
         self._rows.writerow(map(neutral, cells_of(entry).values()))
 
 
+_WIDE = 1_000
+"""Columns of a table that goes to a file or to another command: one line for each entry."""
+
+
 class _Table(_Lines):
     def __init__(self) -> None:
-        self._table = Table(
-            "time (UTC)", "what", "tool", "who", "rule", "how", "request", box=None, pad_edge=False
-        )
+        self._table = Table(box=None, pad_edge=False)
+        for name in ("time (UTC)", "what", "tool", "who", "rule", "how", "request"):
+            # Folded, since an id that is cut cannot be looked up.
+            self._table.add_column(name, overflow="fold")
 
     def add(self, entry: AuditEntry) -> None:
         cells = cells_of(entry)
@@ -257,7 +264,8 @@ class _Table(_Lines):
 
     def end(self) -> None:
         if self._table.row_count:
-            Console(soft_wrap=True, highlight=False).print(self._table)
+            width = None if sys.stdout.isatty() else _WIDE
+            Console(width=width, highlight=False).print(self._table)
 
 
 _WRITERS: dict[Form, Callable[[], _Lines]] = {

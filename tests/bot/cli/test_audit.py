@@ -30,7 +30,6 @@ def command(redis_url, tmp_path):
             "PYTHONPATH": str(ROOT),
             "REDIS_URL": redis_url,
             "ASSENT_AUDIT_DIR": str(tmp_path / "trail"),
-            "COLUMNS": "400",
             **changed,
         }
         process = await asyncio.create_subprocess_exec(
@@ -113,6 +112,14 @@ async def test_a_table_is_for_people_and_nothing_in_it_acts_on_the_terminal(comm
     assert "Mira" in output
 
 
+@pytest.mark.parametrize("columns", ["20", "80"])
+async def test_a_table_in_a_pipe_has_one_whole_line_for_each_entry(command, trail, columns):
+    """An id that is cut could not be looked up."""
+    _, output, _ = await command(COLUMNS=columns)
+
+    assert [line.split()[-3] for line in output.splitlines()[1:]] == ["billing.a", "billing.b", "ops.c"]
+
+
 async def test_a_cell_of_the_csv_is_never_a_formula(command, trail):
     """A spreadsheet that opens it computes nothing."""
     _, output, _ = await command("--as", "csv")
@@ -137,6 +144,7 @@ async def test_show_tells_one_request_and_knows_when_there_is_none(command, trai
     [
         (["--since", "yesterday"], {}, 2, "write 2026-11-22"),
         (["--decision", "aprove"], {}, 2, "is not one of approve"),
+        (["--since", "2026-11-30", "--until", "2026-11-01"], {}, 2, "is not after --since"),
         ([], {"REDIS_URL": "redis://127.0.0.1:1/0"}, 1, "127.0.0.1:1"),
     ],
 )
