@@ -9,21 +9,25 @@ from bot.domain.waiting import queue_entry
 TWO = Burst(2, timedelta(hours=1))
 
 
+async def joins(store, interrupt_id, channel, burst, language="en"):
+    return await store.joins_queue(interrupt_id, channel, burst, language=language)
+
+
 async def test_further_requests_join_the_queue_and_each_answer_stays_the_same(store):
     """A bot that asks again, after a lost answer or a crash, hears what it heard before. Other channels have their own."""
-    asked = [await store.joins_queue(f"billing.{n}", "C1", TWO) for n in range(4)]
-    again = [await store.joins_queue(f"billing.{n}", "C1", TWO) for n in reversed(range(4))]
+    asked = [await joins(store, f"billing.{n}", "C1", TWO) for n in range(4)]
+    again = [await joins(store, f"billing.{n}", "C1", TWO) for n in reversed(range(4))]
 
     assert asked == [False, False, True, True]
     assert again == asked[::-1]
-    assert not await store.joins_queue("billing.9", "C2", TWO)
+    assert not await joins(store, "billing.9", "C2", TWO)
     assert await store.queues() == ["C1"]
     assert (await store.queue_card("C1")).joined == ("billing.2", "billing.3")
 
 
 async def test_requests_of_all_agents_count_together(store):
     """The channel is full of cards, whoever asks."""
-    asked = [await store.joins_queue(f"agent-{n}.1", "C1", TWO) for n in range(3)]
+    asked = [await joins(store, f"agent-{n}.1", "C1", TWO) for n in range(3)]
 
     assert asked == [False, False, True]
 
@@ -31,16 +35,16 @@ async def test_requests_of_all_agents_count_together(store):
 async def test_when_the_channel_was_quiet_for_a_while_a_request_has_a_card_again(store):
     """Only what was asked within that time counts."""
     short = Burst(1, timedelta(milliseconds=200))
-    assert not await store.joins_queue("billing.1", "C1", short)
+    assert not await joins(store, "billing.1", "C1", short)
     await asyncio.sleep(0.3)
 
-    assert not await store.joins_queue("billing.2", "C1", short)
+    assert not await joins(store, "billing.2", "C1", short)
 
 
 async def test_one_bot_at_a_time_draws_the_card_of_a_queue(store):
     """The other waits for its turn, and what it would note is not kept."""
     for n in range(3):
-        await store.joins_queue(f"billing.{n}", "C1", TWO)
+        await joins(store, f"billing.{n}", "C1", TWO)
 
     first, _ = await store.lease_queue("C1", owner="one", lease=60_000)
     second, _ = await store.lease_queue("C1", owner="two", lease=60_000)
@@ -51,10 +55,40 @@ async def test_one_bot_at_a_time_draws_the_card_of_a_queue(store):
     assert (await store.queue_card("C1")).ts == "1.0"
 
 
+async def test_the_language_of_a_queue_is_that_of_the_request_that_began_it(store):
+    """Until the queue is forgotten."""
+    for n, language in enumerate(("en", "en", "de", "en")):
+        await joins(store, f"billing.{n}", "C1", TWO, language)
+
+    assert (await store.queue_card("C1")).language == "de"
+
+
+async def test_whom_a_card_called_is_known_until_it_is_gone(store):
+    """An edit calls nobody. A card that is posted anew is not counted among those that people deleted."""
+    for n in range(3):
+        await joins(store, f"billing.{n}", "C1", TWO)
+    found = []
+    for ts, called in (("1.0", ["U1", "U2"]), ("1.0", None), ("+", None), ("2.0", []), ("-", None)):
+        await store.lease_queue("C1", owner="one", lease=60_000)
+        await store.save_queue("C1", owner="one", ts=ts, shown="d", called=called)
+        card = await store.queue_card("C1")
+        found.append((card.ts, card.called, bool(card.posted), card.gone))
+
+    called = frozenset({"U1", "U2"})
+    nobody = frozenset()
+    assert found == [
+        ("1.0", called, True, 0),
+        ("1.0", called, True, 0),
+        ("", nobody, False, 0),
+        ("2.0", nobody, True, 0),
+        ("", nobody, False, 1),
+    ]
+
+
 async def test_a_lease_that_ran_out_says_since_when_a_card_may_be_there(store):
     """The next bot looks for it in Slack before it posts."""
     for n in range(3):
-        await store.joins_queue(f"billing.{n}", "C1", TWO)
+        await joins(store, f"billing.{n}", "C1", TWO)
     _, began = await store.lease_queue("C1", owner="dead", lease=1)
     await asyncio.sleep(0.01)
 
@@ -64,10 +98,10 @@ async def test_a_lease_that_ran_out_says_since_when_a_card_may_be_there(store):
 async def test_a_queue_that_somebody_joined_meanwhile_is_not_forgotten(store):
     """It looked empty, and a request came before that was noted."""
     for n in range(3):
-        await store.joins_queue(f"billing.{n}", "C1", TWO)
+        await joins(store, f"billing.{n}", "C1", TWO)
     card = await store.queue_card("C1")
     await asyncio.sleep(0.01)
-    await store.joins_queue("billing.4", "C1", TWO)
+    await joins(store, "billing.4", "C1", TWO)
 
     await store.lease_queue("C1", owner="one", lease=60_000)
     await store.save_queue("C1", owner="one", over=card.asked)
