@@ -13,9 +13,11 @@ def has_button(state: Approval, click: Click, scope: Scope) -> bool:
         return _is_index(click.index, len(state.actions))
     # A button for the whole request has no subject.
     is_known = click.number >= 0 if scope == "card" else _is_index(click.number, _count(state, scope))
-    if not is_known or scope == "reply" or click.is_on_home:
-        # Only its author sees the message of a reply, and only its reader a Home tab. What was kept of the reply names its
-        # calls. The Home tab has only buttons that open forms, and those that end a standing approval.
+    if click.is_on_home or click.is_in_list:
+        # A list shows too little of a call: its buttons lead to a review, or end a standing approval.
+        return is_known and scope in {"message", "standing"}
+    if not is_known or scope == "reply":
+        # Only its author sees the message of a reply. What was kept of the reply names its calls.
         return is_known
     if click.view is not None:
         return not click.in_review or scope != "action" or _is_shown_whole(state, click)

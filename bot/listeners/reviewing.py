@@ -1,8 +1,9 @@
-"""The review of several calls: it is opened, turned page by page, and approves at its end what was shown."""
+"""The review of calls: it is opened, turned page by page, and approves at its end what was shown."""
 
 from dataclasses import replace
 
 from bot.domain.approval import Approval
+from bot.domain.ballot import Ballot
 from bot.domain.bulk import calls_on, posted_calls
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.services import Services
@@ -26,15 +27,21 @@ async def may_review(services: Services, state: Approval, click: Click, _: str) 
         if any(verdict.allowed for verdict in verdicts.values()):
             return ""
         reasons.append(verdicts[meant[0]].sentence)
+    # What somebody proposes may be for others to decide.
+    proposals = [proposal for index in meant if (proposal := state.proposals.get(index))]
+    for proposal in proposals:
+        if (await services.judge.may_cast(state, click.user, Ballot.on_proposal(proposal))).allowed:
+            return ""
     return reasons[0]
 
 
 def _calls(state: Approval, click: Click) -> tuple[int, ...]:
-    """Give the calls that a review leads through: the open ones of a message, or above parts of the whole place.
+    """Give the calls that a review leads through: the open ones of a row, of a message, or above parts of the whole place.
 
     When none is open any more, it shows all of them.
     """
-    here = calls_on(state, click.part) or posted_calls(state, click.number)
+    listed = tuple(index for index in sorted(click.named) if index < len(state.actions))
+    here = listed or calls_on(state, click.part) or posted_calls(state, click.number)
     return tuple(index for index in here if state.is_open_at(index)) or here
 
 

@@ -42,9 +42,11 @@ class Services:
     """The same for a list in a view."""
 
     async def open(self, click: Click, view: Mapping[str, Any]) -> None:
-        """Open a view, on top of the one in which the button was pressed."""
+        """Open a view, on top of the one in which the button was pressed. Slack stacks three: the third one is replaced."""
         found = pressed_at(view, click.channel, click.ts, click.review, click.home, click.listed)
-        if click.view:
+        if click.view and click.listed and click.review and not click.in_review:
+            await self.slack.update_view(click.view["id"], click.view.get("hash"), found)
+        elif click.view:
             await self.slack.push_view(click.trigger_id, found)
         else:
             await self.slack.open_view(click.trigger_id, found)
@@ -83,6 +85,10 @@ class Services:
         notice = render_notice_view(in_answer.NOT_DONE, sentence)
         if click.in_review and click.view:
             await self.review_again(click.review, click.view["id"], click.user, sentence)
+            if click.home:
+                self.refresh_home(click.user, click.home)
+            if click.listed:
+                self.refresh_list(click.user, click.listed, click.view["root_view_id"])
         elif click.is_in_list:
             await self.slack.push_view(click.trigger_id, notice)
         elif click.view:

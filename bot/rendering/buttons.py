@@ -96,7 +96,8 @@ FORM = Button("form", "page")
 APPROVE_ALL = Button("approve_all", "message", "primary", decision="approve")
 """`approve_all:<place>`, and on a part `approve_all:<place>.<part>`."""
 REVIEW = Button("review", "message", "primary")
-"""Leads through the calls of a message page by page: `review:<place>`, and on a part `review:<place>.<part>`."""
+"""Leads through the calls of a message page by page: `review:<place>`, and on a part `review:<place>.<part>`. In a list it is
+`review:<place>.<row>`, and its value names the calls."""
 TURN = Button("turn", "message")
 """`turn:<place>.<page>`: another page of a review."""
 REJECT_ALL = Button("reject_all", "place", "danger", decision="reject")
@@ -178,28 +179,6 @@ def button_blocks(action: Action, interrupt_id: str) -> list[Block]:
 def buttons_behind(action: Action, interrupt_id: str) -> list[Block]:
     """Draw the buttons of an action that its card does not have in sight."""
     return [_drawn(button, action, interrupt_id) for button in offered(action)[IN_SIGHT:]]
-
-
-def form_buttons(action: Action, interrupt_id: str, approve: str, *, row: int) -> list[Block]:
-    """Draw the buttons of an action where its call is not shown: what is asked for first, and Reject. Each opens a form.
-
-    Args:
-        action: The action.
-        interrupt_id: Of its record.
-        approve: The label of the button that leads to the approval.
-        row: Its place in a list, which makes the ids different.
-    """
-    shown = offered(action)
-    first = [
-        # The form for a note shows the whole call.
-        replace(NOTE, says=approve) if button.verb == APPROVE.verb else replace(button, style=None)
-        for button in shown[:1]
-    ]
-    rejects = [button for button in shown[1:] if button.verb == REJECT.verb]
-    return [
-        button.drawn(f"{action.index}.{row}", interrupt_id, says=_says(button, action))
-        for button in (*first, *rejects)
-    ]
 
 
 def _drawn(button: Button, action: Action, interrupt_id: str) -> Block:

@@ -1,4 +1,4 @@
-"""A person's lists, as the Home tab and `/approvals` show them. Nothing is approved from here without its form."""
+"""A person's lists, as the Home tab and `/approvals` show them. Nothing is decided here: each row leads to a review."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from bot.domain.mentions import mention
 from bot.domain.person import is_person
 from bot.domain.waiting import Spot
 from bot.rendering.blocks import Block, actions, button, context, header, leaves, plain, rich_text, section
-from bot.rendering.buttons import REVIEW, form_buttons
+from bot.rendering.buttons import REVIEW
 from bot.rendering.calls import brief_text, is_plain_name
 from bot.rendering.card.title import subject, title
 from bot.rendering.modal.standing import standing_row
@@ -175,26 +175,18 @@ def _waiting_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
     says = [in_home.waits_until(where, state.deadline, mention(requester) if is_person(requester) else "")]
     if any(state.actions[index].has_code for index in row.indices):
         says.insert(0, on_action.HIGH_RISK)
-    if len(row.indices) > 1 and not place.queued:
-        says.append(in_home.SEVERAL)
-    decide = _deciding(row, place, number)
     return [
         section(f"{at}:title", f"*{mrkdwn(on_card.wants(state.agent, asked))}*"),
         *_values(state, row.indices, at),
         context(f"{at}:line", " · ".join(says)),
-        *_group(at, [*decide, *_link(state, first, number, url)]),
+        *_group(at, [_look(row, place, number), *_link(state, first, number, url)]),
     ]
 
 
-def _deciding(row: Row, place: Place, number: int) -> list[Block]:
-    """Draw the buttons that lead to a decision: of a single call, or through the calls of a queue, which have no card."""
-    state, first = row.state, row.indices[0]
-    if len(row.indices) == 1:
-        return form_buttons(state.actions[first], state.id, in_home.LOOK_AND_APPROVE, row=number)
-    if not place.queued:
-        return []
-    review = replace(REVIEW, style=None)
-    return [review.drawn(state.admission.places.index(place), state.id, on_card.review(len(row.indices)))]
+def _look(row: Row, place: Place, number: int) -> Block:
+    """Draw the button that leads through the calls of a row. They are decided there, where all of each is shown."""
+    review, of = replace(REVIEW, says=in_home.LOOK_AND_DECIDE, style=None), row.state.admission.places
+    return review.drawn(f"{of.index(place)}.{number}", row.state.id, named=row.indices)
 
 
 def _values(state: Approval, indices: Iterable[int], at: str) -> list[Block]:

@@ -10,7 +10,7 @@ from agent_adapter import Context, HITLRequest
 from tests.conftest import an_agent
 from tests.support.builders import an_action
 from tests.support.home import Home, eventually
-from tests.support.people import words
+from tests.support.people import buttons, words
 
 RULES = """
 default:
@@ -116,15 +116,15 @@ async def test_the_oldest_deadline_comes_first(ask, home):
     assert said.index("sooner") < said.index("later")
 
 
-async def test_a_call_is_approved_in_a_form_that_shows_all_of_it(ask, home, dana):
+async def test_a_call_is_approved_in_a_review_that_shows_all_of_it(ask, home, dana):
     """The Home tab itself has no button that approves: it does not show the call. Then it is written again."""
     asking = await ask(an_action("pay", {"amount": 5, "to": "zoe"}))
     tab = await home("U0DANA")
     assert {"approve", "approve_all"}.isdisjoint(found.partition(":")[0] for found in await tab.buttons())
 
-    view = await tab.opened("approve_note:0")
+    view = await tab.opened("review:0")
     assert "zoe" in words(view["blocks"])
-    await dana.fill(view)
+    await dana.press_in(view, "approve:0")
 
     assert (await asking).decisions[0].type == "approve"
     await eventually(lambda: says(tab, "Nothing waits for you here."))
@@ -140,15 +140,17 @@ async def test_a_call_is_rejected_from_there_with_a_reason(ask, home, dana):
     asking = await ask(an_action("pay"))
     tab = await home("U0DANA")
 
-    await dana.fill(await tab.opened("reject:0"), Reason="Not today.")
+    await dana.press_in(await tab.opened("review:0"), "reject:0")
+    await dana.fill(await dana.view(depth=2), Reason="Not today.")
 
     assert (await asking).decisions[0].message == "Not today."
 
 
-async def test_a_high_risk_asks_for_its_value_there_too(ask, home):
+async def test_a_high_risk_asks_for_its_value_there_too(ask, home, dana):
     await ask(an_action("drop_table", {"table": "invoices"}))
 
-    view = await (await home("U0DANA")).opened("confirm:0")
+    await dana.press_in(await (await home("U0DANA")).opened("review:0"), "confirm:0")
+    view = await dana.view(depth=2)
 
     assert view["callback_id"] == "confirm"
     assert "invoices" in words(view["blocks"])
@@ -161,21 +163,21 @@ async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(ask, home
     await erik.press(await erik.card(), "approve:0")
     await asking
 
-    view = await tab.opened("approve_note:0")
+    view = await tab.opened("review:0")
 
-    assert view["callback_id"] == "notice"
-    assert "already approved" in words(view["blocks"])
+    assert "*Approved* by <@U0ERIK>" in words(view["blocks"])
+    assert not any(name.startswith("approve") for name in buttons(view))
 
 
-async def test_a_form_that_was_open_when_somebody_else_decided_decides_nothing(ask, home, dana, erik):
+async def test_a_review_that_was_open_when_somebody_else_decided_decides_nothing(ask, home, dana, erik):
     asking = await ask(an_action("deploy"))
-    view = await (await home("U0DANA")).opened("approve_note:0")
+    view = await (await home("U0DANA")).opened("review:0")
     await erik.press(await erik.card(), "approve:0")
     await asking
 
-    answer = await dana.submit(view)
+    await dana.press_in(view, "approve:0")
 
-    assert answer["result"] == "update"
+    assert "already approved" in words((await dana.view("already"))["blocks"])
     assert (await asking).records[0].decided_by == "U0ERIK"
 
 
@@ -186,7 +188,7 @@ async def test_whoever_left_the_group_sees_nothing_and_decides_nothing(ask, home
     await slack.group("S0OPS", users=["U0ERIK"])
     bot.directory.forget("group", "S0OPS")
 
-    view = await tab.opened("approve_note:0")
+    view = await tab.opened("review:0")
 
     assert view["callback_id"] == "notice"
     assert "Nothing waits for you here." in await (await home("U0DANA")).says()
@@ -201,7 +203,7 @@ async def test_a_requester_who_may_not_approve_their_own_call_has_no_button_for_
     assert "Nothing waits for you here." in await tab.says()
     await tab.press("home:go.asked")
     assert "billing wants to run pay" in await tab.says()
-    assert {"approve_note", "reject"}.isdisjoint(found.partition(":")[0] for found in await tab.buttons())
+    assert {"review", "reject"}.isdisjoint(found.partition(":")[0] for found in await tab.buttons())
 
 
 async def test_whoever_voted_waits_for_others_now(ask, home, dana):
@@ -222,22 +224,25 @@ async def test_what_somebody_proposes_waits_for_whoever_voted_on_the_call_before
 
     tab = await home("U0ERIK")
     assert "wire" in await tab.says()
-    assert "agree:0.0" in await tab.buttons()
-    form = await tab.opened("agree:0")
+    await erik.press_in(await tab.opened("review:0"), "agree:0")
+    form = await erik.view(depth=2)
     await erik.slack.submit("U0ERIK", form["id"], {})
     assert "Nothing waits for you here." in await (await home("U0ERIK")).says()
     assert "wire" in await (await home("U0MIRA")).says()
 
 
-async def test_calls_that_are_decided_together_are_decided_on_their_card(ask, home, slack, dana):
-    """Their row has the way to the card, and no button that decides."""
+async def test_calls_of_one_request_are_reviewed_together(ask, home, slack, dana):
+    """Their row has the way to the review and to the card, and no button that decides."""
     await ask(an_action("pay", {"n": 1}), an_action("pay", {"n": 2}))
     card = await dana.card()
 
     tab = await home("U0DANA")
 
     assert "billing wants to run pay, twice" in (await tab.says()).replace("2 times", "twice")
-    assert [found for found in await tab.buttons() if not found.startswith("home:go")] == ["home:open.0"]
+    assert [found for found in await tab.buttons() if not found.startswith("home:go")] == [
+        "review:0.0",
+        "home:open.0",
+    ]
     (link,) = [
         element["url"]
         for block in (await slack.home("U0DANA"))["blocks"]
@@ -366,16 +371,10 @@ async def test_a_command_opens_the_list_and_a_call_is_decided_from_it(ask, write
     asking = await ask(an_action("pay", {"amount": 5}))
     view = await write("U0DANA", "", "billing wants to run pay")
 
-    await slack.click_view("U0DANA", view["id"], "approve_note:0.0")
-    await eventually(lambda: is_on_top(slack, "approve_note"))
-    await dana.fill((await slack.views("U0DANA"))[-1])
+    await dana.press_in(view, "review:0.0")
+    await dana.press_in(await dana.view("pay", depth=2), "approve:0")
 
     assert (await asking).decisions[0].type == "approve"
-
-
-async def is_on_top(slack, kind):
-    views = await slack.views("U0DANA")
-    return views and views[-1]["callback_id"] == kind
 
 
 async def test_a_list_that_a_command_opened_has_pages_and_lists_of_its_own(ask, write, slack):

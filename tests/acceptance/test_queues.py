@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from agent_adapter import Context
+from agent_adapter.contract.interrupt import Link
 from bot.app import Bot
 from bot.jobs import queues
 from bot.runtime import health
@@ -22,8 +24,10 @@ default:
   mask: [password]
 rules:
   - {match: {tool: drop}, risk: high, type: table}
+  - {match: {tool: wipe}, risk: high}
   - {match: {tool: pair}, quorum: 2}
   - {match: {tool: dana}, approvers: [U0DANA]}
+  - {match: {tool: Pair}, quorum: 2}
   - {match: {tool: tidy}, risk: low, time_limit: 2s, on_timeout: approve}
   - {match: {tool: erik}, approvers: [U0ERIK]}
   - {match: {tool: miete}, language: de}
@@ -86,15 +90,19 @@ def row_button(view, verb, saying):
     return next(e["action_id"] for e in row["elements"] if e["action_id"].startswith(f"{verb}:"))
 
 
-async def decide(person, card, tool):
-    """Approve a call from the queue, in the form that shows all of it."""
+async def looked_at(person, card, tool):
+    """Open a call from the queue, in the review that shows all of it."""
     while await person.slack.views(person.user):
         await person.close()
     await person.press(card, LOOK)
     listed = await person.view(tool)
-    await person.press_in(listed, row_button(listed, "approve_note", tool))
-    form = await person.view(tool, depth=2)
-    return await person.submit(form)
+    await person.press_in(listed, row_button(listed, "review", tool))
+    return await person.view(tool, depth=2)
+
+
+async def decide(person, card, tool):
+    """Approve a call from the queue, in the review that shows all of it."""
+    await person.press_in(await looked_at(person, card, tool), "approve:0")
 
 
 async def test_after_a_few_requests_further_ones_share_one_card(start, client, slack, dana, watcher):
@@ -112,19 +120,18 @@ async def test_after_a_few_requests_further_ones_share_one_card(start, client, s
     assert not any(watcher.cards(interrupt_id) for interrupt_id in ids)
 
 
-async def test_a_queued_call_is_approved_in_a_form_that_shows_all_of_it(start, client, slack, dana, watcher):
+async def test_a_queued_call_is_approved_in_a_review_that_shows_all_of_it(
+    start, client, slack, dana, watcher
+):
     """The agent gets exactly that decision, and the card of the queue counts one less."""
     await start()
     first, second = await flood(
         client, watcher, an_action("pay", {"amount": 71}), an_action("mail", {"to": "x@y.z"})
     )
     card = await queue_card(slack, "2 requests wait")
-    await dana.press(card, LOOK)
-    listed = await dana.view("pay")
-    await dana.press_in(listed, row_button(listed, "approve_note", "pay"))
-    form = await dana.view("pay", depth=2)
-    assert "71" in words(form["blocks"])
-    await dana.submit(form)
+    review = await looked_at(dana, card, "pay")
+    assert "71" in words(review["blocks"])
+    await dana.press_in(review, "approve:0")
 
     resume = await client.wait(first)
     assert (resume.decisions[0].type, resume.records[0].decided_by) == ("approve", "U0DANA")
@@ -145,8 +152,10 @@ async def test_after_a_decision_the_list_is_there_again_without_that_call(
     await dana.press(await queue_card(slack, "3 requests wait"), LOOK)
     for tool, before in (("pay", "none"), ("mail", "pay"), ("book", "mail")):
         listed = await eventually(lambda tool=tool, before=before: listing(slack, tool, before))
-        await dana.press_in(listed, row_button(listed, "approve_note", tool))
-        await dana.submit(await dana.view(tool, depth=2))
+        await dana.press_in(listed, row_button(listed, "review", tool))
+        await dana.press_in(await dana.view(tool, depth=2), "approve:0")
+        await dana.view("*Approved* by", depth=2)
+        await dana.close()
     await dana.view("Nothing waits in this queue any more")
 
     assert [(await client.wait(each)).status for each in ids] == ["decided"] * 3
@@ -162,18 +171,97 @@ async def listing(slack, tool, before):
 async def test_somebody_who_is_no_approver_sees_the_queue_and_decides_nothing(
     start, client, slack, noor, watcher
 ):
-    """As on a card, everybody reads what is asked. The form does not open for them."""
+    """As on a card, everybody reads what is asked. The review does not open for them."""
     bot = await start()
     [interrupt_id] = await flood(client, watcher, an_action("pay"))
     card = await queue_card(slack, "1 request waits")
     await noor.press(card, LOOK)
     listed = await noor.view("pay")
-    await noor.press_in(listed, row_button(listed, "approve_note", "pay"))
+    await noor.press_in(listed, row_button(listed, "review", "pay"))
 
     refused = await noor.view(depth=2)
     assert refused["callback_id"] == "notice"
     assert "U0DANA" in words(refused["blocks"])
     assert (await bot.store.admitted(interrupt_id)).recorded == (None,)
+
+
+async def test_the_code_of_a_queued_call_is_in_its_review_and_approves_it(
+    start, client, slack, dana, watcher
+):
+    """There is no card that has it."""
+    bot = await start()
+    [interrupt_id] = await flood(client, watcher, an_action("wipe", {"n": 5}))
+    review = await looked_at(dana, await queue_card(slack, "1 request waits"), "wipe")
+    code = (await bot.store.admitted(interrupt_id)).actions[0].code
+    assert code in words(review["blocks"])
+
+    await dana.press_in(review, "confirm:0")
+    form = await dana.view("wipe", depth=3)
+    assert "on the card" not in str(form)
+    await dana.fill(form, Code=code)
+
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
+
+
+@pytest.mark.parametrize(
+    ("button", "typed", "kind"),
+    [("reject:0", {}, "reject"), ("respond:0", {"Answer_in_the_tool's_place": "Later."}, "respond")],
+)
+async def test_a_queued_call_has_all_its_buttons_in_its_review(
+    start, client, slack, dana, watcher, button, typed, kind
+):
+    """Each does what it does on a card."""
+    await start()
+    [interrupt_id] = await flood(client, watcher, an_action("pay"))
+    review = await looked_at(dana, await queue_card(slack, "1 request waits"), "pay")
+
+    await dana.press_in(review, button)
+    await dana.fill(await dana.view("pay", depth=3), **typed)
+
+    assert (await client.wait(interrupt_id)).decisions[0].type == kind
+
+
+async def test_the_review_of_a_queued_call_says_what_its_card_would_say(start, client, slack, dana, watcher):
+    """For whom, who decides, until when, the agent's words about the run, each warning, and what Reject really does."""
+    await start()
+    odd = an_action(
+        "Pair",
+        {"amount": 71, "extra": "zz"},
+        description="the agent explains this call",
+        schema={"type": "object", "properties": {"amount": {"type": "number"}}},
+        effects=("reject_drops_batch",),
+    )
+    run = Context(
+        title="Month end run",
+        requested_by="U0MIRA",
+        subagent="helper-7",
+        links=(Link(label="the ticket", url="https://example.com/t/1"),),
+    )
+    on_a_card = client.interrupt(asking(odd), context=run)
+    await client.publish(on_a_card)
+    said = words((await watcher.card(on_a_card.id))["blocks"])
+    [other] = await ask(client, an_action("second"))
+    await watcher.card(other)
+    await client.publish(client.interrupt(asking(odd), context=run))
+
+    review = words((await looked_at(dana, await queue_card(slack, "1 request waits"), "Pair"))["blocks"])
+
+    for line in (
+        "billing wants to run Pair",
+        "Month end run",
+        "the ticket",
+        "helper-7",
+        "the agent explains this call",
+        "for <@U0MIRA>",
+        "2 people",
+        "schema does not have",
+        "zz",
+    ):
+        assert line in said, line
+        assert line in review, line
+    effects = [line for line in said.splitlines() if "batch" in line]
+    assert effects
+    assert all(line in review for line in effects)
 
 
 @pytest.fixture
@@ -182,29 +270,29 @@ def noor(slack):
 
 
 async def test_nothing_on_the_card_or_in_the_list_approves_by_itself(start, client, slack, dana, watcher):
-    """Each button there opens a form or another list; a click that says otherwise is refused."""
+    """Each button there opens a review or another list. One that a list has not decides nothing, and opens no form."""
     bot = await start()
     [interrupt_id] = await flood(client, watcher, an_action("pay"))
     card = await queue_card(slack, "1 request waits")
     await dana.press(card, LOOK)
     listed = await dana.view("pay")
 
-    assert {name.partition(":")[0] for name in buttons(listed)} <= {"home", "approve_note", "reject"}
+    assert {name.partition(":")[0] for name in buttons(listed)} <= {"home", "review"}
     assert (await bot.store.admitted(interrupt_id)).recorded == (None,)
 
 
 async def test_masked_values_stay_masked_in_the_queue(start, client, slack, dana, watcher):
-    """Neither the card, the list nor the form has them."""
+    """Neither the card, the list nor the review has them."""
     await start()
     await flood(client, watcher, an_action("pay", {"password": "hunter-22", "amount": 5}))
     card = await queue_card(slack, "1 request waits")
     await dana.press(card, LOOK)
     listed = await dana.view("pay")
-    await dana.press_in(listed, row_button(listed, "approve_note", "pay"))
-    form = await dana.view("pay", depth=2)
+    await dana.press_in(listed, row_button(listed, "review", "pay"))
+    review = await dana.view("pay", depth=2)
 
-    assert "5" in words(form["blocks"])
-    assert "hunter-22" not in json.dumps([card, listed, form])
+    assert "5" in words(review["blocks"])
+    assert "hunter-22" not in json.dumps([card, listed, review])
 
 
 async def test_two_people_who_decide_the_same_queued_call_have_one_winner(
@@ -214,14 +302,12 @@ async def test_two_people_who_decide_the_same_queued_call_have_one_winner(
     await start()
     [interrupt_id] = await flood(client, watcher, an_action("pay"))
     card = await queue_card(slack, "1 request waits")
-    forms = []
-    for person in (dana, erik):
-        await person.press(card, LOOK)
-        listed = await person.view("pay")
-        await person.press_in(listed, row_button(listed, "approve_note", "pay"))
-        forms.append(await person.view("pay", depth=2))
+    people = (dana, erik)
+    reviews = [await looked_at(person, card, "pay") for person in people]
 
-    await asyncio.gather(dana.submit(forms[0]), erik.submit(forms[1]))
+    await asyncio.gather(
+        *(person.press_in(view, "approve:0") for person, view in zip(people, reviews, strict=True))
+    )
 
     assert (await client.wait(interrupt_id)).records[0].decided_by in {"U0DANA", "U0ERIK"}
     assert len((await client.record(interrupt_id)).recorded()) == 1
@@ -234,13 +320,9 @@ async def test_a_high_risk_in_the_queue_is_typed_and_two_people_are_two_people(
     await start()
     drop, pair = await flood(client, watcher, an_action("drop", {"table": "invoices"}), an_action("pair"))
     card = await queue_card(slack, "2 requests wait")
-    await dana.press(card, LOOK)
-    listed = await dana.view("drop")
-    await dana.press_in(listed, row_button(listed, "confirm", "drop"))
-    form = await dana.view("invoices", depth=2)
+    await dana.press_in(await looked_at(dana, card, "drop"), "confirm:0")
+    form = await dana.view("invoices", depth=3)
     assert (await dana.submit(form))["result"] == "invalid"
-    await dana.close()
-    await dana.close()
 
     await decide(dana, card, "pair")
     await decide(erik, card, "pair")

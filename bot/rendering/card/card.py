@@ -25,17 +25,16 @@ from bot.rendering.blocks import (
 )
 from bot.rendering.buttons import clock_blocks
 from bot.rendering.calls import safe_name
-from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.batch import folded_rows_blocks, rows_blocks, what_became_blocks
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.deciders import is_alone
-from bot.rendering.card.header import line_of_part, push_text, top_blocks
+from bot.rendering.card.header import blocks_above, line_of_part, push_text
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT, has_room, is_mixed, is_timed
 from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text, status_of
-from bot.rendering.card.ran import is_told_in_thread, ran_blocks, thread_blocks, thread_text
+from bot.rendering.card.ran import is_told_in_thread, thread_blocks, thread_text
 from bot.rendering.card.rows import action_blocks, is_folded
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
-from bot.rendering.card.times import assignment_blocks, remark_text
+from bot.rendering.card.times import remark_text
 from bot.rendering.card.title import subject
 from bot.rendering.card.told import told_blocks, told_text
 from bot.rendering.card.votes import proposal_text
@@ -127,8 +126,7 @@ def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> P
 
 def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     text = push_text(state, place)
-    top = [*top_blocks(state, place), *ran_blocks(state, place), *assignment_blocks(state, id.place)]
-    frame = [*top, *agent_blocks(state.interrupt, state.actions[0].secrets), *reason_blocks(state)]
+    frame = blocks_above(state, id.place)
     buttons = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
     bulk = told_apart(buttons, subject(state, place))
     if not place.parts:

@@ -9,9 +9,11 @@ from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, header
 from bot.rendering.calls import headline_text
+from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
 from bot.rendering.card.outcomes import common_outcome, outcome_line
-from bot.rendering.card.ran import all_reported_at, ran_words
+from bot.rendering.card.ran import all_reported_at, ran_blocks, ran_words
+from bot.rendering.card.times import assignment_blocks
 from bot.rendering.card.title import subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card, words
@@ -26,8 +28,17 @@ _PUSHED = 240
 _CALLED_ONCE = 20
 
 
-def top_blocks(state: Approval, place: Place) -> list[Block]:
-    return [header("top", title(state, place)), context("who", _line(state, place))]
+def blocks_above(state: Approval, number: int) -> list[Block]:
+    """Draw what stands above the calls of a place, on its card and in a review: the request, and the agent's words about it."""
+    place = state.places[number]
+    return [
+        header("top", title(state, place)),
+        context("who", _line(state, place)),
+        *ran_blocks(state, place),
+        *assignment_blocks(state, number),
+        *agent_blocks(state.interrupt, state.actions[0].secrets),
+        *reason_blocks(state),
+    ]
 
 
 def push_text(state: Approval, place: Place) -> str:

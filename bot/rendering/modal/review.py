@@ -1,4 +1,7 @@
-"""The review: several calls page by page, each with its own buttons, and one button at the end that approves them."""
+"""The review: calls page by page, each with its own buttons, and one button at the end that approves them.
+
+It says all that a card says, since what is in a list or a queue is decided here.
+"""
 
 import json
 from collections.abc import Sequence
@@ -7,23 +10,25 @@ from dataclasses import replace
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import put_to_vote, reviewed, with_proposal
-from bot.rendering.blocks import Block, actions, context, literal, section, without_primary
+from bot.rendering.blocks import Block, actions, context, literal, literal_within, section, without_primary
 from bot.rendering.buttons import REVIEW, TURN, button_blocks
 from bot.rendering.calls import care_words, title_blocks
 from bot.rendering.card.again import again_blocks
+from bot.rendering.card.header import blocks_above
 from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import outcome_blocks
-from bot.rendering.card.rows import resembles_words
+from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import totals
+from bot.rendering.card.votes import proposal_text
 from bot.rendering.modal.questions import confirm_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal
 from bot.rendering.pages import pages_shown
 from bot.sentences import in_form
 
-_ROOM, _BLOCKS = 60_000, 92
-"""JSON characters and blocks of the calls on one page. Slack takes 250,000 and 100."""
-_FOOT = 1_600
-"""What stands below a call at the most: its buttons, or who decided it."""
+_ROOM, _BLOCKS = 60_000, 80
+"""JSON characters and blocks of the calls on one page, beside what stands above them. Slack takes 250,000 and 100."""
+_FOOT, _PROPOSAL = 1_600, 1_500
+"""What stands below a call at the most: who decides it and its buttons, or who decided it. Of this, what somebody proposes."""
 
 Piece = tuple[int, int]
 """The index of an action, and which page of it, from 1. Most have one page."""
@@ -42,14 +47,16 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
         A view. It carries which calls it shows, so that the next click says what was shown.
     """
     pages, is_over = review_pages(state, meta.calls), _is_over(state, meta.calls)
-    page = min(max(meta.page, 1), len(pages) + 1)
+    has_end = _has_end(state, meta.calls)
+    page = min(max(meta.page, 1), len(pages) + has_end)
     note = [section("said", said)] if said else []
     if page > len(pages):
         return _end(state, replace(meta, page=page), user, note)
     pieces = pages[page - 1]
-    # The end, which approves, is a page, too.
-    last = len(pages) + (not is_over)
+    last = len(pages) + (has_end and not is_over)
     blocks = [*note, *([context("page", in_form.page(page, last))] if last > 1 else [])]
+    if page == 1 and not is_over:
+        blocks += blocks_above(state, meta.index)
     blocks += [block for piece in pieces for block in _piece_blocks(state, piece, is_over=is_over)]
     blocks += _turns(state, meta, page, last)
     meta = replace(meta, page=page, pieces=tuple(pieces))
@@ -72,16 +79,20 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
         if is_over:
             blocks += _ran(state, piece)
         # In ASCII, as it travels: a letter of most languages takes six characters.
-        size, more = (
-            len(json.dumps(blocks)) + _FOOT,
-            len(blocks) + 1 + bool(state.actions[piece[0]].config.effects),
-        )
+        # Below it: who decided it; or how it stands, what somebody proposes, its buttons, and what they really do.
+        below = 1 if is_over else 3 + bool(state.actions[piece[0]].config.effects)
+        size, more = len(json.dumps(blocks)) + _FOOT, len(blocks) + below
         if not pages or room < size or count < more:
             pages.append([])
             room, count = _ROOM, _BLOCKS
         pages[-1].append(piece)
         room, count = room - size, count - more
     return pages
+
+
+def _has_end(state: Approval, calls: Sequence[int]) -> bool:
+    """Whether something is approved at the end: one call has its button below it, unless it has to be read before."""
+    return len(calls) > 1 or state.actions[calls[0]].must_read
 
 
 def _pieces(state: Approval, calls: Sequence[int]) -> list[Piece]:
@@ -101,8 +112,17 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block
         ran = _ran(state, piece) if is_over else []
         return [*shown, context(f"a:{index}:outcome:{page}", outcome_line(state, action)), *ran]
     is_last = page == len(pages_shown(state, action))
-    buttons = without_primary(button_blocks(action, state.id)) if is_last else []
-    return [*_content(state, action, page), *buttons]
+    foot = [*_standing(state, action), *without_primary(button_blocks(action, state.id))] if is_last else []
+    return [*_content(state, action, page), *foot]
+
+
+def _standing(state: Approval, action: Action) -> list[Block]:
+    """Say how a call stands, as its card does: who decides it, who voted, what somebody proposes."""
+    said, proposed = words_while_open(state, action), proposal_text(action)
+    blocks = [context(f"a:{action.index}:approvers", "\n".join(said))] if said else []
+    if proposed:
+        blocks.append(literal_within(f"a:{action.index}:proposal", proposed, _PROPOSAL))
+    return blocks
 
 
 def _ran(state: Approval, piece: Piece) -> list[Block]:
@@ -119,7 +139,7 @@ def _content(state: Approval, action: Action, page: int) -> list[Block]:
     if len(pages) > 1:
         blocks.append(context(f"{at}:page:{page}", in_form.page_of_action(action.number, page, len(pages))))
     if page == 1:
-        if care := [*care_words(action), *resembles_words(action)]:
+        if care := care_words(action):
             blocks.append(context(f"{at}:care", "\n".join(care)))
         blocks += [{**block, "block_id": f"{at}:{block['block_id']}"} for block in call_cautions(action)]
         blocks += again_blocks(action)

@@ -151,12 +151,12 @@ NOT_SHOWN_TO_THE_END = "davon hast du nicht alles gezeigt bekommen."
 
 def review_title(count: int) -> str:
     """Title the review of several calls."""
-    return f"{count} Aufrufe prüfen"
+    return f"{count} Aufrufe prüfen" if count > 1 else "1 Aufruf prüfen"
 
 
 def read_several(count: int) -> str:
     """Title the reading of several calls that are decided."""
-    return f"{count} Aufrufe"
+    return f"{count} Aufrufe" if count > 1 else "1 Aufruf"
 
 
 def page_of_action(number: int, page: int, last: int) -> str:
@@ -254,8 +254,8 @@ def value_of(name: str) -> str:
     return f"Der Wert von {name}, Zeichen für Zeichen."
 
 
-CODE_BESIDE_RISK = "Die vier Zeichen auf der Karte, neben „Hohes Risiko“."
-CODE_BESIDE_PROPOSAL = "Die vier Zeichen auf der Karte, neben dem Vorschlag."
+CODE_BESIDE_RISK = "Die vier Zeichen neben „Hohes Risiko“."
+CODE_BESIDE_PROPOSAL = "Die vier Zeichen neben dem Vorschlag."
 
 
 # --- Approving later calls ----------------------------------------------------------------------------------------------

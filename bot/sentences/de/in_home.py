@@ -29,8 +29,7 @@ LAST_PAGE = "Auf dieser Seite steht nichts mehr."
 FURTHER = "Nächste Seite"
 FROM_START = "Erste Seite"
 OPEN_CARD = "Karte öffnen"
-LOOK_AND_APPROVE = "Ansehen, freigeben…"
-SEVERAL = "Über mehrere Aufrufe wird zusammen entschieden: auf ihrer Karte."
+LOOK_AND_DECIDE = "Ansehen, entscheiden…"
 ALL_AGENTS, ALL_TOOLS = "Alle Agenten", "Alle Tools"
 
 

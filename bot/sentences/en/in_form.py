@@ -149,12 +149,12 @@ NOT_SHOWN_TO_THE_END = "you were not shown all of it."
 
 def review_title(count: int) -> str:
     """Title the review of several calls."""
-    return f"Review {count} calls"
+    return f"Review {count} calls" if count > 1 else "Review 1 call"
 
 
 def read_several(count: int) -> str:
     """Title the reading of several calls that are decided."""
-    return f"{count} calls"
+    return f"{count} calls" if count > 1 else "1 call"
 
 
 def page_of_action(number: int, page: int, last: int) -> str:
@@ -253,8 +253,8 @@ def value_of(name: str) -> str:
     return f"The value of {name}, letter by letter."
 
 
-CODE_BESIDE_RISK = "The four characters on the card, beside High risk."
-CODE_BESIDE_PROPOSAL = "The four characters on the card, beside the proposal."
+CODE_BESIDE_RISK = "The four characters shown beside High risk."
+CODE_BESIDE_PROPOSAL = "The four characters shown beside the proposal."
 
 
 # --- Approving later calls ----------------------------------------------------------------------------------------------

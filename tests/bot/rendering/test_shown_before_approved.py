@@ -314,6 +314,10 @@ def _assert_reviewed(state, meanwhile):
         for indices in approving(view):
             for index in indices:
                 assert_written_out(state, index, "\n".join(read[index]))
+        if "turn:" not in json.dumps(view):
+            # A single call that needs no reading is approved by its own button.
+            assert len(meta.calls) == 1
+            return
         state = _decided(_marked(state, meta.pieces, user), meanwhile)
         meanwhile = set()
         meta = replace(meta, page=meta.page + 1)
