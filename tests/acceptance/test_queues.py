@@ -716,3 +716,18 @@ async def test_a_call_of_high_risk_is_named_first_on_the_card(start, client, sla
     card = await queue_card(slack, "3 requests wait")
 
     assert "`drop` once, `pay` 2 times" in words(card["blocks"])
+
+
+async def test_two_bots_renew_the_card_of_a_queue_once(start, client, slack, watcher):
+    """One deletes the old card and either posts the new one. No moment leaves two."""
+    await start()
+    await start()
+    await flood(client, watcher, an_action("dana"))
+    await queue_card(slack, "1 request waits")
+    before = len(await posted(slack))
+
+    await ask(client, an_action("erik"), an_action("erik"))
+    await queue_card(slack, "3 requests wait")
+
+    assert len(await posted(slack)) == before + 1
+    assert len(await cards_of_queues(slack)) == 1
