@@ -115,17 +115,18 @@ async def _approve_all(control: Control) -> None:
 
 
 async def _look_through(control: Control, ts: str) -> None:
-    """Approve the first call of the list, in its form."""
+    """Approve the first call of the list, in its review."""
     for view in reversed(await control.views(REVIEWER)):
         await control.close_view(REVIEWER, view["id"])
     await control.click(REVIEWER, CHANNEL, ts, LOOK)
-    listed = await _view(control, 1, "approve_note:")
+    listed = await _view(control, 1, "review:")
     if not listed:
         return
-    button = next(name for name in _buttons(listed) if name.startswith("approve_note:"))
+    button = next(name for name in _buttons(listed) if name.startswith("review:"))
     await control.click_view(REVIEWER, listed["id"], button)
-    if form := await _view(control, 2, "pay"):
-        await control.submit(REVIEWER, form["id"])
+    review = await _view(control, 2, "approve:0")
+    if review:
+        await control.click_view(REVIEWER, review["id"], "approve:0")
 
 
 async def _view(control: Control, depth: int, saying: str) -> dict[str, Any] | None:
