@@ -92,7 +92,7 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
 
 def _has_end(state: Approval, calls: Sequence[int]) -> bool:
     """Whether something is approved at the end: one call has its button below it, unless it has to be read before."""
-    return len(calls) > 1 or state.actions[calls[0]].must_read
+    return len(calls) != 1 or state.actions[calls[0]].must_read
 
 
 def _pieces(state: Approval, calls: Sequence[int]) -> list[Piece]:
