@@ -326,7 +326,7 @@ async def test_where_several_people_have_to_agree_the_button_counts_a_vote(bot, 
     assert await decided(bot, interrupt) == {}
     await dana.notice("1 more person has")
     end, _, _ = await to_the_end(erik, await erik.opened(card, "review:0"))
-    assert end["submit"]["text"] == "Agree to 5"
+    assert end["submit"]["text"] == "Approve 5"
     await erik.fill(end)
 
     assert [kind for kind, _ in (await decided(bot, interrupt)).values()] == ["approve"] * 5
