@@ -12,7 +12,18 @@ from bot.domain.ids import MessageId, action_id
 from bot.domain.mentions import mention
 from bot.domain.person import is_person
 from bot.domain.waiting import Spot
-from bot.rendering.blocks import Block, actions, button, context, header, leaves, plain, rich_text, section
+from bot.rendering.blocks import (
+    Block,
+    actions,
+    button,
+    context,
+    header,
+    leaves,
+    plain,
+    rich_text,
+    section,
+    told_apart,
+)
 from bot.rendering.buttons import REVIEW
 from bot.rendering.calls import brief_text, is_plain_name
 from bot.rendering.card.title import subject, title
@@ -175,11 +186,13 @@ def _waiting_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
     says = [in_home.waits_until(where, state.deadline, mention(requester) if is_person(requester) else "")]
     if any(state.actions[index].has_code for index in row.indices):
         says.insert(0, on_action.HIGH_RISK)
+    wanted = on_card.wants(state.agent, asked)
+    buttons = _group(at, [_look(row, place, number), *_link(state, first, number, url)])
     return [
-        section(f"{at}:title", f"*{mrkdwn(on_card.wants(state.agent, asked))}*"),
+        section(f"{at}:title", f"*{mrkdwn(wanted)}*"),
         *_values(state, row.indices, at),
         context(f"{at}:line", " · ".join(says)),
-        *_group(at, [_look(row, place, number), *_link(state, first, number, url)]),
+        *told_apart(buttons, wanted),
     ]
 
 

@@ -182,17 +182,19 @@ async def test_an_approver_reads_a_review_to_its_end(bot, client, dana):
 
 
 async def test_an_approver_decides_from_the_home_tab(bot, client, dana):
-    """The form shows the call; afterwards the keyboard goes on in the tab."""
+    """The review shows the call; afterwards the keyboard goes on in the tab."""
     await asked(client, an_action("refund", REFUND))
     await dana.press(dana.page.locator('[data-channel="home"]'))
     await expect(dana.page.locator('[data-channel="home"]')).to_be_focused()
     home = dana.page.get_by_test_id("home")
-    await dana.press(home.get_by_role("button", name="Approve…"))
+    await dana.press(home.get_by_role("button", name="Look and decide…"))
     await expect(dana.screen.modal).to_contain_text("Ada Park")
-    await dana.submit()
+    await dana.press(control(dana.screen.modal, "approve:0"))
+    await expect(dana.screen.modal).to_contain_text("Approved by")
+    await dana.key("Escape")
 
     await expect(dana.screen.modal).to_be_hidden()
-    await expect(home.get_by_role("button", name="Approve…")).to_have_count(0)
+    await expect(home.get_by_role("button", name="Look and decide…")).to_have_count(0)
     await dana.expect_in(home)
 
 
@@ -238,16 +240,16 @@ async def test_a_row_of_the_home_tab_that_became_another_request_loses_the_focus
         await expect(dana.screen.card(customer)).to_be_visible()
     await dana.press(dana.page.locator('[data-channel="home"]'))
     home = dana.page.get_by_test_id("home")
-    approve = home.get_by_role("button", name="Approve…")
-    await expect(approve).to_have_count(2)
-    await dana.to(approve.first)
+    look = home.get_by_role("button", name="Look and decide…")
+    await expect(look).to_have_count(2)
+    await dana.to(look.first)
 
     erik = Someone(slack, "U0ERIK")
     await erik.press(await erik.card("Ada Park"), "approve:0")
     await erik.card("Approved by Erik")
     await slack.event({"type": "app_home_opened", "user": "U0DANA", "tab": "home"})
 
-    await expect(approve).to_have_count(1)
+    await expect(look).to_have_count(1)
     await expect(home).to_be_focused()
 
 
