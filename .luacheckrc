@@ -13,7 +13,7 @@ local PRELUDE = {
   'now', 'text', 'append', 'try', 'message_fields', 'clock_may_be_set', 'lease_left', 'time_left', 'failing_field',
   'queue_drawing', 'queue_look', 'queue_run', 'is_closed', 'add_remark', 'wake_processes', 'expire_record',
   'persist_record', 'store_continuation', 'decision_facts', 'write_audit',
-  'add_waiting', 'join_waiting', 'drop_waiting', 'note_mine',
+  'add_waiting', 'join_waiting', 'drop_waiting', 'lists_of_all', 'note_mine',
 }
 files['**/lua/*.lua'] = { read_globals = PRELUDE }
 -- Each script takes what it needs of it.

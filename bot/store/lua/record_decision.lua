@@ -39,7 +39,7 @@ local is_open = is_whole and status == 'pending' and at < tonumber(deadline)
 local is_deleted = pressed ~= '' and string.find('\n' .. (deleted or ''), '\n' .. pressed .. '\n', 1, true)
 local outcomes, recorded, counted = { 'first' }, 0, 0
 -- What is written in the end.
-local changes, events, given, deciders = {}, {}, {}, {}
+local changes, events, given, deciders, noted = {}, {}, {}, {}, {}
 
 local function note(event, index, ...)
   events[#events + 1] = { event, id, 'index', index, 'by', ... }
@@ -102,7 +102,10 @@ local function make_final(index, decision, votes, of_rules, facts, message)
     give_standing(index)
   end
   for _, voter in ipairs(votes.same) do
-    deciders[voter] = true
+    if not noted[voter] then
+      noted[voter] = true
+      append(deciders, voter)
+    end
   end
   recorded = recorded + 1
 end
@@ -178,7 +181,7 @@ end
 for _, event in ipairs(events) do
   write_audit(audit, unpack(event))
 end
-for decider in pairs(deciders) do
+for _, decider in ipairs(deciders) do
   note_mine(prefix, 'decided:', decider, id, at)
 end
 redis.call('HSET', card, unpack(changes))
