@@ -262,7 +262,7 @@ class Queues:
                 await self.pacing.hold_posts(channel, seconds)
         await self._note_failure(channel, card, error)
         if isinstance(error, SlackUnclearError) and not card.ts:
-            # The card may be posted all the same. Whoever has the next lease looks for it first.
+            # The card may be posted all the same. The process with the next lease looks for it first.
             return
         await self.store.save_queue(channel, owner=owner)
 

@@ -131,7 +131,7 @@ def _measured(published: Published, admission: Admission, known: Published | Non
     """Count the pages of a record that an older version admitted without counting, by the page sizes of this version."""
     if isinstance(known, Approval):
         return known.admission.pages
-    # Its card speaks English, whoever reads the record now.
+    # Its card speaks English, also when a German reader has the record read.
     with speaking(ENGLISH):
         return tuple(call.pages for call in measure(published.interrupt, admission.terms))
 

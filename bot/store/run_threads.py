@@ -16,7 +16,7 @@ class RunThreads(Connected):
     """Keeps the first cards of runs."""
 
     async def first_of_run(self, interrupt: Interrupt, channel: str, *, instead: str = "") -> str:
-        """Name the record whose card is the first of its run in a channel. It is this one, when there is no other.
+        """Name the record whose card is the first of its run in a channel. Where no card came before, it is this record.
 
         Args:
             interrupt: Whose run.

@@ -138,7 +138,7 @@ class Home:
         voted_for = {vote.position for vote in action.votes if vote.user == user}
         proposal = state.proposals.get(index)
         if proposal and proposal.position not in voted_for:
-            # Whoever voted on the call as it was asked may vote on what is proposed since.
+            # A vote on the call as it was asked does not count for what is proposed since. That needs a vote of its own.
             verdict = await self.judge.may_cast(state, user, Ballot.on_proposal(proposal))
             if verdict.allowed:
                 return True

@@ -251,7 +251,7 @@ end
 -- commas. Each circle has one list of its records by deadline, so an entry costs the same for one person and for twenty. Each of
 -- the people, groups and channels has a set of the circles that it is in. A circle of one has no need of that.
 --
--- Whoever reads a list looks at the records, so an entry too many does no harm, and one too few would hide a record. So entries
+-- The records are read beside a list, so an entry too many does no harm, and one too few would hide a record. So entries
 -- are added before a record changes, and removed after it. What is past its deadline by a day is removed in passing. Lists and
 -- sets are kept as long as a record; the sweep of the bots renews them.
 local WAITING, CIRCLES = 'waiting:', 'circles:'

@@ -4,7 +4,7 @@
 -- ARGV  owner
 --       lease  milliseconds
 -- Returns {'mine' | 'takeover', since}: with 'takeover', somebody may have posted the card since then and not saved that
---         | {'busy', 0}: another process has the lease | {'gone', 0}: there is no such queue any more
+--         | {'busy', 0}: another process has the lease | {'gone', 0}: the queue has ended
 
 local queue = unpack(KEYS)
 local owner, lease = unpack(ARGV)

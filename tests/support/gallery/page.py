@@ -10,7 +10,7 @@ HEAD = """\
 
 What people see, and what it costs them. `make pictures` asks all of this through the real bot, has people decide, and measures. The pictures come from the playground's page. Slack draws the same blocks in its own style. [Cards](reference/cards.md) has the rules behind them.
 
-A tap is a press of a button, a choice, the answer to a question, or a form that is sent. Typing is not a tap. A menu takes two. *Messages* and *edits* count what the bot sends until the agent goes on after an approval. For a card that is shown later than that, they count until it looks as shown. Heights are in pixels. An empty cell was not measured, or there is no such decision.
+A tap is a press of a button, a choice, the answer to a question, or a form that is sent. Typing is not a tap. A menu takes two. *Messages* and *edits* count what the bot sends until the agent goes on after an approval. For a card that is shown later than that, they count until it looks as shown. Heights are in pixels. A cell is empty where nothing was measured, or where the card offers no such decision.
 
 """
 COLUMNS = (
