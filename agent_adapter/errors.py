@@ -73,6 +73,19 @@ class DecisionNotAllowedError(AgentAdapterError):
     """A stored decision does not fit the action that it answers; nothing was resumed."""
 
 
+class ReceiptError(DecisionNotAllowedError):
+    """A receipt does not prove that a person approved this call, so nothing may run."""
+
+    def __init__(self, message: str, *, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+        """Short machine-readable reason, such as `signature` or `expired`."""
+
+
+class SigningError(AgentAdapterError):
+    """The signing key cannot be used now, so nothing was decided."""
+
+
 class ClaimedError(AgentAdapterError):
     """Another process is resuming this interrupt."""
 
