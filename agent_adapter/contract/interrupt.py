@@ -16,6 +16,7 @@ from agent_adapter.contract.hitl import (
     WrittenModel,
 )
 from agent_adapter.contract.names import AgentName, MaybeName, PlainName
+from agent_adapter.contract.receipt import Receipt
 
 SCHEMA_VERSION = 1
 """It fixes the defaults, too: what a stored interrupt leaves out means the default of its version."""
@@ -168,6 +169,12 @@ class Resume(WireModel):
     """Short machine-readable reason of a refusal, such as `policy`."""
     indices: tuple[int, ...] = ()
     """The positions of the answered actions in the record, if these are not all actions in order."""
+    receipts: tuple[Receipt | None, ...] = Field((), exclude=True, repr=False)
+    """The receipt of each call that may run; empty where nothing is signed."""
+
+    def receipt(self, position: int) -> Receipt | None:
+        """Return what a tool checks before it runs one call; `None` when the call may not run, or nothing is signed."""
+        return self.receipts[position] if self.receipts else None
 
     def key(self, position: int) -> str:
         """Return the idempotency key of one decided call; it is the same in every attempt to run it."""

@@ -381,6 +381,7 @@ def in_order(resume: _R, indices: Sequence[int]) -> _R:
         update={
             "decisions": tuple(resume.decisions[i] for i in indices),
             "records": tuple(resume.records[i] for i in indices),
+            "receipts": tuple(resume.receipt(i) for i in indices) if resume.receipts else (),
             "indices": tuple(indices),
         }
     )
