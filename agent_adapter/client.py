@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.contract.arguments import check_text
 from agent_adapter.contract.hitl import HITLRequest
-from agent_adapter.contract.identity import interrupt_id, thread_digest
+from agent_adapter.contract.identity import interrupt_id, thread_id
 from agent_adapter.contract.interrupt import (
     Decided,
     DecidedResume,
@@ -423,7 +423,7 @@ class ApprovalClient:
             ClaimedError: when another call runs this thread.
             ClaimLostError: when the right expired in the body, and another process took it.
         """
-        async with self._claims.running(thread_digest(self.agent, run, place)):
+        async with self._claims.running(thread_id(self.agent, run, place)):
             yield
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:

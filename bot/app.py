@@ -29,7 +29,6 @@ from agent_adapter.redis.pool import (
     address_of,
     end_task,
     entries_of,
-    freeze_meta,
     open_blocking_redis,
     open_redis,
 )
@@ -84,6 +83,7 @@ from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
 from bot.store.audit import AuditStore
 from bot.store.digest import SentDigests
+from bot.store.namespace import open_namespace
 from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
@@ -218,7 +218,7 @@ class Bot:
         self._stack.push_async_callback(redis.aclose)
         for warning in await check_server(redis, address_of(url)):
             logger.warning(warning)
-        return redis, await freeze_meta(redis, self.settings.namespace, address=address_of(url))
+        return redis, await open_namespace(redis, self.settings.namespace, address=address_of(url))
 
     def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:
         url = self.settings.redis_url

@@ -30,9 +30,9 @@ def pause_digest(agent: str, run: str, pause: str) -> str:
     return digest("pause", agent, run, pause)
 
 
-def thread_digest(agent: str, run: str, place: str) -> str:
-    """Return the digest of a thread, by which one process at a time gets the right to run it."""
-    return digest("thread", agent, run, place)
+def thread_id(agent: str, run: str, place: str) -> str:
+    """Return the id of a thread, by which one process at a time gets the right to run it."""
+    return f"{agent}.{digest('thread', agent, run, place)}"
 
 
 _NO_SCHEMA = digest("schema", None)

@@ -4,6 +4,7 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 
 SHARED: Mapping[str, str] = {
     "undrawn": "zset",
@@ -20,6 +21,8 @@ SHARED: Mapping[str, str] = {
     "audit_move": "hash",
 }
 """The keys that all records of a lane share, with their types. The strings contain a number."""
+SLOTS = 16_384
+"""How many slots a Redis Cluster shares out among its servers."""
 OWN = frozenset({"req", "card", "run", "thread", "replies", "held", "rate"})
 """The keys of one record, thread, process or agent; its id is the end of the key."""
 
@@ -87,8 +90,8 @@ class Keys:
                                                     `set_aside` why no worker goes on by itself, `again` how often
                                                     somebody let it run again,
                                                     `failures` `failed_by` `reason`
-    `assent:{00}:pause:<digest>`            STRING  id of the record that asks about this pause
-    `assent:{00}:thread:<digest>`           STRING  owner of the right to run one thread of an agent, while its graph
+    `assent:{00}:pause:<agent>.<digest>`    STRING  id of the record that asks about this pause
+    `assent:{00}:thread:<agent>.<digest>`   STRING  owner of the right to run one thread of an agent, while its graph
                                                     runs; ends with the owner's lease
     `assent:{00}:sent:<user>:<digest>`      STRING  something that a person sent: since when and by whom it is being
                                                     handled, or its answer, for ten minutes
@@ -175,11 +178,10 @@ class Keys:
     def lane_of(self, name: str) -> int:
         """Return the lane of an agent, or of an interrupt id (which starts with the agent's name)."""
         agent = name.partition(".")[0]
-        # Redis Cluster's own hash function, so that an operator can compute the lane by hand.
-        return binascii.crc_hqx(agent.encode(), 0) % self.lanes
+        return _crc16(agent) % self.lanes
 
     def lane(self, number: int) -> "Lane":
-        return Lane(f"{self.namespace}:{{{number:02d}}}:")
+        return Lane(f"{self.namespace}:{{{tag_of(number, self.lanes)}}}:")
 
     def lane_for(self, name: str) -> "Lane":
         return self.lane(self.lane_of(name))
@@ -188,9 +190,24 @@ class Keys:
         return [self.lane(number) for number in range(self.lanes)]
 
 
+@lru_cache
+def tag_of(number: int, lanes: int) -> str:
+    """Return the hash tag of a lane: the first short text whose slot is in the lane's part of all slots.
+
+    So lanes spread evenly over the servers of a cluster. A single lane is `00`.
+    """
+    tags = (f"{index:02x}" for index in count())
+    return next(tag for tag in tags if _crc16(tag) % SLOTS * lanes // SLOTS == number)
+
+
+def _crc16(text: str) -> int:
+    """Return the number by which Redis Cluster chooses slots, so that an operator can compute it by hand."""
+    return binascii.crc_hqx(text.encode(), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The keys that share one slot."""
+    """The keys that share one slot. What an agent writes has its name at the beginning of the last part."""
 
     prefix: str
 
@@ -207,8 +224,8 @@ class Lane:
     def run(self, interrupt_id: str) -> str:
         return f"{self.prefix}run:{interrupt_id}"
 
-    def pause(self, pause_digest: str) -> str:
-        return f"{self.prefix}pause:{pause_digest}"
+    def pause(self, agent: str, pause_digest: str) -> str:
+        return f"{self.prefix}pause:{agent}.{pause_digest}"
 
     def vouched(self, interrupt_id: str) -> str:
         return f"{self.prefix}vouched:{interrupt_id}"
@@ -246,8 +263,8 @@ class Lane:
     def rate(self, agent: str) -> str:
         return f"{self.prefix}rate:{agent}"
 
-    def thread(self, thread_digest: str) -> str:
-        return f"{self.prefix}thread:{thread_digest}"
+    def thread(self, thread_id: str) -> str:
+        return f"{self.prefix}thread:{thread_id}"
 
     @property
     def undrawn(self) -> str:

@@ -81,7 +81,7 @@ class Claims:
 
     @asynccontextmanager
     async def running(self, thread: str) -> AsyncIterator[None]:
-        """Hold the right to run a thread, given by its digest, while the body runs its graph.
+        """Hold the right to run a thread, given by its id, while the body runs its graph.
 
         Raises:
             ClaimedError: when another call runs it.

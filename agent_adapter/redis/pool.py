@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 import time
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,7 +34,7 @@ except ImportError:
 
 logger = logging.getLogger(__name__)
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the data model in `contract.keys`."""
 COMMAND_TIMEOUT = 5.0
 """Seconds until a command counts as unanswered."""
@@ -207,13 +208,22 @@ async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes:
         await redis.hsetnx(meta, "schema", str(SCHEMA))
         await redis.hsetnx(meta, "lanes", str(lanes))
         stored: Any = await redis.hgetall(meta)
-    schema = stored["schema"]
-    if schema != str(SCHEMA):
-        raise ServerUnsuitableError(
-            f"namespace {namespace!r} was written with schema {schema}, this version reads {SCHEMA}: "
-            "run the version that wrote it, or choose another namespace"
-        )
+    if another := another_schema(stored, namespace):
+        raise ServerUnsuitableError(another)
     return Keys(namespace, int(stored["lanes"]))
+
+
+def another_schema(meta: Mapping[str, str], namespace: str) -> str:
+    """Say why this version cannot use a namespace that another version wrote; empty when it can."""
+    schema = meta.get("schema", str(SCHEMA))
+    if schema == str(SCHEMA):
+        return ""
+    cure = (
+        "start a bot of this version first"
+        if schema == str(SCHEMA - 1)
+        else "run the version that wrote it, or choose another namespace"
+    )
+    return f"namespace {namespace!r} was written with schema {schema}, this version reads {SCHEMA}: {cure}"
 
 
 def entries_of(answer: object) -> list[tuple[str, dict[str, str]]]:

@@ -248,7 +248,7 @@ class Records:
             "publish",
             lane.of(interrupt.id),
             [],
-            map(lane.pause, pauses),
+            [lane.pause(interrupt.agent, pause) for pause in pauses],
             body=body,
             lifetime=milliseconds(interrupt.expires_in),
             process=self.process if waits else "",
@@ -378,7 +378,7 @@ class Records:
             )
 
     async def claim_thread(self, thread: str, owner: str, lease: int) -> None:
-        """Take or renew the right to run a thread, given by its digest, for `lease` milliseconds; with 0, give it back.
+        """Take or renew the right to run a thread, given by its id, for `lease` milliseconds; with 0, give it back.
 
         Raises:
             ClaimedError: when another call runs it.

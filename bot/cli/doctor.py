@@ -18,7 +18,7 @@ from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
-from agent_adapter.redis.pool import SCHEMA, address_of, open_redis
+from agent_adapter.redis.pool import SCHEMA, address_of, another_schema, open_redis
 from agent_adapter.redis.server_check import check_keys, explained, judge_server
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
@@ -154,7 +154,7 @@ async def _namespace(redis: Redis, namespace: str, address: str) -> list[Finding
     await check_keys(redis, Keys(namespace), address)
     meta: Any = await redis.hgetall(Keys(namespace).meta)
     schema = judge_schema(meta, namespace)
-    if schema.verdict == "fail":
+    if schema.verdict != "ok":
         return [schema]
     store = ApprovalStore(redis, Keys(namespace, int(meta.get("lanes", 1))), address=address)
     quarantine = Quarantine(store)
@@ -222,15 +222,9 @@ def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
 
 def judge_schema(meta: Mapping[str, str], namespace: str) -> Finding:
     """Judge who wrote the namespace."""
-    schema = meta.get("schema", str(SCHEMA))
-    if schema != str(SCHEMA):
-        return Finding(
-            "fail",
-            "schema",
-            f"namespace {namespace!r} was written with schema {schema}, this version reads {SCHEMA}: "
-            "run the version that wrote it, or choose another ASSENT_NAMESPACE",
-        )
-    return Finding("ok", "schema", f"{schema}" if meta else f"{schema}, to be written at the first start")
+    if another := another_schema(meta, namespace):
+        return Finding("warn" if meta["schema"] == str(SCHEMA - 1) else "fail", "schema", another)
+    return Finding("ok", "schema", f"{SCHEMA}" if meta else f"{SCHEMA}, to be written at the first start")
 
 
 # --- Slack --------------------------------------------------------------------------------------------------------

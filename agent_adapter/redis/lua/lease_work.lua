@@ -27,7 +27,7 @@ end
 
 local agents, by_agent = {}, {}
 for _, id in ipairs(due) do
-  local agent = string.match(id, '^[^.]*')
+  local agent = agent_of(id)
   if not by_agent[agent] then
     by_agent[agent] = {}
     agents[#agents + 1] = agent

@@ -196,13 +196,18 @@ local function wake_processes(req, prefix, id, who)
   end
 end
 
+-- Return the agent of a record.
+local function agent_of(id)
+  return string.match(id, '^[^.]*')
+end
+
 -- Call a command on every key of a record.
 local function on_keys_of(id, prefix, command, ...)
-  local req = prefix .. 'req:' .. id
+  local req, its_pauses = prefix .. 'req:' .. id, prefix .. 'pause:' .. agent_of(id) .. '.'
   for digest in string.gmatch(redis.call('HGET', req, 'pauses') or '', '%S+') do
     -- If a pause was asked again, its key leads to the newer record.
-    if try('GET', prefix .. 'pause:' .. digest) == id then
-      redis.call(command, prefix .. 'pause:' .. digest, ...)
+    if try('GET', its_pauses .. digest) == id then
+      redis.call(command, its_pauses .. digest, ...)
     end
   end
   redis.call(command, req, ...)

@@ -231,7 +231,7 @@ async def test_a_namespace_of_another_version_is_refused(command, redis_url):
         assert redis.hgetall("assent:meta") == {"schema": "99", "lanes": "1"}
     assert code == 1
     sentence = errors.splitlines()[-1]
-    assert sentence.startswith("namespace 'assent' was written with schema 99, this version reads 1")
+    assert sentence.startswith("namespace 'assent' was written with schema 99, this version reads 2")
 
 
 async def test_a_port_that_is_taken_is_reported(command):

@@ -411,7 +411,11 @@ async def test_a_withdrawal_before_the_first_drawing_stays_due(
 async def lifetimes(redis: Redis, lane: Lane, interrupt_id: str) -> list[float]:
     """Days until each key of a record ends: its two hashes and its pauses; -1 means never."""
     pauses = (await redis.hget(lane.req(interrupt_id), "pauses")).split()
-    keys = [lane.req(interrupt_id), lane.card(interrupt_id), *map(lane.pause, pauses)]
+    keys = [
+        lane.req(interrupt_id),
+        lane.card(interrupt_id),
+        *(lane.pause("billing", pause) for pause in pauses),
+    ]
     return [round(left / DAY, 2) if (left := await redis.pttl(key)) > 0 else left for key in keys]
 
 

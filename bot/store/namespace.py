@@ -1,0 +1,42 @@
+"""The namespace in Redis, brought to the data model of this version by the first bot that starts."""
+
+import logging
+from typing import Any
+
+from redis.asyncio import Redis
+
+from agent_adapter.contract.keys import Keys
+from agent_adapter.redis.pool import SCHEMA, freeze_meta
+from agent_adapter.redis.scripts import Scripts
+from agent_adapter.redis.server_check import check_keys, explaining
+
+logger = logging.getLogger(__name__)
+
+
+async def open_namespace(redis: Redis, namespace: str, *, address: str = "") -> Keys:
+    """Return the names of the keys. What the version before has written gets its new names first.
+
+    It may be ended at any moment, and several bots may do it at once.
+
+    Raises:
+        ServerUnreachableError: when Redis does not answer, or something else has overwritten a key.
+        ServerUnsuitableError: when the namespace was written with a version that this one does not know.
+    """
+    keys = Keys(namespace)
+    await check_keys(redis, keys, address)
+    with explaining(address):
+        stored: Any = await redis.hgetall(keys.meta)
+        if stored.get("schema") == str(SCHEMA - 1):
+            await _rename_keys(redis, keys, address)
+            # Last: if this bot is ended before it, the next one begins again.
+            await redis.hset(keys.meta, "schema", str(SCHEMA))
+            logger.info("redis.upgraded", extra={"schema": SCHEMA})
+    return await freeze_meta(redis, namespace, address=address)
+
+
+async def _rename_keys(redis: Redis, keys: Keys, address: str) -> None:
+    scripts, cursor = Scripts(redis, keys, "bot.store.lua", address=address), "0"
+    # The version before had one lane.
+    (lane,) = keys.all_lanes()
+    while (cursor := await scripts("rename_keys", lane.of(), cursor=cursor)) != "0":
+        pass
