@@ -9,6 +9,7 @@ import pytest
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.record import dump_recorded
 from bot.domain.admission import Place
+from bot.domain.errors import StoreUnavailableError
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension
 from bot.jobs.deadlines import Deadlines
@@ -60,7 +61,13 @@ async def race_at_deadline(client, store, *, extends):
 
     async def extend():
         await asyncio.sleep(left + random.uniform(-0.02, 0.02))
-        return await store.extend(state, remark, by=extension.by) if extends else "closed"
+        if not extends:
+            return "closed"
+        try:
+            return await store.extend(state, remark, by=extension.by)
+        except StoreUnavailableError:
+            # On a busy machine the person gets no answer in time. The record says what became of it.
+            return "extended" if (await store.load(state.id)).extended else "closed"
 
     async def sweep():
         await asyncio.sleep(left - 0.01)
