@@ -1,0 +1,91 @@
+"""Files of keys: a private key that only its owner reads, and the ring with its public key."""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.receipts.ring import Ring, RingKey, dump_keys, parse_keys
+from agent_adapter.receipts.signer import LocalSigner
+
+
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """A private key and a ring, in two files."""
+
+    signer: LocalSigner
+    key_path: Path
+    ring_path: Path
+
+    @property
+    def ring(self) -> Ring:
+        """The ring as it is in its file; each time another object."""
+        return Ring.load(self.ring_path)
+
+
+def make_signing(
+    folder: Path, *, team: str, namespace: str = "assent", name: str = "signing-key.pem"
+) -> Signing:
+    """Make a key for receipts and a ring with it in a folder: for a demo and for tests.
+
+    A second call with another name adds a second key to the same ring.
+    """
+    signer, key_path, ring_path = LocalSigner.generate(), folder / name, folder / "ring.json"
+    write_private_key(key_path, signer)
+    key = RingKey.of(signer.public, "receipts", namespace=namespace, team=team)
+    write_keys(ring_path, [*read_keys(ring_path), key])
+    return Signing(signer, key_path, ring_path)
+
+
+def write_private_key(path: Path, signer: LocalSigner) -> None:
+    """Write a private key to a new file that only its owner can read.
+
+    Raises:
+        InvalidRequestError: when the file is already there.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise InvalidRequestError(
+            f"{path} is already there: choose another name; a private key is never overwritten"
+        ) from None
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(signer.private_pem())
+
+
+def read_keys(path: Path) -> tuple[RingKey, ...]:
+    """Read the keys of a ring; none when the file is not there yet.
+
+    Raises:
+        InvalidRequestError: when the file cannot be read or is not a ring.
+    """
+    try:
+        return parse_keys(path.read_text(encoding="utf-8"), where=str(path))
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidRequestError(f"cannot read {path}: {error}") from error
+
+
+def write_keys(path: Path, keys: Iterable[RingKey]) -> None:
+    """Write a ring in one step: a reader meets the old file or the new one.
+
+    Raises:
+        InvalidRequestError: when a key is there twice; nothing was written.
+    """
+    text = dump_keys(Ring(keys).keys.values())
+    target = path.resolve()
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        # Everybody may read public keys, and `mkstemp` lets only the owner.
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,501 @@
+"""The ring: the public keys that a verifier trusts, each bound to what it may sign."""
+
+import base64
+import binascii
+import logging
+import os
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+
+from pydantic import (
+    AwareDatetime,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    model_validator,
+)
+
+from agent_adapter.contract.arguments import decode, encode_indented
+from agent_adapter.contract.hitl import WireModel
+from agent_adapter.contract.names import AgentName, Namespace, did_you_mean
+from agent_adapter.contract.wire import to_model
+from agent_adapter.errors import InvalidRequestError, ReceiptError
+from agent_adapter.extras import needs
+from agent_adapter.receipts.dsse import Envelope, load_envelope
+from agent_adapter.receipts.signer import kid_of
+from agent_adapter.receipts.statement import LONGEST_USE, RECEIPT, Statement, load_statement
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+logger = logging.getLogger(__name__)
+
+RING_VARIABLE = "ASSENT_RING"
+UNSIGNED_VARIABLE = "ASSENT_UNSIGNED_UNTIL"
+REQUIRED_VARIABLE = "ASSENT_REQUIRE_SIGNED"
+
+RING_VERSION: Final = 1
+LONGEST_WAIT = timedelta(days=30)
+"""How far the deadline may lie ahead when somebody decides."""
+LONGEST_UNSIGNED = timedelta(days=30)
+"""How far ahead `ASSENT_UNSIGNED_UNTIL` may lie."""
+KEPT = 1024
+"""How many checked envelopes are kept in memory."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks at whether the file of the ring has changed."""
+
+Purpose = Literal["receipts", "log", "agent"]
+
+_P = 2**255 - 19
+_Y8 = int.from_bytes(
+    bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
+)
+_SMALL_ORDER = {0, 1, _P - 1, _Y8, _P - _Y8}
+"""The y coordinates of the eight points of small order. Anybody can make signatures that verify under such a key."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
+
+
+def _read_time(value: object) -> object:
+    # Numbers are refused: it is not clear whether they are seconds or milliseconds.
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError("write a time with its zone, as in 2026-12-31T00:00:00Z") from None
+
+
+_Time = Annotated[AwareDatetime, BeforeValidator(_read_time)]
+
+
+class RingKey(WireModel):
+    """One public key: what it may sign, for whom, and when."""
+
+    # What stands in a wrong field could be a private key.
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    kid: str
+    """Its name: the first 16 hex digits of the SHA-256 of its 32 bytes."""
+    public: str
+    """Its 32 bytes in base64."""
+    purpose: Purpose
+    """What it may sign: statements about clicks, the audit log, or what an agent asks."""
+    namespace: Namespace
+    """The namespace in Redis for which it signs."""
+    team: Annotated[str, StringConstraints(pattern=r"^[TE][A-Z0-9]+$")] | None = None
+    """The id of the Slack workspace in which people decide. Only a key for receipts has it."""
+    agent: AgentName | None = None
+    """The name of the agent. Only a key of an agent has it."""
+    not_before: _Time | None = None
+    """What is dated earlier was not signed with this key."""
+    not_after: _Time | None = None
+    """What is dated later was not signed with this key."""
+    revoked: Annotated[bool, Field(strict=True)] = False
+    """Whether nothing that it signed counts, whatever its date."""
+
+    _verifier: "Ed25519PublicKey" = PrivateAttr()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, fields: Any) -> Any:
+        """Refuse unknown fields: a misspelt `revoked` must not be ignored."""
+        for name in fields if isinstance(fields, dict) else ():
+            if name not in cls.model_fields:
+                raise ValueError(
+                    f"there is no {name!r}{did_you_mean(name, cls.model_fields)}; the fields are "
+                    f"{', '.join(cls.model_fields)}"
+                )
+        return fields
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        raw = _public_bytes(self.public)
+        if self.kid != kid_of(raw):
+            raise ValueError(f"this public key is called {kid_of(raw)!r}, not {self.kid!r}")
+        wanted = {"receipts": ("team",), "agent": ("agent",), "log": ()}[self.purpose]
+        for name in ("team", "agent"):
+            if (getattr(self, name) is not None) != (name in wanted):
+                raise ValueError(
+                    f"a key of purpose {self.purpose!r} {'needs its' if name in wanted else 'has no'} {name!r}"
+                )
+        if self.not_before and self.not_after and self.not_before > self.not_after:
+            raise ValueError("not_before is later than not_after")
+        self._verifier = _verifier_of(raw)
+        return self
+
+    @classmethod
+    def of(cls, public: bytes, purpose: Purpose, **fields: Any) -> Self:
+        """Make the entry of a public key.
+
+        Raises:
+            InvalidRequestError: naming the field.
+        """
+        named = {"kid": kid_of(public), "public": base64.b64encode(public).decode(), "purpose": purpose}
+        return to_model(cls.model_validate, named | fields, where="key")
+
+    def verifies(self, signature: bytes, data: bytes) -> bool:
+        """Whether this key made this signature."""
+        from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  # an extra
+
+        try:
+            self._verifier.verify(signature, data)
+        except InvalidSignature:
+            return False
+        return True
+
+    def could_sign_at(self, at: int) -> bool:
+        """Whether something of this date, in Unix milliseconds, may be signed with this key."""
+        early = self.not_before and at < _unix(self.not_before)
+        late = self.not_after and at > _unix(self.not_after)
+        return not early and not late
+
+
+class _RingFile(WireModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    version: Literal[1]
+    keys: tuple[RingKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A statement that a trusted key has signed."""
+
+    statement: Statement
+    digest: str
+    """Names the statement: `Envelope.digest`."""
+    key: RingKey
+
+
+class Ring:
+    """The public keys that a verifier trusts. A ring from a file follows the file.
+
+    Args:
+        keys: No two with the same public key.
+        unsigned_until: Until when answers without a signature are accepted too.
+
+    Raises:
+        InvalidRequestError: when a key is there twice.
+    """
+
+    def __init__(self, keys: Iterable[RingKey] = (), *, unsigned_until: datetime | None = None) -> None:
+        self.unsigned_until = unsigned_until
+        self._file: _File | None = None
+        self._trust(keys)
+
+    @classmethod
+    def parse(cls, text: str, *, where: str = "ring") -> Self:
+        """Read a ring from JSON.
+
+        Raises:
+            InvalidRequestError: naming the place.
+        """
+        return cls(parse_keys(text, where=where))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a ring from a file, and again whenever the file changes. If it is broken then, the last ring stays.
+
+        Raises:
+            InvalidRequestError: when the file cannot be read or is not a ring.
+        """
+        file = _File(Path(path))
+        ring = cls(file.read())
+        ring._file = file
+        return ring
+
+    @classmethod
+    def from_environment(cls) -> Self | None:
+        """Read the ring that `ASSENT_RING` names; `None` when it is not set.
+
+        Raises:
+            InvalidRequestError: when it is broken; when `ASSENT_REQUIRE_SIGNED` is set and it is missing; when
+                `ASSENT_UNSIGNED_UNTIL` is not a date or too far ahead.
+        """
+        path, required = os.environ.get(RING_VARIABLE), _is_on(REQUIRED_VARIABLE)
+        if not path:
+            if required:
+                raise InvalidRequestError(
+                    f"{REQUIRED_VARIABLE} is set, and {RING_VARIABLE} is not: name the file of public keys in it"
+                )
+            return None
+        ring = cls.load(path)
+        ring.unsigned_until = read_unsigned_until(os.environ.get(UNSIGNED_VARIABLE, ""))
+        if ring.accepts_unsigned:
+            logger.warning(
+                "%s: until %s, answers without a signature are accepted too: whoever can write to Redis can forge them",
+                UNSIGNED_VARIABLE,
+                f"{ring.unsigned_until:%Y-%m-%d %H:%M} UTC",
+            )
+        return ring
+
+    @property
+    def keys(self) -> Mapping[str, RingKey]:
+        """The keys by their names. It is another object after each change of the file."""
+        return self._current().keys
+
+    @property
+    def accepts_unsigned(self) -> bool:
+        """Whether answers without a signature are accepted now."""
+        return self.unsigned_until is not None and datetime.now(UTC) < self.unsigned_until
+
+    def check(self, envelope: Envelope, *, purpose: Purpose, type: str) -> RingKey:
+        """Return the key that signed a payload of this type. The caller compares what the key is for, and its times.
+
+        Raises:
+            ReceiptError: when it is of another type (`type`), or not signed by a key for this purpose (`key`, `revoked`,
+                `signature`).
+        """
+        return self._current().check(envelope, purpose, type)
+
+    def open_statement(self, text: str, *, namespace: str) -> Opened:
+        """Read a statement about a click that a bot of this namespace has signed. A second reading is fast.
+
+        Raises:
+            ReceiptError: when any check fails; `code` says which.
+        """
+        opened = self._current().open(text)
+        if opened.key.namespace != namespace:
+            raise ReceiptError(
+                f"a receipt was signed for the namespace {opened.key.namespace!r}, and this is {namespace!r}: "
+                "give this process the namespace and the ring of its own bot",
+                code="namespace",
+            )
+        return opened
+
+    def _trust(self, keys: Iterable[RingKey]) -> None:
+        self._trusted = _Trusted(keys)
+
+    def _current(self) -> "_Trusted":
+        if self._file and self._file.may_have_changed():
+            try:
+                self._trust(self._file.read())
+                logger.info(
+                    "the ring in %s has changed: it has %d keys", self._file.path, len(self._trusted.keys)
+                )
+            except InvalidRequestError as error:
+                logger.error("%s; the keys from before are used until it is fixed", error)  # noqa: TRY400  # a sentence is enough
+        return self._trusted
+
+
+class _Trusted:
+    """The keys of a ring at one time, and what they have opened."""
+
+    def __init__(self, keys: Iterable[RingKey]) -> None:
+        listed = tuple(keys)
+        by_name = {key.kid: key for key in listed}
+        if len(by_name) < len(listed):
+            raise InvalidRequestError("ring: a key is listed twice: keep one entry for each key")
+        self.keys = MappingProxyType(by_name)
+        # By its text, so that no other text can meet a result. Errors are not kept.
+        self.open = lru_cache(KEPT)(self._open)
+
+    def check(self, envelope: Envelope, purpose: Purpose, type: str) -> RingKey:
+        if envelope.type != type:
+            raise ReceiptError(f"a signed text is of type {envelope.type!r}, not {type!r}", code="type")
+        known = [(each, key) for each in envelope.signatures if (key := self.keys.get(each.kid))]
+        fit = [(each, key) for each, key in known if key.purpose == purpose]
+        if not fit:
+            raise _unknown(envelope, known[0][1] if known else None, purpose)
+        usable = [(each, key) for each, key in fit if not key.revoked]
+        if not usable:
+            raise ReceiptError(
+                f"the key {fit[0][1].kid} is revoked, so what it signed counts no more", code="revoked"
+            )
+        for signature, key in usable:
+            if key.verifies(signature.bytes, envelope.signed):
+                return key
+        raise ReceiptError(
+            f"a signature is not from the key {usable[0][1].kid}: somebody changed what was signed",
+            code="signature",
+        )
+
+    def _open(self, text: str) -> Opened:
+        envelope = load_envelope(text)
+        key = self.check(envelope, "receipts", RECEIPT)
+        statement = load_statement(envelope.payload)
+        _check_key(key, statement)
+        _check_times(key, statement)
+        return Opened(statement, envelope.digest, key)
+
+
+def _unknown(envelope: Envelope, other: RingKey | None, purpose: Purpose) -> ReceiptError:
+    if other:
+        sentence = f"the key {other.kid} is for {other.purpose}, not for {purpose}"
+    else:
+        # Only what looks like a name is repeated: anybody can write anything there.
+        kid = envelope.signatures[0].kid
+        named = kid if len(kid) <= 64 and kid.isascii() and kid.isalnum() else "of another name"
+        sentence = f"it is signed with a key {named}, and the ring does not have it: add the bot's public key to the ring"
+    return ReceiptError(sentence, code="key")
+
+
+def _check_key(key: RingKey, statement: Statement) -> None:
+    if statement.kid != key.kid:
+        raise ReceiptError(
+            f"a receipt of {statement.rec} names the key {statement.kid!r} and is signed with {key.kid}",
+            code="key",
+        )
+    for code, named, bound in (
+        ("namespace", statement.ns, key.namespace),
+        ("team", statement.team, key.team),
+    ):
+        if named != bound:
+            raise ReceiptError(
+                f"a receipt of {statement.rec} is for the {code} {named!r}, and the key {key.kid} signs for {bound!r}",
+                code=code,
+            )
+
+
+def _check_times(key: RingKey, statement: Statement) -> None:
+    if not key.could_sign_at(statement.at):
+        raise ReceiptError(
+            f"a receipt of {statement.rec} is dated {_written(statement.at)}, and the key {key.kid} signs only "
+            "between its not_before and not_after",
+            code="key_time",
+        )
+    if not statement.at <= statement.use_by <= statement.deadline + _milliseconds(LONGEST_USE):
+        raise ReceiptError(
+            f"a receipt of {statement.rec} may be used until {_written(statement.use_by)}: that is before it was signed, "
+            f"or more than {LONGEST_USE.days} days after its deadline",
+            code="use_by",
+        )
+    if statement.deadline > statement.at + _milliseconds(LONGEST_WAIT):
+        raise ReceiptError(
+            f"a receipt of {statement.rec} names the deadline {_written(statement.deadline)}, more than "
+            f"{LONGEST_WAIT.days} days after the click",
+            code="deadline",
+        )
+
+
+class _File:
+    """The file of a ring, and whether it may have changed since it was last read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: object = None
+        self._next_look = 0.0
+
+    def may_have_changed(self) -> bool:
+        now = time.monotonic()
+        if now < self._next_look:
+            return False
+        self._next_look = now + LOOK_EVERY
+        return self._stamp() != self._seen
+
+    def read(self) -> tuple[RingKey, ...]:
+        # First the stamp: what is written after it has another one, and is read at the next look.
+        self._seen = self._stamp()
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidRequestError(f"{RING_VARIABLE}: cannot read {self.path}: {error}") from error
+        return parse_keys(text, where=str(self.path))
+
+    def _stamp(self) -> object:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def parse_keys(text: str, *, where: str = "ring") -> tuple[RingKey, ...]:
+    """Read the keys of a ring from JSON.
+
+    Raises:
+        InvalidRequestError: naming the place.
+    """
+    try:
+        fields = decode(text)
+    except InvalidRequestError as error:
+        raise InvalidRequestError(f"{where}: {error}") from error
+    version = fields.get("version") if isinstance(fields, dict) else None
+    if type(version) is not int or version != RING_VERSION:
+        raise InvalidRequestError(
+            f'{where}: this version of Assent reads rings with "version": {RING_VERSION}; make one with '
+            "`python -m bot keys signing create`"
+        )
+    return to_model(_RingFile.model_validate, fields, where=where).keys
+
+
+def dump_keys(keys: Iterable[RingKey]) -> str:
+    """Write a ring as JSON, in an order that does not depend on when a key was added."""
+    ordered = sorted(keys, key=lambda key: (key.purpose, key.namespace, key.team or key.agent or "", key.kid))
+    listed = [key.model_dump(mode="json", exclude_defaults=True) for key in ordered]
+    return encode_indented({"version": RING_VERSION, "keys": listed}) + "\n"
+
+
+def read_unsigned_until(text: str) -> datetime | None:
+    """Read `ASSENT_UNSIGNED_UNTIL`: the beginning of a day in UTC; `None` when it is empty.
+
+    Raises:
+        InvalidRequestError: when it is not a date, or lies too far ahead.
+    """
+    if not text.strip():
+        return None
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError as error:
+        raise InvalidRequestError(
+            f"{UNSIGNED_VARIABLE}: {text!r} is not a date: write it as 2026-12-31"
+        ) from error
+    until = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    if until - datetime.now(UTC) > LONGEST_UNSIGNED:
+        raise InvalidRequestError(
+            f"{UNSIGNED_VARIABLE}: {text} is more than {LONGEST_UNSIGNED.days} days ahead: choose an earlier day"
+        )
+    return until
+
+
+def _is_on(variable: str) -> bool:
+    text = os.environ.get(variable, "").strip().lower()
+    if text not in _TRUE | _FALSE:
+        raise InvalidRequestError(f"{variable}: {text!r} is neither true nor false")
+    return text in _TRUE
+
+
+def _public_bytes(text: str) -> bytes:
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    # The text is not repeated: it could be a private key.
+    if len(raw) != 32:
+        raise ValueError("`public` is not a public key of Ed25519: 32 bytes in base64")
+    y = int.from_bytes(raw, "little") & (2**255 - 1)
+    if y >= _P or y in _SMALL_ORDER:
+        raise ValueError("anybody can make signatures that are valid under this public key (small order)")
+    return raw
+
+
+def _verifier_of(public: bytes) -> "Ed25519PublicKey":
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise InvalidRequestError(needs(RING_VARIABLE, "receipts", error)) from error
+    return ed25519.Ed25519PublicKey.from_public_bytes(public)
+
+
+def _milliseconds(length: timedelta) -> int:
+    return length // timedelta(milliseconds=1)
+
+
+def _unix(at: datetime) -> int:
+    return _milliseconds(at - _EPOCH)
+
+
+def _written(at: int) -> str:
+    try:
+        return f"{_EPOCH + timedelta(milliseconds=at):%Y-%m-%d %H:%M:%S} UTC"
+    except OverflowError:
+        return "outside of the calendar"
