@@ -74,6 +74,8 @@ class Keys:
                                                     many people, version of the rules, when, the proposal,
                                                     `d:<i>` decision, `t:<i>` tokens of the clicks that made it,
                                                     `by:<i>` who agreed where it took several, `at:<i>` when,
+                                                    `signed:<token>` statements about what a click decided, one a
+                                                    line, where the bot has a signing key,
                                                     `seen:<i>:<user>` pages read,
                                                     `reached:<n>` steps, `remark:<n>` `remarks` what is said of them,
                                                     `extended` how often, `claim:<place>` who is looking,

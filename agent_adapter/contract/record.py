@@ -32,6 +32,8 @@ from agent_adapter.errors import (
 
 EXPIRED = "expired"
 """In place of a user id, when the deadline decided."""
+SIGNED = "signed:"
+"""Prefix of the fields that end with the token of a click: its signed statements, one a line."""
 GRACE = timedelta(seconds=30)
 """How long after a deadline an agent waits for the bot to end the record; the default."""
 EXPIRED_MESSAGE = "Nobody decided in time."
@@ -124,8 +126,12 @@ def dump_recorded(
     changes: str | None = None,
     policy: str | None = None,
     sticky: str | None = None,
+    standing: Mapping[str, Any] | None = None,
 ) -> str:
-    """Write a decision as it is stored in field `d:<index>`; the store adds the time."""
+    """Write a decision as it is stored in field `d:<index>`; the store adds the time.
+
+    `standing` says for which later calls it holds as well. It is in this text because the text is what is signed.
+    """
     return encode(
         {
             "fingerprint": fingerprint,
@@ -136,6 +142,7 @@ def dump_recorded(
             "policy": policy,
             **({"changes": changes} if changes else {}),
             **({"sticky": sticky} if sticky else {}),
+            **({"standing": standing} if standing else {}),
         }
     )
 

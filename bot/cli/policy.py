@@ -191,6 +191,7 @@ def _terms(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[
             "values that another rule decides about become a proposal, on the stricter terms of both",
         )
     yield "time limit", _duration(rule.time_limit) if rule.time_limit else "as the agent says"
+    yield "may run until", f"{_duration(rule.use_within)} after that, where approvals are signed"
     yield "on timeout", _ON_TIMEOUT.get(rule.on_timeout or "", rule.on_timeout or "as the agent says")
     yield from _meanwhile(rule)
     yield "risk", rule.risk

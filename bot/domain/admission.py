@@ -7,7 +7,7 @@ from pydantic import Field
 
 from agent_adapter.contract.hitl import ReviewConfig, WireModel
 from bot.domain.masking import Mask
-from bot.domain.rules import Burst
+from bot.domain.rules import USE_WITHIN, Burst
 from bot.domain.schedule import Extension, Step
 from bot.domain.standing import StandingLimits
 from bot.sentences.language import ENGLISH
@@ -116,6 +116,8 @@ class Terms(WireModel, populate_by_name=True):
     """Names of the arguments that are the subject of the call. They come first, and are in the notification."""
     reject_reasons: tuple[str, ...] = ()
     """What the form to reject offers, beside a text of one's own."""
+    use_within: timedelta = USE_WITHIN
+    """How long after the deadline an approved call may run."""
     standing: StandingLimits | None = Field(None, alias="sticky")
     """The widest standing approval that can be given with it. `None`: there can be none."""
     again: Again | None = None

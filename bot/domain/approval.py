@@ -134,6 +134,8 @@ class Approval(Published):
     """How often people have extended the deadline."""
     assignments: Mapping[int, Assignment] = field(default_factory=dict)
     """The last assignment in each place, also when it is over."""
+    signed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The signed statements about its decisions and votes, by the token of the click."""
     standing: Mapping[int, StandingApproval] = field(default_factory=dict)
     """The standing approvals given here, by the index of the action; also those that have ended."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_adapter.contract.hitl import Decision
+from agent_adapter.contract.outcome import RUNS
 from bot.domain.admission import Terms
 from bot.domain.approval import Approval
 from bot.domain.votes import Proposal, Vote, position_of
@@ -50,6 +51,11 @@ class Ballot:
     def needed(self) -> int:
         """How many people have to agree."""
         return self.terms.needed(self.decision.type)
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the person types a value of the call, or its code: to let a call of high risk run."""
+        return self.terms.risk == "high" and self.decision.type in RUNS
 
     def alike(self, votes: Iterable[Vote], user: str) -> list[Vote]:
         """Give the votes of other people for the same position."""

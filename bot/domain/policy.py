@@ -156,6 +156,7 @@ class Policy:
             modal_only=rule.modal_only,
             headline=rule.headline,
             reject_reasons=rule.reject_reasons,
+            use_within=rule.use_within,
             standing=self.standing_for(agent, action.name, rule),
             resembles=self.resembled_by(agent, action.name, rule),
             rule=rule.name,

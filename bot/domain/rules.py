@@ -16,6 +16,9 @@ TELLS: tuple[Tell, ...] = ("no", "thread", "direct")
 """What tells the least first."""
 RISKS = ("low", "normal", "high")
 """The lowest first."""
+USE_WITHIN = timedelta(days=1)
+"""How long after the deadline an approved call may run, if the policy says nothing."""
+
 THREAD = "thread"
 """As a rule's channel: where the run came from, as the interrupt's route says."""
 
@@ -105,6 +108,8 @@ class Rule:
     notify: tuple[str, ...] | None = None
     """Which of the approvers are mentioned; all of them when `None`."""
     time_limit: timedelta | None = None
+    use_within: timedelta = USE_WITHIN
+    """How long after the deadline an approved call may run, if its approval is signed."""
     on_timeout: Literal["reject", "raise", "approve", "extend"] | None = None
     """What happens to an open action then; as the agent says when `None`. `extend` waits as long again, then rejects."""
     quorum: int = 1

@@ -61,6 +61,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "headline": lambda admitted, _: admitted,
     # The call is rejected as it was asked, also while there is a proposal.
     "reject_reasons": lambda admitted, _: admitted,
+    "use_within": min,
     "standing": lambda *_: None,
     "again": lambda *_: None,
     "resembles": lambda one, other: one or other,

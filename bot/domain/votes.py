@@ -17,6 +17,8 @@ class Vote:
     """What it votes for: see `position_of`."""
     decision: Decision
     at: str = ""
+    token: str = ""
+    """The name of the click."""
 
     @property
     def name(self) -> str:

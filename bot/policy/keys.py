@@ -171,6 +171,8 @@ class SharedKeys(TypedDict, total=False):
     """Which of the approvers a card mentions, so that Slack notifies them. The others are named. Left out, all of them."""
     time_limit: values.Duration
     """How long people have, as in 30m or 8h. The agent's own limit counts when it is earlier."""
+    use_within: values.UseWithin
+    """How long after the deadline an approved call may run, if approvals are signed: 24h when left out, 30d at most."""
     on_timeout: Literal["reject", "raise", "approve", "extend"]
     """What becomes of an open action then. `approve` only with `risk: low`. Left out, the agent says."""
     quorum: _People

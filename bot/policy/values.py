@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import time, timedelta
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -12,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandle
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE
+from agent_adapter.receipts.statement import LONGEST_USE
 from bot.domain.rules import Burst
 from bot.policy.yaml_values import Loc
 
@@ -113,11 +115,11 @@ def one_or_more(entry: Any, least: int = 0, most: int | None = None) -> BeforeVa
     return BeforeValidator(check, json_schema_input_type=entry | several)
 
 
-def _duration(value: str) -> timedelta:
+def _duration(value: str, *, most: timedelta = MAX_LIFE) -> timedelta:
     parts = re.findall("([0-9]+)(.)", value)
     duration = timedelta(seconds=sum(int(number) * _SECONDS[unit] for number, unit in parts))
-    if not MIN_LIFE <= duration <= MAX_LIFE:
-        raise ValueError(f"{value!r} is out of range: write 1s to 7d")
+    if not MIN_LIFE <= duration <= most:
+        raise ValueError(f"{value!r} is out of range: write 1s to {most.days}d")
     return duration
 
 
@@ -168,6 +170,11 @@ Name = Annotated[str, text(r"[\s\S]+", "a name", "write a text, in quotes if it 
 Duration = Annotated[
     timedelta,
     BeforeValidator(_duration),
+    text(_DURATION, "a valid duration", "write 90s, 30m, 2h, 1d or 1h30m"),
+]
+UseWithin = Annotated[
+    timedelta,
+    BeforeValidator(partial(_duration, most=LONGEST_USE)),
     text(_DURATION, "a valid duration", "write 90s, 30m, 2h, 1d or 1h30m"),
 ]
 Size = Annotated[

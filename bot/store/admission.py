@@ -1,21 +1,28 @@
 """What is fixed before a card is drawn."""
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as id_of
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import dump_recorded
+from agent_adapter.errors import SigningError
 from bot.domain.admission import Admission
 from bot.domain.agent_limits import Limits, What
 from bot.domain.approval import Published
 from bot.domain.audit import facts_of_question, facts_of_standing
 from bot.domain.standing import StandingMatch
+from bot.domain.statement import said_by_standing
 from bot.domain.waiting import circles_of, requester_of
 from bot.runtime.offload import offload
 from bot.store.codec import admission_fields
 from bot.store.connected import Connected
+
+logger = logging.getLogger(__name__)
 
 
 class Admitting(Connected):
@@ -77,31 +84,48 @@ class Admitting(Connected):
             matched: Actions that a standing approval answers, if it is still active.
         """
         facts = await offload(state, facts_of_question, state, admission)
-        uses = [part for each in matched for part in _use(state, admission, each)]
+        uses = [await self._use(state, admission, each, life) for each in matched]
+        covered = [use for use in uses if use]
         await self.scripts(
             "admit",
             self._of(state.id),
-            [*uses, *admission_fields(admission)],
+            [*(part for use in covered for part in use), *admission_fields(admission)],
             actions=len(state.interrupt.request.action_requests),
             lifetime=life,
             is_due=int(bool(admission.steps or admission.extension)),
             facts=facts,
             waiting=circles_of(admission),
             requester=requester_of(state.interrupt, admission),
-            covered=len(matched),
+            covered=len(covered),
         )
 
+    async def _use(
+        self, state: Published, admission: Admission, matched: StandingMatch, life: int | None
+    ) -> list[str | int]:
+        """Write the decision of an action that a standing approval answers, and what that approval keeps of this use.
 
-def _use(state: Published, admission: Admission, matched: StandingMatch) -> list[str | int]:
-    """Write the decision of an action that a standing approval answers, and what that approval keeps of this use."""
-    interrupt_id, _, index = matched.name.rpartition(":")
-    decision = dump_recorded(
-        ApproveDecision(),
-        fingerprint=matched.fingerprint,
-        decided_by=matched.by,
-        policy=admission.policy_version,
-        sticky=matched.name,
-    )
-    call = state.interrupt.request.action_requests[matched.index]
-    facts = facts_of_standing(call, admission.terms[matched.index])
-    return [matched.index, interrupt_id, index, matched.by, decision, encode(matched.kept), facts]
+        Empty when it cannot be signed: people are asked then.
+        """
+        decision = dump_recorded(
+            ApproveDecision(),
+            fingerprint=matched.fingerprint,
+            decided_by=matched.by,
+            policy=admission.policy_version,
+            sticky=matched.name,
+        )
+        statement = ""
+        if self.signing:
+            asked = state.admitted(admission)
+            if life is not None:
+                earlier = min(asked.deadline, asked.created_at + timedelta(milliseconds=life))
+                asked = replace(asked, deadline=earlier)
+            try:
+                statement = await self.signing.sign_alone(asked, said_by_standing(asked, matched, decision))
+            except SigningError as error:
+                logger.warning("standing.not_signed", extra={"interrupt_id": state.id, "reason": str(error)})
+                return []
+        interrupt_id, _, index = matched.name.rpartition(":")
+        call = state.interrupt.request.action_requests[matched.index]
+        facts = facts_of_standing(call, admission.terms[matched.index])
+        kept = encode(matched.kept)
+        return [matched.index, interrupt_id, index, matched.by, decision, kept, facts, statement]

@@ -9,7 +9,7 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.outcome import Reported
-from agent_adapter.contract.record import Fields, load_recorded, moment, read_reported
+from agent_adapter.contract.record import SIGNED, Fields, load_recorded, moment, read_reported
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.action import Action
@@ -17,6 +17,7 @@ from bot.domain.admission import Admission, Again, Place, Terms, Told
 from bot.domain.approval import Approval, Assignment, Published
 from bot.domain.ids import MessageId
 from bot.domain.messages import PostedMessage, Remark, Shown
+from bot.domain.rules import USE_WITHIN
 from bot.domain.schedule import Extension, Step
 from bot.domain.standing import Ended, StandingApproval, StandingLimits, StandingTerms, Use
 from bot.domain.votes import Proposal, Vote
@@ -108,6 +109,7 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         begun=frozenset(MessageId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
         votes={int(index): _votes(text) for index, text in _prefixed(card, "votes:")},
+        signed={token: tuple(text.split("\n")) for token, text in _prefixed(card, SIGNED)},
         reached=_reached(card),
         # Redis returns the fields of a large hash in any order.
         remarks=dict(
@@ -139,7 +141,8 @@ def _measured(published: Published, admission: Admission, known: Published | Non
 def size_of(req: Fields, card: Fields) -> int:
     """Count the characters that an agent and people wrote in a record. What the bot writes is short and not counted."""
     told = sum(len(text) for name, text in req.items() if name.startswith("outcome:"))
-    return len(req["body"]) + told + sum(len(text) for text in card.values() if len(text) > _SHORT)
+    written = (text for name, text in card.items() if not name.startswith(SIGNED))
+    return len(req["body"]) + told + sum(len(text) for text in written if len(text) > _SHORT)
 
 
 def admission_fields(admission: Admission) -> list[str]:
@@ -183,6 +186,8 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         fields[f"risk{of}"] = terms.risk
     if terms.confirm:
         fields[f"confirm{of}"] = "1"
+    if terms.use_within != USE_WITHIN:
+        fields[f"use_within{of}"] = str(milliseconds(terms.use_within))
     if terms.by_silence:
         fields[f"silence{of}"] = "1"
     if terms.standing:
@@ -326,6 +331,9 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "confirm": f"confirm{of}" in card,
         "type": card.get(f"type{of}", ""),
         "by_silence": f"silence{of}" in card,
+        "use_within": timedelta(milliseconds=int(within))
+        if (within := card.get(f"use_within{of}"))
+        else USE_WITHIN,
         "again": Again.model_validate(decode(card[f"again{of}"])) if f"again{of}" in card else None,
         "resembles": card.get(f"resembles{of}", ""),
         "rule": card.get(f"rule{of}", ""),
@@ -346,8 +354,8 @@ def _votes(text: str) -> tuple[Vote, ...]:
 
 
 def _vote(line: str) -> Vote:
-    user, position, _token, at, text = line.split(" ", 4)
-    return Vote(user, position, load_decision(decode(text)["decision"]), at)
+    user, position, token, at, text = line.split(" ", 4)
+    return Vote(user, position, load_decision(decode(text)["decision"]), at, token)
 
 
 def proposal_field(proposal: Proposal) -> str:

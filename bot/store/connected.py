@@ -11,14 +11,19 @@ from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
+from bot.runtime.signing import Signing
 from bot.store.deliveries import WITHIN
 
 
 class Connected:
     """The base of the store's classes: the scripts, and the names of keys."""
 
-    def __init__(self, redis: Redis, keys: Keys, *, address: str = "") -> None:
+    def __init__(
+        self, redis: Redis, keys: Keys, *, address: str = "", signing: Signing | None = None
+    ) -> None:
         self.keys = keys
+        self.signing = signing
+        """Signs what people decide; `None` without a signing key."""
         self._redis = redis
         self._address = address
         self.scripts = Scripts(redis, keys, "bot.store.lua", address=address)

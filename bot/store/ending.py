@@ -1,11 +1,12 @@
 """How records end, and what happens before: the steps of a schedule, more time, assignments."""
 
+import logging
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Literal
 
 from agent_adapter.contract.record import GRACE
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import InvalidRequestError, SigningError
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
@@ -13,6 +14,8 @@ from bot.sentences import to_agent
 from bot.store.codec import dumped, milliseconds, unix_milliseconds
 from bot.store.reading import Reading
 from bot.store.silent_decisions import NO_DECISIONS, SilentDecisions, decided_by_silence
+
+logger = logging.getLogger(__name__)
 
 
 class Ending(Reading):
@@ -41,7 +44,7 @@ class Ending(Reading):
             await self.scripts(
                 "settle",
                 self._of(interrupt_id),
-                [part for index, texts in silence.decided.items() for part in (str(index), *texts)],
+                silence.parts,
                 ending=status,
                 reason=reason,
                 code=code,
@@ -56,7 +59,16 @@ class Ending(Reading):
             state = await self.admitted(interrupt_id)
         except InvalidRequestError:
             return NO_DECISIONS
-        return decided_by_silence(state, why_not) if state else NO_DECISIONS
+        if state is None:
+            return NO_DECISIONS
+        silence = decided_by_silence(state, why_not)
+        if self.signing is None:
+            return silence
+        try:
+            return await silence.signed(state, self.signing)
+        except SigningError as error:
+            logger.warning("silence.not_signed", extra={"interrupt_id": state.id, "reason": str(error)})
+            return decided_by_silence(state, to_agent.NOT_SIGNED)
 
     async def refuse_rewound(self, interrupt_id: str, part: MessageId, *, code: str, reason: str) -> None:
         """End a record that knows less than this message of it shows. The message stays as it is."""

@@ -10,6 +10,7 @@ from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, Un
 from agent_adapter.redis.scripts import read_hashes
 from bot.domain.approval import Approval, Published
 from bot.runtime.offload import Received, offload
+from bot.runtime.signing import Signing
 from bot.store.codec import read_state, size_of
 from bot.store.connected import Connected
 from bot.store.memory import Memory
@@ -20,8 +21,10 @@ logger = logging.getLogger(__name__)
 class Reading(Connected):
     """Reads records, and caches those that people look at now."""
 
-    def __init__(self, redis: Redis, keys: Keys, *, address: str = "") -> None:
-        super().__init__(redis, keys, address=address)
+    def __init__(
+        self, redis: Redis, keys: Keys, *, address: str = "", signing: Signing | None = None
+    ) -> None:
+        super().__init__(redis, keys, address=address, signing=signing)
         self._remembered = Memory()
 
     async def load(self, interrupt_id: str) -> Published | None:

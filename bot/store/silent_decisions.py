@@ -1,15 +1,52 @@
 """What a deadline decides when nobody has decided."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision
 from agent_adapter.contract.record import EXPIRED, EXPIRED_MESSAGE, by_silence, dump_recorded
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_silence
+from bot.domain.statement import said_by_silence
+from bot.runtime.signing import Signing
 from bot.sentences import to_agent
 from bot.store.codec import unix_milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """What the deadline decides about one action; nothing where the agent accepts no rejection."""
+
+    decision: Decision | None = None
+    text: str = ""
+    """As the record keeps it."""
+    facts: str = ""
+    """What the audit says about it."""
+    statement: str = ""
+    """As it is signed; empty without a signing key."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What the script takes."""
+        return self.text, self.facts, self.statement
+
+    async def signed(self, state: Approval, index: int, signing: Signing) -> "Silent":
+        """Give it with a signed statement."""
+        if self.decision is None:
+            return self
+        said = said_by_silence(state, index, self.decision, self.text)
+        return replace(self, statement=await signing.sign_alone(state, said))
+
+
+@dataclass(frozen=True, slots=True)
+class SilentAction:
+    """What the deadline decides about one action, depending on whether a bot was running all the time."""
+
+    message: str
+    """The message that asks."""
+    watched: Silent
+    unwatched: Silent
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +55,33 @@ class SilentDecisions:
 
     since: int
     """Since when a bot must have been running, in the server's milliseconds."""
-    decided: Mapping[int, tuple[str, ...]]
-    """By index: the message that asks, the decision and what the audit says about it, and the same two for the decision to
-    take if no bot was running all the time."""
+    decided: Mapping[int, SilentAction]
+    """By the index of the action."""
+
+    @property
+    def parts(self) -> list[str]:
+        """What the script takes: of each action its index, the message that asks, and the two decisions."""
+        return [
+            part
+            for index, each in self.decided.items()
+            for part in (str(index), each.message, *each.watched.parts, *each.unwatched.parts)
+        ]
+
+    async def signed(self, state: Approval, signing: Signing) -> "SilentDecisions":
+        """Give the same with signed statements.
+
+        Raises:
+            SigningError: when the key has not signed in time.
+        """
+        decided = {
+            index: replace(
+                each,
+                watched=await each.watched.signed(state, index, signing),
+                unwatched=await each.unwatched.signed(state, index, signing),
+            )
+            for index, each in self.decided.items()
+        }
+        return replace(self, decided=decided)
 
 
 NO_DECISIONS = SilentDecisions(0, {})
@@ -45,22 +106,22 @@ def decided_by_silence(state: Approval, why_not: str) -> SilentDecisions:
                 else _ended(state, action, ApproveDecision())
             )
             unwatched = _rejected(state, action, noted or to_agent.UNWATCHED)
-            decided[action.index] = (str(state.message_of(action.index)), *watched, *unwatched)
+            decided[action.index] = SilentAction(str(state.message_of(action.index)), watched, unwatched)
     return SilentDecisions(unix_milliseconds(state.silent_from), decided)
 
 
-def _rejected(state: Approval, action: Action, why: str) -> tuple[str, str]:
-    """Write the rejection of an action that silence does not approve. Empty when the agent accepts no rejection."""
+def _rejected(state: Approval, action: Action, why: str) -> Silent:
+    """Write the rejection of an action that silence does not approve."""
     config = state.interrupt.request.review_configs[action.index]
     decision = by_silence(config, f"{EXPIRED_MESSAGE} {why}")
-    return _ended(state, action, decision) if decision else ("", "")
+    return _ended(state, action, decision) if decision else Silent()
 
 
-def _ended(state: Approval, action: Action, decision: Decision) -> tuple[str, str]:
+def _ended(state: Approval, action: Action, decision: Decision) -> Silent:
     recorded = dump_recorded(
         decision,
         fingerprint=action.fingerprint,
         decided_by=EXPIRED,
         policy=state.admission.policy_version,
     )
-    return recorded, facts_of_silence(action, decision)
+    return Silent(decision, recorded, facts_of_silence(action, decision))

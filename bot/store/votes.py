@@ -50,6 +50,7 @@ class Voters:
     """The others who made the same decision, as they were judged just now."""
 
     allowed: frozenset[str] = frozenset()
+    """The tokens of the votes that count."""
     refused: frozenset[str] = frozenset()
     """People who may not decide any more. Their votes are removed."""
 
@@ -69,6 +70,7 @@ class Votes(Connected):
         voters: Mapping[int, Voters] | None = None,
         policies: Mapping[int, str] | None = None,
         facts: Mapping[int, Facts] | None = None,
+        signed: str = "",
         standing: StandingTerms | None = None,
         delivery: Delivery | None = None,
     ) -> dict[int, Outcome]:
@@ -84,6 +86,7 @@ class Votes(Connected):
             voters: Whose votes may make each decision final. Without it, the votes of everybody who was allowed to vote.
             policies: The version of the rules by which each was judged. Without it, the version of the card.
             facts: What the audit says about each.
+            signed: The signed statement about all of them; empty without a signing key.
             standing: Which later calls the decision approves as well.
             delivery: The click, if the same script notes it. Nothing is recorded when another process handles it.
 
@@ -118,6 +121,7 @@ class Votes(Connected):
                     uses=standing.uses if standing else None,
                     answer=NOTHING,
                     pressed=delivery.pressed if delivery else None,
+                    signed=signed,
                     **(delivery.names if delivery else NO_DELIVERY),
                 )
         except (TimeoutError, ServerUnreachableError) as error:

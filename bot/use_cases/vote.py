@@ -4,14 +4,17 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.record import dump_recorded
+from agent_adapter.errors import SigningError
 from bot.domain.approval import Approval
 from bot.domain.audit import How, facts_of_ballot
 from bot.domain.ballot import Ballot
 from bot.domain.errors import PersonUnknownError, StoreUnavailableError, VotersUnknownError
 from bot.domain.standing import StandingTerms
+from bot.domain.statement import Occasion, counted, message_shown, said_by_person, statement_of
 from bot.domain.votes import Vote
 from bot.runtime.metrics import DECISIONS
 from bot.sentences import in_answer
@@ -51,7 +54,16 @@ class Voting:
     ) -> Answer:
         """Record ballots of one person who may cast them, and give the answer."""
         kind = next(iter(ballots.values())).decision.type
-        outcomes, gone = await self._record(state, user, ballots, standing, until=until, delivery=delivery)
+        try:
+            outcomes, gone = await self._record(
+                state, user, ballots, standing, until=until, delivery=delivery
+            )
+        except SigningError as error:
+            logger.exception(
+                "click.not_signed", extra={"interrupt_id": state.id, "user": user, "reason": str(error)}
+            )
+            await self.store.mark_missed(state.id)
+            return Answer(False, in_answer.NOT_SIGNED)
         for outcome in outcomes.values():
             DECISIONS.labels(kind, outcome).inc()
         logger.info(
@@ -91,13 +103,13 @@ class Voting:
         People who agreed before are judged again before anything is final. New voters are judged in the next round.
         """
         name = plain_name(self.judge.directory.name_of(user))
-        texts = _texts(state, user, ballots, name)
+        texts = _texts(state, user, ballots, standing, name)
         facts = {
             index: facts_of_ballot(state, index, ballot, name=name, how=said_by(delivery))
             for index, ballot in ballots.items()
         }
         # Pressing again is the same click, also when Slack does not say the name any more.
-        token = token_of(state.id, _texts(state, user, ballots), standing)
+        token = token_of(state.id, _texts(state, user, ballots, standing))
         outcomes = dict.fromkeys(ballots, Outcome.JUDGE_AGAIN)
         gone: set[str] = set()
         for _ in range(JUDGED_AT_MOST):
@@ -106,6 +118,9 @@ class Voting:
             }
             voters = await self._judge_others(state, user, left, until, delivery)
             gone |= {person for each in voters.values() for person in each.refused}
+            # The key and Redis share this time, since Slack waits for both.
+            ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
+            signed = await self._sign(state, user, left, texts, voters, delivery, ends)
             outcomes |= await self.store.record_decision(
                 state.id,
                 {index: texts[index] for index in left},
@@ -115,7 +130,8 @@ class Voting:
                 policies={index: ballot.policy for index, ballot in left.items()},
                 facts={index: facts[index] for index in left},
                 person=user,
-                deadline=min(WRITE_WITHIN, until + WRITE_WITHIN - asyncio.get_running_loop().time()),
+                deadline=ends - asyncio.get_running_loop().time(),
+                signed=signed,
                 standing=standing,
                 delivery=delivery,
             )
@@ -123,6 +139,38 @@ class Voting:
                 return outcomes, frozenset(gone)
             state = await self.store.admitted(state.id) or state
         raise StoreUnavailableError("others kept voting while this vote was recorded")
+
+    async def _sign(
+        self,
+        state: Approval,
+        user: str,
+        ballots: Mapping[int, Ballot],
+        texts: Mapping[int, str],
+        voters: Mapping[int, Voters],
+        delivery: Delivery | None,
+        ends: float,
+    ) -> str:
+        """Sign what these ballots say, if this bot has a key; empty if it has none.
+
+        Raises:
+            SigningError: when the key has not signed in time.
+        """
+        if not (signing := self.store.signing):
+            return ""
+        occasion = Occasion(
+            at=datetime.now(UTC),
+            message=message_shown(state, delivery.pressed) if delivery else "",
+            counts=counted(state, (token for each in voters.values() for token in each.allowed)),
+        )
+        statement = statement_of(
+            state,
+            signing.issuer,
+            occasion,
+            said_by_person(state, user, ballots, texts, how=said_by(delivery)),
+            policy=next(iter(ballots.values())).policy,
+            use_within=min(ballot.terms.use_within for ballot in ballots.values()),
+        )
+        return await signing.sign(statement, until=ends)
 
     async def _judge_others(
         self,
@@ -164,14 +212,20 @@ class Voting:
                 for vote in votes
             )
         )
-        judged = {vote.user: verdict.allowed for vote, verdict in zip(votes, verdicts, strict=True)}
+        judged = [(vote, verdict.allowed) for vote, verdict in zip(votes, verdicts, strict=True)]
         return Voters(
-            allowed=frozenset(person for person, allowed in judged.items() if allowed),
-            refused=frozenset(person for person, allowed in judged.items() if not allowed),
+            allowed=frozenset(vote.token for vote, allowed in judged if allowed),
+            refused=frozenset(vote.user for vote, allowed in judged if not allowed),
         )
 
 
-def _texts(state: Approval, user: str, ballots: Mapping[int, Ballot], name: str = "") -> dict[int, str]:
+def _texts(
+    state: Approval,
+    user: str,
+    ballots: Mapping[int, Ballot],
+    standing: StandingTerms | None,
+    name: str = "",
+) -> dict[int, str]:
     """Write the decisions of a person as the record keeps them."""
     return {
         index: dump_recorded(
@@ -182,6 +236,7 @@ def _texts(state: Approval, user: str, ballots: Mapping[int, Ballot], name: str 
             note=ballot.note,
             changes=ballot.changes,
             policy=ballot.policy,
+            standing=standing.model_dump(mode="json") if standing else None,
         )
         for index, ballot in ballots.items()
     }
@@ -192,7 +247,6 @@ def said_by(delivery: Delivery | None) -> How:
     return "click" if delivery else "form"
 
 
-def token_of(interrupt_id: str, texts: Mapping[int, str], standing: StandingTerms | None = None) -> str:
+def token_of(interrupt_id: str, texts: Mapping[int, str]) -> str:
     """Name a click by what it records. Pressing again after a lost answer then says "recorded"."""
-    later = [standing.model_dump(mode="json")] if standing else []
-    return digest("click", interrupt_id, sorted(texts.items()), *later)
+    return digest("click", interrupt_id, sorted(texts.items()))

@@ -19,6 +19,13 @@ local WAKE_UPS_KEPT = 1000
 local WAITS = 'w:'
 local FOLLOWS = 'f:'
 
+-- Prefix of fields that end with the token of a click: its signed statements, one a line.
+local SIGNED = 'signed:'
+
+local function add_line(lines, line)
+  return lines and lines .. '\n' .. line or line
+end
+
 -- Prefix of fields that end with the index of an action: what became of it.
 local OUTCOME = 'outcome:'
 

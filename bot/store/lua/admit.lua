@@ -10,13 +10,13 @@
 --       requester    the person who asked for it, or ''
 --       covered      how many actions a standing approval may answer
 --       for each of them: index, id of the record that has the standing approval, index of the action there, who gave
---       it, decision, what is kept of this use, what the audit says about the decision
+--       it, decision, what is kept of this use, what the audit says about the decision, statement
 --       fields of the admission and their values, …
 -- Returns 'admitted' | 'known': it was admitted before | 'unknown': there is no such record
 
 local req, card, undrawn, due, unresumed, standing, wake, audit = unpack(KEYS)
 local id, prefix, actions, lifetime, is_due, facts, waiting, requester, covered = unpack(ARGV)
-local FIRST_COVERED, PER_COVERED = 10, 7
+local FIRST_COVERED, PER_COVERED = 10, 8
 local FIRST_FIELD = FIRST_COVERED + PER_COVERED * covered
 
 local at = now()
@@ -66,13 +66,17 @@ local function use(given_in, index, kept)
   redis.call('HSET', its_card, unpack(used))
 end
 
-local found = {}
+local BY_STANDING, found, signed = 'sticky', {}, nil
 for i = FIRST_COVERED, FIRST_FIELD - 1, PER_COVERED do
-  local index, given_in, given_at, _, decision = unpack(ARGV, i, i + PER_COVERED - 1)
+  local index, given_in, given_at, _, decision, _, _, statement = unpack(ARGV, i, i + PER_COVERED - 1)
   if holds(given_in, given_at) then
     append(found, i)
-    append(changes, 'd:' .. index, decision, 't:' .. index, 'sticky', 'at:' .. index, text(at))
+    append(changes, 'd:' .. index, decision, 't:' .. index, BY_STANDING, 'at:' .. index, text(at))
+    signed = statement ~= '' and add_line(signed, statement) or signed
   end
+end
+if signed then
+  append(changes, SIGNED .. BY_STANDING, signed)
 end
 local open = actions - #found
 append(changes, 'open', text(open), 'status', open == 0 and 'decided' or 'pending')

@@ -13,8 +13,9 @@
 --       owner     of the delivery, or ''
 --       answer    of the delivery once something is recorded
 --       pressed   channel and ts of the message that was pressed, '' for a form
---       of each action: index, position, decision, others who were judged and may decide ('*': everybody), others who were
---       judged and may not any more: their votes are taken out, version of the rules that judged ('': the card's), what
+--       signed    statement about the decisions, or ''
+--       of each action: index, position, decision, tokens of the votes that were judged and count ('*': all), people whose
+--       votes were judged and do not count any more: they are taken out, version of the rules that judged ('': the card's), what
 --       the audit says about it, the message that asks
 -- Returns {'first', outcome of each action, …}, or why the click is not handled here, as `begin_delivery` does
 -- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': by this very click | 'taken' | 'closed'
@@ -22,8 +23,8 @@
 -- | 'judge_again': it would be final with the vote of somebody who was not judged
 
 local req, card, undrawn, due, unresumed, standing, wake, audit, delivery, newest = unpack(KEYS)
-local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed = unpack(ARGV)
-local FIRST_ACTION, PER_ACTION = 11, 8
+local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed = unpack(ARGV)
+local FIRST_ACTION, PER_ACTION = 12, 8
 
 local at = now()
 local refusal = delivery and why_not_handled(delivery, newest, owner, at)
@@ -82,7 +83,7 @@ local function sort_votes(votes, position, decision, allowed, refused)
       if its == position then
         same[#same + 1] = voter
         tokens[#tokens + 1] = of_click
-        all_judged = all_judged and (allowed == '*' or has(allowed, voter))
+        all_judged = all_judged and (allowed == '*' or has(allowed, of_click))
       end
     end
   end
@@ -166,6 +167,9 @@ if recorded + counted == 0 then
     note_delivery(delivery, newest, text(at), owner)
   end
   return outcomes
+end
+if signed ~= '' then
+  append(changes, SIGNED .. token, add_line(redis.call('HGET', card, SIGNED .. token), signed))
 end
 local left = still_open - recorded
 append(changes, 'open', text(left))

@@ -8,12 +8,12 @@
 --       grace   milliseconds after a deadline in which an agent still waits for the answer
 --       since   from when on a bot must have been running for silence to approve
 --       for each action that the deadline decides: index, the message that asks, decision if people could answer all that
---       time and what the audit says about it, the same if they could not ('' for none)
+--       time, what the audit says about it, statement, the same three if they could not ('' for none)
 -- Returns 'settled' | 'early': the deadline is not reached | the status it already ended with | 'unknown'
 
 local req, card, undrawn, due, unresumed, wake, watched, audit = unpack(KEYS)
 local id, prefix, ending, reason, code, grace, since = unpack(ARGV)
-local FIRST_SILENT, PER_SILENT = 8, 6
+local FIRST_SILENT, PER_SILENT = 8, 8
 
 if redis.call('EXISTS', req) == 0 then
   redis.call('ZREM', due, id)
@@ -41,20 +41,24 @@ local function could_answer()
 end
 
 -- Silence decides only when people could answer for all of their time, and when the agent still waits for the answer.
+local BY_TIME, signed = 'expired', nil
 local is_in_time = at - tonumber(deadline or 0) < tonumber(grace) and redis.call('HEXISTS', req, 'fence') == 0
 if is_in_time and not clock_may_be_set(prefix, tonumber(redis.call('HGET', req, 'created')), at) then
   local is_answerable = could_answer()
   for i = FIRST_SILENT, #ARGV, PER_SILENT do
-    local index, message, answerable, its_facts, unanswerable, other_facts = unpack(ARGV, i, i + PER_SILENT - 1)
-    local decision = is_answerable and answerable or unanswerable
-    local facts = is_answerable and its_facts or other_facts
+    local index, message = unpack(ARGV, i, i + 1)
+    local decision, facts, statement = unpack(ARGV, is_answerable and i + 2 or i + 5, i + PER_SILENT - 1)
     local decided, proposed = unpack(redis.call('HMGET', card, 'd:' .. index, 'proposal:' .. index))
     if decision ~= '' and not decided and not proposed then
-      append(changes, 'd:' .. index, decision, 't:' .. index, 'expired', 'at:' .. index, text(at))
+      append(changes, 'd:' .. index, decision, 't:' .. index, BY_TIME, 'at:' .. index, text(at))
+      signed = statement ~= '' and add_line(signed, statement) or signed
       write_audit(audit, 'decided', id, 'index', index, 'by', 'expired', 'policy', policy,
         decision_facts(card, facts, message, at))
     end
   end
+end
+if signed then
+  append(changes, SIGNED .. BY_TIME, signed)
 end
 write_audit(audit, ending, id, 'code', code, 'policy', policy)
 redis.call('HSET', card, unpack(changes))

@@ -1,0 +1,199 @@
+"""What the bot signs about a decision. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision
+from agent_adapter.contract.identity import slots
+from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.record import EXPIRED
+from agent_adapter.receipts.dsse import load_envelope
+from agent_adapter.receipts.statement import (
+    ActionStatement,
+    Requester,
+    Statement,
+    arguments_digest,
+    bytes_digest,
+    pause_of,
+    run_of,
+)
+from bot.domain.approval import Approval
+from bot.domain.ballot import Ballot
+from bot.domain.standing import StandingMatch
+from bot.domain.votes import position_of
+
+OPERATOR = "operator"
+"""Who vouches for a requester: the policy file, or a key of the HTTP API, which an operator gave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """Who signs: what all statements of a bot have in common."""
+
+    kid: str
+    """The name of its key."""
+    namespace: str
+    team: str
+    """The id of its Slack workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """When and over what people decided, beside the decisions themselves."""
+
+    at: datetime
+    """By the clock of the bot."""
+    message: str = ""
+    """The digest of the message that was pressed; empty where none was."""
+    counts: tuple[str, ...] = ()
+    """The digests of the statements of other people that it counts."""
+
+
+def statement_of(
+    state: Approval,
+    issuer: Issuer,
+    occasion: Occasion,
+    actions: Sequence[ActionStatement],
+    *,
+    policy: str,
+    use_within: timedelta,
+) -> Statement:
+    """Give the statement about one click, or about what decides in the place of one.
+
+    Args:
+        state: The record as it was judged.
+        issuer: Who signs.
+        occasion: When it was decided, and over what.
+        actions: What is decided about each action.
+        policy: The version of the rules that judged it.
+        use_within: How long after the deadline an approved call may run.
+    """
+    interrupt, deadline = state.interrupt, _milliseconds(state.deadline)
+    return Statement(
+        kid=issuer.kid,
+        ns=issuer.namespace,
+        team=issuer.team,
+        rec=interrupt.id,
+        run=run_of(interrupt.run),
+        aud=interrupt.agent,
+        policy=policy,
+        requester=_requester(state),
+        message=occasion.message,
+        at=_milliseconds(occasion.at),
+        deadline=deadline,
+        use_by=deadline + use_within // timedelta(milliseconds=1),
+        counts=occasion.counts,
+        actions=tuple(actions),
+    )
+
+
+def said_by_person(
+    state: Approval, user: str, ballots: Mapping[int, Ballot], texts: Mapping[int, str], *, how: str
+) -> list[ActionStatement]:
+    """Give what one person decides about each action.
+
+    Args:
+        state: The record as it was judged.
+        user: Who decides.
+        ballots: What they decide, and on which terms, by the index of the action.
+        texts: The decisions as the record keeps them.
+        how: How they said it.
+    """
+    return [
+        _said(
+            state.interrupt,
+            index,
+            ballot.decision,
+            texts[index],
+            position=ballot.position,
+            by=user,
+            how="typed" if ballot.is_typed else how,
+            quorum=ballot.needed,
+            rule=ballot.rule,
+        )
+        for index, ballot in ballots.items()
+    ]
+
+
+def said_by_silence(state: Approval, index: int, decision: Decision, text: str) -> ActionStatement:
+    """Give what the deadline decides about an action."""
+    rule = state.admission.terms[index].rule
+    return _said(state.interrupt, index, decision, text, by=EXPIRED, how=f"silence:{rule}", rule=rule)
+
+
+def said_by_standing(state: Approval, matched: StandingMatch, text: str) -> ActionStatement:
+    """Give what a standing approval decides about an action."""
+    return _said(
+        state.interrupt,
+        matched.index,
+        ApproveDecision(),
+        text,
+        by=matched.by,
+        how=f"standing:{matched.name}",
+        rule=state.admission.terms[matched.index].rule,
+    )
+
+
+def message_shown(state: Approval, pressed: str) -> str:
+    """Give the digest of what a message shows, as the record keeps it; empty for no message of this record."""
+    channel, _, ts = pressed.partition(" ")
+    found = (shown.digest for shown in state.shown.values() if (shown.channel, shown.ts) == (channel, ts))
+    return next(found, "")
+
+
+def counted(state: Approval, tokens: Iterable[str]) -> tuple[str, ...]:
+    """Give the digests of the statements that were made with these votes."""
+    texts = dict.fromkeys(text for token in tokens for text in state.signed.get(token, ()))
+    return tuple(load_envelope(text).digest for text in texts)
+
+
+def _said(
+    interrupt: Interrupt,
+    index: int,
+    decision: Decision,
+    text: str,
+    *,
+    by: str,
+    how: str,
+    rule: str,
+    position: str = "",
+    quorum: int = 1,
+) -> ActionStatement:
+    call = interrupt.request.action_requests[index]
+    asked = arguments_digest(call.args)
+    return ActionStatement(
+        i=index,
+        pause=pause_of(*slots(interrupt.pauses)[index]),
+        tool=call.name,
+        asked=asked,
+        runs=_runs(decision, asked),
+        stored=bytes_digest(text),
+        kind=decision.type,
+        position=position or position_of(decision),
+        by=by,
+        how=how,
+        quorum=quorum,
+        rule=rule,
+    )
+
+
+def _runs(decision: Decision, asked: str) -> str | None:
+    match decision:
+        case ApproveDecision():
+            return asked
+        case EditDecision(edited_action=edited):
+            return arguments_digest(edited.args)
+        case _:
+            return None
+
+
+def _requester(state: Approval) -> Requester | None:
+    if not state.requested_by:
+        return None
+    vouched_by = OPERATOR if state.admission.requester_known else ""
+    return Requester(user=state.requested_by, vouched_by=vouched_by)
+
+
+def _milliseconds(at: datetime) -> int:
+    return round(at.timestamp() * 1000)

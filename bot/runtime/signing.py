@@ -1,0 +1,69 @@
+"""The bot's signature under what it has judged."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from agent_adapter.errors import SigningError
+from agent_adapter.receipts.signer import Signer, sign_envelope
+from agent_adapter.receipts.statement import RECEIPT, ActionStatement, Statement, dump_statement
+from bot.domain.approval import Approval
+from bot.domain.statement import Issuer, Occasion, statement_of
+
+ALONE_WITHIN = 5.0
+"""Seconds that the key may take where nobody waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """Signs statements with the key of this bot."""
+
+    signer: Signer
+    namespace: str
+    team: Callable[[], str]
+    """Gives the id of the Slack workspace, which is known once Slack has answered."""
+
+    @property
+    def issuer(self) -> Issuer:
+        """Who signs now."""
+        return Issuer(self.signer.kid, self.namespace, self.team())
+
+    async def sign_alone(self, state: Approval, said: ActionStatement) -> str:
+        """Sign what a standing approval or the deadline decides about one action, as the record keeps it.
+
+        Raises:
+            SigningError: when the key has not signed in time.
+        """
+        admission = state.admission
+        statement = statement_of(
+            state,
+            self.issuer,
+            Occasion(at=datetime.now(UTC)),
+            [said],
+            policy=admission.policy_version,
+            use_within=admission.terms[said.i].use_within,
+        )
+        return await self.sign(statement, until=asyncio.get_running_loop().time() + ALONE_WITHIN)
+
+    async def sign(self, statement: Statement, *, until: float) -> str:
+        """Sign a statement, and give it as the record keeps it.
+
+        Args:
+            statement: What to sign.
+            until: When it has to be signed, by the clock of the loop.
+
+        Raises:
+            SigningError: when the key has not signed in time.
+        """
+        try:
+            async with asyncio.timeout_at(until):
+                envelope = await sign_envelope(self.signer, RECEIPT, dump_statement(statement))
+        except SigningError:
+            raise
+        except TimeoutError as error:
+            raise SigningError("the signing key did not answer in time") from error
+        except Exception as error:
+            # What a key management service raises says nothing to a person, and must not look like a broken record.
+            raise SigningError(f"the signing key failed: {type(error).__name__}") from error
+        return envelope.dump()

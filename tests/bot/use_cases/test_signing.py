@@ -1,0 +1,317 @@
+"""What the bot signs: the statement about each click says what was judged, shown and stored."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+)
+from agent_adapter.contract.identity import slots
+from agent_adapter.contract.record import EXPIRED
+from agent_adapter.receipts.dsse import load_envelope
+from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.statement import (
+    RECEIPT,
+    Requester,
+    arguments_digest,
+    bytes_digest,
+    load_statement,
+    pause_of,
+    run_of,
+)
+from bot.domain.standing import StandingLimits, StandingTerms
+from bot.rendering.card.layout import lay_out
+from bot.runtime.signing import Signing
+from bot.sentences import in_answer
+from bot.store.deliveries import Delivery
+from bot.store.votes import Voters
+from bot.use_cases.answers import Answer
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
+from bot.use_cases.standing import StandingApprovals
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, for_several, is_shown, newest
+from tests.support.builders import an_action, an_interrupt
+
+__all__ = ["directory"]
+
+TEAM = "T0ACME"
+
+
+class SlowSigner(LocalSigner):
+    """A key management service that does not answer."""
+
+    async def sign(self, data):
+        await asyncio.sleep(60)
+
+
+class BrokenSigner(LocalSigner):
+    """A key management service that fails."""
+
+    async def sign(self, data):
+        raise ConnectionError("no route to host")
+
+
+@pytest.fixture
+def key():
+    return Ed25519PrivateKey.generate()
+
+
+@pytest.fixture
+def store(store, key):
+    """Records that are signed."""
+    store.signing = Signing(LocalSigner(key), "assent", lambda: TEAM)
+    return store
+
+
+@pytest.fixture
+def decisions(store, directory):
+    return Decisions(store, Judge(directory))
+
+
+async def stored(redis, store, state):
+    return await redis.hgetall(store.keys.lane(0).card(state.id))
+
+
+def signed(card, token, key):
+    """Read the statements of a click whose signatures are right, oldest first."""
+    found = []
+    for line in card[f"signed:{token}"].split("\n"):
+        envelope = load_envelope(line)
+        assert envelope.type == RECEIPT
+        key.public_key().verify(envelope.signatures[0].bytes, envelope.signed)
+        found.append(load_statement(envelope.payload))
+    return found
+
+
+def decided(card, index, key):
+    """Read the statements about an action, those of its first voter first."""
+    tokens = card[f"t:{index}"].split()
+    return [statement for token in tokens for statement in signed(card, token, key)]
+
+
+async def test_a_click_is_signed_with_what_was_judged_and_stored(client, store, decisions, redis, key):
+    state = await asked(client, store, 2)
+    interrupt = state.interrupt
+    edited = EditedAction(name="pay", args={"to": "al", "amount": 2})
+
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, note="as agreed")
+    await decisions.decide(state, ERIK, {1: EditDecision(edited_action=edited)})
+
+    card = await stored(redis, store, state)
+    [first], [second] = decided(card, 0, key), decided(card, 1, key)
+    assert (first.ns, first.team, first.rec, first.aud) == ("assent", TEAM, state.id, "billing")
+    assert (first.run, first.policy) == (run_of(interrupt.run), state.admission.policy_version)
+    assert first.requester == Requester(user=DANA)
+    assert first.use_by - first.deadline == timedelta(days=1) / timedelta(milliseconds=1)
+    said = first.of(0)
+    asked_digest = arguments_digest(interrupt.request.action_requests[0].args)
+    assert (said.tool, said.asked, said.runs, said.kind) == ("pay", asked_digest, asked_digest, "approve")
+    assert said.pause == pause_of(*slots(interrupt.pauses)[0])
+    assert (said.by, said.how, said.quorum, said.position) == (ERIK, "form", 1, "approve")
+    assert said.stored == bytes_digest(card["d:0"])
+    assert "as agreed" in card["d:0"]
+    said = second.of(1)
+    assert (said.kind, said.runs) == ("edit", arguments_digest(edited.args))
+    assert said.stored == bytes_digest(card["d:1"])
+
+
+@pytest.mark.parametrize("decision", [RejectDecision(message="no"), RespondDecision(message="later")])
+async def test_what_runs_nothing_is_signed_without_arguments_that_may_run(
+    client, store, decisions, redis, key, decision
+):
+    state = await asked(client, store)
+
+    await decisions.decide(state, ERIK, {0: decision})
+
+    [statement] = decided(await stored(redis, store, state), 0, key)
+    assert (statement.of(0).kind, statement.of(0).runs) == (decision.type, None)
+
+
+async def test_one_click_about_several_actions_is_one_statement(client, store, decisions, redis, key):
+    state = await asked(client, store, 3)
+
+    await decisions.decide(state, ERIK, dict.fromkeys(range(3), ApproveDecision()))
+
+    card = await stored(redis, store, state)
+    assert len({card[f"t:{index}"] for index in range(3)}) == 1
+    [statement] = decided(card, 0, key)
+    assert [each.i for each in statement.actions] == [0, 1, 2]
+
+
+async def test_the_statement_of_a_pressed_button_names_what_its_message_showed(
+    client, store, decisions, redis, key
+):
+    state = await asked(client, store)
+    await is_shown(store, state)
+    state = await newest(store, state)
+    [shown] = state.shown.values()
+    lane = store.keys.lane_for(state.id)
+    pressed = f"{shown.channel} {shown.ts}"
+    delivery = Delivery(store.scripts, lane, ERIK, "one", pressed=pressed)
+
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, delivery=delivery)
+
+    [statement] = decided(await stored(redis, store, state), 0, key)
+    assert (statement.message, statement.of(0).how) == (shown.digest, "click")
+
+
+async def test_the_last_of_several_people_counts_the_statements_of_the_others(
+    client, store, decisions, redis, key
+):
+    state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
+    await decisions.decide(state, ERIK, {0: ApproveDecision()})
+    await decisions.decide(await newest(store, state), MIRA, {0: ApproveDecision()})
+
+    card = await stored(redis, store, state)
+    erik, mira = decided(card, 0, key)
+    assert (erik.of(0).by, mira.of(0).by) == (ERIK, MIRA)
+    assert (erik.of(0).quorum, erik.counts) == (2, ())
+    [line] = card[f"signed:{card['t:0'].split()[0]}"].split("\n")
+    assert mira.counts == (load_envelope(line).digest,)
+    assert mira.of(0).stored == bytes_digest(card["d:0"])
+
+
+async def test_a_vote_that_was_cast_anew_meanwhile_makes_nothing_final(client, store, decisions):
+    """The statement would count a vote that does not exist any more."""
+    state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
+    await decisions.decide(state, ERIK, {0: ApproveDecision()})
+    [vote] = (await newest(store, state)).votes[0]
+    await decisions.decide(await newest(store, state), ERIK, {0: ApproveDecision()}, note="still yes")
+
+    outcomes = await store.record_decision(
+        state.id,
+        {0: "{}"},
+        token="other",
+        person=MIRA,
+        deadline=5,
+        positions={0: "approve"},
+        voters={0: Voters(allowed=frozenset({vote.token}))},
+    )
+
+    assert list(outcomes.values()) == ["judge_again"]
+
+
+async def test_a_call_of_high_risk_says_that_something_was_typed(client, store, decisions, redis, key):
+    state = await asked(client, store, risk="high")
+
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, code=state.actions[0].code)
+
+    [statement] = decided(await stored(redis, store, state), 0, key)
+    assert statement.of(0).how == "typed"
+
+
+async def test_a_rule_says_how_long_an_approved_call_may_run(client, store, decisions, redis, key):
+    state = await asked(client, store, use_within=timedelta(minutes=5))
+
+    await decisions.decide(state, ERIK, {0: ApproveDecision()})
+
+    [statement] = decided(await stored(redis, store, state), 0, key)
+    assert statement.use_by - statement.deadline == 300_000
+
+
+async def test_pressing_again_after_a_lost_answer_keeps_one_statement(client, store, decisions, redis, key):
+    """The token of a click does not depend on the signature."""
+    state = await asked(client, store)
+    for _ in range(2):
+        assert (await decisions.decide(state, ERIK, {0: ApproveDecision()})).recorded
+
+    assert len(decided(await stored(redis, store, state), 0, key)) == 1
+
+
+@pytest.mark.parametrize("signer", [SlowSigner, BrokenSigner])
+async def test_a_key_that_cannot_sign_refuses_the_click(client, store, decisions, redis, key, signer):
+    """There is no unsigned way around it, and silence does not approve it later."""
+    state = await asked(client, store)
+    store.signing = Signing(signer(key), "assent", lambda: TEAM)
+
+    answer = await decisions.decide(state, ERIK, {0: ApproveDecision()})
+
+    assert answer == Answer(False, in_answer.NOT_SIGNED)
+    card = await stored(redis, store, state)
+    assert "d:0" not in card
+    assert card["status"] == "pending"
+    assert "missed" in card
+
+
+async def test_a_standing_approval_is_signed_with_the_decision_and_signs_each_use(
+    client, store, decisions, directory, redis, key
+):
+    limits = StandingLimits(lasts=timedelta(hours=1), uses=3)
+    state = await asked(client, store, approvers=(DANA, ERIK), standing=limits, risk="low")
+    given = StandingTerms(lasts=timedelta(minutes=30), uses=2)
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, standing=given)
+    card = await stored(redis, store, state)
+    assert '"uses":2' in card["d:0"]
+    assert decided(card, 0, key)[0].of(0).stored == bytes_digest(card["d:0"])
+
+    again = an_interrupt(
+        *zip(state.interrupt.request.action_requests, state.interrupt.request.review_configs, strict=True),
+        run=state.interrupt.run,
+        id="billing.again",
+        expires_in=timedelta(hours=1),
+    ).model_copy(update={"pauses": ("another-pause",)})
+    asked_again = await store.load(await client.publish(again))
+    admission = lay_out(again, for_several(approvers=(DANA, ERIK), standing=limits, risk="low"))
+    matched = await StandingApprovals(store, Judge(directory)).matching(asked_again, admission)
+    await store.admit(asked_again, admission, life=60_000, matched=matched)
+
+    card = await stored(redis, store, asked_again)
+    [statement] = decided(card, 0, key)
+    said = statement.of(0)
+    assert (said.by, said.how) == (ERIK, f"standing:{state.id}:0")
+    assert said.stored == bytes_digest(card["d:0"])
+    assert statement.deadline == int(card["deadline"])
+
+
+async def test_a_standing_approval_that_cannot_be_signed_asks_people(
+    client, store, decisions, directory, redis, key
+):
+    limits = StandingLimits(lasts=timedelta(hours=1), uses=3)
+    terms = {"approvers": (DANA, ERIK), "standing": limits, "risk": "low"}
+    state = await asked(client, store, **terms)
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, standing=StandingTerms(uses=2))
+    again = an_interrupt(
+        an_action("pay", {"to": "al", "amount": 0}), run=state.interrupt.run, id="billing.next"
+    )
+    asked_again = await store.load(await client.publish(again.model_copy(update={"pauses": ("p",)})))
+    admission = lay_out(again, for_several(**terms))
+    matched = await StandingApprovals(store, Judge(directory)).matching(asked_again, admission)
+    assert matched
+    store.signing = Signing(BrokenSigner(key), "assent", lambda: TEAM)
+
+    await store.admit(asked_again, admission, matched=matched)
+
+    assert (await newest(store, asked_again)).status == "pending"
+
+
+async def test_silence_is_signed_with_its_rule(client, store, redis, key):
+    state = await asked(client, store, by_silence=True, life=400, rule="small payments")
+    await is_shown(store, state)
+    await asyncio.sleep(0.45)
+
+    assert await store.settle(state.id, "expired", why_not="") == "settled"
+
+    card = await stored(redis, store, state)
+    [statement] = decided(card, 0, key)
+    said = statement.of(0)
+    assert (said.by, said.how) == (EXPIRED, "silence:small payments")
+    assert said.stored == bytes_digest(card["d:0"])
+
+
+async def test_silence_approves_nothing_when_the_key_does_not_sign(client, store, redis, key):
+    state = await asked(client, store, by_silence=True, life=400)
+    await is_shown(store, state)
+    await asyncio.sleep(0.45)
+    store.signing = Signing(BrokenSigner(key), "assent", lambda: TEAM)
+
+    await store.settle(state.id, "expired", why_not="")
+
+    [recorded] = (await newest(store, state)).recorded
+    assert recorded.decision.type == "reject"
