@@ -25,6 +25,7 @@ from agent_adapter.contract.interrupt import (
     Resume,
 )
 from agent_adapter.contract.outcome import Outcome, Reported
+from agent_adapter.contract.receipt import Receipt
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -52,7 +53,9 @@ from agent_adapter.errors import (
     UnreadableRecordError,
     WrongArgumentError,
 )
-from agent_adapter.idempotency import approval_key
+from agent_adapter.idempotency import approval_key, approval_receipt, using_receipt
+from agent_adapter.receipts.check import Proven, verify_receipt
+from agent_adapter.requiring import requires_receipt
 
 __version__ = "0.1.0"
 
@@ -86,6 +89,8 @@ __all__ = [
     "Link",
     "LoopBrokenError",
     "Outcome",
+    "Proven",
+    "Receipt",
     "ReceiptError",
     "RejectDecision",
     "RejectedError",
@@ -106,4 +111,8 @@ __all__ = [
     "WrongArgumentError",
     "__version__",
     "approval_key",
+    "approval_receipt",
+    "requires_receipt",
+    "using_receipt",
+    "verify_receipt",
 ]

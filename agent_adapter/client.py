@@ -49,6 +49,7 @@ from agent_adapter.expected import (
     expect_outcome,
     expect_request,
 )
+from agent_adapter.idempotency import carrying
 from agent_adapter.loops import Loops
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.pool import (
@@ -395,7 +396,9 @@ class ApprovalClient:
         expect_interrupt(interrupt)
         async with AsyncExitStack() as stack:
             asked, resume = await self._answered(interrupt, stack)
-            yield in_order(resume, matching_actions(asked, interrupt))
+            resume = in_order(resume, matching_actions(asked, interrupt))
+            with carrying(resume):
+                yield resume
 
     @asynccontextmanager
     async def resuming(self, interrupt_id: str) -> AsyncIterator[DecidedResume]:
@@ -409,7 +412,8 @@ class ApprovalClient:
         """
         expect_id(interrupt_id)
         async with self._claims.held(interrupt_id) as (_, resume):
-            yield resume
+            with carrying(resume):
+                yield resume
 
     @asynccontextmanager
     async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:

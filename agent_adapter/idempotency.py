@@ -1,14 +1,24 @@
-"""Which decided call is running at the moment."""
+"""Which decided call is running at the moment: its key, and its receipt."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+from agent_adapter.contract.interrupt import Resume
+from agent_adapter.contract.receipt import Receipt
 
 Finder: TypeAlias = Callable[[Any], str | None]
 
-_running: ContextVar[str | None] = ContextVar("approval_key", default=None)
+
+class _Call(NamedTuple):
+    key: str | None = None
+    receipt: Receipt | None = None
+
+
+_running: ContextVar[_Call] = ContextVar("approval_key", default=_Call())  # noqa: B039  # it cannot change
 _finder: ContextVar[Finder | None] = ContextVar("approval_key_finder", default=None)
+_receipts: ContextVar[Mapping[str, Receipt]] = ContextVar("approval_receipts", default={})  # noqa: B039  # nobody changes it
 
 
 def approval_key(context: Any = None) -> str | None:
@@ -26,12 +36,58 @@ def approval_key(context: Any = None) -> str | None:
         `<interrupt id>:<index>`, or `None` when no decided call is running.
     """
     finder = _finder.get()
-    return finder(context) if finder and context is not None else _running.get()
+    return finder(context) if finder and context is not None else _running.get().key
+
+
+def approval_receipt(context: Any = None) -> Receipt | None:
+    """Return the receipt of the decided call that runs this tool. A tool in another process or language checks it there.
+
+        httpx.post(url, content=receipt.args, headers={"Assent-Receipt": receipt.header()})
+
+    Args:
+        context: As in `approval_key`.
+
+    Returns:
+        The receipt, or `None` when no decided call is running, or the bot does not sign.
+    """
+    if context is not None and _finder.get():
+        return _receipts.get().get(approval_key(context) or "")
+    return _running.get().receipt
+
+
+@contextmanager
+def using_receipt(receipt: Receipt | None) -> Iterator[None]:
+    """In the body, tools have this receipt: for a server that took it from a request.
+
+    with using_receipt(Receipt.from_header(request.headers["Assent-Receipt"])):
+        return send_email(**arguments)
+    """
+    with _set(_Call(None, receipt)):
+        yield
+
+
+@contextmanager
+def running(key: str, receipt: Receipt | None) -> Iterator[None]:
+    """In the body, the call with this key and this receipt is running."""
+    with _set(_Call(key, receipt)):
+        yield
+
+
+@contextmanager
+def carrying(resume: Resume) -> Iterator[None]:
+    """In the body, each call of this answer has its receipt, as soon as its key is set or found."""
+    own = {resume.key(position): each for position, each in enumerate(resume.receipts) if each}
+    before = _receipts.get()
+    _receipts.set({**before, **own})
+    try:
+        yield
+    finally:
+        _receipts.set(before)
 
 
 def enter(key: str | None) -> None:
-    """Set the key for the rest of this context; `None` when no decided call is running."""
-    _running.set(key)
+    """Set the key and the receipt for the rest of this context; `None` when no decided call is running."""
+    _running.set(_Call(key, _receipts.get().get(key or "")))
 
 
 @contextmanager
@@ -43,3 +99,13 @@ def finding(finder: Finder) -> Iterator[None]:
         yield
     finally:
         _finder.set(before)
+
+
+@contextmanager
+def _set(call: _Call) -> Iterator[None]:
+    before = _running.get()
+    _running.set(call)
+    try:
+        yield
+    finally:
+        _running.set(before)

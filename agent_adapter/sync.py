@@ -16,6 +16,7 @@ from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, 
 from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect
+from agent_adapter.idempotency import carrying
 from agent_adapter.redis.records import Record
 from agent_adapter.seal import Seal
 
@@ -190,7 +191,8 @@ class SyncApprovalClient:
     def _inside(self, context: AbstractAsyncContextManager[DecidedResume]) -> Iterator[DecidedResume]:
         resume = self.run(_enter(context))
         try:
-            yield resume
+            with carrying(resume):
+                yield resume
         except BaseException as error:
             self._run(_leave(context, error))
             raise

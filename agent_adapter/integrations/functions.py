@@ -33,6 +33,7 @@ from agent_adapter.errors import (
 from agent_adapter.expected import expect, kind_of
 from agent_adapter.function_schema import Inputs, Values
 from agent_adapter.gating import Gate, InterruptOnConfig
+from agent_adapter.idempotency import running
 from agent_adapter.sync import SyncApprovalClient
 
 P = ParamSpec("P")
@@ -212,7 +213,8 @@ class _GatedFunction:
         ):
             decided = to_resume(resume, call, on_reject=self.on_reject)
             try:
-                result = await _done(call, decided)
+                with running(resume.key(0), resume.receipt(0)):
+                    result = await _done(call, decided)
             except BaseException as error:  # noqa: BLE001  # raised below
                 # The decision was carried out, even if the function failed. So the question is used up: no second try.
                 failure = error
@@ -231,7 +233,8 @@ class _GatedFunction:
         with approvals.reviewing(_interrupt(approvals.client, request, call, options)) as resume:
             decided = to_resume(resume, call, on_reject=self.on_reject)
             try:
-                result = decided()
+                with running(resume.key(0), resume.receipt(0)):
+                    result = decided()
             except BaseException as error:  # noqa: BLE001  # as above
                 failure = error
             _report(approvals.client, resume, result, failure)

@@ -36,9 +36,12 @@ from agent_adapter.errors import (
     UnknownInterruptError,
 )
 from agent_adapter.expected import expect_id, expect_interrupt, expect_outcome
+from agent_adapter.idempotency import carrying
+from agent_adapter.receipts.ring import Ring
 from agent_adapter.redis.records import Record
 from agent_adapter.testing.reviewers import Reviewer
 from agent_adapter.testing.runs import InMemoryRuns
+from agent_adapter.testing.signing import Signing
 
 REVIEWER = "U0REVIEWER"
 """`decided_by` in the records of a `Resume`."""
@@ -65,6 +68,13 @@ class InMemoryApprovalClient(ApprovalClient):
         self._kept: dict[str, _Record] = {}
         self._asked_in: dict[tuple[str, str], str] = {}
         self._running: set[tuple[str, str]] = set()
+        self._signing: Signing | None = None
+
+    @property
+    def ring(self) -> Ring:
+        """The public keys for `@requires_receipt` in a test. From the first reading on, approved calls have receipts."""
+        self._signing = self._signing or Signing()
+        return self._signing.ring
 
     @property
     def asked(self) -> tuple[Interrupt, ...]:
@@ -110,7 +120,14 @@ class InMemoryApprovalClient(ApprovalClient):
 
     async def wait(self, interrupt_id: str) -> Resume:
         """Ask the reviewer about each open action, and return the answer. See `ApprovalClient.wait`."""
-        return self._record(interrupt_id).decided_by(self.reviewer)
+        return self._answer(self._record(interrupt_id))
+
+    def _answer(self, record: "_Record") -> Resume:
+        resume = record.decided_by(self.reviewer)
+        if self._signing is None:
+            return resume
+        receipts = self._signing.receipts(record.interrupt, resume, record.deadline)
+        return resume.model_copy(update={"receipts": receipts})
 
     @asynccontextmanager
     async def reviewing(self, interrupt: Interrupt) -> AsyncIterator[DecidedResume]:
@@ -124,10 +141,11 @@ class InMemoryApprovalClient(ApprovalClient):
     async def resuming(self, interrupt_id: str) -> AsyncIterator[DecidedResume]:
         """Claim while the body runs, finish when it ends. See `ApprovalClient.resuming`."""
         record = self._record(interrupt_id)
-        resume = decided(record.interrupt, record.decided_by(self.reviewer))
+        resume = decided(record.interrupt, self._answer(record))
         record.claim(owner := token_hex(6))
         try:
-            yield resume.model_copy(update={"claim": owner})
+            with carrying(resume):
+                yield resume.model_copy(update={"claim": owner})
         finally:
             record.claimed_by = ""
         record.finish(owner)

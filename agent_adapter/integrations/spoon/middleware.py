@@ -247,7 +247,8 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
 async def _reported(call: Call, running: Awaitable[ToolCallResult]) -> ToolCallResult:
     """Run a decided call, and report what becomes of it."""
     try:
-        result = await running
+        with call.running():
+            result = await running
     except BaseException as error:
         call.report(Outcome.failed(error))
         raise

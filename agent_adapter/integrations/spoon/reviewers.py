@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +19,7 @@ from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest, Re
 from agent_adapter.contract.interrupt import Context, DecidedResume
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.record import EXPIRED_MESSAGE
+from agent_adapter.idempotency import running
 from agent_adapter.integrations.spoon.turn import Refused, Verdicts
 from agent_adapter.integrations.spoon.words import fitting, read_decisions
 
@@ -50,7 +52,9 @@ class People:
             withdrawn_on_cancel(self.approvals, interrupt, "the agent's run has ended"),
             self.approvals.reviewing(interrupt) as resume,
         ):
-            return Verdicts(fitting(resume.decisions, asked), partial(self._report, resume))
+            return Verdicts(
+                fitting(resume.decisions, asked), partial(self._report, resume), partial(_running, resume)
+            )
 
     def _report(self, resume: DecidedResume, position: int, outcome: Outcome) -> None:
         self.approvals.report_later(resume.key(position), outcome, claim=resume.claim)
@@ -60,6 +64,10 @@ class People:
         context = self.asking.get("context", Context())
         _, _, subagent = str(getattr(agent, "name", "")).partition("/")
         return context.model_copy(update={"subagent": context.subagent or subagent or None})
+
+
+def _running(resume: DecidedResume, position: int) -> AbstractContextManager[None]:
+    return running(resume.key(position), resume.receipt(position))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """One turn of the model: its gated calls, and the decision about each."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -31,6 +32,8 @@ Verdict: TypeAlias = Decision | Refused | None
 
 Report: TypeAlias = Callable[[int, Outcome], None]
 """Takes the position of a call that was asked about, and what became of it."""
+Running: TypeAlias = Callable[[int], AbstractContextManager[None]]
+"""Takes the position of a call that was asked about; in the body, the tool has the key and the receipt of the call."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Verdicts:
 
     decisions: Sequence[Decision | Refused]
     report: Report = lambda _position, _outcome: None
+    running: Running = lambda _position: nullcontext()
 
 
 @dataclass
@@ -49,6 +53,7 @@ class Call:
     """What the card shows; `None` if the call cannot be shown."""
     verdict: Verdict = Refused("it was not decided")
     report: Callable[[Outcome], None] = lambda _outcome: None
+    running: Callable[[], AbstractContextManager[None]] = nullcontext
 
     @classmethod
     def of(cls, tool: str, call: Any, *, times: int) -> "Call":
@@ -102,7 +107,8 @@ class Turn:
         asked = self.asked.action_requests if self.asked else ()
         for position, (action, decision) in enumerate(zip(asked, given.decisions, strict=True)):
             call = self.calls[str(action.id)]
-            call.verdict, call.report = decision, partial(given.report, position)
+            call.verdict = decision
+            call.report, call.running = partial(given.report, position), partial(given.running, position)
         self.is_decided = True
 
     def take(self, tool: str, request: ToolCallRequest) -> Call:

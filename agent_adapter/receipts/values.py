@@ -1,0 +1,69 @@
+"""Whether a tool got the values that were approved. `1`, `1.0`, `true` and `"1"` are four different values. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from agent_adapter.contract.numbers import Number, as_floats, is_exact
+
+
+def first_difference(approved: Mapping[str, Any], given: Mapping[str, Any]) -> str | None:
+    """Return the name of the first argument that differs from what was approved; `None` when none does."""
+    names = {**approved, **given}
+    return next(
+        (
+            name
+            for name in names
+            if name not in approved or name not in given or not is_approved(approved[name], given[name])
+        ),
+        None,
+    )
+
+
+def is_approved(approved: Any, given: Any) -> bool:
+    """Whether a value is the approved JSON value, as a framework reads it from JSON. A tuple may stand for a list."""
+    match approved:
+        case dict():
+            return (
+                type(given) is dict
+                and approved.keys() == given.keys()
+                and all(is_approved(each, given[name]) for name, each in approved.items())
+            )
+        case list():
+            return (
+                type(given) in {list, tuple}
+                and len(given) == len(approved)
+                and all(map(is_approved, approved, given))
+            )
+        case Number():
+            # A float may hold another number than the text that a person has read.
+            read = approved if type(given) is Number else as_floats(approved)
+            return is_exact(approved) and type(given) is type(read) and str(given) == str(read)
+        case float():
+            # `==` takes 0.0 for -0.0.
+            return type(given) is float and repr(given) == repr(approved)
+        case _:
+            return type(given) is type(approved) and bool(given == approved)
+
+
+def is_equal(one: Any, other: Any) -> bool:
+    """Whether two Python values are equal, with the same types at each level."""
+    if type(one) is not type(other):
+        return False
+    match one:
+        case dict():
+            pairs = zip(one.items(), other.items(), strict=False)
+            return len(one) == len(other) and all(is_equal(*pair) for pair in pairs)
+        case tuple() | list():
+            return len(one) == len(other) and all(map(is_equal, one, other))
+        case set() | frozenset():
+            return {(type(each), each) for each in one} == {(type(each), each) for each in other}
+        case float():
+            return repr(one) == repr(other)
+        case BaseModel():
+            return one == other and is_equal(vars(one), vars(other))
+    if is_dataclass(one):
+        return all(is_equal(getattr(one, each.name), getattr(other, each.name)) for each in fields(one))
+    return bool(one == other)

@@ -1,0 +1,149 @@
+"""Tools that run only when a person approved exactly this call."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+from agent_adapter.contract.receipt import Receipt
+from agent_adapter.errors import ReceiptError, WrongArgumentError
+from agent_adapter.idempotency import approval_receipt, running
+from agent_adapter.receipts.check import Proven, approved_values, prove
+from agent_adapter.receipts.parameters import Parameters
+from agent_adapter.receipts.ring import Ring
+from agent_adapter.receipts.used import Used, expect_free, use
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+def requires_receipt(
+    *,
+    keys: Ring | str | Path,
+    audience: str,
+    used: Used | None = None,
+    namespace: str = "assent",
+    min_people: int = 0,
+    tool: str | None = None,
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a tool run only with a receipt that proves: people approved this tool, with these arguments, and it has not run.
+
+        @requires_receipt(keys="ring.json", audience="billing", used=SqliteUsed("used.db"))
+        def pay(order: int, amount: Decimal) -> str: ...
+
+    Put it next to the function, below the framework's own decorator. Integrations pass the receipt; a server passes it with
+    `using_receipt`. With the OpenAI Agents SDK, the tool takes the `ToolContext` as its first parameter.
+
+    Each argument must be what was approved, or what the approved JSON becomes in the type of its parameter. One that was not
+    approved must be the default. In the body, `approval_key()` is the key of the call.
+
+    Args:
+        keys: The public keys that this tool trusts, or the path of their file.
+        audience: The name of the agent whose calls this tool takes.
+        used: Remembers what was used: `SqliteUsed`, `PostgresUsed`, `RedisUsed`, or a function that takes a key and a time and
+            returns whether the key was free. An asynchronous tool may have an asynchronous one. Without it, an approved call
+            can repeat until its `use_by`.
+        namespace: The namespace of the bot in Redis.
+        min_people: How many people must have agreed, even where the policy asks for fewer. With 1 or more, silence does not
+            approve.
+        tool: The name of the tool as people see it; by default the name of the function.
+
+    Returns:
+        A decorator. It keeps the signature, and fits functions, coroutine functions and methods.
+
+    Raises:
+        InvalidRequestError: at the decorator, when the keys cannot be read.
+        ReceiptError: at a call that is not proven; the body has not run, and `code` says why.
+    """
+    if callable(keys):
+        raise WrongArgumentError("keys: say whom to trust, as in `@requires_receipt(keys=…, audience=…)`")
+    ring = keys if isinstance(keys, Ring) else Ring.load(keys)
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        named = tool or function.__name__
+        guard = _Guard(Parameters(function), ring, audience, named, namespace, min_people)
+        if used is None:
+            logger.warning(
+                "%s: an approved call can repeat until its use_by, because requires_receipt has no `used`",
+                named,
+            )
+        if inspect.iscoroutinefunction(function):
+
+            @wraps(function)
+            async def check_and_run(*args: P.args, **kwargs: P.kwargs) -> Any:
+                proven, receipt = guard.prove(args, kwargs)
+                if used is not None:
+                    await _use(used, proven)
+                    # While it waited, another task may have changed a list among the arguments.
+                    proven, receipt = guard.prove(args, kwargs)
+                with running(proven.id, receipt):
+                    return await function(*args, **kwargs)
+
+            return cast("Callable[P, T]", check_and_run)
+        if inspect.iscoroutinefunction(used):
+            raise WrongArgumentError(
+                f"{named}: used is asynchronous, and this tool is not: pass a plain function"
+            )
+
+        @wraps(function)
+        def check_and_run_plain(*args: P.args, **kwargs: P.kwargs) -> T:
+            proven, receipt = guard.prove(args, kwargs)
+            if used is not None:
+                use(used, proven.id, proven.use_by)
+            with running(proven.id, receipt):
+                return function(*args, **kwargs)
+
+        return check_and_run_plain
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class _Guard:
+    """What each call of one tool is checked against."""
+
+    parameters: Parameters
+    ring: Ring
+    audience: str
+    tool: str
+    namespace: str
+    min_people: int
+
+    def prove(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Proven, Receipt]:
+        values = self.parameters.bind(args, kwargs)
+        receipt = self._receipt(values)
+        if receipt is None:
+            raise ReceiptError(
+                f"{self.tool}: there is no receipt for this call, so nobody has approved it: run it through an integration "
+                "(with the OpenAI Agents SDK, take the ToolContext as first parameter), or pass the receipt with `using_receipt`",
+                code="missing",
+            )
+        proven = prove(
+            receipt,
+            keys=self.ring,
+            audience=self.audience,
+            tool=self.tool,
+            difference=lambda approved: self.parameters.first_difference(approved_values(approved), values),
+            namespace=self.namespace,
+            min_people=self.min_people,
+        )
+        return proven, receipt
+
+    def _receipt(self, values: dict[str, Any]) -> Receipt | None:
+        found = (approval_receipt(each) for each in self.parameters.injected(values))
+        return next((each for each in found if each), None) or approval_receipt()
+
+
+async def _use(used: Used, proven: Proven) -> None:
+    """Take the key of a call without blocking the loop."""
+    call = partial(used, proven.id, proven.use_by)
+    taken: Any = call() if inspect.iscoroutinefunction(used) else await asyncio.to_thread(call)
+    if inspect.isawaitable(taken):
+        taken = await taken
+    expect_free(proven.id, is_free=taken)

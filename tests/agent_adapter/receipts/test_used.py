@@ -1,0 +1,149 @@
+"""A key of an approved call is taken once, also by threads and processes at the same time."""
+
+import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+from redis import Redis
+
+from agent_adapter import InvalidRequestError
+from agent_adapter.receipts.used import KEEP, PostgresUsed, RedisUsed, SqliteUsed
+
+KEY = "billing.0123:0"
+
+
+def soon():
+    return datetime.now(UTC) + timedelta(hours=1)
+
+
+@pytest.fixture(params=["sqlite", "redis", "postgres"])
+def store(request, tmp_path):
+    """Makes a store as each process of a tool would make it."""
+    if request.param == "sqlite":
+        kind, where = SqliteUsed, [tmp_path / "used.db"]
+    elif request.param == "redis":
+        kind, where = RedisUsed, [request.getfixturevalue("redis_url"), "tools"]
+    else:
+        kind, where = PostgresUsed, [request.getfixturevalue("postgres_server").new_database()]
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(kind(*where))
+
+
+def test_a_key_is_free_once(store):
+    used = store()
+
+    assert [used(KEY, soon()), used(KEY, soon()), used("billing.0123:1", soon())] == [True, False, True]
+
+
+def test_another_process_finds_it_taken(store):
+    assert store()(KEY, soon()) is True
+    assert store()(KEY, soon()) is False
+
+
+def test_of_many_at_once_one_gets_it(store):
+    stores = [store() for _ in range(4)]
+    stores[0]("warm", soon())
+    start = threading.Barrier(8)
+
+    def take(number):
+        start.wait()
+        return stores[number % 4](KEY, soon())
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sorted(threads.map(take, range(8))) == [False] * 7 + [True]
+
+
+def _take(path, answers):
+    answers.put(SqliteUsed(path)(KEY, soon()))
+
+
+def test_of_many_processes_one_gets_it(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    answers = context.Queue()
+    processes = [context.Process(target=_take, args=(tmp_path / "used.db", answers)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+
+    assert sorted(answers.get() for _ in processes) == [False, False, True]
+
+
+def test_a_file_forgets_what_nobody_could_use_any_more(tmp_path):
+    used = SqliteUsed(tmp_path / "used.db")
+    long_ago = datetime.now(UTC) - KEEP - timedelta(hours=1)
+
+    used("old", long_ago)
+    used("just over", datetime.now(UTC) - timedelta(hours=1))
+    used("new", soon())
+
+    assert used("old", long_ago) is True
+    assert used("just over", soon()) is False
+
+
+def test_redis_forgets_a_key_a_day_after_it_could_be_used(redis_url):
+    RedisUsed(redis_url, "tools")(KEY, soon())
+
+    with Redis.from_url(redis_url) as redis:
+        left = timedelta(milliseconds=redis.pttl(f"tools:used:{KEY}"))
+    assert KEEP < left <= KEEP + timedelta(hours=1)
+
+
+@pytest.mark.parametrize("namespace", ["assent", "tools"])
+def test_the_redis_of_assent_itself_is_refused(redis_url, namespace):
+    """Who forges approvals there could also free used keys."""
+    with Redis.from_url(redis_url) as redis:
+        redis.hset("assent:meta", "schema", "1")
+
+    with pytest.raises(InvalidRequestError, match="a Redis of its own"):
+        RedisUsed(redis_url, namespace)(KEY, soon())
+    with Redis.from_url(redis_url) as redis:
+        assert redis.keys("*used*") == []
+
+
+def test_the_namespace_of_this_process_is_refused(redis_url, monkeypatch):
+    monkeypatch.setenv("ASSENT_NAMESPACE", "staging")
+    with Redis.from_url(redis_url) as redis:
+        redis.hset("staging:meta", "schema", "1")
+
+    with pytest.raises(InvalidRequestError, match="'staging'"):
+        RedisUsed(redis_url, "tools")(KEY, soon())
+
+
+def test_a_transaction_that_fails_frees_the_key_with_its_effect(postgres_server):
+    """The tool's own connection: the key is taken when the effect is committed, and only then."""
+    address = postgres_server.new_database()
+    with psycopg.connect(address) as connection:
+        used = PostgresUsed(lambda: connection)
+        connection.execute(used.schema)
+        connection.execute("CREATE TABLE paid (amount int)")
+        connection.commit()
+
+        assert used(KEY, soon()) is True
+        connection.execute("INSERT INTO paid VALUES (1)")
+        connection.rollback()
+        assert used(KEY, soon()) is True
+        connection.execute("INSERT INTO paid VALUES (1)")
+        connection.commit()
+        assert used(KEY, soon()) is False
+
+        assert connection.execute("SELECT count(*) FROM paid").fetchone() == (1,)
+
+
+def test_a_store_that_was_closed_opens_again(store):
+    used = store()
+    used(KEY, soon())
+    used.close()
+
+    assert used(KEY, soon()) is False
+
+
+def test_a_table_has_a_plain_name():
+    for table in ("used; drop table paid", "", "a.b c", 'x"'):
+        with pytest.raises(InvalidRequestError, match="is not a name"):
+            PostgresUsed("dbname=x", table=table)
+    assert "tools.used" in PostgresUsed("dbname=x", table="tools.used").schema
