@@ -244,6 +244,7 @@ class _KeyHandler(BaseCallbackHandler):
             # Nobody was asked about arguments that are not JSON.
             return enter(None)
         ran = key or asked_as or self.keys.get(digest("tool", task, serialized.get("name"), inputs))
+        key = key or self._asked_by(parent_run_id, str(serialized.get("name")))
         if ran in self.begun.reports:
             self.begun.tools[run_id] = str(ran), task
         if key or self._asked(task):
@@ -286,6 +287,11 @@ class _KeyHandler(BaseCallbackHandler):
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
         self.begun.tasks.pop(run_id, None)
         self._pause(error, run_id)
+
+    def _asked_by(self, parent: UUID | None, name: str) -> str | None:
+        """Return the key of the tool around a tool of the same name: it asked by itself, and runs what was decided."""
+        around = self.begun.tools.get(parent) if parent else None
+        return around[0] if around and self.begun.calls.get(parent, ("",))[0] == name else None
 
     def _asked(self, task: str) -> bool:
         return digest("task", task) in self.keys
