@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, Unpack
 
@@ -51,6 +52,8 @@ from agent_adapter.expected import (
 )
 from agent_adapter.idempotency import carrying
 from agent_adapter.loops import Loops
+from agent_adapter.receipts.answer import Verifier
+from agent_adapter.receipts.ring import Ring
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.pool import (
     address_of,
@@ -93,6 +96,8 @@ class ApprovalClient:
         claim_lease: timedelta = timedelta(seconds=30),
         reconcile_every: timedelta = timedelta(seconds=30),
         seal: Seal | None = None,
+        ring: Ring | str | Path | None = None,
+        min_people: int = 0,
     ) -> None:
         for where, given in (("redis", redis), ("blocking", blocking)):
             expect(given, Redis, where=where, cure=f"for the address of a Redis, write {FROM_URL}")
@@ -106,6 +111,7 @@ class ApprovalClient:
         self._lease = claim_lease
         self._every = reconcile_every.total_seconds()
         self._seal = seal or Seal.from_environment()
+        self._verifier = _verifier(ring, self._namespace, min_people)
         self._records: Records
         self._claims: Claims
         self._replies: Replies
@@ -123,6 +129,8 @@ class ApprovalClient:
         agent: str,
         namespace: str = "assent",
         seal: Seal | None = None,
+        ring: Ring | str | Path | None = None,
+        min_people: int = 0,
         **settings: timedelta,
     ) -> Self:
         """Make a client for this Redis. It connects when it is entered with `async with`.
@@ -132,6 +140,10 @@ class ApprovalClient:
             agent: The name of the agent, shown on every card: lower-case letters, digits and hyphens.
             namespace: The same as the bot's `ASSENT_NAMESPACE`.
             seal: Encrypts the states of runs that workers resume; by default with the keys in `ASSENT_STATE_KEY`.
+            ring: The public keys of bots, or the path of their file; by default the file that `ASSENT_RING` names. With a
+                ring, only decisions count that one of these keys has signed.
+            min_people: With a ring: how many people must have agreed before a call runs, even where the policy asks for
+                fewer. With 1, silence is not enough.
             settings: Three durations, 30 seconds each. `grace`: how long after its deadline a wait ends without the bot.
                 `claim_lease`: how long a claim on a run holds until it is renewed. `reconcile_every`: how often records
                 are read without a wake-up.
@@ -150,6 +162,8 @@ class ApprovalClient:
             namespace=namespace,
             address=address,
             seal=seal,
+            ring=ring,
+            min_people=min_people,
             **settings,
         )
 
@@ -186,6 +200,7 @@ class ApprovalClient:
             namespace=self._namespace,
             grace=self._grace,
             seal=self._seal,
+            verifier=self._verifier,
         )
         self.runs = Runs(self._redis, scripts, lane, self._seal)
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
@@ -349,10 +364,13 @@ class ApprovalClient:
                     return resume
                 if record.notice:
                     logger.warning("%s waits: %s", interrupt_id, record.notice)
+                for fault in record.faults.values():
+                    logger.warning("%s waits on: %s", interrupt_id, fault)
                 asked = Asked.by(record.interrupt)
                 # Thousands may wait here, so the record is not kept in memory meanwhile.
                 del record
-                if resume := read_sent_answer(interrupt_id, asked, await watch.woken):
+                sent = await watch.woken
+                if not self._verifier and (resume := read_sent_answer(interrupt_id, asked, sent)):
                     return resume
         finally:
             watch.leave()
@@ -401,19 +419,37 @@ class ApprovalClient:
                 yield resume
 
     @asynccontextmanager
-    async def resuming(self, interrupt_id: str) -> AsyncIterator[DecidedResume]:
+    async def resuming(
+        self, interrupt_id: str, *, interrupt: Interrupt | None = None, unchecked: bool = False
+    ) -> AsyncIterator[DecidedResume]:
         """Claim an interrupt that has ended; the body of `async with` resumes the run; at its end, it counts as resumed.
 
-        The claim is renewed while the body runs. The body gets one decision per action, in the order of the record.
+        The claim is renewed while the body runs. The body gets one decision per action, in the order of the record, or
+        of your interrupt.
+
+        Args:
+            interrupt_id: The id of the record.
+            interrupt: What you asked. The record must ask the same.
+            unchecked: With a ring: take what the record says was asked. Whoever can write to Redis can change that, so
+                compare it yourself with what you are about to run.
 
         Raises:
             UnknownInterruptError: when there is no record with this id.
+            ConflictError: when the record asks something else than your interrupt.
+            ReceiptError: when a decision is not proven by what the ring trusts.
+            InvalidRequestError: with a ring, when neither `interrupt` nor `unchecked` is given.
             AgentAdapterError: when it is not decided yet; and as in `reviewing`.
         """
         expect_id(interrupt_id)
-        async with self._claims.held(interrupt_id) as (_, resume):
-            with carrying(resume):
-                yield resume
+        if self._verifier and interrupt is None and not unchecked:
+            raise InvalidRequestError(
+                f"resuming: with a ring, a decision is compared with what you asked: pass interrupt=…, or unchecked=True "
+                f"if you compare {interrupt_id} yourself"
+            )
+        async with self._claims.held(interrupt_id) as (asked, resume):
+            given = in_order(resume, matching_actions(asked, interrupt)) if interrupt else resume
+            with carrying(given):
+                yield given
 
     @asynccontextmanager
     async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:
@@ -570,6 +606,14 @@ class ApprovalClient:
             except UnknownInterruptError:
                 # Redis came back empty. This process still has the question, so it asks again.
                 logger.warning("interrupt.forgotten", extra={"interrupt_id": record_id})
+
+
+def _verifier(ring: Ring | str | Path | None, namespace: str, min_people: int) -> Verifier | None:
+    """Give what decisions have to prove; `None` without a ring."""
+    found = Ring.load(ring) if isinstance(ring, str | Path) else ring or Ring.from_environment()
+    if found is None and min_people:
+        raise InvalidRequestError("min_people: without a ring, nobody can say who agreed: pass ring=…")
+    return None if found is None else Verifier(found, namespace, min_people)
 
 
 @asynccontextmanager

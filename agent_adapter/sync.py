@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
 
@@ -17,6 +18,7 @@ from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect
 from agent_adapter.idempotency import carrying
+from agent_adapter.receipts.ring import Ring
 from agent_adapter.redis.records import Record
 from agent_adapter.seal import Seal
 
@@ -49,10 +51,22 @@ class SyncApprovalClient:
         agent: str,
         namespace: str = "assent",
         seal: Seal | None = None,
+        ring: Ring | str | Path | None = None,
+        min_people: int = 0,
         **settings: timedelta,
     ) -> Self:
         """Make a client for this Redis. Arguments and errors are as in `ApprovalClient.from_url`."""
-        return cls(ApprovalClient.from_url(url, agent=agent, namespace=namespace, seal=seal, **settings))
+        return cls(
+            ApprovalClient.from_url(
+                url,
+                agent=agent,
+                namespace=namespace,
+                seal=seal,
+                ring=ring,
+                min_people=min_people,
+                **settings,
+            )
+        )
 
     def __enter__(self) -> Self:
         """Connect. Errors are as in `ApprovalClient.__aenter__` and in `run`."""
@@ -182,9 +196,12 @@ class SyncApprovalClient:
             yield resume
 
     @contextmanager
-    def resuming(self, interrupt_id: str) -> Iterator[DecidedResume]:
+    def resuming(
+        self, interrupt_id: str, *, interrupt: Interrupt | None = None, unchecked: bool = False
+    ) -> Iterator[DecidedResume]:
         """See `ApprovalClient.resuming`."""
-        with self._inside(self.client.resuming(interrupt_id)) as resume:
+        held = self.client.resuming(interrupt_id, interrupt=interrupt, unchecked=unchecked)
+        with self._inside(held) as resume:
             yield resume
 
     @contextmanager

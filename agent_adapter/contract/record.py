@@ -368,6 +368,8 @@ def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
     Raises:
         ConflictError: when the record asks something else.
     """
+    if record.run != asked.run:
+        raise ConflictError(f"{record.id} belongs to another run: look for what else writes to this Redis")
     places = {slot: index for index, slot in enumerate(slots(record.pauses))}
     known, own = action_fingerprints(record.request), action_fingerprints(asked.request)
     indices = []

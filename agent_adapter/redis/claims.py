@@ -18,11 +18,9 @@ from agent_adapter.errors import (
     ClaimedError,
     ClaimLostError,
     ConsumedError,
-    DecisionNotAllowedError,
-    InterruptEndedError,
-    InvalidRequestError,
     ServerRefusesError,
     ServerUnreachableError,
+    UnknownInterruptError,
 )
 from agent_adapter.loops import Loop, supervise
 from agent_adapter.redis.pool import end_task
@@ -107,7 +105,10 @@ class Claims:
         try:
             record = await self._take(interrupt_id, owner)
             return record, record.answer()
-        except (InvalidRequestError, DecisionNotAllowedError, InterruptEndedError):
+        except (ClaimedError, ConsumedError, UnknownInterruptError, ServerUnreachableError):
+            raise
+        except AgentAdapterError:
+            # It cannot be resumed with, so the claim is given back.
             with contextlib.suppress(AgentAdapterError):
                 await self._records.claim(interrupt_id, owner, 0)
             raise

@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.outcome import RUNS, Outcome, Reported, dump_outcome
+from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.record import (
     Fields,
     Recorded,
@@ -35,10 +37,12 @@ from agent_adapter.errors import (
     ConsumedError,
     DecisionNotAllowedError,
     InvalidRequestError,
+    ReceiptError,
     ServerFailedError,
     UnknownInterruptError,
     UnreadableRecordError,
 )
+from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.redis.scripts import Scripts, Value, fields_of, read_hashes
 from agent_adapter.seal import Seal
 
@@ -57,6 +61,10 @@ class Record:
     _card: Fields
     _now: int
     _grace: int
+    receipts: tuple[Receipt | None, ...] = ()
+    """What proves that each call may run, for a client with a ring."""
+    faults: Mapping[int, ReceiptError] = field(default_factory=dict)
+    """Why stored decisions count for nothing, by the index of the action, for a client with a ring."""
 
     @property
     def read_at(self) -> datetime:
@@ -99,9 +107,10 @@ class Record:
         """
         # The bot's deadline replaces our own: a policy may set an earlier one, and people may extend it.
         with reading(self.interrupt.id):
-            return read_resume(
+            resume = read_resume(
                 self.interrupt, self._card, deadline=self._deadline, now=self._now, grace=self._grace
             )
+        return resume and resume.model_copy(update={"receipts": self.receipts})
 
     @property
     def _deadline(self) -> int:
@@ -113,10 +122,13 @@ class Record:
         Raises:
             InterruptEndedError: when it ended without one.
             DecisionNotAllowedError: when a stored decision does not fit the action that it answers.
+            ReceiptError: when a stored decision is not proven.
             AgentAdapterError: when it is not decided yet.
         """
         resume = self.resume()
         if resume is None:
+            for fault in self.faults.values():
+                raise fault
             raise AgentAdapterError(f"{self.interrupt.id} is not decided: wait for it before resuming")
         return decided(self.interrupt, resume)
 
@@ -214,6 +226,7 @@ class Records:
         namespace: str,
         grace: timedelta,
         seal: Seal,
+        verifier: Verifier | None = None,
     ) -> None:
         self.process = process
         self.grace = milliseconds(grace)
@@ -222,6 +235,7 @@ class Records:
         self._lane = lane
         self._namespace = namespace
         self._seal = seal
+        self._verifier = verifier
 
     async def publish(self, interrupt: Interrupt, *, waits: bool, replaced: str = "") -> tuple[str, str]:
         """Store an interrupt once.
@@ -449,7 +463,12 @@ class Records:
         with reading(interrupt_id):
             is_large = len(body) > SMALL
             interrupt = await asyncio.to_thread(load_interrupt, body) if is_large else load_interrupt(body)
+        if interrupt.id != interrupt_id:
+            raise UnreadableRecordError(f"{interrupt_id} holds the interrupt {interrupt.id}")
+        if self._verifier is None:
             return Record(interrupt, req, card, now, self.grace)
+        proof = proven(interrupt, card, self._verifier, now=time.time_ns() // 1_000_000)
+        return Record(interrupt, req, proof.fields, now, self.grace, proof.receipts, proof.faults)
 
     def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
         return UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")

@@ -138,14 +138,23 @@ class InMemoryApprovalClient(ApprovalClient):
             yield in_order(resume, indices)
 
     @asynccontextmanager
-    async def resuming(self, interrupt_id: str) -> AsyncIterator[DecidedResume]:
+    async def resuming(
+        self,
+        interrupt_id: str,
+        *,
+        interrupt: Interrupt | None = None,
+        unchecked: bool = False,  # noqa: ARG002  # as in `ApprovalClient`; nobody else writes to this memory
+    ) -> AsyncIterator[DecidedResume]:
         """Claim while the body runs, finish when it ends. See `ApprovalClient.resuming`."""
         record = self._record(interrupt_id)
         resume = decided(record.interrupt, self._answer(record))
         record.claim(owner := token_hex(6))
         try:
-            with carrying(resume):
-                yield resume.model_copy(update={"claim": owner})
+            given = resume.model_copy(update={"claim": owner})
+            if interrupt:
+                given = in_order(given, matching_actions(record.interrupt, interrupt))
+            with carrying(given):
+                yield given
         finally:
             record.claimed_by = ""
         record.finish(owner)

@@ -183,7 +183,8 @@ class ResumeWorker:
         if record.ended_unanswered:
             await self._let_go(record, resumable)
             return None
-        async with self._approvals.resuming(interrupt_id) as resume:
+        # A framework compares it with the question in its own state.
+        async with self._approvals.resuming(interrupt_id, unchecked=True) as resume:
             # Read the journal again under the claim: the process that held the claim before may have added notes.
             journal = await self._approvals.runs.journal(interrupt_id)
             journal.check()

@@ -11,7 +11,7 @@ from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
-from bot.runtime.signing import Signing
+from bot.runtime.statements import Signing
 from bot.store.deliveries import WITHIN
 
 

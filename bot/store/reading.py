@@ -10,7 +10,7 @@ from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, Un
 from agent_adapter.redis.scripts import read_hashes
 from bot.domain.approval import Approval, Published
 from bot.runtime.offload import Received, offload
-from bot.runtime.signing import Signing
+from bot.runtime.statements import Signing
 from bot.store.codec import read_state, size_of
 from bot.store.connected import Connected
 from bot.store.memory import Memory

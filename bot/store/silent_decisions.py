@@ -9,7 +9,7 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_silence
 from bot.domain.statement import said_by_silence
-from bot.runtime.signing import Signing
+from bot.runtime.statements import Signing
 from bot.sentences import to_agent
 from bot.store.codec import unix_milliseconds
 

@@ -28,7 +28,7 @@ from agent_adapter.receipts.statement import (
 )
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.layout import lay_out
-from bot.runtime.signing import Signing
+from bot.runtime.statements import Signing
 from bot.sentences import in_answer
 from bot.store.deliveries import Delivery
 from bot.store.votes import Voters

@@ -1,0 +1,418 @@
+"""Whoever can write to Redis makes no agent run anything: it takes only what signed statements say about its own question."""
+
+import asyncio
+import json
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from agent_adapter import ApprovalClient, ConflictError, InvalidRequestError, ReceiptError
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
+from agent_adapter.contract.interrupt import Context
+from agent_adapter.contract.record import dump_recorded
+from agent_adapter.receipts.answer import Verifier, proven
+from agent_adapter.receipts.ring import Ring, RingKey
+from agent_adapter.receipts.signer import LocalSigner
+from bot.runtime.statements import Signing
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several, newest
+from tests.support.builders import an_action, an_interrupt
+
+__all__ = ["directory"]
+
+TEAM = "T0ACME"
+SECOND = timedelta(seconds=1)
+
+
+def a_ring(key, **changed):
+    fields = {"namespace": "assent", "team": TEAM, **changed}
+    return Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", **fields)])
+
+
+@pytest.fixture
+def key():
+    return Ed25519PrivateKey.generate()
+
+
+@pytest.fixture
+def verifier(key):
+    return Verifier(a_ring(key), "assent")
+
+
+@pytest.fixture
+def store(store, key):
+    store.signing = Signing(LocalSigner(key), "assent", lambda: TEAM)
+    return store
+
+
+@pytest.fixture
+async def agent(redis_url, key):
+    """An agent with a ring."""
+    async with an_agent(redis_url, ring=a_ring(key)) as found:
+        yield found
+
+
+def an_agent(redis_url, **given):
+    return ApprovalClient.from_url(
+        redis_url, agent="billing", grace=SECOND, claim_lease=SECOND, reconcile_every=SECOND, **given
+    )
+
+
+@pytest.fixture
+def ask(client, store):
+    """Publish a question and admit it."""
+
+    async def ask(interrupt, *, quorum=1, life=None, **terms):
+        state = await store.load(await client.publish(interrupt))
+        count = len(interrupt.request.action_requests)
+        terms = {"approvers": (DANA, ERIK, MIRA), "quorum": quorum, **terms}
+        await store.admit(state, for_several(count, **terms), life=life)
+        return await newest(store, state)
+
+    return ask
+
+
+@pytest.fixture
+def decide(store, directory):
+    decisions = Decisions(store, Judge(directory))
+
+    async def decide(state, user, decision, *indices, **said):
+        chosen = dict.fromkeys(indices or range(len(state.interrupt.request.action_requests)), decision)
+        answer = await decisions.decide(await newest(store, state), user, chosen, **said)
+        assert answer.recorded
+
+    return decide
+
+
+@pytest.fixture
+def card_of(redis, store):
+    async def card_of(state):
+        return await redis.hgetall(store.keys.lane_for(state.id).card(state.id))
+
+    return card_of
+
+
+def a_payment(run="run-1", amount=5, count=1, **fields):
+    actions = [an_action("pay", {"to": "al", "amount": amount}) for _ in range(count)]
+    given = {"context": Context(requested_by="U0NOBODY"), "expires_in": timedelta(hours=1), **fields}
+    return an_interrupt(*actions, run=run, **given)
+
+
+def now():
+    return time.time_ns() // 1_000_000
+
+
+def fault(interrupt, card, verifier, at=None):
+    """Say why the first decision is not proven."""
+    proof = proven(interrupt, card, verifier, now=at or now())
+    assert "d:0" not in proof.fields
+    assert proof.fields.get("status") != "decided"
+    assert proof.receipts[0] is None
+    return proof.faults[0].code
+
+
+APPROVE = ApproveDecision()
+
+
+async def test_what_people_decided_is_proven_with_their_statements(ask, decide, card_of, verifier):
+    state = await ask(a_payment(count=2), quorum=2)
+    await decide(state, ERIK, APPROVE)
+    await decide(state, MIRA, APPROVE, note="both are fine")
+    card = await card_of(state)
+
+    proof = proven(state.interrupt, card, verifier, now=now())
+
+    assert proof.faults == {}
+    assert proof.fields["status"] == "decided"
+    assert (proof.fields["d:0"], proof.fields["by:0"]) == (card["d:0"], f"{ERIK} {MIRA}")
+    receipt = proof.receipts[1]
+    assert (receipt.index, receipt.args) == (1, encode({"to": "al", "amount": 5}))
+    people = [
+        verifier.ring.open_statement(each, namespace="assent").statement.of(1).by
+        for each in receipt.envelopes
+    ]
+    assert people == [ERIK, MIRA]
+
+
+async def test_the_time_of_a_decision_is_the_signed_one(ask, decide, card_of, verifier):
+    state = await ask(a_payment())
+    await decide(state, ERIK, APPROVE)
+    card = await card_of(state)
+
+    proof = proven(state.interrupt, card | {"at:0": "1"}, verifier, now=now())
+
+    assert abs(int(proof.fields["at:0"]) - int(card["at:0"])) < 60_000
+
+
+async def test_a_rejection_is_proven_and_runs_nothing(ask, decide, card_of, verifier):
+    state = await ask(a_payment())
+    await decide(state, ERIK, RejectDecision(message="no"))
+
+    proof = proven(state.interrupt, await card_of(state), verifier, now=now())
+
+    assert (proof.faults, proof.receipts) == ({}, (None,))
+
+
+async def test_an_approval_that_nobody_signed_is_not_proven(ask, card_of, verifier):
+    state = await ask(a_payment())
+    text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
+    forged = {"d:0": text, "t:0": "token", "at:0": "1", "status": "decided"}
+
+    assert fault(state.interrupt, await card_of(state) | forged, verifier) == "unsigned"
+
+
+async def test_an_approval_is_worth_nothing_without_its_statement(ask, decide, card_of, verifier):
+    """Whoever has a ring needs no setting to refuse what is unsigned."""
+    state = await ask(a_payment())
+    await decide(state, ERIK, APPROVE)
+    card = {name: text for name, text in (await card_of(state)).items() if not name.startswith("signed:")}
+
+    assert fault(state.interrupt, card, verifier) == "unsigned"
+    verifier.ring.unsigned_until = datetime.now(UTC) + timedelta(days=1)
+    assert proven(state.interrupt, card, verifier, now=now()).fields == card
+
+
+async def test_a_rejection_is_not_turned_into_an_approval(ask, decide, card_of, verifier):
+    state = await ask(a_payment())
+    await decide(state, ERIK, RejectDecision())
+    card = await card_of(state)
+    stored = json.loads(card["d:0"]) | {"decision": {"type": "approve"}}
+
+    assert fault(state.interrupt, card | {"d:0": encode(stored)}, verifier) == "stored"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"note": "pay everything"},
+        {"name": "The CEO"},
+        {"decided_by": MIRA},
+        {"standing": {"uses": 100}},
+        {"policy": "other"},
+    ],
+)
+async def test_no_word_beside_a_decision_is_changed(ask, decide, card_of, verifier, changed):
+    state = await ask(a_payment())
+    await decide(state, ERIK, APPROVE, note="only this one")
+    card = await card_of(state)
+    stored = json.loads(card["d:0"]) | changed
+
+    assert fault(state.interrupt, card | {"d:0": encode(stored)}, verifier) == "stored"
+
+
+async def test_edited_arguments_are_not_changed_or_swapped(ask, decide, card_of, verifier):
+    edits = [
+        EditDecision(edited_action=EditedAction(name="pay", args={"to": "al", "amount": amount}))
+        for amount in (1, 2)
+    ]
+    state = await ask(a_payment(count=2))
+    await decide(state, ERIK, edits[0], 0)
+    await decide(state, ERIK, edits[1], 1)
+    card = await card_of(state)
+    assert proven(state.interrupt, card, verifier, now=now()).receipts[1].args == encode(
+        {"to": "al", "amount": 2}
+    )
+
+    assert fault(state.interrupt, card | {"d:0": card["d:0"].replace('"amount":1', '"amount":9')}, verifier)
+    assert fault(state.interrupt, card | {"d:0": card["d:1"]}, verifier) == "stored"
+    assert fault(state.interrupt, card | {"d:0": card["d:1"], "t:0": card["t:1"]}, verifier) == "record"
+
+
+async def test_a_decision_about_another_action_decides_nothing(ask, decide, card_of, verifier):
+    """Both actions have the same tool and the same arguments."""
+    state = await ask(a_payment(count=2))
+    await decide(state, ERIK, APPROVE, 1)
+    card = await card_of(state)
+    forged = {f"{kind}:0": card[f"{kind}:1"] for kind in ("d", "t", "at")}
+
+    assert fault(state.interrupt, card | forged, verifier) == "record"
+
+
+@pytest.mark.parametrize("other", [{"run": "run-2"}, {"amount": 6}])
+async def test_a_decision_of_another_record_decides_nothing(ask, decide, card_of, verifier, other):
+    """The whole card of an approved question is put beside one that nobody approved."""
+    given = {"run": "run-1", "amount": 5, **other}
+    approved = await ask(a_payment(given.pop("run"), given.pop("amount"), **given))
+    await decide(approved, ERIK, APPROVE)
+    mine = a_payment(run="mine")
+
+    assert fault(mine, await card_of(approved), verifier) == "record"
+    same_id = mine.model_copy(update={"id": approved.id})
+    assert fault(same_id, await card_of(approved), verifier) in {"run", "action"}
+    other_agent = approved.interrupt.model_copy(update={"agent": "hr"})
+    assert fault(other_agent, await card_of(approved), verifier) == "audience"
+
+
+async def test_people_who_were_shown_another_call_approved_nothing(ask, decide, card_of, verifier):
+    """The stored question was changed before the click, and changed back after it."""
+    state = await ask(a_payment(amount=5))
+    await decide(state, ERIK, APPROVE)
+
+    assert fault(a_payment(amount=5_000), await card_of(state), verifier) == "action"
+
+
+async def test_a_bot_of_another_namespace_or_workspace_decides_nothing(ask, decide, card_of, key):
+    state = await ask(a_payment())
+    await decide(state, ERIK, APPROVE)
+    card = await card_of(state)
+
+    other = Verifier(a_ring(key, namespace="staging"), "staging")
+    assert fault(state.interrupt, card, other) == "namespace"
+    other = Verifier(a_ring(key, team="T0OTHER"), "assent")
+    assert fault(state.interrupt, card, other) == "team"
+    other = Verifier(a_ring(Ed25519PrivateKey.generate()), "assent")
+    assert fault(state.interrupt, card, other) == "key"
+
+
+async def test_one_person_is_no_quorum_of_two(ask, decide, card_of, verifier):
+    state = await ask(a_payment(), quorum=2)
+    await decide(state, ERIK, APPROVE)
+    card = await card_of(state)
+    [vote] = (line.split(" ", 4) for line in card["votes:0"].split("\n"))
+    forged = {"d:0": vote[4], "at:0": "1", "status": "decided"}
+
+    for tokens in (vote[2], f"{vote[2]} {vote[2]}", f"made-up {vote[2]}"):
+        forged_card = card | forged | {"t:0": tokens, "by:0": f"{ERIK} {MIRA}"}
+        assert fault(state.interrupt, forged_card, verifier) == "people"
+
+
+async def test_two_votes_that_the_bot_did_not_count_together_are_no_quorum(
+    ask, decide, card_of, verifier, store, redis
+):
+    """Somebody lost the right to decide, and somebody who can write to Redis puts their old vote back."""
+    state = await ask(a_payment(), quorum=2)
+    await decide(state, ERIK, APPROVE)
+    first = await card_of(state)
+    await redis.hdel(store.keys.lane_for(state.id).card(state.id), "votes:0")
+    await decide(state, MIRA, APPROVE)
+    second = await card_of(state)
+    erik, mira = (card["votes:0"].split(" ", 4) for card in (first, second))
+    forged = {"d:0": mira[4], "t:0": f"{erik[2]} {mira[2]}", "at:0": "1", "status": "decided"}
+
+    assert fault(state.interrupt, second | forged, verifier) == "people"
+
+
+async def test_an_agent_may_want_more_people_than_the_policy(ask, decide, card_of, verifier):
+    state = await ask(a_payment())
+    await decide(state, ERIK, APPROVE)
+    card = await card_of(state)
+
+    assert fault(state.interrupt, card, Verifier(verifier.ring, "assent", min_people=2)) == "people"
+    assert proven(state.interrupt, card, Verifier(verifier.ring, "assent", 1), now=now()).receipts[0]
+
+
+async def test_an_approval_is_used_in_its_time(ask, decide, card_of, verifier):
+    state = await ask(a_payment(), use_within=timedelta(minutes=5))
+    await decide(state, ERIK, APPROVE)
+    card = await card_of(state)
+    end = int(card["deadline"]) + 300_000
+
+    assert proven(state.interrupt, card, verifier, now=end).receipts[0]
+    assert fault(state.interrupt, card, verifier, at=end + 31_000) == "expired"
+
+
+async def test_broken_statements_beside_a_good_one_change_nothing(ask, decide, card_of, verifier):
+    state = await ask(a_payment())
+    await decide(state, ERIK, APPROVE)
+    card = await card_of(state)
+    name = f"signed:{card['t:0']}"
+
+    noisy = card | {name: f"{{}}\n{card[name]}\n[[[["}
+    assert proven(state.interrupt, noisy, verifier, now=now()).receipts[0]
+
+
+# --- Through the client ---------------------------------------------------------------------------------------------
+
+
+async def test_an_agent_resumes_with_what_was_signed(ask, decide, agent):
+    interrupt = a_payment()
+    state = await ask(interrupt)
+    await decide(state, ERIK, APPROVE, note="fine")
+
+    async with asyncio.timeout(5), agent.reviewing(interrupt) as resume:
+        assert resume.decisions[0].type == "approve"
+        assert (resume.records[0].decided_by, resume.records[0].note) == (ERIK, "fine")
+        assert resume.receipt(0).args == encode({"to": "al", "amount": 5})
+
+
+async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
+    ask, decide, agent, redis, store, caplog
+):
+    state = await ask(a_payment())
+    card = store.keys.lane_for(state.id).card(state.id)
+    text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
+    waiting = asyncio.create_task(agent.wait(state.id))
+    await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1", "status": "decided"})
+    await asyncio.sleep(1.5)
+    assert not waiting.done()
+    with pytest.raises(ReceiptError, match="is not signed"):
+        await agent.resuming(state.id, unchecked=True).__aenter__()
+    assert "is not signed" in caplog.text
+
+    await redis.hdel(card, "d:0", "t:0", "at:0")
+    await redis.hset(card, "status", "pending")
+    await decide(state, MIRA, RejectDecision(message="no"))
+
+    resume = await asyncio.wait_for(waiting, 5)
+    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", MIRA)
+
+
+async def test_a_forged_answer_is_a_rejection_when_the_time_is_over(ask, agent, redis, store):
+    state = await ask(a_payment(), life=500)
+    card = store.keys.lane_for(state.id).card(state.id)
+    text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
+    await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1", "status": "decided"})
+
+    resume = await asyncio.wait_for(agent.wait(state.id), 10)
+
+    assert (resume.status, resume.decisions[0].type) == ("expired", "reject")
+    assert resume.records[0].decided_by == "expired"
+
+
+async def test_with_a_ring_an_agent_says_what_it_asked(ask, decide, agent):
+    """The stored question can be changed by whoever can write to Redis."""
+    interrupt = a_payment()
+    state = await ask(interrupt)
+    await decide(state, ERIK, APPROVE)
+
+    with pytest.raises(InvalidRequestError, match="pass interrupt="):
+        await agent.resuming(state.id).__aenter__()
+    other = a_payment(amount=5_000)
+    with pytest.raises(ConflictError, match="a different action"):
+        await agent.resuming(state.id, interrupt=other).__aenter__()
+    async with agent.resuming(state.id, interrupt=interrupt) as resume:
+        assert resume.receipt(0)
+
+
+async def test_single_decisions_are_given_once_they_are_proven(ask, decide, agent, redis, store):
+    state = await ask(a_payment(count=2))
+    card = store.keys.lane_for(state.id).card(state.id)
+    text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
+    await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1"})
+    await decide(state, MIRA, APPROVE, 1)
+
+    async with asyncio.timeout(5):
+        async for index, decision in agent.decisions(state.id):
+            assert (index, decision.type) == (1, "approve")
+            break
+
+
+async def test_a_record_under_a_foreign_name_is_not_read(ask, decide, client, redis, store):
+    """Everything about an approved question is copied under the name of another one."""
+    state = await ask(a_payment())
+    await decide(state, ERIK, APPROVE)
+    lane = store.keys.lane_for(state.id)
+    await redis.copy(lane.req(state.id), lane.req("billing.other"))
+    await redis.copy(lane.card(state.id), lane.card("billing.other"))
+
+    with pytest.raises(InvalidRequestError, match="holds the interrupt"):
+        await client.record("billing.other")
+
+
+async def test_how_many_people_agree_needs_a_ring(redis_url):
+    with pytest.raises(InvalidRequestError, match="without a ring"):
+        an_agent(redis_url, min_people=2)
