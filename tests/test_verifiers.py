@@ -1,0 +1,182 @@
+"""The verifiers in one file say of each published vector what the library says."""
+
+import base64
+import importlib.util
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from agent_adapter import InvalidRequestError, Receipt, ReceiptError, verify_receipt
+from agent_adapter.receipts.ring import Ring
+from tests.support.node import EXAMPLES, install
+from tests.support.receipts import Signing, listed, ring_text
+
+VERIFIERS = Path(__file__).parents[1] / "verifiers"
+VECTORS = json.loads((VERIFIERS / "vectors.json").read_text(encoding="utf-8"))
+NAMES = [each["name"] for each in VECTORS]
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, VERIFIERS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+assent_verify = load("assent_verify")
+
+
+def inputs(vector):
+    names = ("audience", "tool", "namespace", "min_people", "run", "now")
+    return {name: vector[name] for name in names if name in vector} | {
+        "args": base64.b64decode(vector["args"])
+    }
+
+
+def said_by_library(vector):
+    given = inputs(vector)
+    given["now"] = datetime.fromtimestamp(given["now"] / 1000, UTC)
+    try:
+        ring = Ring.parse(vector["ring"])
+    except InvalidRequestError:
+        return "ring"
+    try:
+        verify_receipt(Receipt.load(vector["receipt"]), keys=ring, **given)
+    except ReceiptError as error:
+        return error.code
+    return "ok"
+
+
+def said_by_python(vector):
+    try:
+        assent_verify.verify(vector["ring"], vector["receipt"], **inputs(vector))
+    except assent_verify.Refused as error:
+        return error.code
+    return "ok"
+
+
+@pytest.fixture(scope="module")
+def typescript(tmp_path_factory):
+    """The verifier in TypeScript, checked and made into JavaScript with the compiler of the examples."""
+    install(EXAMPLES)
+    folder = tmp_path_factory.mktemp("verifier")
+    options = ["--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "es2022"]
+    options += ["--moduleResolution", "bundler", "--erasableSyntaxOnly", "--verbatimModuleSyntax"]
+    options += [
+        "--typeRoots",
+        str(EXAMPLES / "node_modules/@types"),
+        "--types",
+        "node",
+        "--outDir",
+        str(folder),
+    ]
+    compiler = EXAMPLES / "node_modules/.bin/tsc"
+    built = run(compiler, VERIFIERS / "assent_verify.ts", *options)
+    assert built.returncode == 0, built.stdout
+    (folder / "package.json").write_text('{"type": "module"}')
+    return folder / "assent_verify.js"
+
+
+def run(*command):
+    return subprocess.run(
+        [str(each) for each in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
+def test_the_library_and_the_verifier_in_python_say_what_a_vector_expects(vector):
+    assert (said_by_library(vector), said_by_python(vector)) == (vector["expected"],) * 2
+
+
+def test_the_verifier_in_typescript_says_what_each_vector_expects(typescript):
+    script = f"""
+        import {{ readFileSync }} from "node:fs";
+        import {{ verify, Refused }} from "file://{typescript}";
+        const vectors = JSON.parse(readFileSync("{VERIFIERS / "vectors.json"}", "utf8"));
+        const said = vectors.map((each) => {{
+            try {{
+                verify(each.ring, each.receipt, {{ ...each, args: Buffer.from(each.args, "base64") }});
+                return "ok";
+            }} catch (error) {{
+                return error instanceof Refused ? error.code : String(error.stack);
+            }}
+        }});
+        console.log(JSON.stringify(said));
+    """
+    ended = run("node", "--input-type=module", "--eval", script)
+
+    said = dict(zip(NAMES, json.loads(ended.stdout), strict=True))
+    assert said == {each["name"]: each["expected"] for each in VECTORS}
+
+
+def test_the_vectors_are_what_their_script_writes():
+    """Names are different, and every way to say no is there."""
+    ended = run(sys.executable, "-c", "from verifiers.make_vectors import text; print(text(), end='')")
+
+    assert ended.stdout == (VERIFIERS / "vectors.json").read_text(encoding="utf-8")
+    assert len(set(NAMES)) == len(NAMES)
+    assert {each["expected"] for each in VECTORS} == {
+        "ok", "ring", "form", "type", "key", "revoked", "signature", "version", "namespace", "team", "key_time", "use_by",
+        "deadline", "audience", "run", "expired", "record", "action", "kind", "tool", "people", "arguments",
+    }  # fmt: skip
+
+
+@pytest.fixture(params=["python", "typescript"])
+def command(request, tmp_path):
+    """Runs a verifier with files in a folder."""
+    program = [sys.executable, VERIFIERS / "assent_verify.py"]
+    if request.param == "typescript":
+        program = ["node", request.getfixturevalue("typescript")]
+    bot = Signing()
+    files = {
+        "ring": ring_text(listed(bot)),
+        "receipt": bot.receipt('{"to":"al"}').dump(),
+        "args": '{"to":"al"}',
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    given = [part for name in files for part in (f"--{name}", tmp_path / f"{name}.json")]
+    return lambda *more: run(*program, *given, *more)
+
+
+def test_a_verifier_prints_who_approved_what_and_ends_with_0(command):
+    ended = command("--audience", "billing", "--tool", "pay")
+
+    assert ended.returncode == 0
+    assert ended.stdout.startswith("Proven: U0DANA decided 'approve' for pay on ")
+
+
+def test_a_verifier_prints_why_not_and_ends_with_1(command):
+    ended = command("--audience", "billing", "--tool", "delete")
+
+    assert ended.returncode == 1
+    assert ended.stdout.startswith("Not proven (tool): it is for the tool ")
+
+
+@pytest.mark.parametrize(
+    "more", [["--audience", "billing"], ["--audience", "billing", "--tool", "pay", "--min-people", "x"]]
+)
+def test_a_verifier_that_is_called_wrongly_ends_with_2(command, more):
+    assert command(*more).returncode == 2
+
+
+def test_the_time_and_the_number_of_people_are_numbers_in_typescript(typescript):
+    """Comparisons with NaN are false, so a wrong number must not decide."""
+    script = f"""
+        import {{ verify }} from "file://{typescript}";
+        for (const wrong of [{{ now: NaN }}, {{ min_people: NaN }}, {{ min_people: "2" }}]) {{
+            try {{ verify("", "", {{ audience: "a", tool: "t", args: Buffer.from(""), ...wrong }}); }}
+            catch (error) {{ console.log(error.constructor.name); }}
+        }}
+    """
+
+    assert run("node", "--input-type=module", "--eval", script).stdout.split() == ["TypeError"] * 3
