@@ -60,7 +60,7 @@ class _Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class Said:
     """What one signed statement says about one action."""
 
     text: str
@@ -127,12 +127,7 @@ def _decided(own: _Own, card: Fields, verifier: Verifier, now: int) -> _Decided:
     Raises:
         ReceiptError: when it is not proven.
     """
-    said, faults = [], []
-    for text in _envelopes(own, card):
-        try:
-            said.append(_said(own, text, verifier, now))
-        except ReceiptError as error:
-            faults.append(error)
+    said, faults = _read(own, _envelopes(own, card), verifier, now)
     if not said and not faults:
         if verifier.ring.accepts_unsigned:
             return _Decided({name: card[name] for name in _fields_of(own) if name in card})
@@ -150,6 +145,26 @@ def _decided(own: _Own, card: Fields, verifier: Verifier, now: int) -> _Decided:
     raise (because or faults)[0]
 
 
+def statements_about(
+    interrupt: Interrupt, index: int, texts: Iterable[str], verifier: Verifier, *, now: int
+) -> list[Said]:
+    """Give those of these statements that are signed, and about this action as it was asked."""
+    own = list(_own_actions(interrupt))[index]
+    return _read(own, texts, verifier, now)[0]
+
+
+def _read(
+    own: _Own, texts: Iterable[str], verifier: Verifier, now: int
+) -> tuple[list[Said], list[ReceiptError]]:
+    said, faults = [], []
+    for text in texts:
+        try:
+            said.append(_said(own, text, verifier, now))
+        except ReceiptError as error:
+            faults.append(error)
+    return said, faults
+
+
 def _fields_of(own: _Own) -> Iterable[str]:
     return (f"{kind}{own.index}" for kind in ("d:", "t:", "at:", "by:"))
 
@@ -160,7 +175,7 @@ def _envelopes(own: _Own, card: Fields) -> list[str]:
     return [text for token in tokens for text in card.get(SIGNED + token, "").split()][-MOST_STATEMENTS:]
 
 
-def _said(own: _Own, text: str, verifier: Verifier, now: int) -> _Said:
+def _said(own: _Own, text: str, verifier: Verifier, now: int) -> Said:
     """Read a statement, and compare it with the action that this agent asked about.
 
     Raises:
@@ -187,12 +202,10 @@ def _said(own: _Own, text: str, verifier: Verifier, now: int) -> _Said:
             f"{own.place}: its approval could be used for a time that is over: ask again, or raise `use_within` in the policy",
             code="expired",
         )
-    return _Said(text, opened, action)
+    return Said(text, opened, action)
 
 
-def _proven_by(
-    last: _Said, all_said: Iterable[_Said], own: _Own, card: Fields, verifier: Verifier
-) -> _Decided:
+def _proven_by(last: Said, all_said: Iterable[Said], own: _Own, card: Fields, verifier: Verifier) -> _Decided:
     """Prove the decision by the statement of the person who decided, and by those that it counts.
 
     Raises:

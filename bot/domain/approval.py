@@ -136,6 +136,10 @@ class Approval(Published):
     """The last assignment in each place, also when it is over."""
     signed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The signed statements about its decisions and votes, by the token of the click."""
+    unsigned: frozenset[int] = frozenset()
+    """The indices of actions with a stored decision that is not signed. It counts for nothing, and hides no other."""
+    unsigned_votes: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """The people in whose name there is a vote that is not signed, by the index of the action."""
     standing: Mapping[int, StandingApproval] = field(default_factory=dict)
     """The standing approvals given here, by the index of the action; also those that have ended."""
 
@@ -342,7 +346,7 @@ class Approval(Published):
         return self.status == "pending" and not self.is_past
 
     def is_open_at(self, index: int) -> bool:
-        return self.is_open and self.recorded[index] is None
+        return self.is_open and self.recorded[index] is None and index not in self.unsigned
 
     def pages_read(self, call: Action, user: str) -> int:
         """How many pages of an action, or of the call proposed instead, this person was shown, in order."""

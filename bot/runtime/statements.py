@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agent_adapter.errors import SigningError
+from agent_adapter.receipts.answer import Verifier
+from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import Signer, sign_envelope
 from agent_adapter.receipts.statement import RECEIPT, ActionStatement, Statement, dump_statement
 from bot.domain.approval import Approval
@@ -23,6 +25,13 @@ class Signing:
     namespace: str
     team: Callable[[], str]
     """Gives the id of the Slack workspace, which is known once Slack has answered."""
+    ring: Ring | None = None
+    """The public keys with which it checks what it reads back. Without them, it believes what is stored."""
+
+    @property
+    def verifier(self) -> Verifier | None:
+        """Says which signatures count; `None` when they are not checked."""
+        return Verifier(self.ring, self.namespace) if self.ring else None
 
     @property
     def issuer(self) -> Issuer:

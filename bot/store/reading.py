@@ -7,10 +7,12 @@ from redis.asyncio import Redis
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields, expect_written
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
+from agent_adapter.receipts.answer import Verifier
 from agent_adapter.redis.scripts import read_hashes
 from bot.domain.approval import Approval, Published
 from bot.runtime.offload import Received, offload
 from bot.runtime.statements import Signing
+from bot.store.believed import believed
 from bot.store.codec import read_state, size_of
 from bot.store.connected import Connected
 from bot.store.memory import Memory
@@ -42,7 +44,8 @@ class Reading(Connected):
         try:
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
-            state = await offload(received, _read, req, card, now=now, known=known)
+            verifier = self.signing.verifier if self.signing else None
+            state = await offload(received, _read, req, card, now=now, known=known, verifier=verifier)
         except InvalidRequestError as error:
             raise UnreadableRecordError(f"{interrupt_id} cannot be read: {error}") from error
         if state.id != interrupt_id:
@@ -92,9 +95,12 @@ class Reading(Connected):
             return None
 
 
-def _read(req: Fields, card: Fields, *, now: int, known: Published | None) -> Published:
+def _read(
+    req: Fields, card: Fields, *, now: int, known: Published | None, verifier: Verifier | None
+) -> Published:
     state = read_state(req, card, now=now, known=known)
     if isinstance(state, Approval):
+        state = believed(state, card, verifier) if verifier else state
         # Parsed here and now: this runs in a thread, so a large record does not hold up the event loop.
         _ = state.actions
     return state

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from agent_adapter.contract.identity import digest
@@ -117,7 +117,11 @@ class Voting:
                 index: ballots[index] for index, found in outcomes.items() if found is Outcome.JUDGE_AGAIN
             }
             voters = await self._judge_others(state, user, left, until, delivery)
-            gone |= {person for each in voters.values() for person in each.refused}
+            gone |= {
+                person
+                for index, each in voters.items()
+                for person in each.refused - state.unsigned_votes.get(index, frozenset())
+            }
             # The key and Redis share this time, since Slack waits for both.
             ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
             signed = await self._sign(state, user, left, texts, voters, delivery, ends)
@@ -185,7 +189,8 @@ class Voting:
         Raises:
             VotersUnknownError: when Slack does not say.
         """
-        voters = dict.fromkeys(ballots, Voters())
+        # Whoever can write to Redis can write a vote. It must not keep a genuine one from being counted.
+        voters = {index: Voters(refused=state.unsigned_votes.get(index, frozenset())) for index in ballots}
         deciding = {
             index: votes
             for index, ballot in ballots.items()
@@ -201,7 +206,10 @@ class Voting:
             )
         except PersonUnknownError as error:
             raise VotersUnknownError(str(error)) from error
-        return voters | dict(zip(deciding, found, strict=True))
+        judged = zip(deciding, found, strict=True)
+        return voters | {
+            index: replace(each, refused=each.refused | voters[index].refused) for index, each in judged
+        }
 
     async def _voters(self, state: Approval, votes: Sequence[Vote], ballot: Ballot, until: float) -> Voters:
         now = unix_milliseconds(state.now)

@@ -27,6 +27,8 @@ def status_of(state: Approval, action: Action) -> str:
             return on_action.CHANGES_NOT_PASSED_ON if is_void(state) else on_action.CHANGES_REQUESTED
         for_run = bool(getattr(decision, "always", False))
         return on_action.decided(decision.type, is_void=is_void(state), for_run=for_run)
+    if action.index in state.unsigned:
+        return on_action.NOT_SIGNED
     if state.is_open:
         return on_action.OPEN
     match state.status:
@@ -100,9 +102,15 @@ def _terms_of(action: Action, recorded: Recorded) -> Terms:
 
 
 def common_outcome(state: Approval, place: Place) -> str:
-    """Say what people decided and when, where it is the same of all actions of a card: no row says it again."""
+    """Say what people decided and when, or that it is not signed, where it is the same of all actions of a card.
+
+    No row says it again then.
+    """
     actions = [state.actions[index] for index in place.actions]
-    by_people = all(action.recorded and action.recorded.decided_by != EXPIRED for action in actions)
+    by_people = all(
+        (action.recorded and action.recorded.decided_by != EXPIRED) or action.index in state.unsigned
+        for action in actions
+    )
     if not by_people or not (place.rows or is_alone(place)):
         return ""
     lines = {outcome_line(state, action) for action in actions}

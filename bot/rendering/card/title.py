@@ -46,6 +46,8 @@ def _title(state: Approval, place: Place) -> str:
 def _how(state: Approval, place: Place) -> str:
     if is_void(state):
         return _void(state)
+    if not state.unsigned.isdisjoint(place.actions):
+        return on_card.NOT_SIGNED
     if not state.is_open and state.status == "pending":
         return on_card.TIME_IS_UP
     recorded = [state.recorded[index] for index in place.actions]

@@ -123,6 +123,7 @@ def named(number: int | None, tool: str) -> str:
 
 # --- What became of an action -------------------------------------------------------------------------------------------
 
+NOT_SIGNED = "Diese Entscheidung ist nicht signiert und zählt deshalb nicht"
 OPEN, WITHDRAWN, REFUSED = "Offen", "Zurückgezogen", "Zurückgewiesen"
 _DONE = {
     "approve": "Freigegeben",

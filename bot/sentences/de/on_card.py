@@ -15,6 +15,7 @@ WITHDRAWN, REFUSED, ENDED, EXPIRED, TIME_IS_UP = (
     "Abgelaufen",
     "Zeit ist um",
 )
+NOT_SIGNED = "Nicht signiert"
 WITHOUT_OBJECTION = "Ohne Widerspruch freigegeben"
 IN_ADVANCE = "Vorab freigegeben"
 _DONE = {

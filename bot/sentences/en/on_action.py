@@ -122,6 +122,7 @@ def named(number: int | None, tool: str) -> str:
 
 # --- What became of an action -------------------------------------------------------------------------------------------
 
+NOT_SIGNED = "This decision is not signed, so it does not count"
 OPEN, WITHDRAWN, REFUSED = "Open", "Withdrawn", "Refused"
 _DONE = {
     "approve": "Approved",

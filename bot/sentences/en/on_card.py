@@ -9,6 +9,7 @@ from bot.sentences.kinds import Deadline
 # --- The title --------------------------------------------------------------------------------------------------------
 
 WITHDRAWN, REFUSED, ENDED, EXPIRED, TIME_IS_UP = "Withdrawn", "Refused", "Ended", "Expired", "Time is up"
+NOT_SIGNED = "Not signed"
 WITHOUT_OBJECTION = "Approved without objection"
 IN_ADVANCE = "Approved in advance"
 _DONE = {

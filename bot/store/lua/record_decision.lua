@@ -15,8 +15,8 @@
 --       pressed   channel and ts of the message that was pressed, '' for a form
 --       signed    statement about the decisions, or ''
 --       of each action: index, position, decision, tokens of the votes that were judged and count ('*': all), people whose
---       votes were judged and do not count any more: they are taken out, version of the rules that judged ('': the card's), what
---       the audit says about it, the message that asks
+--       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
+--       card's), what the audit says about it, the message that asks
 -- Returns {'first', outcome of each action, …}, or why the click is not handled here, as `begin_delivery` does
 -- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': by this very click | 'taken' | 'closed'
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
@@ -75,7 +75,7 @@ local function sort_votes(votes, position, decision, allowed, refused)
   for line in string.gmatch(votes or '', '[^\n]+') do
     local voter, its, of_click, said = string.match(line, '^(%S+) (%S+) (%S+) %d+ (.*)$')
     if voter == person then
-      mine = its == position and said == decision and line or nil
+      mine = its == position and said == decision and not has(refused, voter) and line or nil
     elseif its == position and has(refused, voter) then
       gone[#gone + 1] = voter
     else

@@ -1,0 +1,95 @@
+"""What of a record in Redis was really decided: a bot with a ring believes decisions and votes only if they are signed. Pure."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from agent_adapter.contract.arguments import decode
+from agent_adapter.contract.record import SIGNED, Fields, load_recorded
+from agent_adapter.errors import InvalidRequestError, ReceiptError
+from agent_adapter.receipts.answer import TOLERANCE, Proof, Verifier, proven, statements_about
+from agent_adapter.receipts.statement import bytes_digest
+from bot.domain.approval import Approval
+from bot.domain.standing import StandingApproval, StandingTerms
+from bot.domain.votes import Vote
+from bot.store.codec import unix_milliseconds
+
+
+def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
+    """Give a record without the decisions, votes and standing approvals that are not signed.
+
+    Args:
+        state: The record as it is stored.
+        card: The bot's side of it.
+        verifier: Which signatures count.
+    """
+    if not any(state.recorded) and not state.votes and not state.standing:
+        return state
+    # How long an approval may be used says nothing about whether it was given.
+    proof = proven(state.interrupt, card, verifier, now=0)
+    votes = {
+        index: _signed_votes(state, index, found, card, verifier) for index, found in state.votes.items()
+    }
+    return replace(
+        state,
+        recorded=tuple(load_recorded(proof.fields, index) for index in range(len(state.recorded))),
+        unsigned=frozenset(proof.faults),
+        votes={index: found for index, found in votes.items() if found},
+        unsigned_votes={
+            index: frozenset(vote.user for vote in found if vote not in votes[index])
+            for index, found in state.votes.items()
+        },
+        standing={
+            index: approval
+            for index, approval in state.standing.items()
+            if _is_given(index, approval, card, proof, verifier)
+        },
+        signed={token: _opening(texts, verifier) for token, texts in state.signed.items()},
+    )
+
+
+def _signed_votes(
+    state: Approval, index: int, votes: tuple[Vote, ...], card: Fields, verifier: Verifier
+) -> tuple[Vote, ...]:
+    lines = card[f"votes:{index}"].split("\n")
+    return tuple(
+        vote
+        for vote, line in zip(votes, lines, strict=True)
+        if _is_signed(state, index, vote, line.split(" ", 4)[4], card, verifier)
+    )
+
+
+def _is_signed(state: Approval, index: int, vote: Vote, text: str, card: Fields, verifier: Verifier) -> bool:
+    texts = card.get(SIGNED + vote.token, "").split()
+    if not texts:
+        return verifier.ring.accepts_unsigned
+    said = (each.action for each in statements_about(state.interrupt, index, texts, verifier, now=0))
+    own = (vote.user, vote.position, bytes_digest(text))
+    return any((each.by, each.position, each.stored) == own for each in said)
+
+
+def _is_given(index: int, approval: StandingApproval, card: Fields, proof: Proof, verifier: Verifier) -> bool:
+    """Whether a standing approval is the one that was signed with its decision, and ends in its time."""
+    text = proof.fields.get(f"d:{index}")
+    if text is None:
+        return False
+    if not any(card.get(SIGNED + token) for token in card.get(f"t:{index}", "").split()):
+        return verifier.ring.accepts_unsigned
+    try:
+        given = StandingTerms.model_validate(decode(text).get("standing"))
+    except (InvalidRequestError, ValueError):
+        return False
+    ends = int(proof.fields[f"at:{index}"]) + given.lasts / timedelta(milliseconds=1) + TOLERANCE
+    return given == approval.terms and unix_milliseconds(approval.until) <= ends
+
+
+def _opening(texts: tuple[str, ...], verifier: Verifier) -> tuple[str, ...]:
+    """Give the statements that a trusted key has signed."""
+    return tuple(text for text in texts if _opens(text, verifier))
+
+
+def _opens(text: str, verifier: Verifier) -> bool:
+    try:
+        verifier.ring.open_statement(text, namespace=verifier.namespace)
+    except ReceiptError:
+        return False
+    return True
