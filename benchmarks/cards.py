@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote_plus
 
 from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
 
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.identity import interrupt_id
@@ -166,7 +167,7 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
                     pipe,
                     LANE.of(record),
                     [],
-                    [LANE.pause(pause)],
+                    [LANE.pause(AGENT, pause)],
                     body=body.replace(model.id, record).replace(model.run, run),
                     lifetime=LIFE,
                     process=f"{AGENT}.gone",
@@ -200,21 +201,29 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                     admit(pipe, names, fields, actions=ACTIONS, lifetime="", is_due=0, covered=0, **same)
                     lease(pipe, names, **part, lease=30_000)
                     save(pipe, names, **part, picture=shown, remarks_from=REMARKS_FROM)
-                    pipe.zrem(LANE.undrawn, record)
                 pipe.execute()
+        # A bot would have taken it before it admitted them.
+        redis.delete(LANE.inbox(AGENT))
 
 
 async def all_drawn(url: str) -> None:
     """Return once the bot owes no card."""
     async with asyncio.timeout(DRAWN_WITHIN), open_redis(url) as redis:
-        while await redis.zcard(LANE.undrawn):
+        while await is_drawing(redis):
             await asyncio.sleep(0.1)
+
+
+async def is_drawing(redis: AsyncRedis) -> bool:
+    """Whether the bot owes a card, or has not seen yet that it does."""
+    return bool(await redis.exists(LANE.inbox(AGENT)) or await redis.zcard(LANE.undrawn))
 
 
 async def all_looked_at(url: str) -> None:
     """Return once the bot has nothing to draw but what waits for its turn."""
     async with asyncio.timeout(DRAWN_WITHIN), open_redis(url) as redis:
-        while await redis.zcount(LANE.undrawn, "-inf", time.time() * 1000):
+        while await redis.exists(LANE.inbox(AGENT)) or await redis.zcount(
+            LANE.undrawn, "-inf", time.time() * 1000
+        ):
             await asyncio.sleep(0.1)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
 from agent_adapter.redis.pool import open_redis
-from benchmarks.cards import AGENT, CHANNEL, LANE, REVIEWER
+from benchmarks.cards import AGENT, CHANNEL, REVIEWER, is_drawing
 from benchmarks.figures import Bound, Row, table
 from benchmarks.processes import app, child, private_redis
 from playground.client import Control
@@ -175,7 +175,7 @@ async def _all_offered(control: Control, count: int) -> bool:
 
 async def _all_drawn(url: str) -> None:
     async with open_redis(url) as redis:
-        while await redis.zcard(LANE.undrawn):
+        while await is_drawing(redis):
             await asyncio.sleep(0.1)
 
 

@@ -17,22 +17,19 @@ from functools import partial
 import aiohttp
 from aiohttp import web
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
 from agent_adapter.background import in_background
-from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop, Work
 from agent_adapter.redis.pool import (
     address_of,
     end_task,
-    entries_of,
-    open_blocking_redis,
     open_redis,
 )
-from agent_adapter.redis.server_check import check_keys, check_server, explained
+from agent_adapter.redis.server_check import check_keys, check_server
 from bot.api.agents import Agents
 from bot.api.keys import KeyRing
 from bot.api.rates import Rates
@@ -47,6 +44,7 @@ from bot.jobs.audit_mover import AuditMover
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.digest import EVERY as DIGEST_EVERY
 from bot.jobs.digest import Digests
+from bot.jobs.inboxes import InboxReader
 from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
@@ -61,6 +59,7 @@ from bot.jobs.slack_trouble import SlackTrouble
 from bot.jobs.slack_watch import LOOK_EVERY, SlackWatch
 from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
 from bot.jobs.waiting_sweep import WaitingSweep
+from bot.jobs.wake_ups import QUIET, WakeUps
 from bot.listeners import bind
 from bot.listeners.actions import Buttons
 from bot.listeners.bolt_app import BoltApp
@@ -96,9 +95,6 @@ from bot.use_cases.why import Reasons
 
 logger = logging.getLogger(__name__)
 
-WAKE_BLOCK = 5.0
-WAKE_AT_MOST = 0.1
-"""Seconds between two reads of the wake-ups. A burst of clicks then causes one round of drawing and not a hundred."""
 HEARTBEAT = 5.0
 SWEEPS = 3
 """A loop has to make progress within this many sweeps."""
@@ -367,8 +363,17 @@ class Bot:
         self._run("queues", queues.run)
         self._run("lookout", slack_watch.run)
         self._run("lost cards", partial(self.restore_guard.run, slack_watch.turn_to_read))
-        for lane in store.keys.all_lanes():
-            self._run(f"wake-ups {lane.prefix}", partial(self._listen, lane), every=WAKE_BLOCK)
+        inboxes = InboxReader(store, self.drawing.wake, sweep=settings.sweep_seconds)
+        self._run("inboxes", inboxes.run)
+        wake_ups = WakeUps(
+            settings.redis_url,
+            store.keys,
+            inboxes,
+            self.drawing.wake,
+            self.restore_guard,
+            address=address_of(settings.redis_url),
+        )
+        self._run("wake-ups", wake_ups.run, every=QUIET)
         sockets = (
             Sockets(bolt, settings.slack_app_token, others=self._others) if settings.slack_app_token else None
         )
@@ -385,33 +390,6 @@ class Bot:
         _, late = await asyncio.wait(held, timeout=DRAIN_WITHIN)
         for each in late:
             each.cancel()
-
-    async def _listen(self, lane: Lane, loop: Loop) -> None:
-        """Wake the presenter when something is published or decided."""
-        redis = open_blocking_redis(self.settings.redis_url, block=WAKE_BLOCK)
-        # Only new wake-ups: the sets of work hold what came before.
-        cursor = "$"
-        try:
-            while True:
-                try:
-                    answer = await redis.xread({lane.wake: cursor}, block=int(WAKE_BLOCK * 1000))
-                    for entry, _ in entries_of(answer):
-                        cursor = entry
-                        self.drawing.wake()
-                    loop.beat()
-                    if not answer:
-                        # After a failover the address can lead to another server, and a connection to the old one only goes silent.
-                        await redis.connection_pool.disconnect()
-                    await asyncio.sleep(WAKE_AT_MOST)
-                except (RedisError, OSError) as error:
-                    logger.warning("wake.disconnected", extra={"reason": str(error)})
-                    # The server that answers next can hold an older state.
-                    self.restore_guard.doubt()
-                    loop.hinder(str(explained(self.store.scripts.address, error)))
-                    await asyncio.sleep(0.5)
-                    self.drawing.wake()
-        finally:
-            await redis.aclose()
 
     async def _leave(self) -> None:
         with contextlib.suppress(AgentAdapterError, TimeoutError):

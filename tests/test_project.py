@@ -313,7 +313,7 @@ def test_the_redis_page_names_every_key():
     keys, text = Keys(), page("docs/reference/redis.md")
     lane = keys.lane_for("billing")
     spelt = [keys.meta, keys.api_keys, keys.api_keys_used, lane.req("<id>"), lane.card("<id>"), lane.run("<id>"),
-             lane.pause("<agent>", "<digest>"), lane.undrawn, lane.due, lane.unresumed, lane.standing, lane.wake,
+             lane.pause("<agent>", "<digest>"), lane.undrawn, lane.due, lane.unresumed, lane.standing, lane.inbox("<agent>"), lane.inboxes,
              lane.replies("<agent>.<process>"), lane.bots, lane.audit, keys.pace("…")]  # fmt: skip
 
     assert [key for key in spelt if f"`{key}`" not in text] == []

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
+from typing import Literal
 
 SHARED: Mapping[str, str] = {
     "undrawn": "zset",
@@ -12,7 +13,7 @@ SHARED: Mapping[str, str] = {
     "failing": "hash",
     "unresumed": "zset",
     "sticky": "zset",
-    "wake": "stream",
+    "inboxes": "zset",
     "bots": "zset",
     "epoch": "string",
     "clock": "string",
@@ -111,7 +112,9 @@ class Keys:
                                                     since when, why; after five attempts it is in no set any more
     `assent:{00}:unresumed`                 ZSET    the same: decided runs that a worker has to resume
     `assent:{00}:sticky`                    ZSET    approvals that hold for later calls, `<id>:<index>` -> until when
-    `assent:{00}:wake`                      STREAM  ids, capped: wakes presenters
+    `assent:{00}:inbox:<agent>`             STREAM  what an agent did with its records, for the bots: `event`, `id`. They
+                                                    delete what they have read; an empty one is no key
+    `assent:{00}:inboxes`                   ZSET    agents that said something in the last week -> when a bot took it
     `assent:{00}:replies:<agent>.<process>` STREAM  ids, capped: wakes one process; its existence says it lives. With
                                                     the id of a record that was decided may come its answer; what
                                                     was read is deleted
@@ -232,6 +235,13 @@ class Lane:
     def vouched(self, interrupt_id: str) -> str:
         return f"{self.prefix}vouched:{interrupt_id}"
 
+    def inbox(self, agent: str) -> str:
+        return f"{self.prefix}inbox:{agent}"
+
+    def channel(self, name: Literal["wake", "inbox"]) -> str:
+        """Return where bots listen: for ids of cards to draw, or for agents that have noted something in their inbox."""
+        return f"{self.prefix}{name}"
+
     def replies(self, process: str) -> str:
         return f"{self.prefix}replies:{process}"
 
@@ -289,8 +299,8 @@ class Lane:
         return f"{self.prefix}sticky"
 
     @property
-    def wake(self) -> str:
-        return f"{self.prefix}wake"
+    def inboxes(self) -> str:
+        return f"{self.prefix}inboxes"
 
     @property
     def bots(self) -> str:
@@ -328,6 +338,8 @@ class Named(dict[str, str]):
     """The keys that scripts take by name: a lane's `prefix` and keys, the `id` of a record, agent or process, and its keys."""
 
     def __missing__(self, name: str) -> str:
+        if name == "inbox":
+            return Lane(self["prefix"]).inbox(self["id"].partition(".")[0])
         if name not in OWN:
             raise KeyError(name)
         return f"{self['prefix']}{name}:{self['id']}"

@@ -50,6 +50,13 @@ AgentName = Annotated[
     ),
     Field(json_schema_extra={"pattern": f"^{_AGENT}$"}),
 ]
+
+
+def is_agent_name(text: str) -> bool:
+    """Whether this can be the name of an agent."""
+    return re.fullmatch(_AGENT, text) is not None
+
+
 Namespace = Annotated[
     str,
     AfterValidator(_checked(_SPACE, "a namespace", f"1 to 64 {_LETTERS} :", "assent")),

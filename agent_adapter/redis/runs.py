@@ -160,8 +160,15 @@ class Runs:
 
     async def give_back(self, run: OwedRun, *, again_in: int) -> None:
         """Make a run due again in `again_in` milliseconds."""
+        await self._finish(run, again_in=again_in)
+
+    async def _finish(self, run: OwedRun, *, again_in: int | None) -> None:
         names = {"owed": self._lane.unresumed, "failing": self._lane.failing}
         await self._scripts("finish_work", names, [run.interrupt_id, run.lease, again_in], succeeded=0)
+
+    async def done(self, run: OwedRun) -> None:
+        """Owe a run to workers no longer, because it has gone on."""
+        await self._finish(run, again_in=None)
 
     async def drop(self, interrupt_id: str) -> None:
         """Stop owing a run to workers, without resuming it."""

@@ -57,7 +57,7 @@ class Bots(Connected):
         for lane in self.keys.all_lanes():
             beats = await self._guarded(self._redis.zrange(lane.bots, -1, -1, withscores=True))
             entries = await self._guarded(self._redis.xrevrange(lane.audit, count=1))
-            # The last heartbeat of a bot comes first: an agent can write audit entries while no bot runs.
+            # The last heartbeat of a bot comes first: an older agent writes audit entries while no bot runs.
             ends.append(
                 beats[0][1] / 1000
                 if beats

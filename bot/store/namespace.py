@@ -40,3 +40,5 @@ async def _rename_keys(redis: Redis, keys: Keys, address: str) -> None:
     (lane,) = keys.all_lanes()
     while (cursor := await scripts("rename_keys", lane.of(), cursor=cursor)) != "0":
         pass
+    # The stream that woke the bots, which a channel does now.
+    await redis.delete(lane.channel("wake"))

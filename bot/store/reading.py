@@ -50,6 +50,11 @@ class Reading(Connected):
             raise UnreadableRecordError(f"{interrupt_id} cannot be read: {error}") from error
         if state.id != interrupt_id:
             raise UnreadableRecordError(f"{interrupt_id} holds the interrupt {state.id}")
+        if not interrupt_id.startswith(f"{state.interrupt.agent}."):
+            # Redis lets an agent write only what has its name, and policies judge by the name inside.
+            raise UnreadableRecordError(
+                f"{interrupt_id} says that it is of the agent {state.interrupt.agent}"
+            )
         self._remembered.put(state)
         return state
 

@@ -5,6 +5,7 @@ from bot.store.bots import Bots
 from bot.store.changes import Changes
 from bot.store.drafts import Drafts
 from bot.store.ending import Ending
+from bot.store.inboxes import Inboxes
 from bot.store.mentions import Mentions
 from bot.store.messages import Messages
 from bot.store.queues import Queues
@@ -23,6 +24,7 @@ class ApprovalStore(
     Ending,
     Messages,
     WorkLeases,
+    Inboxes,
     Bots,
     Drafts,
     Waiting,

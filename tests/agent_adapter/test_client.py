@@ -342,7 +342,8 @@ async def test_what_has_ended_is_not_withdrawn(client: ApprovalClient, store: Ap
 
 
 async def audited(store: ApprovalStore) -> list[str]:
-    """Name the events in the audit, in their order."""
+    """Name the events in the audit, in their order, once the bot has taken what the agent noted."""
+    await store.take_inbox("billing")
     return [fields["event"] for _, fields in await store._redis.xrange(store.keys.lane(0).audit)]
 
 
@@ -673,6 +674,7 @@ async def first_owed(store: ApprovalStore) -> str:
     lane = store.keys.lane(0)
     async with asyncio.timeout(5):
         while not (works := await store.lease_work("undrawn", lane, limit=1, lease=60_000)):
+            await store.take_inbox("billing")
             await asyncio.sleep(0.02)
     return works[0].interrupt_id
 

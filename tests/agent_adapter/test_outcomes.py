@@ -171,6 +171,7 @@ async def test_a_report_does_not_make_a_record_live_longer(client, store, redis_
     interrupt_id = await decided(client, store, ApproveDecision())
     async with client.resuming(interrupt_id):
         pass
+    await store.take_inbox("billing")
     async with Redis.from_url(redis_url) as redis:
         (key,) = await redis.keys(f"*req:{interrupt_id}")
         before = await redis.pttl(key)
@@ -185,6 +186,7 @@ async def test_the_trail_says_that_a_call_was_reported_and_not_with_which_words(
     async with client.resuming(interrupt_id):
         await client.report(interrupt_id, 0, Outcome.failed("the key is sk-123"))
 
+    await store.take_inbox("billing")
     async with Redis.from_url(redis_url, decode_responses=True) as redis:
         (trail,) = await redis.keys("*audit")
         entries = [entry for _, entry in await redis.xrange(trail)]

@@ -247,6 +247,7 @@ async def test_list_says_that_a_worker_died_with_a_run(redis_url, approvals, sto
 
 
 async def lifetimes(store):
+    await store.take_inbox("billing")
     keys = [key async for key in store._redis.scan_iter("assent:{00}:*:billing.*")]
     return {key: await store._redis.ttl(key) for key in keys if ":replies:" not in key}
 

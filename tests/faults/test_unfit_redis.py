@@ -349,5 +349,6 @@ async def no_lease(redis: Redis) -> bool:
 
 
 async def bot_reads_from(redis: Redis) -> bool:
-    """Whether what only wakes leads to this server, too: bot and agent block here."""
-    return (await redis.info("clients"))["blocked_clients"] == 2
+    """Whether what only wakes leads to this server, too: the bot listens here, and the agent blocks."""
+    ((_, listening),) = await redis.pubsub_numsub("assent:{00}:inbox")
+    return listening == 1 and (await redis.info("clients"))["blocked_clients"] == 1

@@ -189,6 +189,8 @@ async def ids(store: ApprovalStore, kind: str = "req") -> list[str]:
 
 
 async def owed(store: ApprovalStore) -> int:
+    """Count the runs that are owed to workers, once the bot has taken what the agent noted."""
+    await store.take_inbox("billing")
     return int(await store._redis.zcard(store.keys.lane(0).unresumed))
 
 

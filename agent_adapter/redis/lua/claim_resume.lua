@@ -1,7 +1,7 @@
 -- Take, renew or (with a lease of 0) give back the right to resume a run. A bot looks at the record when the claim would
 -- lapse, so that the card can say that the agent took the answer and did not go on.
 --
--- KEYS  req, card, undrawn, due, wake
+-- KEYS  req, inbox
 -- ARGV  id, prefix
 --       owner
 --       lease     milliseconds
@@ -11,9 +11,9 @@
 -- | {'claimed', milliseconds left} | {'unsure', milliseconds until it is known whether the holder lives} | {'pending'}
 -- | {'consumed'} | {'unknown'} | {'damaged'}: a field that publishing writes is missing; fields are as in `read`
 
-local req, card, undrawn, due, wake = unpack(KEYS)
+local req, inbox = unpack(KEYS)
 local id, prefix, owner, lease, grace, is_read = unpack(ARGV)
-local is_given_back = lease == '0'
+local card, is_given_back = prefix .. 'card:' .. id, lease == '0'
 
 local at = now()
 local body, asked = redis.call('HEXISTS', req, 'body'), redis.call('HGET', req, 'deadline')
@@ -27,9 +27,8 @@ local status, deadline, lapsed = unpack(redis.call('HMGET', card, 'status', 'dea
 if (not status or status == 'pending') and at <= (deadline or asked) + grace then
   return { 'pending' }
 end
-local holder = redis.call('HGET', req, 'claim_by')
+local holder, till, its_lease, fence = unpack(redis.call('HMGET', req, 'claim_by', 'claim_until', 'claim_for', 'fence'))
 if holder and holder ~= owner then
-  local till, its_lease = unpack(redis.call('HMGET', req, 'claim_until', 'claim_for'))
   local left, is_new = lease_left(tonumber(till), tonumber(its_lease or lease), prefix, at)
   if is_new then
     redis.call('HSET', req, 'claim_until', text(at + left))
@@ -38,12 +37,11 @@ if holder and holder ~= owner then
     return { 'claimed', left }
   end
 end
-if not is_given_back then
-  redis.call('ZADD', due, 'LT', text(at + lease + 1), id)
-end
-local has_lapsed = lapsed and lapsed == redis.call('HGET', req, 'fence')
-if has_lapsed then
-  queue_drawing(undrawn, wake, id, at)
+local has_lapsed = lapsed and lapsed == fence
+local is_renewed = holder == owner and (tonumber(till) or 0) > at
+-- The bots know a claim that is renewed.
+if has_lapsed or not (is_renewed or is_given_back) then
+  note_for_bots(inbox, 'claimed', id)
 end
 if holder ~= owner or has_lapsed then
   redis.call('HINCRBY', req, 'fence', 1)
@@ -53,7 +51,11 @@ if is_given_back then
 else
   redis.call('HSET', req, 'claim_by', owner, 'claim_until', text(at + lease), 'claim_for', lease)
 end
-local fence = tonumber(redis.call('HGET', req, 'fence'))
+-- Nobody waits for a bot to know of a claim, but a card that says that it has lapsed is wrong now.
+if has_lapsed then
+  wake_bots(prefix, id)
+end
+fence = tonumber(redis.call('HGET', req, 'fence'))
 if is_read == '0' then
   return { 'mine', fence }
 end

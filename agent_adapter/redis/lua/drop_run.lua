@@ -1,12 +1,12 @@
 -- Stop owing a run to workers, because its record ended without an answer to resume with.
 --
--- KEYS  req, unresumed, audit
+-- KEYS  inbox, unresumed
 -- ARGV  id, prefix
 
-local req, unresumed, audit = unpack(KEYS)
+local inbox, unresumed = unpack(KEYS)
 local id, prefix = unpack(ARGV)
 
-if redis.call('ZREM', unresumed, id) == 1 and redis.call('EXISTS', req) == 1 then
-  expire_record(id, prefix, KEPT_UNRESUMED)
-  write_audit(audit, 'let_go', id)
+if redis.call('ZREM', unresumed, id) == 1 then
+  note_for_bots(inbox, 'let_go', id)
+  wake_bots(prefix, id)
 end

@@ -44,6 +44,11 @@ local function append(list, ...)
   end
 end
 
+-- Return the agent of a record, or of a process.
+local function agent_of(id)
+  return string.match(id, '^[^.]*')
+end
+
 -- Call a command on one of several keys. Returns nil if the key has another type, so that a damaged key affects no other record.
 local function try(...)
   local answer = redis.pcall(...)
@@ -139,10 +144,20 @@ local function failing_field(set, id)
   return string.match(set, '[^:]+$') .. ':' .. id
 end
 
--- Note that a card must be drawn again, and wake the process that draws.
-local function queue_drawing(undrawn, wake, id, at)
+-- Note that a card must be drawn again, and wake the processes that draw. They listen on the channel `wake` of the lane.
+local function queue_drawing(undrawn, id, at)
   redis.call('ZADD', undrawn, text(at), id)
-  redis.call('XADD', wake, 'MAXLEN', '~', WAKE_UPS_KEPT, '*', 'id', id)
+  redis.call('PUBLISH', (string.gsub(undrawn, '%w+$', 'wake')), id)
+end
+
+-- Note in the inbox of an agent what it did with a record. The bots do what follows from it: `take_inbox`.
+local function note_for_bots(inbox, event, id, ...)
+  redis.call('XADD', inbox, '*', 'event', event, 'id', id, ...)
+end
+
+-- Have a bot look into the inbox of an agent soon. Without this it looks at its next sweep.
+local function wake_bots(prefix, id)
+  redis.call('PUBLISH', prefix .. 'inbox', agent_of(id))
 end
 
 -- Have a record looked at, so that its next due time is computed again. LT: something may already be due earlier.
@@ -183,11 +198,12 @@ local function answer_of(card)
   return #answer <= ANSWER_AT_MOST and answer or ''
 end
 
--- Return the processes that wait for a record (`WAITS`), or only those that follow each decision (`FOLLOWS`).
-local function processes_of(req, who)
-  local found = {}
+-- Return the processes that wait for a record (`WAITS`), or only those that follow each decision (`FOLLOWS`). A process of
+-- another agent gets no answers.
+local function processes_of(req, id, who)
+  local found, before = {}, who .. agent_of(id) .. '.'
   for _, field in ipairs(redis.call('HKEYS', req)) do
-    if string.sub(field, 1, #who) == who then
+    if string.sub(field, 1, #before) == before then
       found[#found + 1] = string.sub(field, #who + 1)
     end
   end
@@ -197,15 +213,10 @@ end
 -- Wake those of these processes that still live.
 local function wake_processes(req, prefix, id, who)
   local answer
-  for _, process in ipairs(processes_of(req, who)) do
+  for _, process in ipairs(processes_of(req, id, who)) do
     answer = answer or (who == WAITS and answer_of(prefix .. 'card:' .. id) or '')
     try('XADD', prefix .. 'replies:' .. process, 'NOMKSTREAM', 'MAXLEN', '~', WAKE_UPS_KEPT, '*', 'id', id, 'answer', answer)
   end
-end
-
--- Return the agent of a record.
-local function agent_of(id)
-  return string.match(id, '^[^.]*')
 end
 
 -- Call a command on every key of a record.
@@ -248,10 +259,12 @@ local function queue_run(unresumed, req, prefix, id, at)
   if not head_start or resumed then
     return false
   end
+  -- Nothing forces an agent to write a number there.
+  local later = tonumber(head_start) or 0
   local due = at
-  for _, process in ipairs(processes_of(req, WAITS)) do
+  for _, process in ipairs(processes_of(req, id, WAITS)) do
     if redis.call('EXISTS', prefix .. 'replies:' .. process) == 1 then
-      due = at + head_start
+      due = at + later
       break
     end
   end

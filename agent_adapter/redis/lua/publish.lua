@@ -1,6 +1,6 @@
 -- Store an interrupt once, or find the record that already asks about its pauses.
 --
--- KEYS  req, run, undrawn, wake, audit
+-- KEYS  req, run, inbox
 --       pause of each pause, …
 -- ARGV  id, prefix
 --       body
@@ -13,9 +13,9 @@
 --       head_start    milliseconds before a worker may start, for a process that waits
 -- Returns {'created', id} | {'known', id} | {'mixed', id}: some pauses belong to that record, others do not
 
-local req, run, undrawn, wake, audit = unpack(KEYS)
+local req, run, inbox = unpack(KEYS)
 local id, prefix, body, lifetime, process, pauses, replaced, continuation, needs, head_start = unpack(ARGV)
-local FIRST_PAUSE = 6
+local FIRST_PAUSE = 4
 
 local found, is_missing
 for i = FIRST_PAUSE, #KEYS do
@@ -36,8 +36,7 @@ if redis.call('EXISTS', req) == 1 then
 end
 
 local at = now()
-queue_drawing(undrawn, wake, id, at)
-write_audit(audit, 'published', id)
+note_for_bots(inbox, 'published', id)
 for i = FIRST_PAUSE, #KEYS do
   redis.call('SET', KEYS[i], id)
 end
@@ -48,4 +47,5 @@ if process ~= '' then
   redis.call('HSET', req, WAITS .. process, '1')
 end
 redis.call('HSET', req, 'body', body, 'pauses', pauses, 'created', text(at), 'deadline', text(at + lifetime))
+wake_bots(prefix, id)
 return { 'created', id }

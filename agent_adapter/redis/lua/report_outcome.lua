@@ -1,7 +1,7 @@
 -- Keep what became of an approved call, so that its card says so. The first outcome is kept.
 --
--- KEYS  req, card, undrawn, wake, audit
--- ARGV  id
+-- KEYS  req, inbox
+-- ARGV  id, prefix
 --       index    of the action
 --       decided  its decision as the caller read it, which approves a call; a decision is final
 --       fence    of the claim as the caller read it, or '' if the caller needs none
@@ -10,8 +10,8 @@
 -- Returns {'reported' | 'repeat', the stored outcome with its time before it} | {'lost'}: the claim is somebody else's
 -- | {'unknown'} | {'changed'}: the decision is not the one that the caller read
 
-local req, card, undrawn, wake, audit = unpack(KEYS)
-local id, index, decided, fence, status, outcome = unpack(ARGV)
+local req, inbox = unpack(KEYS)
+local id, prefix, index, decided, fence, status, outcome = unpack(ARGV)
 local field = OUTCOME .. index
 
 -- The record may expire at any time. Writing to it then would make a key that never ends.
@@ -25,12 +25,11 @@ end
 if known then
   return { 'repeat', known }
 end
-if redis.call('HGET', card, 'd:' .. index) ~= decided then
+if redis.call('HGET', prefix .. 'card:' .. id, 'd:' .. index) ~= decided then
   return { 'changed' }
 end
-local at = now()
-local kept = text(at) .. ' ' .. outcome
-queue_drawing(undrawn, wake, id, at)
-write_audit(audit, 'reported', id, 'index', index, 'outcome', status)
+local kept = text(now()) .. ' ' .. outcome
+note_for_bots(inbox, 'reported', id, 'index', index, 'outcome', status)
 redis.call('HSET', req, field, kept)
+wake_bots(prefix, id)
 return { 'reported', kept }

@@ -1,6 +1,6 @@
 -- Fix the terms that judge every click, before the first drawing. Decide the actions that a standing approval answers.
 --
--- KEYS  req, card, undrawn, due, unresumed, standing, wake, audit
+-- KEYS  req, card, undrawn, due, unresumed, standing, audit
 -- ARGV  id, prefix
 --       actions      how many
 --       lifetime     the policy's milliseconds from publication to the deadline, or ''
@@ -14,7 +14,7 @@
 --       fields of the admission and their values, …
 -- Returns 'admitted' | 'known': it was admitted before | 'unknown': there is no such record
 
-local req, card, undrawn, due, unresumed, standing, wake, audit = unpack(KEYS)
+local req, card, undrawn, due, unresumed, standing, audit = unpack(KEYS)
 local id, prefix, actions, lifetime, is_due, facts, waiting, requester, covered = unpack(ARGV)
 local FIRST_COVERED, PER_COVERED = 10, 8
 local FIRST_FIELD = FIRST_COVERED + PER_COVERED * covered
@@ -56,7 +56,7 @@ local function use(given_in, index, kept)
   local uses, left = unpack(redis.call('HMGET', its_card, 'sticky_uses:' .. index, 'sticky_left:' .. index))
   local used = { 'sticky_uses:' .. index, (uses and uses .. '\n' or '') .. text(at) .. ' ' .. kept,
     'sticky_left:' .. index, text(left - 1) }
-  queue_drawing(undrawn, wake, given_in, at)
+  queue_drawing(undrawn, given_in, at)
   write_audit(audit, 'sticky_used', given_in, 'index', index, 'for', id)
   if tonumber(left) == 1 then
     redis.call('ZREM', standing, given_in .. ':' .. index)

@@ -1,6 +1,6 @@
 -- Assign a place to a person who is looking at it. Other people can still decide. The assignment ends with its time.
 --
--- KEYS  card, undrawn, due, wake, audit
+-- KEYS  card, undrawn, due, audit
 -- ARGV  id
 --       place
 --       seen      the assignment as the person saw it, '' for none
@@ -10,7 +10,7 @@
 --       remark    the message about it in the thread, or ''
 -- Returns 'assigned' | 'taken': the assignment has changed since the person saw it | 'closed'
 
-local card, undrawn, due, wake, audit = unpack(KEYS)
+local card, undrawn, due, audit = unpack(KEYS)
 local id, place, seen, user, lifetime, by, remark = unpack(ARGV)
 
 local at = now()
@@ -21,7 +21,7 @@ if (redis.call('HGET', card, 'claim:' .. place) or '') ~= seen then
   return 'taken'
 end
 queue_look(due, id, at)
-queue_drawing(undrawn, wake, id, at)
+queue_drawing(undrawn, id, at)
 write_audit(audit, by == '' and 'claimed' or 'handed_over', id, 'to', user, 'by', by)
 if remark ~= '' then
   add_remark(card, remark)

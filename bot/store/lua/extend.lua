@@ -1,6 +1,6 @@
 -- Move the deadline of a record that is still open.
 --
--- KEYS  card, undrawn, due, wake, audit
+-- KEYS  card, undrawn, due, audit
 -- ARGV  id, prefix
 --       seen      how often it was extended before the person saw it
 --       added     milliseconds
@@ -8,7 +8,7 @@
 --       remark    the message about it in the thread
 -- Returns 'extended' | 'repeat': somebody has extended it since | 'closed'
 
-local card, undrawn, due, wake, audit = unpack(KEYS)
+local card, undrawn, due, audit = unpack(KEYS)
 local id, prefix, seen, added, by, remark = unpack(ARGV)
 
 local at = now()
@@ -20,7 +20,7 @@ if tonumber(extended or 0) ~= tonumber(seen) then
   return 'repeat'
 end
 queue_look(due, id, at)
-queue_drawing(undrawn, wake, id, at)
+queue_drawing(undrawn, id, at)
 write_audit(audit, 'extended', id, 'by', by)
 add_waiting(prefix, id, waiting or '', deadline + added, at)
 add_remark(card, remark, 'deadline', text(deadline + added), 'extended', seen + 1)

@@ -1,11 +1,11 @@
 -- Have a card say that no process of the agent goes on with the answer, so long after it was decided.
 --
--- KEYS  req, card, undrawn, wake, audit
+-- KEYS  req, card, undrawn, audit
 -- ARGV  id
 --       after  milliseconds since the end
 -- Returns 1 | 0: it was noted before, it is too early, or a process goes on with it
 
-local req, card, undrawn, wake, audit = unpack(KEYS)
+local req, card, undrawn, audit = unpack(KEYS)
 local id, after = unpack(ARGV)
 
 local at = now()
@@ -15,7 +15,7 @@ if not settled or status == 'pending' or noted or resumed or at < settled + afte
   or tonumber(claimed or 0) > at then
   return 0
 end
-queue_drawing(undrawn, wake, id, at)
+queue_drawing(undrawn, id, at)
 write_audit(audit, 'untaken', id)
 redis.call('HSET', card, 'untaken', text(at))
 return 1

@@ -1,7 +1,7 @@
 -- Keep an edit that another rule decides about. It replaces an earlier one, and the votes on that. The original call
 -- stays open as well.
 --
--- KEYS  card, undrawn, wake, audit
+-- KEYS  card, undrawn, audit
 -- ARGV  id, prefix
 --       index
 --       person
@@ -16,7 +16,7 @@
 --       waiting   the circle of people, groups and channels that it waits for
 -- Returns 'recorded' | 'repeat': this proposal is there already | 'taken': the action is decided | 'closed'
 
-local card, undrawn, wake, audit = unpack(KEYS)
+local card, undrawn, audit = unpack(KEYS)
 local id, prefix, index, person, name, quorum, policy, proposal, place, remark, facts, message, waiting = unpack(ARGV)
 local PROPOSAL = 'proposal:'
 
@@ -37,7 +37,7 @@ for line in string.gmatch(votes or '', '[^\n]+') do
     left[#left + 1] = line
   end
 end
-queue_drawing(undrawn, wake, id, at)
+queue_drawing(undrawn, id, at)
 join_waiting(card, prefix, id, waiting, at)
 write_audit(audit, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name,
   decision_facts(card, facts, message, at))

@@ -1,9 +1,9 @@
 -- Have the card of a record drawn.
 --
--- KEYS  undrawn, wake
+-- KEYS  undrawn
 -- ARGV  id
 
-local undrawn, wake = unpack(KEYS)
+local undrawn = unpack(KEYS)
 local id = unpack(ARGV)
 
-queue_drawing(undrawn, wake, id, now())
+queue_drawing(undrawn, id, now())

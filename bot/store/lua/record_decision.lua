@@ -1,7 +1,7 @@
 -- Record one person's decision on some actions. First one wins, until the deadline. Where it takes several people, a
 -- decision is a vote, one for each person, until enough of them say the same.
 --
--- KEYS  req, card, undrawn, due, unresumed, standing, wake, audit
+-- KEYS  req, card, undrawn, due, unresumed, standing, audit
 --       delivery  of the click, where this script is to note it
 --       newest    delivery of this person
 -- ARGV  id, prefix
@@ -22,7 +22,7 @@
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
 -- | 'judge_again': it would be final with the vote of somebody who was not judged
 
-local req, card, undrawn, due, unresumed, standing, wake, audit, delivery, newest = unpack(KEYS)
+local req, card, undrawn, due, unresumed, standing, audit, delivery, newest = unpack(KEYS)
 local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed = unpack(ARGV)
 local FIRST_ACTION, PER_ACTION = 12, 8
 
@@ -173,7 +173,7 @@ if signed ~= '' then
 end
 local left = still_open - recorded
 append(changes, 'open', text(left))
-queue_drawing(undrawn, wake, id, at)
+queue_drawing(undrawn, id, at)
 if #given > 0 then
   redis.call('ZADD', standing, unpack(given))
   queue_look(due, id, at)

@@ -1,14 +1,14 @@
 -- End a record that knows less than one of its messages shows, because Redis went back to an older state. That message
 -- stays as it is.
 --
--- KEYS  req, card, undrawn, unresumed, wake, audit
+-- KEYS  req, card, undrawn, unresumed, audit
 -- ARGV  id, prefix
 --       part
 --       code
 --       reason
 -- Returns 'ended' | 'unknown'
 
-local req, card, undrawn, unresumed, wake, audit = unpack(KEYS)
+local req, card, undrawn, unresumed, audit = unpack(KEYS)
 local id, prefix, part, code, reason = unpack(ARGV)
 
 if redis.call('EXISTS', req) == 0 then
@@ -24,7 +24,7 @@ redis.call('HSETNX', card, 'settled', text(at))
 -- Its run may have continued before Redis went back.
 redis.call('ZREM', unresumed, id)
 wake_processes(req, prefix, id, WAITS)
-queue_drawing(undrawn, wake, id, at)
+queue_drawing(undrawn, id, at)
 write_audit(audit, 'refused', id, 'code', code)
 drop_waiting(prefix, id, redis.call('HGET', card, 'waiting'))
 return 'ended'

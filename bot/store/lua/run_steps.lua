@@ -1,12 +1,12 @@
 -- Note steps of a record's schedule whose time has come, and have its card drawn, because it shows times.
 --
--- KEYS  card, undrawn, wake, audit
+-- KEYS  card, undrawn, audit
 -- ARGV  id, prefix
 --       waiting   the circle of people, groups and channels that it waits for from now on as well
 --       number of a step, its message in the thread or '' when the step is skipped, …
 -- Returns how many were noted now. A step is noted once, and never after the record has ended
 
-local card, undrawn, wake, audit = unpack(KEYS)
+local card, undrawn, audit = unpack(KEYS)
 local id, prefix, waiting = unpack(ARGV)
 local FIRST_STEP = 4
 
@@ -26,5 +26,5 @@ for i = FIRST_STEP, #ARGV, 2 do
     end
   end
 end
-queue_drawing(undrawn, wake, id, at)
+queue_drawing(undrawn, id, at)
 return noted

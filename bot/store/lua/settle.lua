@@ -1,6 +1,6 @@
 -- End a record without further decisions.
 --
--- KEYS  req, card, undrawn, due, unresumed, wake, watched, audit
+-- KEYS  req, card, undrawn, due, unresumed, watched, audit
 -- ARGV  id, prefix
 --       ending  'expired' | 'withdrawn' | 'refused'
 --       reason
@@ -11,7 +11,7 @@
 --       time, what the audit says about it, statement, the same three if they could not ('' for none)
 -- Returns 'settled' | 'early': the deadline is not reached | the status it already ended with | 'unknown'
 
-local req, card, undrawn, due, unresumed, wake, watched, audit = unpack(KEYS)
+local req, card, undrawn, due, unresumed, watched, audit = unpack(KEYS)
 local id, prefix, ending, reason, code, grace, since = unpack(ARGV)
 local FIRST_SILENT, PER_SILENT = 8, 8
 
@@ -29,7 +29,7 @@ if ending == 'expired' and at < tonumber(deadline or redis.call('HGET', req, 'de
   return 'early'
 end
 local changes = { 'status', ending, 'reason', reason, 'code', code, 'settled', text(at) }
-queue_drawing(undrawn, wake, id, at)
+queue_drawing(undrawn, id, at)
 -- An agent whose deadline and grace passed without a bot may have continued without the answer.
 queue_run(unresumed, req, prefix, id, at)
 

@@ -15,7 +15,7 @@ def test_every_key_of_a_record_shares_its_slot():
 
     keys = [
         lane.req("billing.abc"), lane.card("billing.abc"), lane.pause("billing", "d"), lane.replies("billing.p"),
-        lane.undrawn, lane.due, lane.unresumed, lane.wake, lane.bots, lane.audit,
+        lane.undrawn, lane.due, lane.unresumed, lane.inbox("billing"), lane.inboxes, lane.bots, lane.audit,
     ]  # fmt: skip
     assert tag.startswith("{")
     assert all(key.startswith(f"assent:{tag}:") and key.count("{") == 1 for key in keys)

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[3]
 FILES = sorted(ROOT.glob("*/*/lua/*.lua"))
 SCRIPTS = [path for path in FILES if path.stem != "prelude"]
 ORDER = (
-    "req", "card", "run", "undrawn", "due", "unresumed", "standing", "failing",
-    "wake", "bots", "epoch", "clock", "watched", "audit", "audit_move",
+    "req", "card", "run", "inbox", "undrawn", "due", "unresumed", "standing", "failing",
+    "inboxes", "bots", "epoch", "clock", "watched", "audit", "audit_move",
 )  # fmt: skip
 """Of the keys of a lane, in every script."""
 
@@ -80,8 +80,8 @@ def test_a_call_is_put_in_the_order_of_the_script():
 
     keys, args = read_script(AGENT_LUA, "withdraw").call(lane.of("billing.1"), {"reason": "changed my mind"})
 
-    assert keys == [lane.req("billing.1"), lane.card("billing.1"), lane.due, lane.audit]
-    assert args == ["billing.1", "changed my mind"]
+    assert keys == [lane.req("billing.1"), lane.inbox("billing")]
+    assert args == ["billing.1", lane.prefix, "changed my mind"]
 
 
 def test_what_follows_the_names_keeps_its_order():

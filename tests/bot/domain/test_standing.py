@@ -192,6 +192,7 @@ async def test_each_use_is_drawn_where_it_was_given(client, store):
         await store.finish_work(work)
 
     asked = await admitted(client, store, run="later", matched=[using(before)])
+    await store.take_inbox("billing")
 
     undrawn = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
     assert {work.interrupt_id for work in undrawn} == {before.id, asked.id}

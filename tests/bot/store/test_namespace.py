@@ -25,6 +25,7 @@ async def before(redis: Redis) -> Redis:
     await redis.set(f"{LANE.prefix}pause:ended", "hr.77", px=60_000)
     await redis.set(OLD_THREAD, "billing.process:owner", px=60_000)
     await redis.hset(LANE.req("billing.5a0c"), "pauses", DIGEST)
+    await redis.xadd(f"{LANE.prefix}wake", {"id": "billing.5a0c"})
     return redis
 
 
@@ -35,7 +36,7 @@ async def test_the_first_bot_renames_the_keys(before: Redis):
     assert await before.get(NEW_PAUSE) == "billing.5a0c"
     assert await before.get(NEW_THREAD) == "billing.process:owner"
     assert 0 < await before.pttl(LANE.pause("hr", "ended")) <= 60_000
-    assert not await before.exists(OLD_PAUSE, OLD_THREAD, f"{LANE.prefix}pause:ended")
+    assert not await before.exists(OLD_PAUSE, OLD_THREAD, f"{LANE.prefix}pause:ended", f"{LANE.prefix}wake")
     assert await before.hgetall(Keys().meta) == {"schema": str(SCHEMA), "lanes": "1"}
     assert await before.exists(LANE.req("billing.5a0c"))
 

@@ -43,17 +43,21 @@ def lane(store: ApprovalStore) -> Lane:
     return store.keys.lane(0)
 
 
-async def publish(client: ApprovalClient, *names: str, args: dict[str, Any] | None = None) -> str:
-    """Publish an interrupt of these tools."""
+async def publish(
+    client: ApprovalClient, store: ApprovalStore, *names: str, args: dict[str, Any] | None = None
+) -> str:
+    """Publish an interrupt of these tools, and let the bot see it."""
     actions = [an_action(name, args) for name in names or ("pay",)]
-    return await client.publish(an_interrupt(*actions, expires_in=timedelta(hours=1)))
+    interrupt_id = await client.publish(an_interrupt(*actions, expires_in=timedelta(hours=1)))
+    await store.take_inbox("billing")
+    return interrupt_id
 
 
 async def admitted(
     client: ApprovalClient, store: ApprovalStore, *names: str, life: int | None = None
 ) -> Approval:
     """Publish and admit; with a life of 0 its deadline is past."""
-    interrupt_id = await publish(client, *names)
+    interrupt_id = await publish(client, store, *names)
     await store.admit(await store.load(interrupt_id), admission(len(names) or 1), life=life)
     state = await store.load(interrupt_id)
     assert state is not None
@@ -163,7 +167,7 @@ async def test_an_ended_record_takes_no_decision(client: ApprovalClient, store: 
 
 async def test_what_is_not_admitted_cannot_be_decided(client: ApprovalClient, store: ApprovalStore):
     """Before anything judges clicks, no click counts; nor does one on a record that is not there."""
-    state = await store.load(await publish(client))
+    state = await store.load(await publish(client, store))
 
     assert await decide(store, state, {0: ApproveDecision()}) == ["closed"]
     nowhere = await store.record_decision("billing.never", {0: "x"}, token="t", person="U0ERIK", deadline=5)
@@ -196,7 +200,7 @@ async def test_a_request_for_changes_is_not_held_by_a_redis_that_hangs(client, s
 async def test_bodies_pass_through_redis_untouched(client: ApprovalClient, store: ApprovalStore):
     """Empty lists, large integers, real numbers and the order of keys are the same bytes on the other side."""
     args = {"z": [], "a": {}, "n": 2**63 + 1, "big": -(10**40), "r": 1.0, "e": 1e-07, "t": "\u2028 é"}
-    interrupt_id = await publish(client, "pay", args=args)
+    interrupt_id = await publish(client, store, "pay", args=args)
     await store.admit(await store.load(interrupt_id), admission())
     state = await store.load(interrupt_id)
     edited = {"list": [], "n": 2**64, "r": 2.0}
@@ -216,7 +220,7 @@ async def test_a_record_that_is_not_there_is_none(store: ApprovalStore):
 
 async def test_nobody_decides_a_record_before_it_is_admitted(client: ApprovalClient, store: ApprovalStore):
     """What judges a click is fixed first; until then a click finds nothing."""
-    published = await store.load(await publish(client, "pay"))
+    published = await store.load(await publish(client, store, "pay"))
 
     assert await store.admitted(published.id) is None
     assert store.recall(published.id) is None
@@ -240,7 +244,7 @@ async def test_a_record_under_another_name_is_not_read(
     client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
 ):
     """Nobody decides one interrupt by the card of another."""
-    interrupt_id = await publish(client)
+    interrupt_id = await publish(client, store)
     await redis.copy(lane.req(interrupt_id), lane.req("billing.other"))
 
     with pytest.raises(InvalidRequestError, match=f"billing.other holds the interrupt {interrupt_id}"):
@@ -295,7 +299,7 @@ async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, 
         places=tuple(Place(channel=f"C{number}", actions=(number,)) for number in range(12)),
         pages=(0, 3, *[0] * 9, 12),
     )
-    interrupt_id = await publish(client, *names)
+    interrupt_id = await publish(client, store, *names)
     await store.admit(await store.load(interrupt_id), fixed)
 
     state = await store.load(interrupt_id)
@@ -364,7 +368,7 @@ async def test_a_record_expires_at_its_deadline_and_not_before(client: ApprovalC
 
 async def test_the_agents_own_deadline_holds_before_admission(client: ApprovalClient, store: ApprovalStore):
     """A record that no bot ever admitted does not expire early either."""
-    interrupt_id = await publish(client)
+    interrupt_id = await publish(client, store)
 
     assert await store.settle(interrupt_id, "expired") == "early"
 
@@ -397,8 +401,9 @@ async def test_a_withdrawal_before_the_first_drawing_stays_due(
     client: ApprovalClient, store: ApprovalStore, lane: Lane
 ):
     """A question that is taken back at once ends at once, not at its deadline."""
-    interrupt_id = await publish(client)
+    interrupt_id = await publish(client, store)
     await client.withdraw(interrupt_id)
+    await store.take_inbox("billing")
     await store.admit(await store.load(interrupt_id), admission())
 
     (due,) = await store.lease_work("due", lane, limit=10, lease=60_000)
@@ -646,7 +651,7 @@ async def test_claimed_work_is_hidden_until_its_lease_ends(
     client: ApprovalClient, store: ApprovalStore, lane: Lane
 ):
     """One process takes an id; a process that died gives it back by its lease."""
-    interrupt_id = await publish(client)
+    interrupt_id = await publish(client, store)
 
     (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
     assert work.interrupt_id == interrupt_id
@@ -660,7 +665,7 @@ async def test_claimed_work_is_hidden_until_its_lease_ends(
 
 async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStore, lane: Lane):
     """Done is done, until something changes."""
-    await publish(client)
+    await publish(client, store)
     (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
 
     await store.finish_work(work)
@@ -670,7 +675,7 @@ async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStor
 
 async def test_work_that_fails_comes_back_later(client: ApprovalClient, store: ApprovalStore, lane: Lane):
     """It stays owed, and is not due at once."""
-    await publish(client)
+    await publish(client, store)
     (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
 
     await store.finish_work(work, again_in=60_000)
@@ -734,7 +739,7 @@ async def test_only_a_success_ends_the_count_of_failures(
     client: ApprovalClient, store: ApprovalStore, lane: Lane
 ):
     """Work that is put back untried, such as for a turn to edit, has not recovered yet."""
-    interrupt_id = await publish(client)
+    interrupt_id = await publish(client, store)
 
     async def leased() -> Work:
         (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
@@ -753,7 +758,7 @@ async def test_an_entry_that_is_not_an_id_of_ours_is_owed_no_more(
     client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
 ):
     """What somebody else wrote among owed work is taken out, and holds up no record."""
-    interrupt_id = await publish(client)
+    interrupt_id = await publish(client, store)
     await redis.zadd(lane.undrawn, {"fremd\u00e9": 1})
 
     works = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
@@ -780,6 +785,7 @@ async def test_the_oldest_work_is_claimed_first_and_only_so_much(
     published = []
     for run in "abc":
         published.append(await client.publish(an_interrupt(run=run)))
+        await store.take_inbox("billing")
         await asyncio.sleep(0.002)
 
     works = await store.lease_work("undrawn", lane, limit=2, lease=60_000)
@@ -801,6 +807,7 @@ async def test_every_transition_is_in_the_audit(
     async with client.resuming(state.id):
         pass
     gone = await client.publish(an_interrupt(run="another"))
+    await store.take_inbox("billing")
     await store.settle(gone, "refused", code="no_channel")
 
     entries = [

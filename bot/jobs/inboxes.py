@@ -1,0 +1,92 @@
+"""Takes what agents have noted in their inboxes. A wake-up may be lost: every sweep looks at all known inboxes."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from agent_adapter.contract.names import is_agent_name
+from agent_adapter.errors import AgentAdapterError, ServerFailedError
+from agent_adapter.loops import Loop
+from bot.store.records import ApprovalStore
+
+logger = logging.getLogger(__name__)
+
+FIND_EVERY = 600.0
+"""Seconds between two looks for inboxes that nobody knows. That looks at all keys in Redis."""
+TAKE_EVERY = 0.02
+"""Seconds between two rounds. A burst of an agent then takes few scripts."""
+
+
+class InboxReader:
+    """Reads the inboxes, and wakes who draws."""
+
+    def __init__(self, store: ApprovalStore, wake: Callable[[], None], *, sweep: float) -> None:
+        self._store = store
+        self._wake = wake
+        self._sweep = sweep
+        self._full: set[str] = set()
+        self._told = asyncio.Event()
+        self._looked = self._found = -FIND_EVERY
+
+    def look_at(self, agent: str) -> None:
+        """Look into the inbox of an agent now and not at the next sweep."""
+        if is_agent_name(agent):
+            self._full.add(agent)
+            self._told.set()
+
+    def look_at_all(self) -> None:
+        """Look into all known inboxes now: a wake-up may have been lost."""
+        self._looked = -FIND_EVERY
+        self._told.set()
+
+    async def run(self, loop: Loop) -> None:
+        """Read until cancelled."""
+        while True:
+            self._told.clear()
+            try:
+                await self._find()
+                await self._take_round()
+                loop.beat()
+            except AgentAdapterError as error:
+                logger.warning("inbox.unreachable", extra={"reason": str(error)})
+                loop.hinder(str(error))
+                self.look_at_all()
+                await asyncio.sleep(min(1.0, self._sweep))
+            if not self._full:
+                await self._rest()
+            await asyncio.sleep(min(TAKE_EVERY, self._sweep))
+
+    async def _find(self) -> None:
+        """Look for inboxes whose wake-up was lost, from time to time."""
+        now = time.monotonic()
+        if now - self._found >= FIND_EVERY:
+            self._full.update(await self._store.find_inboxes())
+            self._found = self._looked = now
+        elif now - self._looked >= self._sweep:
+            self._full.update(await self._store.full_inboxes())
+            self._looked = now
+
+    async def _take_round(self) -> None:
+        """Take some notes of each agent, so that a flood of one does not delay the others."""
+        # An agent that notes something meanwhile is in the next round.
+        full, self._full = sorted(self._full), set()
+        for agent in full:
+            try:
+                taken = await self._store.take_inbox(agent)
+            except ServerFailedError as error:
+                logger.error("inbox.broken", extra={"agent": agent, "reason": str(error)})  # noqa: TRY400  # the sentence says all
+                continue
+            if taken.has_more:
+                self._full.add(agent)
+            if taken.refused:
+                logger.warning("inbox.refused", extra={"agent": agent, "notes": taken.refused})
+            if taken.notes:
+                self._wake()
+
+    async def _rest(self) -> None:
+        try:
+            async with asyncio.timeout(self._sweep):
+                await self._told.wait()
+        except TimeoutError:
+            return

@@ -1,0 +1,86 @@
+"""Listens for what wakes this bot: an agent that has noted something in its inbox, and a card to draw."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.exceptions import RedisError
+
+from agent_adapter.contract.keys import Keys
+from agent_adapter.loops import Loop
+from agent_adapter.redis.pool import open_blocking_redis
+from agent_adapter.redis.server_check import explained
+from bot.jobs.inboxes import InboxReader
+from bot.jobs.redis_restore import RestoreGuard
+
+logger = logging.getLogger(__name__)
+
+QUIET = 5.0
+"""Seconds without a message after which a new connection is opened."""
+AGAIN_IN = 0.5
+"""Seconds until the next attempt to connect."""
+
+
+class WakeUps:
+    """One connection for all lanes. A message may be lost without harm, since it only says where to look."""
+
+    def __init__(
+        self,
+        url: str,
+        keys: Keys,
+        inboxes: InboxReader,
+        draw: Callable[[], None],
+        restore_guard: RestoreGuard,
+        *,
+        address: str,
+    ) -> None:
+        self._url = url
+        self._inboxes = inboxes
+        self._draw = draw
+        self._restore_guard = restore_guard
+        self._address = address
+        self._told = {lane.channel("inbox") for lane in keys.all_lanes()}
+        self._channels = [*self._told, *(lane.channel("wake") for lane in keys.all_lanes())]
+
+    async def run(self, loop: Loop) -> None:
+        """Listen until cancelled."""
+        redis = open_blocking_redis(self._url, block=QUIET)
+        try:
+            while True:
+                try:
+                    await self._listen(redis, loop)
+                except (RedisError, OSError) as error:
+                    logger.warning("wake.disconnected", extra={"reason": str(error)})
+                    # The server that answers next can hold an older state.
+                    self._restore_guard.doubt()
+                    loop.hinder(str(explained(self._address, error)))
+                    await asyncio.sleep(AGAIN_IN)
+        finally:
+            await redis.aclose()
+
+    async def _listen(self, redis: Redis, loop: Loop) -> None:
+        """Hear messages until there is none for a while.
+
+        After a failover the address can lead to another server, and a connection to the old one only goes silent.
+        """
+        async with redis.pubsub() as heard:
+            await heard.subscribe(*self._channels)
+            # What was said while nobody listened.
+            self._draw()
+            self._inboxes.look_at_all()
+            while await self._hear(heard):
+                loop.beat()
+        loop.beat()
+
+    async def _hear(self, heard: PubSub) -> bool:
+        message = await heard.get_message(timeout=QUIET)
+        if message is None:
+            return False
+        if message["type"] == "message":
+            if message["channel"] in self._told:
+                self._inboxes.look_at(message["data"])
+            else:
+                self._draw()
+        return True

@@ -1,0 +1,59 @@
+"""Inboxes: an agent notes what it did with its records, and a bot does what follows from it."""
+
+from dataclasses import dataclass
+
+from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.names import is_agent_name
+from bot.store.connected import Connected
+
+AT_ONCE = 100
+"""How many notes one script takes. Meanwhile Redis does nothing else."""
+LOOKED_AT = 1000
+"""How many keys Redis looks through at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was in an inbox."""
+
+    notes: int
+    refused: int
+    """How many of them no client of ours writes, or are about a record that is not the agent's, or is gone."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more may be in the inbox."""
+        return self.notes >= AT_ONCE
+
+
+class Inboxes(Connected):
+    """Reads the inboxes of agents."""
+
+    async def take_inbox(self, agent: str) -> Taken:
+        """Do what follows from the oldest notes of an agent, and delete them."""
+        notes, refused = await self.scripts("take_inbox", self._of(agent), agent=agent, limit=AT_ONCE)
+        return Taken(notes, refused)
+
+    async def full_inboxes(self) -> list[str]:
+        """Name the agents that are known to have something in their inbox."""
+        return [
+            agent for lane in self.keys.all_lanes() for agent in await self.scripts("list_inboxes", lane.of())
+        ]
+
+    async def find_inboxes(self) -> list[str]:
+        """Name the agents that have something in their inbox, known or not. This looks at all keys."""
+        found: list[str] = []
+        cursor = 0
+        befores = tuple(map(_before, self.keys.all_lanes()))
+        while True:
+            cursor, keys = await self._guarded(
+                self._redis.scan(cursor, match="*:inbox:*", count=LOOKED_AT, _type="stream")
+            )
+            names = [key.rpartition(":")[2] for key in keys if key.startswith(befores)]
+            found += filter(is_agent_name, names)
+            if not int(cursor):
+                return found
+
+
+def _before(lane: Lane) -> str:
+    return lane.inbox("")

@@ -1,0 +1,120 @@
+-- Do what follows from what an agent has noted in its inbox, and delete the notes. An agent says only that something happened
+-- to a record of its own: what happened is read from the record.
+--
+-- KEYS  inbox, undrawn, due, unresumed, inboxes, audit
+-- ARGV  agent, prefix
+--       limit  how many notes to take
+-- Returns {how many were taken, how many of them were refused}
+
+local inbox, undrawn, due, unresumed, inboxes, audit = unpack(KEYS)
+local agent, prefix, limit = unpack(ARGV)
+
+local at = now()
+
+-- Whether people can still decide about a record.
+local function is_open(card)
+  local status, deadline = unpack(try('HMGET', card, 'status', 'deadline') or {})
+  return status == 'pending' and at < (tonumber(deadline) or at)
+end
+
+-- What is done for each event: `said` are the fields of the note. `false` refuses it.
+local follow = {}
+
+function follow.published(id)
+  queue_drawing(undrawn, id, at)
+  write_audit(audit, 'published', id)
+end
+
+function follow.withdraw_asked(id, req)
+  if try('HEXISTS', req, 'withdraw') ~= 1 then
+    return false
+  end
+  queue_look(due, id, at)
+  write_audit(audit, 'withdraw_asked', id)
+end
+
+function follow.claimed(id, req, card)
+  local claimed, fence, resumed = unpack(try('HMGET', req, 'claim_until', 'fence', 'resumed') or {})
+  local lapsed = try('HGET', card, 'lapsed')
+  if not resumed and (tonumber(claimed) or 0) > 0 then
+    queue_look(due, id, claimed + 1)
+  end
+  -- The card says that another claim has lapsed.
+  if lapsed and lapsed ~= fence then
+    queue_drawing(undrawn, id, at)
+  end
+end
+
+function follow.resumed(id, req, card)
+  if try('HEXISTS', req, 'resumed') ~= 1 or is_open(card) then
+    return false
+  end
+  redis.call('ZREM', unresumed, id)
+  -- There is no claim that could lapse any more. A record with a standing approval stays due, because that ends on time.
+  if try('HEXISTS', card, 'sticky_given') ~= 1 then
+    redis.call('ZREM', due, id)
+  end
+  expire_record(id, prefix, KEPT_RESUMED)
+  queue_drawing(undrawn, id, at)
+  write_audit(audit, 'resumed', id)
+end
+
+function follow.reported(id, req, _, said)
+  local is_known = said.outcome == 'done' or said.outcome == 'failed'
+  if not is_known or try('HEXISTS', req, OUTCOME .. (said.index or '')) ~= 1 then
+    return false
+  end
+  queue_drawing(undrawn, id, at)
+  write_audit(audit, 'reported', id, 'index', said.index, 'outcome', said.outcome)
+end
+
+function follow.stalled(id)
+  queue_drawing(undrawn, id, at)
+end
+
+function follow.continued(id, req, card)
+  local status = try('HGET', card, 'status')
+  if status and status ~= 'pending' and queue_run(unresumed, req, prefix, id, at) then
+    persist_record(id, prefix)
+  end
+end
+
+function follow.let_go(id, req, card)
+  if try('HEXISTS', req, 'resumed') ~= 0 or is_open(card) then
+    return false
+  end
+  expire_record(id, prefix, KEPT_UNRESUMED)
+  write_audit(audit, 'let_go', id)
+end
+
+local function take(said)
+  local id, does = said.id or '', follow[said.event]
+  local req, card = prefix .. 'req:' .. id, prefix .. 'card:' .. id
+  local is_its_own = string.sub(id, 1, #agent + 1) == agent .. '.' and not string.find(id, '[^!-~]')
+  if not does or not is_its_own or redis.call('EXISTS', req) == 0 then
+    return false
+  end
+  return does(id, req, card, said)
+end
+
+local notes, numbers, refused = redis.call('XRANGE', inbox, '-', '+', 'COUNT', limit), {}, 0
+for _, note in ipairs(notes) do
+  local number, fields, said = note[1], note[2], {}
+  for i = 1, #fields, 2 do
+    said[fields[i]] = fields[i + 1]
+  end
+  if take(said) == false then
+    refused = refused + 1
+  end
+  append(numbers, number)
+end
+if #notes > 0 then
+  redis.call('ZADD', inboxes, text(at), agent)
+end
+-- Last, so that nothing is lost if this script ends with an error.
+if #notes < tonumber(limit) then
+  redis.call('DEL', inbox)
+else
+  redis.call('XDEL', inbox, unpack(numbers))
+end
+return { #notes, refused }

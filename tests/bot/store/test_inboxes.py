@@ -1,0 +1,202 @@
+"""Inboxes: an agent notes that something happened to a record of its own. What follows from it, the bot reads from the record."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.keys import Lane
+from agent_adapter.errors import UnreadableRecordError
+from bot.domain.admission import Place
+from bot.store.inboxes import AT_ONCE, Taken
+from bot.store.records import ApprovalStore
+from tests.conftest import an_agent
+from tests.support.builders import an_admission, an_interrupt
+from tests.support.workers import decide
+
+
+@pytest.fixture
+async def client(redis_url: str) -> AsyncIterator[ApprovalClient]:
+    async with an_agent(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def lane(store: ApprovalStore) -> Lane:
+    return store.keys.lane(0)
+
+
+async def note(
+    redis: Redis, lane: Lane, event: str, about: str, *, agent: str = "billing", **said: str
+) -> None:
+    """Write into an inbox as whoever may write there."""
+    await redis.xadd(lane.inbox(agent), {"event": event, "id": about, **said})
+
+
+async def trail(redis: Redis, lane: Lane) -> list[dict[str, str]]:
+    return [entry for _, entry in await redis.xrange(lane.audit)]
+
+
+async def owed(store: ApprovalStore) -> set[str]:
+    return {kind for kind, count in (await store.owed()).items() if count}
+
+
+async def test_what_an_agent_asks_is_owed_once_a_bot_has_read_its_inbox(client, store, redis, lane):
+    """The agent writes none of it: not what is owed, and not the audit trail. What was read is deleted."""
+    interrupt_id = await client.publish(an_interrupt())
+    assert await owed(store) == set()
+    assert await trail(redis, lane) == []
+
+    assert await store.take_inbox("billing") == Taken(notes=1, refused=0)
+
+    assert await owed(store) == {"undrawn"}
+    assert await trail(redis, lane) == [{"event": "published", "id": interrupt_id}]
+    assert not await redis.exists(lane.inbox("billing"))
+    assert await store.take_inbox("billing") == Taken(notes=0, refused=0)
+
+
+@pytest.mark.parametrize("event", ["published", "withdraw_asked", "claimed", "resumed", "stalled", "let_go"])
+async def test_a_note_about_the_record_of_another_agent_does_nothing(redis_url, store, redis, lane, event):
+    """Nobody ends, hides or redraws what somebody else asks."""
+    async with an_agent(redis_url, agent="payroll") as other:
+        theirs = await other.publish(an_interrupt(id="payroll.1", agent="payroll"))
+        await store.take_inbox("payroll")
+    await redis.zrem(lane.undrawn, theirs)
+    before = await trail(redis, lane)
+
+    await note(redis, lane, event, theirs)
+
+    assert await store.take_inbox("billing") == Taken(notes=1, refused=1)
+    assert await owed(store) == set()
+    assert await trail(redis, lane) == before
+    assert await redis.pttl(lane.req(theirs)) == -1
+
+
+@pytest.mark.parametrize(
+    ("event", "about", "said"),
+    [
+        ("decided", "billing.1", {"index": "0", "by": "U0DANA"}),
+        ("published", "billing.gone", {}),
+        ("published", "billing", {}),
+        ("published", "billing.1 payroll.1", {}),
+        ("withdraw_asked", "billing.1", {}),
+        ("resumed", "billing.1", {}),
+        ("reported", "billing.1", {"index": "0", "outcome": "done"}),
+        ("reported", "billing.1", {"index": "0", "outcome": "approved by U0DANA"}),
+    ],
+)
+async def test_a_note_that_the_record_does_not_bear_out_is_refused(
+    client, store, redis, lane, event, about, said
+):
+    """The trail has no event and no name of a person that an agent made up."""
+    await client.publish(an_interrupt(id="billing.1"))
+    await store.take_inbox("billing")
+    before = await trail(redis, lane)
+
+    await note(redis, lane, event, about, **said)
+
+    assert await store.take_inbox("billing") == Taken(notes=1, refused=1)
+    assert await trail(redis, lane) == before
+
+
+async def test_an_agent_cannot_hide_an_open_record_from_its_deadline(client, store, redis, lane):
+    """Not even by saying, in its own half of the record, that the run went on."""
+    interrupt_id = await client.publish(an_interrupt(expires_in=timedelta(hours=1)))
+    await store.take_inbox("billing")
+    state = await store.load(interrupt_id)
+    await store.admit(state, an_admission(places=(Place(channel="C1", actions=(0,)),)))
+    await redis.hset(lane.req(interrupt_id), mapping={"resumed": "1", "resumed_by": "me"})
+
+    await note(redis, lane, "resumed", interrupt_id)
+    await note(redis, lane, "let_go", interrupt_id)
+
+    assert await store.take_inbox("billing") == Taken(notes=2, refused=2)
+    assert await redis.zscore(lane.due, interrupt_id)
+    assert await redis.pttl(lane.card(interrupt_id)) == -1
+
+
+async def test_what_is_taken_is_owed_until_it_is_done(client, store, lane):
+    """A bot that dies between the inbox and the card leaves the work to the next one."""
+    interrupt_id = await client.publish(an_interrupt())
+    await store.take_inbox("billing")
+
+    (died,) = await store.lease_work("undrawn", lane, limit=1, lease=0)
+    (next_one,) = await store.lease_work("undrawn", lane, limit=1, lease=60_000)
+
+    assert died.interrupt_id == next_one.interrupt_id == interrupt_id
+
+
+async def test_two_bots_take_each_note_once(client, store, redis, lane):
+    """Both are woken, and the trail has one entry for each."""
+    for number in range(20):
+        await client.publish(an_interrupt(run=f"r{number}"))
+
+    taken = await asyncio.gather(*(store.take_inbox("billing") for _ in range(4)))
+
+    assert sum(each.notes for each in taken) == 20
+    assert len(await trail(redis, lane)) == 20
+
+
+async def test_one_script_takes_only_so_many_notes(client, store, redis, lane):
+    """The oldest first; the rest stays in the inbox."""
+    interrupt_id = await client.publish(an_interrupt())
+    for _ in range(AT_ONCE):
+        await note(redis, lane, "stalled", interrupt_id)
+
+    first, rest = await store.take_inbox("billing"), await store.take_inbox("billing")
+
+    assert (first.notes, first.has_more) == (AT_ONCE, True)
+    assert (rest.notes, rest.has_more) == (1, False)
+
+
+async def test_inboxes_are_found_without_a_wake_up(client, store, redis, lane):
+    """Known ones at every sweep; any other by a look at all keys."""
+    await client.publish(an_interrupt())
+    assert await store.full_inboxes() == []
+    assert await store.find_inboxes() == ["billing"]
+
+    await store.take_inbox("billing")
+    assert await store.full_inboxes() == await store.find_inboxes() == []
+    await note(redis, lane, "stalled", "billing.x")
+
+    assert await store.full_inboxes() == ["billing"]
+
+
+async def test_an_answer_goes_to_no_process_of_another_agent(client, store, redis, lane):
+    """Whoever writes another agent's process among the waiters of its own record reaches it with nothing."""
+    await redis.xadd(lane.replies("payroll.p"), {"id": ""})
+    await redis.xadd(lane.replies("billing.p"), {"id": ""})
+    interrupt_id = await client.publish(an_interrupt())
+    await redis.hset(lane.req(interrupt_id), mapping={"w:payroll.p": "1", "w:billing.p": "1"})
+
+    await decide(store, interrupt_id, ApproveDecision())
+
+    assert await redis.xlen(lane.replies("payroll.p")) == 1
+    assert await redis.xlen(lane.replies("billing.p")) == 2
+
+
+async def test_a_claim_is_noted_once_and_its_renewals_are_not(client, store, redis, lane):
+    """A run of hours leaves one note; the bot looks at the record when the claim would lapse."""
+    interrupt_id = await client.publish(an_interrupt())
+    await store.take_inbox("billing")
+    await decide(store, interrupt_id, ApproveDecision())
+    for _ in range(3):
+        await client.claim(interrupt_id, "me", lease=timedelta(seconds=30))
+
+    assert await store.take_inbox("billing") == Taken(notes=1, refused=0)
+    until = int(await redis.hget(lane.req(interrupt_id), "claim_until"))
+    assert until - 30_000 <= await redis.zscore(lane.due, interrupt_id) <= until + 1
+
+
+async def test_a_record_that_names_another_agent_inside_is_refused(client, store, redis, lane):
+    """Redis lets an agent write what begins with its name; the rules judge by the name inside."""
+    interrupt_id = await client.publish(an_interrupt())
+    body = await redis.hget(lane.req(interrupt_id), "body")
+    await redis.hset(lane.req(interrupt_id), "body", body.replace('"agent":"billing"', '"agent":"payroll"'))
+
+    with pytest.raises(UnreadableRecordError, match="says that it is of the agent payroll"):
+        await store.load(interrupt_id)
