@@ -202,7 +202,7 @@ class ApprovalClient:
             seal=self._seal,
             verifier=self._verifier,
         )
-        self.runs = Runs(self._redis, scripts, lane, self._seal)
+        self.runs = Runs(self._redis, scripts, lane, self._seal, agent=self.agent)
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
         self._reports = Reports(self.report)
         self._replies = Replies(

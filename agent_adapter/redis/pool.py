@@ -20,7 +20,7 @@ from redis.asyncio import (
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
-from redis.exceptions import AuthenticationError
+from redis.exceptions import AuthenticationError, NoPermissionError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from agent_adapter.contract.keys import Keys
@@ -205,9 +205,16 @@ async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes:
     await check_keys(redis, keys, address)
     meta = keys.meta
     with explaining(address):
-        await redis.hsetnx(meta, "schema", str(SCHEMA))
-        await redis.hsetnx(meta, "lanes", str(lanes))
         stored: Any = await redis.hgetall(meta)
+        if not {"schema", "lanes"} <= stored.keys():
+            try:
+                await redis.hsetnx(meta, "schema", str(SCHEMA))
+                await redis.hsetnx(meta, "lanes", str(lanes))
+            except NoPermissionError as error:
+                raise ServerUnsuitableError(
+                    f"no bot has started in namespace {namespace!r} yet: start one, or correct the namespace"
+                ) from error
+            stored = await redis.hgetall(meta)
     if another := another_schema(stored, namespace):
         raise ServerUnsuitableError(another)
     return Keys(namespace, int(stored["lanes"]))

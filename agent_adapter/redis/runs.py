@@ -128,7 +128,8 @@ class Runs:
     Every method raises ServerUnreachableError when Redis does not answer, and may then be repeated.
     """
 
-    def __init__(self, redis: Redis, scripts: Scripts, lane: Lane, seal: Seal) -> None:
+    def __init__(self, redis: Redis, scripts: Scripts, lane: Lane, seal: Seal, *, agent: str = "") -> None:
+        self._agent = agent
         self.seal = seal
         self._redis = redis
         self._scripts = scripts
@@ -148,6 +149,7 @@ class Runs:
                 "lease_runs",
                 self._lane.of(),
                 needs,
+                agent=self._agent,
                 limit=limit - len(taken),
                 lease=lease,
                 first=passed,
@@ -163,8 +165,9 @@ class Runs:
         await self._finish(run, again_in=again_in)
 
     async def _finish(self, run: OwedRun, *, again_in: int | None) -> None:
-        names = {"owed": self._lane.unresumed, "failing": self._lane.failing}
-        await self._scripts("finish_work", names, [run.interrupt_id, run.lease, again_in], succeeded=0)
+        # Only the bots count what has failed: a worker may not write that.
+        given = {"owed": self._lane.unresumed, "failing": None}
+        await self._scripts("finish_work", {}, [run.interrupt_id, run.lease, again_in], succeeded=0, **given)
 
     async def done(self, run: OwedRun) -> None:
         """Owe a run to workers no longer, because it has gone on."""

@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any, TypeAlias
 
 from redis.asyncio import Redis
-from redis.exceptions import NoScriptError
+from redis.exceptions import NoScriptError, ResponseError
 
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import UnreadableRecordError
@@ -24,6 +24,9 @@ AGENT_LUA = "agent_adapter.redis.lua"
 PRELUDE = "prelude"
 SHARED_SCRIPTS = ("read", "lease_work", "finish_work")
 """Scripts that the agent's side and the bot share."""
+
+READ_ONLY = frozenset({"read", "read_audit", "read_posted", "read_queue"})
+"""Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
 Sent: TypeAlias = str | int | float
 Value: TypeAlias = Sent | None
@@ -111,6 +114,8 @@ class Scripts:
         found = [read_script(package, verb) for verb in _verbs(package)]
         found += [read_script(AGENT_LUA, verb) for verb in SHARED_SCRIPTS]
         self._scripts = {script.verb: script for script in found}
+        self._knows_read_only = True
+        """Whether this server has EVALSHA_RO: Redis 6.2 does not, nor users that may read only some keys."""
 
     async def __call__(
         self,
@@ -146,11 +151,24 @@ class Scripts:
             raise UnreadableRecordError(f"{keys[0]}: the stored value is not UTF-8 text") from error
 
     async def _evaluate(self, script: Script, count: int, *keys_and_args: Sent) -> Any:
+        if self._knows_read_only and script.verb in READ_ONLY:
+            try:
+                return await self._call("EVALSHA_RO", script.sha, count, *keys_and_args)
+            except NoScriptError:
+                # A script that EVAL_RO loads is not there for EVALSHA_RO in all versions.
+                return await self._call("EVAL_RO", script.text, count, *keys_and_args)
+            except ResponseError as error:
+                if "unknown command" not in str(error):
+                    raise
+                self._knows_read_only = False
         try:
             return await self._redis.evalsha(script.sha, count, *keys_and_args)
         except NoScriptError:
             # One request loads and runs it. redis-py itself sends two, and a server may restart in between.
             return await self._redis.eval(script.text, count, *keys_and_args)
+
+    async def _call(self, *command: Sent) -> Any:
+        return await self._redis.execute_command(*command)  # type: ignore[no-untyped-call]
 
 
 async def read_hashes(

@@ -66,7 +66,8 @@ FOR_GOOD = {
     "TRYAGAIN": CLUSTER,
     "NOPERM": (
         "does not allow this user what is needed: give this user the scripting, read and write commands, "
-        "INFO and TIME, and the keys of the namespace (ACL SETUSER … +@all -@dangerous +info ~assent:*)"
+        "INFO and TIME, and the keys and channels of the namespace "
+        "(ACL SETUSER … +@all -@dangerous +info ~assent:* &assent:*)"
     ),
     "NOAUTH": "wants a user and a password: put them into the address, redis://user:password@host:6379/0",
     "WRONGPASS": "refuses the user or the password of this address: correct them",
@@ -182,8 +183,10 @@ async def check_server(redis: Redis, address: str) -> list[str]:
 async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
     """Refuse a namespace in which something else has overwritten a key that all records share.
 
+    Keys that this user may not read are not looked at: whoever may read them looks.
+
     Raises:
-        ServerUnreachableError: when Redis does not answer.
+        ServerUnreachableError: when it does not answer.
         ServerRefusesError: naming the key and the cure.
     """
     shared = keys.shared
@@ -192,17 +195,19 @@ async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
         async with redis.pipeline(transaction=False) as asking:
             for key in shared:
                 asking.type(key)
-            # For a key of another type, MGET returns nothing and no error.
-            asking.execute_command("MGET", *counters, **{NEVER_DECODE: True})
-            *kinds, numbers = await asking.execute()
+            for key in counters:
+                # For a key of another type, MGET returns nothing and no error.
+                asking.execute_command("MGET", key, **{NEVER_DECODE: True})
+            answers = [_seen(answer) for answer in await asking.execute(raise_on_error=False)]
+    kinds, numbers = answers[: len(shared)], answers[len(shared) :]
     wrong = [
         (key, f"is a {found} and should be a {kind}")
         for (key, kind), found in zip(shared.items(), kinds, strict=True)
-        if found not in {kind, "none"}
+        if found not in {kind, "none", None}
     ] + [
         (key, "does not hold a number")
         for key, number in zip(counters, numbers, strict=True)
-        if number is not None and not number.isdigit()
+        if number and number[0] is not None and not number[0].isdigit()
     ]
     if wrong:
         key, what = wrong[0]
@@ -210,6 +215,13 @@ async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
             f"Redis at {address}: the key {key} was overwritten: it {what}. Stop what else writes to this Redis, "
             f"then restore the key from a backup, or delete it (DEL {key})"
         )
+
+
+def _seen(answer: Any) -> Any:
+    """Return an answer, or `None` if this user may not see it."""
+    if isinstance(answer, Exception) and not isinstance(answer, NoPermissionError):
+        raise answer
+    return None if isinstance(answer, Exception) else answer
 
 
 def judge_server(info: dict[str, Any], address: str) -> list[str]:

@@ -31,6 +31,7 @@ async def open_namespace(redis: Redis, namespace: str, *, address: str = "") -> 
             # Last: if this bot is ended before it, the next one begins again.
             await redis.hset(keys.meta, "schema", str(SCHEMA))
             logger.info("redis.upgraded", extra={"schema": SCHEMA})
+        await redis.hsetnx(keys.meta, "schema", str(SCHEMA))
     return await freeze_meta(redis, namespace, address=address)
 
 

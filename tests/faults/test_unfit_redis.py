@@ -207,7 +207,7 @@ async def test_an_answer_that_cannot_be_taken_says_why(make, redis, start_bot, c
         assert [decision.type for decision in resume.decisions] == ["approve"]
 
 
-RIGHTS = ("~assent:*", "+@all", "-@dangerous", "+info")
+RIGHTS = ("~assent:*", "&assent:*", "+@all", "-@dangerous", "+info")
 """What the sentence about NOPERM advises."""
 
 

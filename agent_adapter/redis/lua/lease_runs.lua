@@ -2,6 +2,7 @@
 --
 -- KEYS  unresumed
 -- ARGV  prefix
+--       agent    whose runs
 --       limit    how many to take
 --       lease    milliseconds
 --       first    how many due runs to pass over
@@ -10,8 +11,8 @@
 -- Returns {how many were looked at, {what others need}, id, lease, id, lease, …}
 
 local unresumed = unpack(KEYS)
-local prefix, limit, lease, first, look_at = unpack(ARGV)
-local FIRST_NEED = 6
+local prefix, agent, limit, lease, first, look_at = unpack(ARGV)
+local FIRST_NEED = 7
 
 local at = now()
 local till = text(at + lease)
@@ -23,7 +24,10 @@ local due = redis.call('ZRANGEBYSCORE', unresumed, '-inf', text(at), 'LIMIT', fi
 local missing, others, taken = {}, {}, {}
 for _, id in ipairs(due) do
   -- A key of another type says nothing. The run stays owed, where an operator sees it.
-  local needs = try('HGET', prefix .. 'req:' .. id, 'needs')
+  local needs
+  if agent_of(id) == agent then
+    needs = try('HGET', prefix .. 'req:' .. id, 'needs')
+  end
   if needs == false then
     -- Somebody deleted the record by hand.
     redis.call('ZREM', unresumed, id)

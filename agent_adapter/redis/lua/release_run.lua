@@ -1,12 +1,13 @@
 -- Release a run that was set aside, so that a worker resumes it at once.
 --
--- KEYS  req, run, unresumed
--- ARGV  id
+-- KEYS  run, unresumed
+-- ARGV  id, prefix
 --       seen  which of its failures was seen, or '' for any
 -- Returns 'will go on' | 'is not set aside' | 'has failed again since' | 'unknown': there is nothing to resume
 
-local req, run, unresumed = unpack(KEYS)
-local id, seen = unpack(ARGV)
+local run, unresumed = unpack(KEYS)
+local id, prefix, seen = unpack(ARGV)
+local req = prefix .. 'req:' .. id
 
 if redis.call('EXISTS', req) == 0 or redis.call('HEXISTS', req, 'resumed') == 1 then
   return 'unknown'

@@ -214,8 +214,6 @@ async def test_what_falls_due_for_an_unreadable_record_is_said_on_its_card(clien
     """Its card is owed a drawing, which says so; the record is looked at again later."""
     state = await admitted(client, store)
     lane = store.keys.lane(0)
-    (work,) = await store.lease_work("undrawn", lane, limit=1, lease=60_000)
-    await store.finish_work(work)
     await redis.hset(lane.req(state.id), "body", "send money")
 
     assert await clock.on_due(state.id) == UNREADABLE_AGAIN
