@@ -21,6 +21,7 @@ from tests.support.distributions import build
 from tests.support.lanes import require
 from tests.support.postgres import PostgresServer, binaries
 from tests.support.properties import FULL, bounded
+from tests.support.redis_users import address_for
 
 APPROVERS = "U0DANA,U0ERIK,U0MIRA"
 SERVERS = {"redis_server", "playground", "postgres_server"}
@@ -108,7 +109,7 @@ def settings_for(playground: Playground, redis_url: str, **changed: object) -> S
         "SLACK_APP_TOKEN": playground.app_token,
         "SLACK_SIGNING_SECRET": playground.signing_secret,
         "SLACK_API_URL": playground.api_url,
-        "REDIS_URL": redis_url,
+        "REDIS_URL": address_for(redis_url, "bot"),
         "approvers": APPROVERS,
         "channel": "C0APPROVALS",
         "http_host": "127.0.0.1",
@@ -146,7 +147,11 @@ def an_agent(redis_url: str, agent: str = "billing") -> ApprovalClient:
     """Make another agent's client."""
     second = timedelta(seconds=1)
     return ApprovalClient.from_url(
-        redis_url, agent=agent, grace=second, claim_lease=second, reconcile_every=second
+        address_for(redis_url, "agent", agent),
+        agent=agent,
+        grace=second,
+        claim_lease=second,
+        reconcile_every=second,
     )
 
 

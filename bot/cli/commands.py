@@ -5,6 +5,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Annotated, NoReturn, TypeVar
 
 import typer
@@ -14,12 +15,13 @@ from agent_adapter.contract.wire import agent_name
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.pool import address_of, open_redis
 from bot.api.keys import ApiKey, KeyRing
+from bot.cli.acl import lines, users_of
 from bot.cli.audit import audit_cli
 from bot.cli.policy import policy_cli
 from bot.domain.errors import BotError, SettingsError
 from bot.domain.person import is_person
 from bot.runtime.logs import set_up_logging
-from bot.runtime.settings import load_settings, unknown_variables
+from bot.runtime.settings import load_access, load_settings, unknown_variables
 from bot.slack.manifest import Mode, build_manifest, to_yaml
 
 logger = logging.getLogger(__name__)
@@ -97,6 +99,23 @@ def manifest(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     typer.echo(to_yaml(found), nl=False)
+
+
+@cli.command()
+def acl(
+    passwords: Annotated[
+        Path,
+        typer.Option(help="a file with `name password` in each line; users that are not in it are added"),
+    ],
+    agent: Annotated[list[str] | None, typer.Option(help="an agent; may be given several times")] = None,
+    worker: Annotated[list[str] | None, typer.Option(help="an agent whose runs a worker resumes")] = None,
+) -> None:
+    """Print users of Redis (7.0 or newer, or Valkey) as an ACL file: for bots, operators, agents and workers."""
+    with _plain_errors():
+        agents, workers = ([agent_name(name) for name in names or ()] for names in (agent, worker))
+        users = users_of(Keys(load_access().namespace), agents, workers)
+        for line in lines(users, passwords):
+            typer.echo(line)
 
 
 @cli.command()

@@ -1,0 +1,104 @@
+"""The rights of users fit the scripts: what a script declares, whoever runs it may read and write."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agent_adapter.contract.access import COMMANDS, OF_AGENTS, OF_ALL, Rights, Role, rules_of
+from agent_adapter.contract.keys import OWN, SHARED, Keys
+from agent_adapter.redis.scripts import AGENT_LUA, READ_ONLY, SHARED_SCRIPTS, read_script
+
+ROOT = Path(__file__).parents[3]
+BOT_LUA = "bot.store.lua"
+AGENTS = {path.stem for path in (ROOT / "agent_adapter/redis/lua").glob("*.lua")} - {"prelude"}
+BOTS = {path.stem for path in (ROOT / "bot/store/lua").glob("*.lua")}
+OF_WORKERS = {"drop_run", "fail_run", "finish_work", "lease_runs", "note_run", "release_run"}
+"""Scripts that only workers run, and an operator in their place."""
+OF_OPERATORS = {"read", "read_audit", "release_run", "release_work"}
+NOT_AGENTS = OF_WORKERS | {"lease_work"}
+RUNS: dict[Role, set[str]] = {
+    "agent": AGENTS - NOT_AGENTS,
+    "worker": AGENTS - {"lease_work"},
+    "operator": OF_OPERATORS,
+}
+SPELT = {"owed": "unresumed", "standing": "sticky"}
+"""Keys that scripts name in another way."""
+
+
+def script(verb: str):
+    return read_script(AGENT_LUA if verb in AGENTS else BOT_LUA, verb)
+
+
+def right(role: Role, kind: str) -> str:
+    found = {**OF_AGENTS, **OF_ALL}.get(kind, Rights("", "", "R"))
+    return str(getattr(found, role))
+
+
+@pytest.mark.parametrize(
+    ("role", "verb"), [(role, verb) for role, verbs in RUNS.items() for verb in sorted(verbs)]
+)
+def test_a_script_declares_only_what_its_users_may_read_and_write(role: Role, verb: str):
+    """Redis refuses a script before it starts for a declared key that its user may only read; but for scripts that only read."""
+    # Workers leave this one out.
+    declared = {SPELT.get(key, key) for key in script(verb).keys} - (
+        {"failing"} if role == "worker" else set()
+    )
+
+    allowed = {"R", "RW"} if verb in READ_ONLY else {"RW"}
+    assert {key: right(role, key) for key in declared if right(role, key) not in allowed} == {}
+
+
+def commands_of(verbs: set[str]) -> set[str]:
+    texts = [re.sub("--.*", "", script(verb).text) for verb in verbs]
+    called = r"(?:call|try|pcall)\(\s*'([A-Z]+)'|on_keys_of\(id, prefix, '([A-Z]+)'"
+    return {(one or other).lower() for text in texts for one, other in re.findall(called, text)}
+
+
+@pytest.mark.parametrize("role", [*RUNS, "bot"])
+def test_users_may_run_the_commands_of_their_scripts(role: Role):
+    """And a script that writes nothing calls no command that writes."""
+    verbs = RUNS.get(role, AGENTS | BOTS)
+
+    assert commands_of(verbs) - {*COMMANDS[role]} == set()
+    assert commands_of(set(READ_ONLY)) <= {"hgetall", "smembers", "time", "xrange", "zrange"}
+
+
+def test_every_kind_of_key_is_one_that_exists():
+    """A right for a key that nobody writes would be a hole without a use."""
+    outside = {"meta", "keys", "keys:used"}
+
+    assert {*OF_ALL} - outside <= {*SHARED}
+    assert {*OF_AGENTS} <= OWN | {"pause", "inbox"}
+
+
+def test_an_agents_user_is_these_rules():
+    """As they are given to Redis: nothing but its own name, and what it only reads."""
+    rules = rules_of("agent", Keys(), "billing")
+
+    assert [rule for rule in rules if rule[0] in "%~&"] == [
+        "%RW~assent:{00}:req:billing.*",
+        "%RW~assent:{00}:run:billing.*",
+        "%RW~assent:{00}:pause:billing.*",
+        "%RW~assent:{00}:thread:billing.*",
+        "%RW~assent:{00}:replies:billing.*",
+        "%RW~assent:{00}:inbox:billing",
+        "%R~assent:{00}:card:billing.*",
+        "%R~assent:{00}:bots",
+        "%R~assent:{00}:clock",
+        "%R~assent:meta",
+        "&assent:{00}:inbox",
+    ]
+    assert not {"+@all", "+keys", "+scan", "+flushall", "+config", "+acl", "+subscribe"} & {*rules}
+
+
+def test_a_worker_may_also_take_owed_runs():
+    """That is all that it has more than its agent."""
+    more = {*rules_of("worker", Keys(), "billing")} - {*rules_of("agent", Keys(), "billing")}
+
+    assert more == {"%RW~assent:{00}:unresumed"}
+
+
+def test_shared_scripts_are_known():
+    """Those that a bot and an agent's side share."""
+    assert {*SHARED_SCRIPTS} <= AGENTS
