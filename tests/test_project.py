@@ -581,7 +581,9 @@ def test_the_compose_file_keeps_approvals():
     services = yaml.safe_load(page("deploy/compose.yaml"))["services"]
     environment = services["bot"]["environment"]
 
-    assert services["redis"]["command"][1:] == ["--appendonly", "yes", "--maxmemory-policy", "noeviction"]
+    assert services["redis"]["command"][1:5] == ["--appendonly", "yes", "--maxmemory-policy", "noeviction"]
+    assert services["redis"]["command"][5:] == ["--aclfile", "/run/secrets/redis_users"]
+    assert "ports" not in services["redis"]
     assert not {"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"} & set(environment)
     assert {name.removesuffix("_FILE") for name in environment} <= {
         variable_of(field) for field in Settings.model_fields

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 from redis.client import NEVER_DECODE
@@ -67,7 +69,7 @@ FOR_GOOD = {
     "NOPERM": (
         "does not allow this user what is needed: give this user the scripting, read and write commands, "
         "INFO and TIME, and the keys and channels of the namespace "
-        "(ACL SETUSER … +@all -@dangerous +info ~assent:* &assent:*)"
+        "(ACL SETUSER … +@all -@dangerous +info ~assent:* &assent:*), or make the users that python -m bot acl prints"
     ),
     "NOAUTH": "wants a user and a password: put them into the address, redis://user:password@host:6379/0",
     "WRONGPASS": "refuses the user or the password of this address: correct them",
@@ -240,7 +242,22 @@ def judge_server(info: dict[str, Any], address: str) -> list[str]:
         warnings.append(
             f"Redis at {address} keeps no append-only file: a crash loses approvals; set appendonly yes"
         )
+    if _is_plain_and_far(address):
+        warnings.append(
+            f"Redis at {address} is on another machine, and the connection is not encrypted: use rediss://"
+        )
     return warnings
+
+
+def _is_plain_and_far(address: str) -> bool:
+    """Whether passwords and approvals cross a network that is not ours. A name without a dot is a container beside this one."""
+    parts = urlsplit(address)
+    host = parts.hostname or "localhost"
+    try:
+        is_near = ip_address(host).is_loopback
+    except ValueError:
+        is_near = "." not in host or host.endswith(".localhost")
+    return parts.scheme == "redis" and not is_near
 
 
 def _refusal(info: dict[str, Any]) -> str:

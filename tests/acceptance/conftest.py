@@ -1,10 +1,14 @@
 """The people who press the buttons, and the policy file that a module of tests is about."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
 
+from agent_adapter.contract.keys import Keys
+from agent_adapter.redis.pool import SCHEMA
 from playground.client import Control
 from tests.support.people import Someone
 from tests.support.redis_users import under_users
@@ -15,6 +19,21 @@ def redis_users() -> Iterator[None]:
     """Bots and agents have users of their own in Redis, with the rights that `python -m bot acl` gives them."""
     with under_users():
         yield
+
+
+@pytest.fixture
+def redis_url(redis_url: str) -> str:
+    """A bot has been here before: an agent may not begin a namespace."""
+    with Redis.from_url(redis_url) as redis:
+        redis.hset(Keys().meta, mapping={"schema": SCHEMA, "lanes": 1})
+    return redis_url
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[AsyncRedis]:
+    """A connection of somebody who may do everything, to look and to break things."""
+    async with AsyncRedis.from_url(redis_url, decode_responses=True) as redis:
+        yield redis
 
 
 @pytest.fixture

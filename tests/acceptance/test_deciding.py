@@ -230,12 +230,12 @@ async def test_a_withdrawn_card_says_so_and_the_agent_hears_it(client, people):
 
 
 @pytest.mark.parametrize("end", ["decided", "expired", "withdrawn"])
-async def test_what_has_ended_goes_in_time_once_its_card_says_so(client, people, bot, end):
+async def test_what_has_ended_goes_in_time_once_its_card_says_so(client, people, bot, redis, end):
     """While it is asked nothing of it expires; once its end is drawn it stays for a month.
 
     Nothing more falls due, but to look whether the agent goes on with what was approved.
     """
-    lane, redis = bot.store.keys.lane(0), bot.store._redis
+    lane = bot.store.keys.lane(0)
     expires_in = timedelta(seconds=1 if end == "expired" else 600)
     asked = await client.publish(client.interrupt(asking(an_action()), expires_in=expires_in))
     card = await people["dana"].card()
@@ -254,9 +254,9 @@ async def test_what_has_ended_goes_in_time_once_its_card_says_so(client, people,
     assert (await redis.zscore(lane.due, asked) is not None) == (end == "decided")
 
 
-async def test_a_record_that_this_bot_cannot_read_is_refused(client, bot):
+async def test_a_record_that_this_bot_cannot_read_is_refused(client, bot, redis):
     """Who asked with a newer version is told so, instead of waiting for a card that never comes."""
-    lane, redis, asked = bot.store.keys.lane(0), bot.store._redis, "billing.newer"
+    lane, asked = bot.store.keys.lane(0), "billing.newer"
     later = str(2**42)
     await redis.hset(
         lane.req(asked), mapping={"body": '{"schema_version": 99}', "created": later, "deadline": later}

@@ -189,10 +189,10 @@ rules:
     assert "said in secret" in await why("U0ERIK", secret)
 
 
-async def test_when_the_trail_is_gone_as_well_that_is_said(bot, client, dana, why):
+async def test_when_the_trail_is_gone_as_well_that_is_said(bot, client, dana, why, redis):
     """Nothing is made up."""
     card = await decided(client, dana, an_action("mail"))
-    await bot.store._redis.flushdb()
+    await redis.flushdb()
     bot.store.forget_remembered()
 
     assert "Nothing is known about this card any more" in await why("U0ERIK", card)
