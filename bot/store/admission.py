@@ -19,7 +19,7 @@ from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
 from bot.domain.waiting import circles_of, requester_of
 from bot.runtime.offload import offload
-from bot.store.codec import admission_fields
+from bot.store.codec import admission_fields, body_digest
 from bot.store.connected import Connected
 
 logger = logging.getLogger(__name__)
@@ -89,7 +89,12 @@ class Admitting(Connected):
         await self.scripts(
             "admit",
             self._of(state.id),
-            [*(part for use in covered for part in use), *admission_fields(admission)],
+            [
+                *(part for use in covered for part in use),
+                *admission_fields(admission),
+                "asked",
+                body_digest(state.body),
+            ],
             actions=len(state.interrupt.request.action_requests),
             lifetime=life,
             is_due=int(bool(admission.steps or admission.extension)),

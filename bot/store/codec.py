@@ -1,5 +1,6 @@
 """The two hashes of a record, read and written field by field. `contract.keys` lists the fields. Pure."""
 
+import hashlib
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -7,7 +8,7 @@ from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WireModel
-from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.identity import DIGEST_LENGTH, action_fingerprints
 from agent_adapter.contract.outcome import Reported
 from agent_adapter.contract.record import SIGNED, Fields, load_recorded, moment, read_reported
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
@@ -44,6 +45,9 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
         InvalidRequestError: when this version cannot read what is stored as an interrupt.
     """
     body = req["body"]
+    if "asked" in card and card["asked"] != body_digest(body):
+        # An agent may write its half of the record. What people were shown is what was there when they were asked.
+        raise InvalidRequestError("what is asked has been changed since people were asked")
     if known and known.body == body:
         interrupt, fingerprints = known.interrupt, known.fingerprints
     else:
@@ -75,6 +79,11 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
         size=size_of(req, card),
     )
     return _approval(published, card, known) if "policy" in card else published
+
+
+def body_digest(body: str) -> str:
+    """Return the digest of a question as it is stored, byte for byte."""
+    return hashlib.sha256(body.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
 def _stalled(req: Fields) -> str | None:

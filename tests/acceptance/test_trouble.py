@@ -33,7 +33,9 @@ def transport(request):
 @pytest.fixture
 async def mortal(tmp_path):
     """A Redis of this test's own, which it may kill."""
-    server = RedisServer(tmp_path / "redis")
+    # Where it keeps the users of bot and agent.
+    (tmp_path / "users.acl").touch()
+    server = RedisServer(tmp_path / "redis", ("--aclfile", str(tmp_path / "users.acl")))
     server.start()
     yield server
     server.stop()

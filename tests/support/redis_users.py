@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from redis import Redis
+from redis.exceptions import ResponseError
 
 from agent_adapter.contract.access import Role, rules_of
 from agent_adapter.contract.keys import Keys
@@ -48,4 +49,7 @@ def as_user(url: str, role: Role, agent: str = "", *, namespace: str = "assent")
         redis.execute_command(
             "ACL", "SETUSER", name, "on", ">secret", *rules_of(role, Keys(namespace), agent)
         )
+        # A server without a file for users does not keep them.
+        with contextlib.suppress(ResponseError):
+            redis.execute_command("ACL", "SAVE")
     return url.replace("://", f"://{name}:secret@")

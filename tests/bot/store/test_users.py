@@ -13,12 +13,13 @@ from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.outcome import Outcome
-from agent_adapter.errors import ServerUnsuitableError
+from agent_adapter.errors import ServerUnsuitableError, UnreadableRecordError
 from agent_adapter.redis.pool import freeze_meta, open_redis
+from bot.domain.admission import Place
 from bot.store.namespace import open_namespace
 from bot.store.records import ApprovalStore
 from tests.conftest import an_agent
-from tests.support.builders import an_interrupt
+from tests.support.builders import an_action, an_admission, an_interrupt
 from tests.support.lanes import require
 from tests.support.redis_users import as_user, has_users
 from tests.support.workers import decide
@@ -137,6 +138,22 @@ async def test_what_an_agent_notes_about_others_is_refused_by_the_bot(agent, cli
     taken = await store.take_inbox("billing")
 
     assert (taken.notes, taken.refused) == (1, 1)
+
+
+async def test_a_question_that_its_agent_changes_after_it_was_asked_is_not_read(agent, client, store):
+    """Its own half of the record is the agent's to write. People would decide about what they were not shown."""
+    interrupt_id = await client.publish(an_interrupt(an_action("pay", {"amount": 5})))
+    state = await store.load(interrupt_id)
+    assert state
+    await store.admit(state, an_admission(places=(Place(channel="C1", actions=(0,)),)))
+    body = str(await agent.hget(LANE.req(interrupt_id), "body"))
+
+    await agent.hset(LANE.req(interrupt_id), "body", body.replace('"amount":5', '"amount":5000'))
+
+    with pytest.raises(UnreadableRecordError, match="what is asked has been changed since people were asked"):
+        await store.load(interrupt_id)
+    await agent.hset(LANE.req(interrupt_id), "body", body)
+    assert await store.load(interrupt_id)
 
 
 async def test_an_agent_that_comes_before_all_bots_says_so(redis_url: str):
