@@ -75,6 +75,7 @@ from bot.runtime.host_clock import Look
 from bot.runtime.metrics import build_registry
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import Settings
+from bot.runtime.bot_keys import UNSIGNED, BotKeys, load_bot_keys
 from bot.runtime.tasks import Tasks
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
@@ -124,6 +125,8 @@ class Bot:
     slack: SlackClient = field(init=False)
     directory: Directory = field(init=False)
     policies: PolicyKeeper = field(init=False)
+    signing: BotKeys | None = field(init=False)
+    """`None` when what people decide is not signed."""
     restore_guard: RestoreGuard = field(init=False)
     drawing: Worker = field(init=False)
     _owed: dict[str, int] = field(default_factory=dict)
@@ -134,20 +137,24 @@ class Bot:
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
-        """Read the policy.
+        """Read the policy and the keys.
 
         Raises:
-            SettingsError: when the policy file cannot be used.
+            SettingsError: when the policy file or a key cannot be used.
         """
         self.policies = PolicyKeeper(self.settings, self.health)
+        self.signing = load_bot_keys(self.settings)
+        self.health.signed = self.signing is not None
 
     async def start(self) -> None:
         """Connect to Redis and serve health. Then connect to Slack as soon as Slack allows it.
 
         Raises:
             ServerUnreachableError, ServerUnsuitableError: when this Redis cannot be used.
+            SettingsError: when the signing key does not sign.
         """
         settings, stack = self.settings, self._stack
+        await self._try_signing()
         redis, keys = await self._open_redis()
         address = address_of(settings.redis_url)
         self.store = ApprovalStore(redis, keys, address=address)
@@ -207,6 +214,15 @@ class Bot:
             await self._runner.cleanup()
         await self._stack.aclose()
         logger.info("bot.stopped", extra={"bot": self.process})
+
+    async def _try_signing(self) -> None:
+        if self.signing is None:
+            logger.warning("receipts.unsigned", extra={"reason": UNSIGNED})
+            return
+        await self.signing.try_out()
+        if self.signing.ring.accepts_unsigned:
+            until = f"{self.signing.ring.unsigned_until:%Y-%m-%d}"
+            logger.warning("receipts.unsigned_accepted", extra={"until": until})
 
     async def _open_redis(self) -> tuple[Redis, Keys]:
         url = self.settings.redis_url
@@ -380,7 +396,7 @@ class Bot:
         if sockets:
             self._stack.push_async_callback(sockets.close)
         self._run("policy", partial(self.policies.watch, self.slack))
-        link = SlackLink(self.slack, self.health, self.policies, sockets, self.drawing.wake)
+        link = SlackLink(self.slack, self.health, self.policies, sockets, self.drawing.wake, self.signing)
         self._run("link to Slack", link.keep, fatal=(SettingsError,))
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:

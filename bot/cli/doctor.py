@@ -33,6 +33,7 @@ from bot.policy.file import PolicyFile
 from bot.rendering.card.card import render_card
 from bot.runtime.health import Health
 from bot.runtime.settings import Access, Settings, load_access, load_settings, unknown_variables
+from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
 from bot.slack.manifest import DIRECT_SCOPES, MENTION, MENTION_SCOPE, needed_scopes
@@ -121,12 +122,27 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield judge_policy(named.policy, settings)
     for finding in await _redis(settings):
         yield finding
+    yield judge_signing(settings)
     yield judge_audit(settings.audit_dir)
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
         async for finding in _slack(slack, settings, named):
             yield finding
+
+
+def judge_signing(settings: Settings) -> Finding:
+    """Say whether what people decide is signed, and with which key."""
+    try:
+        keys = load_bot_keys(settings)
+    except SettingsError as error:
+        return Finding("fail", "receipts", str(error))
+    if keys is None:
+        return Finding("warn", "receipts", UNSIGNED)
+    if keys.ring.accepts_unsigned:
+        until = f"{keys.ring.unsigned_until:%Y-%m-%d}"
+        return Finding("warn", "receipts", f"until {until}, records without a signature are accepted")
+    return Finding("ok", "receipts", f"signed with the key {keys.signer.kid}")
 
 
 # --- Redis --------------------------------------------------------------------------------------------------------
@@ -257,6 +273,11 @@ async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | Non
     yield found
     if me is None:
         return
+    with contextlib.suppress(SettingsError):
+        # A broken key was named already.
+        keys = load_bot_keys(settings)
+        if keys and (problem := keys.wrong_team(me.team_id)):
+            yield Finding("fail", "receipts", problem)
     mentions = named.mentions if named else ()
     yield judge_scopes(me.scopes, scopes_for(named) if named else needed_scopes(()))
     yield judge_mentions(me.scopes)

@@ -67,7 +67,7 @@ def build_site(
         reasons = health.reasons
         if not reasons:
             warned = {"warnings": health.warnings} if health.warnings else {}
-            return web.json_response({"ready": True, **warned})
+            return web.json_response({"ready": True, "signed": health.signed, **warned})
         return web.json_response({"ready": False, "faults": reasons}, status=503)
 
     async def metrics(_: web.Request) -> web.Response:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent_adapter.loops import Loop
-from bot.domain.errors import SlackError
+from bot.domain.errors import SettingsError, SlackError
 from bot.jobs.policy_watch import CHECK_WITHIN, PolicyKeeper
 from bot.runtime.health import Health
+from bot.runtime.bot_keys import BotKeys
 from bot.slack.client import SlackClient
 from bot.slack.socket_mode import STANDBY, Sockets
 
@@ -37,13 +38,15 @@ class SlackLink:
     """`None` in HTTP mode."""
     recovered: Callable[[], None]
     """Called whenever Slack works, so that waiting work continues."""
+    signing: BotKeys | None = None
     _policy_checked: bool = field(default=False, init=False)
 
     async def keep(self, loop: Loop) -> None:
         """Keep the connection until cancelled.
 
         Raises:
-            SettingsError: when Slack does not know somebody or something that the policy names.
+            SettingsError: when Slack does not know somebody or something that the policy names, or the signing key is for
+                another workspace.
         """
         delay = LOOK_EVERY
         while True:
@@ -69,6 +72,8 @@ class SlackLink:
             me = await self.slack.who_am_i()
         except SlackError as error:
             return str(error)
+        if self.signing and (problem := self.signing.wrong_team(me.team_id)):
+            raise SettingsError(problem)
         missing = set(self.policies.scopes) - me.scopes
         if me.scopes and missing:
             scopes = ", ".join(sorted(missing))

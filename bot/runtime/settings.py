@@ -96,6 +96,17 @@ class Settings(_Environment):
     """How many requests one key of the HTTP API may send to one replica."""
     log_level: str = "INFO"
 
+    signing_key: str | None = Field(None, repr=False)
+    """The private key that signs what people decide: PEM, or 32 bytes in base64."""
+    signer: str | None = None
+    """A function of your own that returns a signer, as `module:function`, for a key that a service keeps."""
+    ring: str | None = None
+    """The file of the public keys with which the bot checks what it reads back."""
+    require_signed: bool = False
+    """Whether a bot without a key and a ring does not start."""
+    unsigned_until: str = ""
+    """The day (UTC) until which records without a signature are accepted, at most 30 days ahead."""
+
     audit_dir: str | None = None
     """The folder that keeps entries of the audit trail when they leave Redis."""
     audit_days: int = Field(365, ge=8)
@@ -196,7 +207,7 @@ class Settings(_Environment):
             raise ValueError(f"{value!r} is not one of {', '.join(_LOG_LEVELS)}")
         return level
 
-    @field_validator("policy", "audit_dir", "pagerduty_token")
+    @field_validator("policy", "audit_dir", "pagerduty_token", "signing_key", "signer", "ring")
     @classmethod
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None
@@ -237,6 +248,7 @@ class Access(_Environment):
     namespace: str = Field("assent", alias="ASSENT_NAMESPACE")
     policy: str = Field("", alias="ASSENT_POLICY")
     audit_dir: str = Field("", alias="ASSENT_AUDIT_DIR")
+    ring: str = Field("", alias="ASSENT_RING")
 
 
 class _NamedFiles(PydanticBaseSettingsSource):
