@@ -70,12 +70,13 @@ from bot.listeners.services import Services
 from bot.listeners.views import Forms
 from bot.listeners.why import WhyShortcut
 from bot.on_call.schedules import Schedules
+from bot.runtime.bot_keys import UNSIGNED, BotKeys, load_bot_keys
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look
 from bot.runtime.metrics import build_registry
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import Settings
-from bot.runtime.bot_keys import UNSIGNED, BotKeys, load_bot_keys
+from bot.runtime.signing import Signing
 from bot.runtime.tasks import Tasks
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
@@ -125,7 +126,7 @@ class Bot:
     slack: SlackClient = field(init=False)
     directory: Directory = field(init=False)
     policies: PolicyKeeper = field(init=False)
-    signing: BotKeys | None = field(init=False)
+    bot_keys: BotKeys | None = field(init=False)
     """`None` when what people decide is not signed."""
     restore_guard: RestoreGuard = field(init=False)
     drawing: Worker = field(init=False)
@@ -143,8 +144,8 @@ class Bot:
             SettingsError: when the policy file or a key cannot be used.
         """
         self.policies = PolicyKeeper(self.settings, self.health)
-        self.signing = load_bot_keys(self.settings)
-        self.health.signed = self.signing is not None
+        self.bot_keys = load_bot_keys(self.settings)
+        self.health.signed = self.bot_keys is not None
 
     async def start(self) -> None:
         """Connect to Redis and serve health. Then connect to Slack as soon as Slack allows it.
@@ -157,7 +158,7 @@ class Bot:
         await self._try_signing()
         redis, keys = await self._open_redis()
         address = address_of(settings.redis_url)
-        self.store = ApprovalStore(redis, keys, address=address)
+        self.store = ApprovalStore(redis, keys, address=address, signing=self._signing())
         self.audit = AuditStore(redis, keys, settings.audit_dir, address=address)
         self.sent_digests = SentDigests(redis, keys, address=address)
         timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
@@ -215,13 +216,18 @@ class Bot:
         await self._stack.aclose()
         logger.info("bot.stopped", extra={"bot": self.process})
 
+    def _signing(self) -> Signing | None:
+        if self.bot_keys is None:
+            return None
+        return Signing(self.bot_keys.signer, self.settings.namespace, lambda: self.slack.me.team_id)
+
     async def _try_signing(self) -> None:
-        if self.signing is None:
+        if self.bot_keys is None:
             logger.warning("receipts.unsigned", extra={"reason": UNSIGNED})
             return
-        await self.signing.try_out()
-        if self.signing.ring.accepts_unsigned:
-            until = f"{self.signing.ring.unsigned_until:%Y-%m-%d}"
+        await self.bot_keys.try_out()
+        if self.bot_keys.ring.accepts_unsigned:
+            until = f"{self.bot_keys.ring.unsigned_until:%Y-%m-%d}"
             logger.warning("receipts.unsigned_accepted", extra={"until": until})
 
     async def _open_redis(self) -> tuple[Redis, Keys]:
@@ -396,7 +402,7 @@ class Bot:
         if sockets:
             self._stack.push_async_callback(sockets.close)
         self._run("policy", partial(self.policies.watch, self.slack))
-        link = SlackLink(self.slack, self.health, self.policies, sockets, self.drawing.wake, self.signing)
+        link = SlackLink(self.slack, self.health, self.policies, sockets, self.drawing.wake, self.bot_keys)
         self._run("link to Slack", link.keep, fatal=(SettingsError,))
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:

@@ -12,11 +12,13 @@ from hypothesis import settings as hypothesis_settings
 from redis import Redis
 
 from agent_adapter import ApprovalClient
+from agent_adapter.receipts.key_files import Signing, make_signing
 from bot.app import Bot, running
 from bot.runtime.settings import Settings
 from playground.client import Control
 from playground.redis_server import RedisServer
 from playground.server import Playground
+from playground.workspace import TEAM
 from tests.support.distributions import build
 from tests.support.lanes import require
 from tests.support.postgres import PostgresServer, binaries
@@ -100,6 +102,14 @@ def threads_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "threads.db")
     server: PostgresServer = request.getfixturevalue("postgres_server")
     return server.new_database()
+
+
+@pytest.fixture
+def signing(tmp_path: Path) -> Signing:
+    """A key for receipts of the stand-in's workspace, and a ring with it, in two files."""
+    folder = tmp_path / "signing"
+    folder.mkdir()
+    return make_signing(folder, team=TEAM["id"])
 
 
 def settings_for(playground: Playground, redis_url: str, **changed: object) -> Settings:

@@ -73,9 +73,10 @@ def write_keys(path: Path, keys: Iterable[RingKey]) -> None:
     """Write a ring in one step: a reader meets the old file or the new one.
 
     Raises:
-        InvalidRequestError: when a key is there twice; nothing was written.
+        InvalidRequestError: when it is not a ring that can be read; nothing was written.
     """
-    text = dump_keys(Ring(keys).keys.values())
+    text = dump_keys(keys)
+    Ring.parse(text, where=str(path))
     target = path.resolve()
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:

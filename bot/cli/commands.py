@@ -18,6 +18,7 @@ from bot.api.keys import ApiKey, KeyRing
 from bot.cli.acl import lines, users_of
 from bot.cli.audit import audit_cli
 from bot.cli.policy import policy_cli
+from bot.cli.signing import signing_cli
 from bot.domain.errors import BotError, SettingsError
 from bot.domain.person import is_person
 from bot.runtime.logs import set_up_logging
@@ -64,8 +65,11 @@ def run() -> None:
             runner.run(main(settings))
 
 
-keys = typer.Typer(help="Keys of the HTTP API, which is off until there is one.", no_args_is_help=True)
+keys = typer.Typer(
+    help="Keys of the HTTP API, which is off until there is one, and keys that sign.", no_args_is_help=True
+)
 cli.add_typer(keys, name="keys")
+keys.add_typer(signing_cli, name="signing")
 
 
 @cli.command()

@@ -31,9 +31,9 @@ from bot.on_call.reading import UnansweredError
 from bot.on_call.schedules import Schedules
 from bot.policy.file import PolicyFile
 from bot.rendering.card.card import render_card
+from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.settings import Access, Settings, load_access, load_settings, unknown_variables
-from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
 from bot.slack.manifest import DIRECT_SCOPES, MENTION, MENTION_SCOPE, needed_scopes

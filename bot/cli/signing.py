@@ -1,29 +1,152 @@
 """`python -m bot keys signing`: makes keys that sign, and keeps the ring of their public keys."""
 
-import os
-from collections.abc import Callable
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.receipts.key_files import read_keys, write_keys, write_private_key
-from agent_adapter.receipts.ring import RING_VARIABLE, Purpose, RingKey, dump_keys
+from agent_adapter.receipts.ring import Purpose, RingKey, dump_keys
 from agent_adapter.receipts.signer import LocalSigner
 from bot.domain.errors import SettingsError
-from bot.policy.values import read_duration
 from bot.runtime.settings import load_access
 
 signing_cli = typer.Typer(
-    help="Keys that sign what people decide, and the ring of their public keys.", no_args_is_help=True
+    help="Keys that sign what people decide, and the ring with their public keys.", no_args_is_help=True
 )
 
-_KeyFile = Annotated[Path, typer.Argument(help="the new file for the private key; only its owner can read it")]
+_KeyFile = Annotated[
+    Path, typer.Argument(help="a new file for the private key, which only its owner can read")
+]
+_Kid = Annotated[str, typer.Argument(help="the name of the key, as the ring has it under kid")]
 _RingFile = Annotated[
-    Path | None, typer.Option(help="the file of public keys; without it, the one that ASSENT_RING names")
+    Path | None,
+    typer.Option("--ring", help="the file of public keys; otherwise the one that ASSENT_RING names"),
 ]
-_Overlap = Annotated[
-    str, typer.Option(help="for how long the old key still signs: until every bot has the new one")
-]
+
+
+@signing_cli.command()
+def create(
+    key_file: _KeyFile,
+    *,
+    ring: _RingFile = None,
+    purpose: Annotated[Purpose, typer.Option(help="what the key may sign")] = "receipts",
+    namespace: Annotated[
+        str | None, typer.Option(help="the namespace in Redis; otherwise ASSENT_NAMESPACE")
+    ] = None,
+    team: Annotated[
+        str | None, typer.Option(help="the id (T…) of the Slack workspace, for a key for receipts")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="the name of the agent, for a key of an agent")] = None,
+) -> None:
+    """Make a key: the private one into a new file, the public one into the ring."""
+    with _plain_errors():
+        path = _ring_file(ring)
+        signer = LocalSigner.generate()
+        key = RingKey.of(
+            signer.public,
+            purpose,
+            namespace=namespace or load_access().namespace,
+            team=team,
+            agent=agent,
+            not_before=_now(),
+        )
+        keys = [*read_keys(path), key]
+        write_private_key(key_file, signer)
+        write_keys(path, keys)
+        typer.echo(f"made the key {key.kid} for {key.purpose}; its public key is in {path}")
+
+
+@signing_cli.command()
+def rotate(
+    kid: _Kid,
+    key_file: _KeyFile,
+    *,
+    ring: _RingFile = None,
+    overlap_hours: Annotated[
+        int, typer.Option(min=0, max=720, help="for how long the old key still signs")
+    ] = 24,
+) -> None:
+    """Make the next key in place of one. What the old key signs before its end stays valid."""
+    with _plain_errors():
+        path = _ring_file(ring)
+        keys = read_keys(path)
+        old, now = _find(keys, kid, path), _now()
+        end = now + timedelta(hours=overlap_hours)
+        if old.revoked or (old.not_after and old.not_after <= now):
+            raise InvalidRequestError(f"the key {kid} has ended already: make a new one with `create`")
+        signer = LocalSigner.generate()
+        key = RingKey.of(
+            signer.public,
+            old.purpose,
+            namespace=old.namespace,
+            team=old.team,
+            agent=old.agent,
+            not_before=now,
+        )
+        # A key that was to end sooner still does.
+        ended = old.model_copy(update={"not_after": min(old.not_after or end, end)})
+        write_private_key(key_file, signer)
+        write_keys(path, [*(ended if each is old else each for each in keys), key])
+        typer.echo(f"made the key {key.kid}; the key {kid} signs until {ended.not_after:%Y-%m-%d %H:%M} UTC")
+
+
+@signing_cli.command()
+def revoke(kid: _Kid, *, ring: _RingFile = None) -> None:
+    """Revoke a key: nothing that it signed counts any more, whatever its date."""
+    with _plain_errors():
+        path = _ring_file(ring)
+        keys = read_keys(path)
+        old = _find(keys, kid, path)
+        revoked = old.model_copy(update={"revoked": True})
+        write_keys(path, [revoked if each is old else each for each in keys])
+        typer.echo(f"the key {kid} is revoked in {path}: give this file to everybody who checks")
+
+
+@signing_cli.command()
+def publish(*, ring: _RingFile = None) -> None:
+    """Print the ring for agents and tools. It has public keys only."""
+    with _plain_errors():
+        path = _ring_file(ring)
+        if not path.exists():
+            raise InvalidRequestError(f"there is no {path}: make a key with `keys signing create`")
+        typer.echo(dump_keys(read_keys(path)), nl=False)
+
+
+def _ring_file(given: Path | None) -> Path:
+    named = load_access().ring
+    if not given and not named:
+        raise SettingsError("name the file of public keys: --ring ring.json, or set ASSENT_RING")
+    return given or Path(named)
+
+
+def _find(keys: tuple[RingKey, ...], kid: str, path: Path) -> RingKey:
+    for key in keys:
+        if key.kid == kid:
+            return key
+    known = ", ".join(key.kid for key in keys) or "no key"
+    raise InvalidRequestError(f"{path} does not have the key {kid}: it has {known}")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    try:
+        yield
+    except SettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        raise typer.Exit(2) from None
+    except AgentAdapterError as error:
+        sys.stderr.write(f"{error}\n")
+        raise typer.Exit(1) from None
+    except OSError as error:
+        sys.stderr.write(f"{error.filename}: {error.strerror}\n")
+        raise typer.Exit(1) from None

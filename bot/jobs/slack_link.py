@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from agent_adapter.loops import Loop
 from bot.domain.errors import SettingsError, SlackError
 from bot.jobs.policy_watch import CHECK_WITHIN, PolicyKeeper
-from bot.runtime.health import Health
 from bot.runtime.bot_keys import BotKeys
+from bot.runtime.health import Health
 from bot.slack.client import SlackClient
 from bot.slack.socket_mode import STANDBY, Sockets
 
@@ -38,7 +38,7 @@ class SlackLink:
     """`None` in HTTP mode."""
     recovered: Callable[[], None]
     """Called whenever Slack works, so that waiting work continues."""
-    signing: BotKeys | None = None
+    bot_keys: BotKeys | None = None
     _policy_checked: bool = field(default=False, init=False)
 
     async def keep(self, loop: Loop) -> None:
@@ -72,7 +72,7 @@ class SlackLink:
             me = await self.slack.who_am_i()
         except SlackError as error:
             return str(error)
-        if self.signing and (problem := self.signing.wrong_team(me.team_id)):
+        if self.bot_keys and (problem := self.bot_keys.wrong_team(me.team_id)):
             raise SettingsError(problem)
         missing = set(self.policies.scopes) - me.scopes
         if me.scopes and missing:

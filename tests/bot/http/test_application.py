@@ -204,4 +204,4 @@ async def test_in_socket_mode_there_is_no_route_for_slack(start_bot):
             assert "assent_ready 1.0" in measured
             assert 'assent_slack_calls_total{answer="ok",method="auth.test"}' in measured
         async with session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer:
-            assert (answer.status, await answer.json()) == (200, {"ready": True})
+            assert (answer.status, await answer.json()) == (200, {"ready": True, "signed": False})

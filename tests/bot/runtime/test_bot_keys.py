@@ -1,0 +1,200 @@
+"""A bot signs with a key that its ring has, or does not start."""
+
+import asyncio
+import base64
+import traceback
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+
+from agent_adapter import InvalidRequestError
+from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.ring import RingKey
+from agent_adapter.receipts.signer import LocalSigner
+from bot.domain.errors import SettingsError
+from bot.runtime.bot_keys import BotKeys, load_bot_keys
+from bot.runtime.settings import Settings
+from playground.workspace import TEAM
+
+NEEDED = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "approvers": "U0DANA"}
+
+
+def settings_of(**given):
+    return Settings(_env_file=None, **NEEDED, **given)
+
+
+def signed_by(signing, **given):
+    return settings_of(
+        **{"signing_key": signing.key_path.read_text(), "ring": str(signing.ring_path)} | given
+    )
+
+
+def refusal(settings):
+    with pytest.raises(SettingsError) as refused:
+        load_bot_keys(settings)
+    return str(refused.value)
+
+
+def change(signing, **changed):
+    write_keys(signing.ring_path, [key.model_copy(update=changed) for key in read_keys(signing.ring_path)])
+
+
+def test_without_a_key_and_a_ring_nothing_is_signed():
+    assert load_bot_keys(settings_of()) is None
+
+
+def test_a_key_that_the_ring_has_signs(signing):
+    assert load_bot_keys(signed_by(signing)).signer.kid == signing.signer.kid
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"ring": None}, "ASSENT_SIGNING_KEY is set, and ASSENT_RING is not"),
+        ({"signing_key": None}, "ASSENT_RING is set, and ASSENT_SIGNING_KEY is not"),
+        (
+            {"signing_key": None, "ring": None, "require_signed": True},
+            "ASSENT_REQUIRE_SIGNED is set, and neither",
+        ),
+        ({"signing_key": LocalSigner.generate().private_pem()}, "is not in the ring"),
+        ({"namespace": "other"}, "is for the namespace 'assent', and this bot has 'other'"),
+        ({"ring": "nowhere.json"}, "cannot read nowhere.json"),
+        ({"unsigned_until": "2099-01-01"}, "more than 30 days ahead"),
+        ({"signer": "json:loads"}, "both set"),
+        (
+            {"signing_key": None, "signer": "json:nothing"},
+            "ASSENT_SIGNER: json:nothing did not return a signer",
+        ),
+    ],
+)
+def test_what_does_not_fit_ends_the_start(signing, given, sentence):
+    assert sentence in refusal(signed_by(signing, **given))
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"revoked": True}, "is revoked"),
+        ({"not_after": "2026-01-01T00:00:00Z"}, "signs only between its not_before and not_after"),
+    ],
+)
+def test_a_key_that_nobody_accepts_any_more_ends_the_start(signing, changed, sentence):
+    fields = read_keys(signing.ring_path)[0].model_dump(exclude_defaults=True) | changed
+    write_keys(signing.ring_path, [RingKey.model_validate(fields)])
+
+    assert sentence in refusal(signed_by(signing))
+
+
+def test_a_key_of_the_log_signs_no_receipts(signing):
+    write_keys(signing.ring_path, [RingKey.of(signing.signer.public, "log", namespace="assent")])
+
+    assert "is for log" in refusal(signed_by(signing))
+
+
+def test_a_key_is_for_one_workspace(signing):
+    keys = load_bot_keys(signed_by(signing))
+
+    assert keys.wrong_team(TEAM["id"]) is None
+    assert f"to the workspace {TEAM['id']}, and the bot is in T0OTHER" in keys.wrong_team("T0OTHER")
+
+
+def test_settings_do_not_show_the_key(signing):
+    settings = signed_by(signing)
+
+    assert settings.signing_key.splitlines()[1] not in repr(settings)
+
+
+# --- A key that a service keeps -----------------------------------------------------------------------------------
+
+
+class Service:
+    """Signs with a key that it keeps for itself, after a while."""
+
+    def __init__(self, signer, delay=0.0, key=None):
+        self.kid, self._key, self._delay = signer.kid, key or signer, delay
+
+    async def sign(self, data):
+        await asyncio.sleep(self._delay)
+        return await self._key.sign(data)
+
+
+async def test_a_service_can_keep_the_key(signing, tmp_path, monkeypatch):
+    (tmp_path / "our_service.py").write_text(
+        "from agent_adapter.receipts.signer import LocalSigner\n"
+        f"def signer(): return LocalSigner.parse({signing.signer.private_pem()!r})\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    keys = load_bot_keys(signed_by(signing, signing_key=None, signer="our_service:signer"))
+
+    await keys.try_out()
+    assert keys.signer.kid == signing.signer.kid
+
+
+async def test_a_service_that_signs_with_another_key_ends_the_start(signing):
+    keys = BotKeys(Service(signing.signer, key=LocalSigner.generate()), signing.ring)
+
+    with pytest.raises(SettingsError, match="cannot be used"):
+        await keys.try_out()
+
+
+async def test_a_service_that_does_not_answer_ends_the_start(signing, monkeypatch):
+    monkeypatch.setattr("bot.runtime.bot_keys._START_WITHIN", 0.01)
+
+    with pytest.raises(SettingsError, match="did not sign within"):
+        await BotKeys(Service(signing.signer, delay=60), signing.ring).try_out()
+
+
+# --- Reading a private key ----------------------------------------------------------------------------------------
+
+
+def test_a_private_key_is_read_as_pem_and_as_base64(signing):
+    pem = signing.signer.private_pem()
+    seed = base64.b64encode(base64.b64decode(pem.splitlines()[1])[-32:]).decode()
+
+    assert LocalSigner.parse(pem).kid == LocalSigner.parse(f" {seed}\n").kid == signing.signer.kid
+
+
+def test_a_private_key_is_read_from_the_environment_or_a_file(signing, monkeypatch):
+    monkeypatch.delenv("ASSENT_SIGNING_KEY", raising=False)
+    assert LocalSigner.from_environment() is None
+
+    monkeypatch.setenv("ASSENT_SIGNING_KEY", signing.signer.private_pem())
+    assert LocalSigner.from_environment().kid == signing.signer.kid
+
+    other = make_signing(signing.ring_path.parent, team="T1", name="other.pem")
+    monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", str(other.key_path))
+    assert LocalSigner.from_environment().kid == other.signer.kid
+
+    monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", "nowhere.pem")
+    with pytest.raises(InvalidRequestError, match="cannot read nowhere"):
+        LocalSigner.from_environment()
+
+
+def wrong_keys():
+    secret = LocalSigner.generate().private_pem()
+    locked = LocalSigner.generate()._key.private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x")
+    )
+    curve = ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    yield secret.splitlines()[1], "neither PEM nor 32 bytes"
+    yield secret.replace("-----END", "----END"), "not a private key that can be read"
+    yield locked.decode(), "has a password"
+    yield curve.decode(), "not one of Ed25519"
+
+
+@pytest.mark.parametrize(("text", "sentence"), list(wrong_keys()))
+def test_an_error_about_a_private_key_never_shows_it(text, sentence):
+    with pytest.raises(InvalidRequestError, match=sentence) as refused:
+        LocalSigner.parse(text)
+
+    said = "".join(traceback.format_exception(refused.value))
+    assert not any(line in said for line in text.splitlines() if not line.startswith("-"))
