@@ -76,7 +76,7 @@ from bot.runtime.host_clock import Look
 from bot.runtime.metrics import build_registry
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import Settings
-from bot.runtime.signing import Signing
+from bot.runtime.statements import Signing
 from bot.runtime.tasks import Tasks
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory

@@ -232,9 +232,9 @@ class Ring:
         ring.unsigned_until = read_unsigned_until(os.environ.get(UNSIGNED_VARIABLE, ""))
         if ring.accepts_unsigned:
             logger.warning(
-                "%s: until %s, answers without a signature are accepted too: whoever can write to Redis can forge them",
-                UNSIGNED_VARIABLE,
+                "Answers without a signature are accepted until %s (%s): whoever can write to Redis can forge them",
                 f"{ring.unsigned_until:%Y-%m-%d %H:%M} UTC",
+                UNSIGNED_VARIABLE,
             )
         return ring
 
@@ -280,10 +280,10 @@ class Ring:
             try:
                 self._trust(self._file.read())
                 logger.info(
-                    "the ring in %s has changed: it has %d keys", self._file.path, len(self._trusted.keys)
+                    "The ring in %s has changed: it has %d keys", self._file.path, len(self._trusted.keys)
                 )
             except InvalidRequestError as error:
-                logger.error("%s; the keys from before are used until it is fixed", error)  # noqa: TRY400  # a sentence is enough
+                logger.error("The changed ring cannot be used, so the keys from before count: %s", error)  # noqa: TRY400  # a sentence is enough
         return self._trusted
 
 

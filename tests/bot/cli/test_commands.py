@@ -318,9 +318,14 @@ async def test_the_doctor_looks_at_the_channel_of_the_digest(command):
     assert "fail  channel: C0NOWHERE: " in output
 
 
-async def test_the_doctor_prints_a_line_for_each_check_and_exits_0(command, tmp_path):
+async def test_the_doctor_prints_a_line_for_each_check_and_exits_0(command, tmp_path, signing):
     """Everything is there."""
-    code, output, errors = await command("doctor", ASSENT_AUDIT_DIR=str(tmp_path / "audit"))
+    code, output, errors = await command(
+        "doctor",
+        ASSENT_AUDIT_DIR=str(tmp_path / "audit"),
+        ASSENT_SIGNING_KEY_FILE=str(signing.key_path),
+        ASSENT_RING=str(signing.ring_path),
+    )
 
     assert code == 0
     assert {line.split()[0] for line in output.splitlines()} == {"ok"}, output

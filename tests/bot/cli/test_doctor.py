@@ -3,6 +3,8 @@
 import pytest
 from redis import Redis
 
+from agent_adapter.receipts.key_files import write_keys
+from agent_adapter.receipts.ring import RingKey
 from bot.cli.doctor import examine
 from bot.slack.manifest import SCOPES
 from playground.redis_server import RedisServer
@@ -11,11 +13,16 @@ from tests.support.on_call import KEY, serving
 
 
 @pytest.fixture
-def findings(playground, redis_url, tmp_path):
+def findings(playground, redis_url, tmp_path, signing):
     """Run the doctor with changed settings and give its lines."""
 
     async def run(**changed):
-        given = {"audit_dir": str(tmp_path / "audit"), **changed}
+        given = {
+            "audit_dir": str(tmp_path / "audit"),
+            "signing_key": signing.key_path.read_text(),
+            "ring": str(signing.ring_path),
+            **changed,
+        }
         return [str(finding) async for finding in examine(settings_for(playground, redis_url, **given))]
 
     return run
@@ -26,7 +33,7 @@ def not_ok(lines):
 
 
 async def test_a_sound_installation_passes_every_check(findings, redis_url):
-    """Settings, Redis, schema, audit trail, app token, bot token, scopes, channel, approvers, card."""
+    """Settings, Redis, schema, receipts, audit trail, app token, bot token, scopes, channel, approvers, card."""
     lines = await findings()
 
     assert not_ok(lines) == []
@@ -35,6 +42,7 @@ async def test_a_sound_installation_passes_every_check(findings, redis_url):
         "settings",
         "redis",
         "schema",
+        "receipts",
         "audit",
         "app",
         "bot",
@@ -46,6 +54,24 @@ async def test_a_sound_installation_passes_every_check(findings, redis_url):
     ]
     with Redis.from_url(redis_url) as redis:
         assert redis.keys() == [], "the doctor only looks"
+
+
+async def test_what_is_not_signed_is_said(findings, signing):
+    """No key, a broken ring, and a key for another workspace."""
+    (unset,) = not_ok(await findings(signing_key=None, ring=None))
+    assert unset.startswith("warn  receipts: what people decide is not signed")
+
+    write_keys(
+        signing.ring_path, [RingKey.of(signing.signer.public, "receipts", namespace="assent", team="T1")]
+    )
+    (foreign,) = not_ok(await findings())
+    assert foreign.startswith(
+        f"fail  receipts: the ring binds the signing key {signing.signer.kid} to the workspace T1"
+    )
+
+    signing.ring_path.write_text("{")
+    (broken,) = not_ok(await findings())
+    assert broken.startswith(f"fail  receipts: {signing.ring_path}: not JSON")
 
 
 async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):

@@ -177,22 +177,32 @@ def test_a_private_key_is_read_from_the_environment_or_a_file(signing, monkeypat
         LocalSigner.from_environment()
 
 
-def wrong_keys():
-    secret = LocalSigner.generate().private_pem()
-    locked = LocalSigner.generate()._key.private_bytes(
-        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x")
-    )
-    curve = ec.generate_private_key(ec.SECP256R1()).private_bytes(
-        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
-    )
-    yield secret.splitlines()[1], "neither PEM nor 32 bytes"
-    yield secret.replace("-----END", "----END"), "not a private key that can be read"
-    yield locked.decode(), "has a password"
-    yield curve.decode(), "not one of Ed25519"
+def wrong_key(kind):
+    own = LocalSigner.generate()
+    match kind:
+        case "a line of PEM":
+            return own.private_pem().splitlines()[1]
+        case "cut PEM":
+            return own.private_pem().replace("-----END", "----END")
+        case "with a password":
+            locked = BestAvailableEncryption(b"x")
+            return own._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, locked).decode()
+        case "of another curve":
+            curve = ec.generate_private_key(ec.SECP256R1())
+            return curve.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
-@pytest.mark.parametrize(("text", "sentence"), list(wrong_keys()))
-def test_an_error_about_a_private_key_never_shows_it(text, sentence):
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("a line of PEM", "neither PEM nor 32 bytes"),
+        ("cut PEM", "not a private key that can be read"),
+        ("with a password", "has a password"),
+        ("of another curve", "not one of Ed25519"),
+    ],
+)
+def test_an_error_about_a_private_key_never_shows_it(kind, sentence):
+    text = wrong_key(kind)
     with pytest.raises(InvalidRequestError, match=sentence) as refused:
         LocalSigner.parse(text)
 
