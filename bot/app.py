@@ -219,7 +219,8 @@ class Bot:
     def _signing(self) -> Signing | None:
         if self.bot_keys is None:
             return None
-        return Signing(self.bot_keys.signer, self.settings.namespace, lambda: self.slack.me.team_id)
+        keys = self.bot_keys
+        return Signing(keys.signer, self.settings.namespace, lambda: self.slack.me.team_id, keys.ring)
 
     async def _try_signing(self) -> None:
         if self.bot_keys is None:
@@ -240,7 +241,7 @@ class Bot:
 
     def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:
         url = self.settings.redis_url
-        agents = Agents(url, keys.namespace)
+        agents = Agents(url, keys.namespace, self.bot_keys.ring if self.bot_keys else None)
         self.health.loops.include(agents.loops)
         return build_api(
             KeyRing(redis, keys, address=address_of(url)),

@@ -1,0 +1,126 @@
+"""What people decide is signed by the bot's key, and agents with a ring take only that."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from redis import Redis
+
+from agent_adapter import ApprovalClient, Context, ReceiptError
+from agent_adapter.contract.keys import Keys
+from agent_adapter.errors import AgentAdapterError
+from agent_adapter.receipts.dsse import load_envelope
+from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from bot.app import running
+from bot.domain.errors import SettingsError
+from playground.workspace import TEAM
+from tests.conftest import settings_for, until
+from tests.support.builders import an_action, an_interrupt
+from tests.support.http_api import a_key, a_pause, speaking
+
+
+def signed_by(signing):
+    return {"signing_key": signing.key_path.read_text(), "ring": str(signing.ring_path)}
+
+
+def an_agent_with(ring, redis_url):
+    second = timedelta(seconds=1)
+    return ApprovalClient.from_url(
+        redis_url, agent="billing", grace=second, claim_lease=second, reconcile_every=second, ring=ring
+    )
+
+
+def change(signing, kid, **changed):
+    write_keys(
+        signing.ring_path,
+        [key.model_copy(update=changed) if key.kid == kid else key for key in read_keys(signing.ring_path)],
+    )
+
+
+async def test_an_agent_with_the_ring_takes_what_was_decided_in_slack(start_bot, redis_url, signing, dana):
+    await start_bot(**signed_by(signing))
+    async with an_agent_with(signing.ring_path, redis_url) as client:
+        interrupt_id = await client.publish(asked())
+        waiting = asyncio.create_task(client.wait(interrupt_id))
+
+        await dana.press(await dana.card("wants to run"), "approve:0")
+
+        resume = await waiting
+        assert [each.type for each in resume.decisions] == ["approve"]
+        assert resume.records[0].decided_by == "U0DANA"
+
+
+async def test_an_agent_over_http_takes_what_was_decided_in_slack(start_bot, redis_url, signing, dana):
+    bot = await start_bot(**signed_by(signing))
+    async with speaking(bot.port, await a_key(redis_url)) as caller:
+        interrupt_id = await caller.ask(payload=a_pause("send_email"), run="thread-1", pause="pause-1")
+
+        await dana.press(await dana.card("wants to run"), "approve:0")
+
+        status, state = await caller.send("GET", f"/interrupts/{interrupt_id}", params={"wait": 30})
+        assert (status, state["status"]) == (200, "decided")
+
+
+async def test_keys_change_while_cards_are_open(playground, redis_url, signing, dana):
+    """What the old key signed in its time is taken, and what is decided later is signed with the next key."""
+    following = make_signing(signing.ring_path.parent, team=TEAM["id"], name="next.pem")
+    async with an_agent_with(signing.ring_path, redis_url) as client:
+        async with running(settings_for(playground, redis_url, **signed_by(signing))) as bot:
+            await until(lambda: bot.health.ready)
+            before, after = await client.publish(asked("pay")), await client.publish(asked("send"))
+            await dana.press(await dana.card("pay"), "approve:0")
+            await dana.card("send")
+        change(signing, signing.signer.kid, not_after=datetime.now(UTC))
+
+        async with running(settings_for(playground, redis_url, **signed_by(following))) as bot:
+            await until(lambda: bot.health.ready)
+            await dana.press(await dana.card("send"), "approve:0")
+
+            assert [kids(stored(redis_url, each)) for each in (before, after)] == [
+                {signing.signer.kid}, {following.signer.kid},
+            ]  # fmt: skip
+            for each in (before, after):
+                assert (await client.wait(each)).records[0].decided_by == "U0DANA"
+
+
+async def test_what_a_revoked_key_signed_is_not_taken(start_bot, redis_url, signing, dana):
+    bot = await start_bot(**signed_by(signing))
+    async with an_agent_with(None, redis_url) as client:
+        interrupt_id = await client.publish(asked())
+        await dana.press(await dana.card("wants to run"), "approve:0")
+        assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
+    change(signing, signing.signer.kid, revoked=True)
+
+    (statement,) = statements(stored(redis_url, interrupt_id))
+    with pytest.raises(ReceiptError) as refused:
+        signing.ring.open_statement(statement, namespace="assent")
+    assert refused.value.code == "revoked"
+
+
+def asked(tool="send_email"):
+    return an_interrupt(an_action(tool), run=tool, context=Context(requested_by="U0NOOR"))
+
+
+def stored(redis_url, interrupt_id):
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        return redis.hgetall(Keys().lane_for(interrupt_id).card(interrupt_id))
+
+
+def statements(card):
+    return [line for name, text in card.items() if name.startswith("signed:") for line in text.splitlines()]
+
+
+def kids(card):
+    return {each.kid for line in statements(card) for each in load_envelope(line).signatures}
+
+
+async def test_readiness_says_whether_decisions_are_signed(start_bot, signing):
+    assert (await start_bot(**signed_by(signing))).health.signed
+    assert not (await start_bot()).health.signed
+
+
+async def test_a_bot_whose_key_is_for_another_workspace_ends(playground, redis_url, tmp_path):
+    foreign = make_signing(tmp_path, team="T0OTHER")
+    with pytest.raises((SettingsError, AgentAdapterError), match="T0OTHER"):
+        async with running(settings_for(playground, redis_url, **signed_by(foreign))) as bot:
+            await bot.health.loops.until_broken()
