@@ -84,7 +84,7 @@ async def test_keys_change_while_cards_are_open(playground, redis_url, signing, 
 
 
 async def test_what_a_revoked_key_signed_is_not_taken(start_bot, redis_url, signing, dana):
-    bot = await start_bot(**signed_by(signing))
+    await start_bot(**signed_by(signing))
     async with an_agent_with(None, redis_url) as client:
         interrupt_id = await client.publish(asked())
         await dana.press(await dana.card("wants to run"), "approve:0")
