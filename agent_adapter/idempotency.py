@@ -1,7 +1,7 @@
 """Which decided call is running at the moment: its key, and its receipt."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias
 
@@ -55,22 +55,34 @@ def approval_receipt(context: Any = None) -> Receipt | None:
     return _running.get().receipt
 
 
-@contextmanager
-def using_receipt(receipt: Receipt | None) -> Iterator[None]:
+def using_receipt(receipt: Receipt | None) -> AbstractContextManager[None]:
     """In the body, tools have this receipt: for a server that took it from a request.
 
     with using_receipt(Receipt.from_header(request.headers["Assent-Receipt"])):
         return send_email(**arguments)
     """
-    with _set(_Call(None, receipt)):
-        yield
+    return _Running(None, receipt)
 
 
-@contextmanager
-def running(key: str, receipt: Receipt | None) -> Iterator[None]:
+def running(key: str, receipt: Receipt | None) -> AbstractContextManager[None]:
     """In the body, the call with this key and this receipt is running."""
-    with _set(_Call(key, receipt)):
-        yield
+    return _Running(key, receipt)
+
+
+class _Running:
+    """In the body, a call is running. A class, because each call of a tool with a receipt enters one."""
+
+    __slots__ = ("_before", "_call")
+
+    def __init__(self, key: str | None, receipt: Receipt | None) -> None:
+        self._call = _Call(key, receipt)
+
+    def __enter__(self) -> None:
+        self._before = _running.get()
+        _running.set(self._call)
+
+    def __exit__(self, *_: object) -> None:
+        _running.set(self._before)
 
 
 @contextmanager
@@ -99,13 +111,3 @@ def finding(finder: Finder) -> Iterator[None]:
         yield
     finally:
         _finder.set(before)
-
-
-@contextmanager
-def _set(call: _Call) -> Iterator[None]:
-    before = _running.get()
-    _running.set(call)
-    try:
-        yield
-    finally:
-        _running.set(before)

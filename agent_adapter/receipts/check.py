@@ -10,7 +10,7 @@ from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.receipts.ring import Opened, Ring
-from agent_adapter.receipts.statement import ActionStatement, bytes_digest, run_of
+from agent_adapter.receipts.statement import ActionStatement, Statement, bytes_digest, run_of
 from agent_adapter.receipts.used import Used, use
 from agent_adapter.receipts.values import first_difference
 
@@ -19,7 +19,7 @@ TOLERANCE = timedelta(seconds=30)
 SILENCE = "silence:"
 """How a decision starts that nobody made."""
 KEPT = 256
-"""How many texts of arguments are kept as values."""
+"""How many receipts are kept as they were checked."""
 
 Difference = Callable[[str], str | None]
 """Takes the approved arguments as text, and returns the name of the first one that is not what the tool got."""
@@ -135,16 +135,39 @@ def prove(
             "integration, or pass the receipt with `using_receipt`",
             code="missing",
         )
+    proven = _agreed(receipt, keys, keys.state, audience, tool, namespace, min_people, run)
+    if (now or datetime.now(UTC)) - TOLERANCE >= proven.use_by:
+        raise ReceiptError(
+            f"{tool}: the approval of {proven.id} could be used until {proven.use_by:%Y-%m-%d %H:%M} UTC: ask again, or raise "
+            "`use_within` in the policy",
+            code="expired",
+        )
+    if (different := difference(receipt.args)) is not None:
+        raise ReceiptError(
+            f"{tool}: {different} is not what was approved for {proven.id}; ask again with the arguments that should run",
+            code="arguments",
+        )
+    return proven
+
+
+@lru_cache(KEPT)
+def _agreed(
+    receipt: Receipt,
+    keys: Ring,
+    state: object,  # noqa: ARG001  # what was kept ends with the keys it was checked with
+    audience: str,
+    tool: str,
+    namespace: str,
+    min_people: int,
+    run: str | None,
+) -> Proven:
+    """Check all that is the same whenever this receipt is used for this tool. It is kept, so the second check is fast."""
     opened = [keys.open_statement(each, namespace=namespace) for each in receipt.envelopes]
     if not opened:
         raise ReceiptError(f"{tool}: a receipt without a statement proves nothing", code="form")
     last = opened[-1].statement
     for each in opened:
-        _check_place(each, audience=audience, run=run, now=now)
-        if each.statement.rec != last.rec:
-            raise ReceiptError(
-                f"{tool}: a receipt mixes statements of {last.rec} and {each.statement.rec}", code="record"
-            )
+        _check_place(each.statement, last.rec, audience, run)
     votes = [_vote(each, receipt.index) for each in opened]
     decided = votes[-1]
     if decided.tool != tool:
@@ -153,15 +176,9 @@ def prove(
         )
     people = _people(opened, votes)
     _check_people(tool, people, votes, min_people)
-    if _digest(receipt.args) != decided.runs:
+    if bytes_digest(receipt.args) != decided.runs:
         raise ReceiptError(
             f"{tool}: the arguments in the receipt are not those that were approved", code="arguments"
-        )
-    if (different := difference(receipt.args)) is not None:
-        raise ReceiptError(
-            f"{tool}: {different} is not what was approved for {last.rec}:{receipt.index}; ask again with the arguments "
-            "that should run",
-            code="arguments",
         )
     return Proven(
         record=last.rec,
@@ -177,8 +194,7 @@ def prove(
     )
 
 
-def _check_place(opened: Opened, *, audience: str, run: str | None, now: datetime | None) -> None:
-    statement = opened.statement
+def _check_place(statement: Statement, record: str, audience: str, run: str | None) -> None:
     if statement.aud != audience:
         raise ReceiptError(
             f"{statement.rec} was asked by the agent {statement.aud!r}, and this tool takes calls of {audience!r}",
@@ -186,12 +202,8 @@ def _check_place(opened: Opened, *, audience: str, run: str | None, now: datetim
         )
     if run is not None and statement.run != run_of(run):
         raise ReceiptError(f"{statement.rec} belongs to another run", code="run")
-    if (now or datetime.now(UTC)) - TOLERANCE >= _moment(statement.use_by):
-        raise ReceiptError(
-            f"{statement.rec}: the approval could be used until {_moment(statement.use_by):%Y-%m-%d %H:%M} UTC: ask again, "
-            "or raise `use_within` in the policy",
-            code="expired",
-        )
+    if statement.rec != record:
+        raise ReceiptError(f"a receipt mixes statements of {record} and {statement.rec}", code="record")
 
 
 def _vote(opened: Opened, index: int) -> ActionStatement:
@@ -253,10 +265,6 @@ def approved_values(text: str) -> dict[str, Any]:
     if type(values) is not dict:
         raise ReceiptError("the arguments in the receipt are not a JSON object", code="arguments")
     return values
-
-
-# The second check of the same receipt costs a few microseconds.
-_digest = lru_cache(KEPT)(bytes_digest)
 
 
 def _moment(milliseconds: int) -> datetime:

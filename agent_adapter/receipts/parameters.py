@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import as_floats
-from agent_adapter.receipts.values import is_approved, is_equal
+from agent_adapter.receipts.values import first_difference, is_approved, is_equal
 
 _OBJECTS = ("self", "cls")
 """First parameters of methods: the object that a method works on."""
@@ -30,6 +30,7 @@ _INJECTED = {
 """Types that frameworks pass to tools by themselves. No person is asked about them."""
 _INJECTED_MARK = "langchain_core.tools.base.InjectedToolArg"
 _NOTHING = Parameter.empty
+_PLAIN = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
 
 
 class Parameters:
@@ -41,6 +42,10 @@ class Parameters:
         first = next(iter(self._signature.parameters), "")
         self._object = first if first in _OBJECTS else None
         self._adapters: dict[str, TypeAdapter[Any] | None] = {}
+        declared = self._signature.parameters.values()
+        self._in_order = [each.name for each in declared if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        self._defaults = {each.name: each.default for each in declared if each.default is not _NOTHING}
+        self._is_plain = {each.kind for each in declared} <= _PLAIN
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the value of every parameter, with defaults.
@@ -48,13 +53,20 @@ class Parameters:
         Raises:
             TypeError: when they do not fit the signature.
         """
+        if self._is_plain:
+            # The signature itself would take longer than all checks.
+            given = dict(zip(self._in_order, args, strict=False))
+            values = {**self._defaults, **given, **kwargs}
+            is_whole = len(given) == len(args) and not given.keys() & kwargs.keys()
+            if is_whole and values.keys() == self._signature.parameters.keys():
+                return values
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return dict(bound.arguments)
 
     def injected(self, values: Mapping[str, Any]) -> Iterator[Any]:
         """Yield what a framework passes by itself."""
-        yield from (values[name] for name in self._injected if values.get(name) is not None)
+        return (values[name] for name in self._injected if values.get(name) is not None)
 
     def first_difference(self, approved: Mapping[str, Any], values: Mapping[str, Any]) -> str | None:
         """Return the name of the first argument that differs from what was approved; `None` when none does.
@@ -62,6 +74,8 @@ class Parameters:
         A value may be what the approved JSON becomes in the type of the parameter, such as a `datetime`. What was not
         approved must be the default, unless the framework passes it by itself.
         """
+        if first_difference(approved, values) is None:
+            return None
         left = dict(approved)
         for name, value in values.items():
             parameter = self._signature.parameters[name]

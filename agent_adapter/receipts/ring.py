@@ -244,6 +244,11 @@ class Ring:
         return self._current().keys
 
     @property
+    def state(self) -> object:
+        """What stands for the keys of this moment. It is another object after each change of the file."""
+        return self._current()
+
+    @property
     def accepts_unsigned(self) -> bool:
         """Whether answers without a signature are accepted now."""
         return self.unsigned_until is not None and datetime.now(UTC) < self.unsigned_until

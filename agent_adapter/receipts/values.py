@@ -2,28 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from types import NoneType
 from typing import Any
 
 from pydantic import BaseModel
 
 from agent_adapter.contract.numbers import Number, as_floats, is_exact
 
+_PLAIN = {str, int, bool, NoneType}
+"""Types of which two values are the same when they are equal."""
+
 
 def first_difference(approved: Mapping[str, Any], given: Mapping[str, Any]) -> str | None:
     """Return the name of the first argument that differs from what was approved; `None` when none does."""
-    names = {**approved, **given}
-    return next(
-        (
-            name
-            for name in names
-            if name not in approved or name not in given or not is_approved(approved[name], given[name])
-        ),
-        None,
-    )
+    for name, value in given.items():
+        if name not in approved or not is_approved(approved[name], value):
+            return name
+    return next((name for name in approved if name not in given), None)
 
 
 def is_approved(approved: Any, given: Any) -> bool:
     """Whether a value is the approved JSON value, as a framework reads it from JSON. A tuple may stand for a list."""
+    if type(given) in _PLAIN and type(approved) is type(given):
+        return bool(approved == given)
     match approved:
         case dict():
             return (
