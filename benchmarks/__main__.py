@@ -11,7 +11,7 @@ from statistics import median
 
 import uvloop
 
-from benchmarks import approvals, clicks, home, neighbours, quiet, waiting
+from benchmarks import approvals, clicks, home, neighbours, quiet, receipts, waiting
 from benchmarks.figures import table
 from benchmarks.slack import Slack
 
@@ -36,6 +36,8 @@ async def measure(rounds: int, *, quick: bool) -> str:
         beside = await waiting.pending(slack, count, rounds)
         announce("Home tabs")
         tabs = await home.measure()
+        announce("receipts in tools")
+        checks = receipts.measure()
         found = []
         for number in range(1, rounds + 1):
             announce(f"clicks, round {number} of {rounds}")
@@ -44,6 +46,7 @@ async def measure(rounds: int, *, quick: bool) -> str:
         *clicks.rows(found),
         *waiting.rows(still, many, beside, count),
         *home.rows(tabs),
+        *receipts.rows(checks),
         *approvals.rows(shown),
         *quiet.rows(calm, last),
         *neighbours.rows(others, channels),
