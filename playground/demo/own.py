@@ -62,6 +62,8 @@ def exports(settings: Settings, http_url: str) -> str:
         "ASSENT_NAMESPACE": settings.namespace,
         "ASSENT_APPROVERS": ",".join(settings.approvers),
         "ASSENT_CHANNEL": settings.channel or "",
+        "ASSENT_SIGNING_KEY": settings.signing_key or "",
+        "ASSENT_RING": settings.ring or "",
         "ASSENT_URL": http_url,
     }
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values.items())

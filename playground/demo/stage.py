@@ -13,18 +13,22 @@ from contextlib import (
 )
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from redis.exceptions import RedisError
 
 from agent_adapter import ApprovalClient
 from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.receipts.key_files import Signing, make_signing
 from agent_adapter.redis.pool import address_of, open_redis
 from bot.app import Bot, running
 from bot.runtime.settings import Settings
 from playground.client import Control
 from playground.redis_server import RedisServerError, private_redis
 from playground.server import Playground
+from playground.workspace import TEAM
 
 CHANNEL, REQUESTER, AGENT = "C0APPROVALS", "U0NOOR", "U0AGENT"
 APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
@@ -74,10 +78,14 @@ async def on_stage(
         playground = await _open(stack, lambda port: Playground(port=port), port)
         control = await stack.enter_async_context(Control(playground.url))
         await control.person(AGENT, name="Support agent", is_bot=True)
-        settings = partial(_settings, playground, redis_url, namespace)
+        folder = stack.enter_context(TemporaryDirectory(prefix="assent-keys-"))
+        signing = make_signing(Path(folder), team=TEAM["id"], namespace=namespace)
+        settings = partial(_settings, playground, redis_url, namespace, signing)
         bot = await _open(stack, lambda port: running(settings(port)), http_port)
         await _until_ready(bot)
-        approvals = ApprovalClient.from_url(redis_url, agent="support", namespace=namespace)
+        approvals = ApprovalClient.from_url(
+            redis_url, agent="support", namespace=namespace, ring=signing.ring_path
+        )
         await stack.enter_async_context(approvals)
         yield Stage(playground.url, redis_url, control, bot, approvals)
 
@@ -99,7 +107,9 @@ async def _open(stack: AsyncExitStack, on: Callable[[int], AbstractAsyncContextM
         return await stack.enter_async_context(on(0))
 
 
-def _settings(playground: Playground, redis_url: str, namespace: str, http_port: int) -> Settings:
+def _settings(
+    playground: Playground, redis_url: str, namespace: str, signing: Signing, http_port: int
+) -> Settings:
     return Settings(
         SLACK_BOT_TOKEN=playground.bot_token,
         SLACK_APP_TOKEN=playground.app_token,
@@ -107,6 +117,8 @@ def _settings(playground: Playground, redis_url: str, namespace: str, http_port:
         SLACK_API_URL=playground.api_url,
         REDIS_URL=redis_url,
         namespace=namespace,
+        signing_key=signing.signer.private_pem(),
+        ring=str(signing.ring_path),
         approvers=APPROVERS,
         channel=CHANNEL,
         http_host="127.0.0.1",
