@@ -18,6 +18,8 @@ logger = logging.getLogger(__name__)
 
 CLICKS = "clicks"
 """The name of the fault when the bot can draw and no clicks arrive."""
+SIGNING = "signing"
+"""The name of the warning when the ring no longer accepts the bot's key."""
 LOOK_EVERY, PROBE_EVERY = 0.5, 5.0
 """Seconds between two looks at the connections, and between two questions to Slack while everything works.
 
@@ -72,8 +74,8 @@ class SlackLink:
             me = await self.slack.who_am_i()
         except SlackError as error:
             return str(error)
-        if self.bot_keys and (problem := self.bot_keys.wrong_team(me.team_id)):
-            raise SettingsError(problem)
+        if self.bot_keys:
+            self._look_at_keys(self.bot_keys, me.team_id)
         missing = set(self.policies.scopes) - me.scopes
         if me.scopes and missing:
             scopes = ", ".join(sorted(missing))
@@ -81,6 +83,17 @@ class SlackLink:
         if not self._policy_checked:
             self._policy_checked = await self._check_policy()
         return await self._listen() if self.sockets else None
+
+    def _look_at_keys(self, keys: BotKeys, team: str) -> None:
+        if problem := keys.wrong_team(team):
+            raise SettingsError(problem)
+        # The ring may have changed since the start. Clicks are refused then.
+        if problem := keys.signer.problem:
+            if self.health.warnings.get(SIGNING) != problem:
+                logger.error("receipts.key_ended", extra={"reason": problem})
+            self.health.warnings[SIGNING] = problem
+        else:
+            self.health.warnings.pop(SIGNING, None)
 
     async def _listen(self) -> str | None:
         """Connect to receive clicks. When other bots receive them, this one still draws."""

@@ -20,10 +20,39 @@ _CREATE = "`python -m bot keys signing create` makes both"
 
 
 @dataclass(frozen=True, slots=True)
+class ListedSigner:
+    """Signs only while the ring accepts it. A click that nobody would accept is refused, and not recorded."""
+
+    inner: Signer
+    ring: Ring
+    namespace: str
+
+    @property
+    def kid(self) -> str:
+        """The name of its public key."""
+        return self.inner.kid
+
+    @property
+    def problem(self) -> str | None:
+        """Why nobody would accept what this key signs now; `None` when they would."""
+        return _unfit(self.ring.keys.get(self.kid), self.kid, self.namespace)
+
+    async def sign(self, data: bytes) -> bytes:
+        """Return the signature.
+
+        Raises:
+            SigningError: when the ring does not accept this key now, or it cannot sign.
+        """
+        if problem := self.problem:
+            raise SigningError(problem)
+        return await self.inner.sign(data)
+
+
+@dataclass(frozen=True, slots=True)
 class BotKeys:
     """What a bot signs with, and the public keys that it checks with."""
 
-    signer: Signer
+    signer: ListedSigner
     ring: Ring
 
     async def try_out(self) -> None:
@@ -47,11 +76,11 @@ class BotKeys:
     def wrong_team(self, team: str) -> str | None:
         """Say why this key does not sign for a workspace; `None` when it does."""
         key = self.ring.keys.get(self.signer.kid)
-        if key and key.team == team:
+        if key is None or key.team == team:
             return None
         return (
-            f"the ring binds the signing key {self.signer.kid} to the workspace {key and key.team}, and the bot is in "
-            f"{team}: make a key with `python -m bot keys signing create --team {team}`"
+            f"the ring binds the signing key {key.kid} to the workspace {key.team}, and the bot is in {team}: make a key "
+            f"with `python -m bot keys signing create --team {team}`"
         )
 
 
@@ -80,21 +109,20 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
         raise SettingsError(
             f"ASSENT_SIGNING_KEY is set, and ASSENT_RING is not: name the file of public keys in it; {_CREATE}"
         )
-    if problem := _unfit(ring.keys.get(signer.kid), signer.kid, settings):
-        raise SettingsError(f"{settings.ring}: {problem}")
-    return BotKeys(signer, ring)
+    listed = ListedSigner(signer, ring, settings.namespace)
+    if listed.problem:
+        raise SettingsError(f"{settings.ring}: {listed.problem}")
+    return BotKeys(listed, ring)
 
 
-def _unfit(key: RingKey | None, kid: str, settings: Settings) -> str | None:
+def _unfit(key: RingKey | None, kid: str, namespace: str) -> str | None:
     """Say why nobody would accept what this key signs now; `None` when they would."""
     if key is None:
         return f"the signing key {kid} is not in the ring: add its public key, or set the key that is in it"
     if key.purpose != "receipts":
         return f"the key {kid} is for {key.purpose}, and a bot signs receipts"
-    if key.namespace != settings.namespace:
-        return (
-            f"the key {kid} is for the namespace {key.namespace!r}, and this bot has {settings.namespace!r}"
-        )
+    if key.namespace != namespace:
+        return f"the key {kid} is for the namespace {key.namespace!r}, and this bot has {namespace!r}"
     if key.revoked:
         return f"the key {kid} is revoked: set another signing key"
     if not key.could_sign_at(int(datetime.now(UTC).timestamp() * 1000)):

@@ -13,6 +13,7 @@ from agent_adapter.receipts.dsse import load_envelope
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from bot.app import running
 from bot.domain.errors import SettingsError
+from bot.sentences import in_answer
 from playground.workspace import TEAM
 from tests.conftest import settings_for, until
 from tests.support.builders import an_action, an_interrupt
@@ -112,6 +113,20 @@ def statements(card):
 
 def kids(card):
     return {each.kid for line in statements(card) for each in load_envelope(line).signatures}
+
+
+async def test_a_click_is_refused_when_the_key_has_ended(start_bot, redis_url, signing, dana):
+    bot = await start_bot(**signed_by(signing))
+    async with an_agent_with(signing.ring_path, redis_url) as client:
+        interrupt_id = await client.publish(asked())
+        card = await dana.card("wants to run")
+        change(signing, signing.signer.kid, not_after=datetime.now(UTC) - timedelta(seconds=1))
+        await until(lambda: "signing" in bot.health.warnings)
+
+        await dana.press(card, "approve:0")
+
+        await dana.notice(in_answer.NOT_SIGNED)
+        assert statements(stored(redis_url, interrupt_id)) == []
 
 
 async def test_readiness_says_whether_decisions_are_signed(start_bot, signing):

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import traceback
+from datetime import UTC, datetime
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -14,11 +15,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from agent_adapter import InvalidRequestError
+from agent_adapter.errors import SigningError
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.domain.errors import SettingsError
-from bot.runtime.bot_keys import BotKeys, load_bot_keys
+from bot.runtime.bot_keys import BotKeys, ListedSigner, load_bot_keys
 from bot.runtime.settings import Settings
 from playground.workspace import TEAM
 
@@ -91,6 +93,24 @@ def test_a_key_that_nobody_accepts_any_more_ends_the_start(signing, changed, sen
     assert sentence in refusal(signed_by(signing))
 
 
+@pytest.mark.parametrize(
+    "changed", [{"revoked": True}, {"not_after": datetime(2026, 1, 1, tzinfo=UTC)}, None]
+)
+async def test_a_key_that_ends_while_the_bot_runs_signs_no_more(signing, monkeypatch, changed):
+    """What nobody would accept must not be recorded as a decision."""
+    monkeypatch.setattr("agent_adapter.receipts.ring.LOOK_EVERY", 0.0)
+    keys = load_bot_keys(signed_by(signing))
+    assert await keys.signer.sign(b"a click")
+
+    if changed:
+        change(signing, **changed)
+    else:
+        write_keys(signing.ring_path, [])
+
+    with pytest.raises(SigningError, match=signing.signer.kid):
+        await keys.signer.sign(b"a click")
+
+
 def test_a_key_of_the_log_signs_no_receipts(signing):
     write_keys(signing.ring_path, [RingKey.of(signing.signer.public, "log", namespace="assent")])
 
@@ -124,6 +144,10 @@ class Service:
         return await self._key.sign(data)
 
 
+def keys_of(signing, signer):
+    return BotKeys(ListedSigner(signer, signing.ring, "assent"), signing.ring)
+
+
 async def test_a_service_can_keep_the_key(signing, tmp_path, monkeypatch):
     (tmp_path / "our_service.py").write_text(
         "from agent_adapter.receipts.signer import LocalSigner\n"
@@ -138,7 +162,7 @@ async def test_a_service_can_keep_the_key(signing, tmp_path, monkeypatch):
 
 
 async def test_a_service_that_signs_with_another_key_ends_the_start(signing):
-    keys = BotKeys(Service(signing.signer, key=LocalSigner.generate()), signing.ring)
+    keys = keys_of(signing, Service(signing.signer, key=LocalSigner.generate()))
 
     with pytest.raises(SettingsError, match="cannot be used"):
         await keys.try_out()
@@ -148,7 +172,7 @@ async def test_a_service_that_does_not_answer_ends_the_start(signing, monkeypatc
     monkeypatch.setattr("bot.runtime.bot_keys._START_WITHIN", 0.01)
 
     with pytest.raises(SettingsError, match="did not sign within"):
-        await BotKeys(Service(signing.signer, delay=60), signing.ring).try_out()
+        await keys_of(signing, Service(signing.signer, delay=60)).try_out()
 
 
 # --- Reading a private key ----------------------------------------------------------------------------------------
