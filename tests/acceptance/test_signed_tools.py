@@ -1,0 +1,158 @@
+"""A tool that checks by itself runs what people approved in Slack, and nothing that somebody wrote into Redis."""
+
+import asyncio
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.checkpoint.memory import InMemorySaver
+from redis import Redis
+
+from agent_adapter import (
+    ApprovalClient,
+    Context,
+    ReceiptError,
+    approval_key,
+    approval_receipt,
+    requires_receipt,
+)
+from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.identity import action_fingerprints
+from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.record import dump_recorded
+from agent_adapter.integrations import functions, langgraph
+from agent_adapter.receipts.used import SqliteUsed
+from tests.acceptance.test_signed import an_agent_with, signed_by
+from tests.support.people import Someone
+from tests.support.scripted_model import ScriptedModel, says
+
+VERIFIER = Path(__file__).parents[2] / "verifiers/assent_verify.py"
+NOOR = Context(requested_by="U0NOOR")
+
+
+def verifier():
+    spec = importlib.util.spec_from_file_location("assent_verify", VERIFIER)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def used(tmp_path):
+    with SqliteUsed(tmp_path / "used.db") as store:
+        yield store
+
+
+@pytest.fixture
+def guard(signing, used):
+    return requires_receipt(keys=signing.ring_path, audience="billing", used=used)
+
+
+async def test_tools_of_a_graph_run_what_was_approved_in_slack(start_bot, redis_url, signing, dana, guard):
+    await start_bot(**signed_by(signing))
+    ran = []
+
+    @guard
+    def pay(to: str, amount: int = 5) -> str:
+        """Pay."""
+        ran.append((to, amount, approval_key()[-2:]))
+        return "paid"
+
+    agent = create_agent(
+        ScriptedModel(turns=[says(("pay", {"to": "al"}), ("pay", {"to": "bo"})), says(text="done")]), [pay],
+        middleware=[HumanInTheLoopMiddleware({"pay": True})], checkpointer=InMemorySaver(),
+    )  # fmt: skip
+    go, config = {"messages": [("user", "go")]}, {"configurable": {"thread_id": "t"}}
+    async with an_agent_with(signing.ring_path, redis_url) as client:
+        running = asyncio.create_task(langgraph.run(agent, go, approvals=client, config=config, context=NOOR))
+        card = await dana.card("wants to run")
+        await dana.press(card, "approve:0")
+        await dana.press(card, "approve:1")
+        await running
+
+    assert sorted(ran) == [("al", 5, ":0"), ("bo", 5, ":1")]
+
+
+async def test_the_verifier_in_one_file_says_who_approved_a_real_call(
+    start_bot, redis_url, signing, dana, guard
+):
+    """What the bot signed is proven without anything of Assent."""
+    await start_bot(**signed_by(signing))
+    given = {}
+
+    @guard
+    async def pay(to: str) -> None:
+        given["receipt"] = approval_receipt()
+
+    async with an_agent_with(signing.ring_path, redis_url) as client:
+        calling = asyncio.create_task(functions.run(pay, {"to": "ål"}, approvals=client, context=NOOR))
+        await dana.press(await dana.card("wants to run"), "approve:0")
+        await calling
+
+    proof = verifier().verify(
+        signing.ring_path.read_text(),
+        given["receipt"].dump(),
+        audience="billing",
+        tool="pay",
+        args='{"to":"ål"}'.encode(),
+    )
+    assert (proof["people"], proof["kind"], proof["how"]) == (["U0DANA"], "approve", "click")
+
+
+async def test_two_people_are_named_in_the_receipt(
+    start_bot, redis_url, signing, dana, slack, tmp_path, guard
+):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2}\n")
+    await start_bot(policy=str(policy), approvers="", channel=None, **signed_by(signing))
+    erik, given = Someone(slack, "U0ERIK"), {}
+
+    @requires_receipt(keys=signing.ring_path, audience="billing", min_people=2)
+    async def pay(to: str) -> None:
+        given["receipt"] = approval_receipt()
+
+    async with an_agent_with(signing.ring_path, redis_url) as client:
+        calling = asyncio.create_task(functions.run(pay, {"to": "al"}, approvals=client, context=NOOR))
+        await dana.press(await dana.card("wants to run"), "approve:0")
+        await erik.press(await dana.card("1 of 2 approved"), "approve:0")
+        await calling
+
+    proof = verifier().verify(
+        signing.ring_path.read_text(), given["receipt"].dump(), audience="billing", tool="pay", args=b'{"to":"al"}',
+        min_people=2,
+    )  # fmt: skip
+    assert proof["people"] == ["U0DANA", "U0ERIK"]
+
+
+async def test_a_decision_that_somebody_wrote_into_redis_runs_no_such_tool(redis_url, signing, guard):
+    """Even where the agent has no ring and believes it."""
+    ran = []
+
+    @guard
+    async def pay(to: str) -> None:
+        ran.append(to)
+
+    async with ApprovalClient.from_url(redis_url, agent="billing") as client:
+        calling = asyncio.create_task(functions.run(pay, {"to": "mallory"}, approvals=client))
+        with Redis.from_url(redis_url, decode_responses=True) as redis:
+            while not (found := list(redis.scan_iter("*:req:*"))):
+                await asyncio.sleep(0.01)
+            interrupt_id = found[0].partition(":req:")[2]
+            record = await client.record(interrupt_id)
+            text = dump_recorded(
+                ApproveDecision(),
+                fingerprint=action_fingerprints(record.interrupt.request)[0],
+                decided_by="U0DANA",
+            )
+            redis.hset(
+                Keys().lane_for(interrupt_id).card(interrupt_id),
+                mapping={"d:0": text, "at:0": "1795000000000", "status": "decided"},
+            )
+        with pytest.raises(ReceiptError) as refused:
+            await calling
+
+    assert (ran, refused.value.code) == ([], "missing")
+    assert json.loads(text)["decided_by"] == "U0DANA"
