@@ -6,11 +6,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
+from tempfile import TemporaryDirectory
 
+from agent_adapter.receipts.key_files import make_signing
 from benchmarks.cards import ACTIONS, AGENT, all_drawn, all_looked_at
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import Child, EndedError, app, child, private_redis
 from benchmarks.slack import (
+    TEAM,
     Click,
     HttpPeople,
     NotAcknowledgedError,
@@ -22,6 +25,8 @@ from benchmarks.slack import (
     at_rate,
 )
 
+BOTS = {"bot", "signed"}
+"""The variants that are our bot. `signed` has a signing key, and its agent a ring."""
 SPREAD = 20
 """The actions of one record are pressed so many records apart, so that two presses of it are never on their way."""
 WARM_UP = 20
@@ -120,24 +125,31 @@ async def stage(
     profile: Path | None = None,
     policy: str = "",
 ):
-    """Set up one variant (`N`, `B`, `BS` or `bot`) for so many clicks at a steady rate and in bursts."""
+    """Set up one variant (`N`, `B`, `BS`, `bot` or `signed`) for so many clicks at a steady rate and in bursts."""
     over_socket = over_socket or kind == "BS"
     async with AsyncExitStack() as stack:
         url = redis_url or stack.enter_context(private_redis())
-        actions = ACTIONS if kind == "bot" else 1
+        actions = ACTIONS if kind in BOTS else 1
+        keys = _keys(Path(stack.enter_context(TemporaryDirectory()))) if kind == "signed" else {}
         count = int(timed + (hurried + 4 * WARM_UP) / actions) + 1
         port, process = await stack.enter_async_context(
             app(
-                kind, url, f"{slack.url}/api/", over_socket=over_socket, profile=profile, ASSENT_POLICY=policy
+                "bot" if kind in BOTS else kind,
+                url,
+                f"{slack.url}/api/",
+                over_socket=over_socket,
+                profile=profile,
+                ASSENT_POLICY=policy,
+                **keys,
             )
         )
         if over_socket:
             await slack.wait_for_sockets(1 if kind == "BS" else 2)
         agent = await stack.enter_async_context(
-            child("-m", "benchmarks.agents", "asks" if kind == "bot" else "floor", url)
+            child("-m", "benchmarks.agents", "asks" if kind in BOTS else "floor", url, **keys)
         )
         ids = [f"{AGENT}.{number:032x}" for number in range(count)]
-        if kind == "bot":
+        if kind in BOTS:
             ids = (await agent.ask(count=count))["ids"]
             await all_drawn(url)
         else:
@@ -153,6 +165,12 @@ async def stage(
         except NotAcknowledgedError as error:
             raise EndedError(process.said) from error
         process.check()
+
+
+def _keys(folder: Path) -> dict[str, str]:
+    """Make a key and a ring with it, as the bot and its agent are told of them."""
+    made = make_signing(folder, team=TEAM)
+    return {"ASSENT_SIGNING_KEY_FILE": str(made.key_path), "ASSENT_RING": str(made.ring_path)}
 
 
 async def in_turn(stages: Collection[Stage], rate: float, seconds: float) -> None:
@@ -171,14 +189,14 @@ async def one_round(slack: Slack, plan: Plan) -> dict[str, dict[str, float]]:
             kind: await stack.enter_async_context(
                 stage(kind, slack, timed=2 * slow + fast, hurried=plan.burst)
             )
-            for kind in ("N", "B", "bot")
+            for kind in ("N", "B", "bot", "signed")
         }
         slack.delay = 0.1
         await in_turn([stages["bot"]], plan.slow_rate, plan.slow_seconds)
         slack.delay = 0.0
         slow_slack = {**stages["bot"].figures}
         await in_turn(stages.values(), plan.slow_rate, plan.slow_seconds)
-        await in_turn([stages["B"], stages["bot"]], plan.fast_rate, plan.fast_seconds)
+        await in_turn([stages["B"], stages["bot"], stages["signed"]], plan.fast_rate, plan.fast_seconds)
         for made in stages.values():
             await made.burst(plan.burst)
         found = {"bot, slow Slack": slow_slack, **{kind: made.figures for kind, made in stages.items()}}
@@ -211,4 +229,10 @@ def rows(rounds: Sequence[dict[str, dict[str, float]]]) -> list[Row]:
         agent("click to agent p99 at 300/s", "agent99-300", 2.5, 2.0),
         Row("click to agent p50, every Slack call 100 ms", "ms", "less", Bound(1.1, "fast Slack"), Bound(1.05, "fast Slack"),
             of("bot, slow Slack", "agent50"), {"fast Slack": of("bot", "agent50")}),
+        Row("clicks/s, 32 at once, HTTP, signed", "", "more", Bound(0.75, "unsigned"), Bound(0.85, "unsigned"),
+            of("signed", "rate"), {"unsigned": of("bot", "rate")}),
+        Row("click to agent p50 at 50/s, signed", "ms", "less", Bound(1.5, "unsigned"), Bound(1.25, "unsigned"),
+            of("signed", "agent50"), {"unsigned": of("bot", "agent50")}),
+        Row("click to agent p50 at 300/s, signed", "ms", "less", Bound(1.5, "unsigned"), Bound(1.25, "unsigned"),
+            of("signed", "agent300"), {"unsigned": of("bot", "agent300")}),
     ]  # fmt: skip

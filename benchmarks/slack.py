@@ -15,6 +15,7 @@ from aiohttp import WSMsgType, web
 
 from benchmarks.cards import TS, Presses
 
+TEAM = "T0PLAY"
 SECRET = "bench-signing-secret"
 APP_TOKEN = "xapp-bench"
 CONNECTIONS = 32
@@ -94,7 +95,7 @@ class Slack:
         match request.match_info["method"]:
             case "auth.test":
                 answer |= {
-                    "team_id": "T0PLAY",
+                    "team_id": TEAM,
                     "user_id": "U0BOT",
                     "bot_id": "B0PLAY",
                     "team": "Bench",
@@ -106,7 +107,7 @@ class Slack:
             case "apps.connections.open":
                 answer |= {"url": f"{self.url.replace('http', 'ws', 1)}/socket"}
             case "users.info":
-                answer |= {"user": {"id": request.query["user"], "team_id": "T0PLAY"}}
+                answer |= {"user": {"id": request.query["user"], "team_id": TEAM}}
             case "conversations.info":
                 answer |= {"channel": {"id": request.query["channel"]}}
             case "chat.postMessage" | "chat.update":
