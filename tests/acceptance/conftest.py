@@ -1,5 +1,6 @@
-"""The people who press the buttons, and the policy file that a module of tests is about."""
+"""The people who press the buttons, the policy file that a module of tests is about, and the keys that sign."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
 from agent_adapter.contract.keys import Keys
+from agent_adapter.receipts.key_files import Signing
 from agent_adapter.redis.pool import SCHEMA
 from playground.client import Control
 from tests.support.people import Someone
@@ -57,3 +59,12 @@ def policy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "policy.yaml"
     path.write_text(request.module.RULES)
     return path
+
+
+@pytest.fixture(autouse=True)
+def signed(signing: Signing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `ASSENT_TESTS_SIGNED=1`, bots sign and agents check."""
+    if not os.environ.get("ASSENT_TESTS_SIGNED"):
+        return
+    monkeypatch.setenv("ASSENT_SIGNING_KEY", signing.key_path.read_text())
+    monkeypatch.setenv("ASSENT_RING", str(signing.ring_path))

@@ -296,7 +296,7 @@ async def test_another_process_resumes_a_stored_run_once(dana, client, redis_url
 
     async with an_agent(redis_url) as worker:
         await worker.wait(record)
-        async with worker.resuming(record) as resume:
+        async with worker.resuming(record, interrupt=paused.interrupt(worker)) as resume:
             result, _ = await resume_state(desk.agent(DONE), text, resume)
         with pytest.raises(ConsumedError):
             await run(first, await PausedRun.load(first, text), approvals=worker)
