@@ -51,8 +51,8 @@ async def test_a_message_is_enough(client, store, reader, woken):
 
 async def test_without_any_message_the_sweep_finds_the_inbox(client, store, woken):
     """A message may be lost. The first look is at all keys, the next ones are at known inboxes."""
-    running = await read(InboxReader(store, lambda: woken.append(1), sweep=0.05))
     await client.publish(an_interrupt())
+    running = await read(InboxReader(store, lambda: woken.append(1), sweep=0.05))
     await until(lambda: len(woken) == 1)
     await client.publish(an_interrupt(run="another"))
     await until(lambda: len(woken) == 2)
