@@ -194,9 +194,11 @@ class RestoreGuard:
             latest = seen.oldest
 
     async def _end_standing(self, state: Approval, index: int, label: Label) -> bool:
-        approval = state.standing[index]
-        is_ahead = label.stage == "ended" or len(label.decided) > len(approval.uses)
-        if approval.ended or not is_ahead:
+        approval = state.standing.get(index)
+        # One that is not signed approves nothing, so there is nothing to end.
+        if approval is None or approval.ended:
+            return False
+        if label.stage != "ended" and len(label.decided) <= len(approval.uses):
             return False
         logger.error("standing.went_back", extra={"interrupt_id": state.id, "index": index})
         self.health.warnings[CODE] = WARNING
@@ -215,4 +217,6 @@ class RestoreGuard:
 
 def is_ahead(label: Label, state: Approval) -> bool:
     """Whether a message shows more than its record knows."""
-    return RANK.get(label.stage, 0) > RANK[state.stage] or not label.decided <= state.decided
+    # A decision that does not count, because it is not signed, is still there.
+    stored = state.decided | state.unsigned
+    return RANK.get(label.stage, 0) > RANK[state.stage] or not label.decided <= stored
