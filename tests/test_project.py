@@ -22,9 +22,10 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.extras import PACKAGES
 from agent_adapter.redis.pool import SCHEMA
 from bot.cli.commands import cli
+from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.metrics import COUNTED, build_registry
-from bot.runtime.settings import Settings, variable_of
+from bot.runtime.settings import Settings, load_settings, variable_of
 from bot.sentences.in_refusal import AT_PLACE
 from bot.slack.manifest import COMMAND_SCOPE, DIRECT_SCOPES, GROUP_SCOPE, SCOPES
 from playground.client import Control
@@ -599,9 +600,9 @@ def test_the_compose_file_runs_with_ids_or_with_a_policy_file(with_policy):
     kept = {name: value for name, value in given.items() if (name == "ASSENT_POLICY") is with_policy}
     service = yaml.safe_load(page("deploy/compose.yaml"))["services"]["bot"]
     environment = {
-        name: re.sub(r"\$\{(\w+):-\}", lambda found: kept.get(found[1], ""), value)
+        name: re.sub(r"\$\{(\w+):-(\w*)\}", lambda found: kept.get(found[1], found[2]), value)
         for name, value in service["environment"].items()
-        if name.startswith("ASSENT_")
+        if name.startswith("ASSENT_") and not name.endswith("_FILE")
     }
 
     settings = Settings.model_validate(
@@ -631,6 +632,44 @@ def test_the_compose_file_passes_what_approvers_on_call_need():
     )  # fmt: skip
     assert settings.pagerduty_token in {None, ""}
     assert settings.calendar_addresses == {}
+
+
+def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch):
+    """Where no file is named, its secret is empty, and that is as good as none."""
+    described = yaml.safe_load(page("deploy/compose.yaml"))
+    environment = described["services"]["bot"]["environment"]
+    given = {"ASSENT_SIGNING_KEY_FILE", "ASSENT_RING", "ASSENT_REQUIRE_SIGNED", "ASSENT_UNSIGNED_UNTIL"}
+
+    assert given <= {*environment}
+    assert all(f"# {name}=" in page("deploy/compose.env.example") for name in given)
+    assert environment["ASSENT_SIGNING_KEY_FILE"] == "/run/secrets/signing_key"
+    assert "signing_key" in described["services"]["bot"]["secrets"]
+    assert described["secrets"]["signing_key"] == {"file": "${ASSENT_SIGNING_KEY_FILE:-/dev/null}"}
+    unset = {"ASSENT_RING": "", "ASSENT_REQUIRE_SIGNED": "false", "ASSENT_UNSIGNED_UNTIL": ""}
+    assert (
+        unset.items()
+        <= {name: re.sub(r"\$\{\w+:-(\w*)\}", r"\1", value) for name, value in environment.items()}.items()
+    )
+    known = {
+        "SLACK_BOT_TOKEN": "xoxb-1",
+        "SLACK_APP_TOKEN": "xapp-1",
+        "ASSENT_APPROVERS": "U0DANA",
+        "ASSENT_CHANNEL": "C0OPS",
+    }
+    for name, value in {**known, **unset, "ASSENT_SIGNING_KEY_FILE": "/dev/null"}.items():
+        monkeypatch.setenv(name, value)
+    assert load_bot_keys(load_settings(env_file=None)) is None
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a checkout")
+@pytest.mark.parametrize(
+    "name", ["signing-key.pem", "next-key.pem", "redis_passwords", "redis_users", "deploy/secrets/x"]
+)
+def test_secrets_that_the_pages_make_are_never_committed(name):
+    """Their commands write into the checkout."""
+    done = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)
+
+    assert done.returncode == 0
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")

@@ -59,7 +59,8 @@ _OF_BOTS = (
     "xrange xrevrange zcard zcount zrank zremrangebyrank zremrangebyscore"
 )
 _OF_OPERATORS = (
-    "exists get hdel hexists hget hgetall hkeys hset memory|usage mget publish scan smembers time type "
+    # Nobody else could tell Redis that the file of users has changed.
+    "acl|load exists get hdel hexists hget hgetall hkeys hset memory|usage mget publish scan smembers time type "
     "xlen xrange xrevrange zadd zcard zrange"
 )
 COMMANDS: Mapping[Role, tuple[str, ...]] = {

@@ -95,6 +95,16 @@ def test_an_agents_user_is_these_rules():
     assert not {"+@all", "+keys", "+scan", "+flushall", "+config", "+acl", "+subscribe"} & {*rules}
 
 
+def test_only_an_operator_tells_redis_that_its_users_have_changed():
+    """It has the file read again, and cannot change a user by itself."""
+    may = {
+        role: [rule for rule in rules_of(role, Keys(), "billing") if rule.startswith("+acl")]
+        for role in COMMANDS
+    }
+
+    assert may == {"agent": [], "worker": [], "bot": [], "operator": ["+acl|load"]}
+
+
 def test_a_worker_may_also_take_owed_runs():
     """That is all that it has more than its agent."""
     more = {*rules_of("worker", Keys(), "billing")} - {*rules_of("agent", Keys(), "billing")}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from redis import Redis
+from redis.exceptions import AuthenticationError, NoPermissionError
 from typer.testing import CliRunner
 
 from bot.cli.commands import cli
@@ -59,6 +60,38 @@ def test_a_mistake_is_named(tmp_path: Path, text: str, options: tuple[str, ...],
     assert ran.exit_code != 0
     assert said in ran.stderr
     assert "user " not in ran.stdout
+
+
+def test_an_operator_adds_an_agent_while_the_server_runs(tmp_path: Path, redis_url: str):
+    """With all agents in one command: whom it does not name has no user any more."""
+    require("Redis with users", has_users(redis_url), "this server is older than 7.0", possible=False)
+    file, passwords = tmp_path / "users.acl", tmp_path / "p"
+
+    def write(*options: str) -> None:
+        _, *users = printed(passwords, *options)
+        # The server's own check that it has started needs no password.
+        file.write_text("\n".join(["user default on nopass -@all +ping", *users]) + "\n")
+
+    write("--agent", "billing")
+    server = RedisServer(tmp_path / "redis", ("--aclfile", str(file)))
+    server.start()
+    try:
+        write("--agent", "hr")
+        known = dict(line.split() for line in passwords.read_text().splitlines())
+
+        def as_user(name: str) -> Redis:
+            return Redis.from_url(server.url.replace("unix://", f"unix://{name}:{known[name]}@"))
+
+        with as_user("assent-operator") as redis:
+            assert redis.execute_command("ACL", "LOAD")
+            with pytest.raises(NoPermissionError):
+                redis.execute_command("ACL", "SETUSER", "assent-operator", "+@all")
+        with as_user("assent-agent-hr") as redis:
+            assert redis.ping()
+        with as_user("assent-agent-billing") as redis, pytest.raises(AuthenticationError):
+            redis.ping()
+    finally:
+        server.stop()
 
 
 def test_a_server_starts_with_the_file(tmp_path: Path, redis_url: str):
