@@ -172,17 +172,21 @@ class SlackWatch:
                 self._seen_at[message.shown.channel, message.shown.ts] = seen.at
 
     async def _compare_untaken(self, message: PostedMessage, seen: Seen) -> None:
-        try:
-            state = await self.store.admitted(message.interrupt_id)
-        except UnreadableRecordError:
-            return
+        state = await self._readable(message.interrupt_id)
         shown = state.shown.get(message.part) if state else None
         if state and shown and shown.ts == message.shown.ts:
             await self.restore_guard.compare(state, message.part, shown, seen)
 
+    async def _readable(self, interrupt_id: str) -> Approval | None:
+        try:
+            return await self.store.admitted(interrupt_id)
+        except UnreadableRecordError:
+            # The presenter closes its card. The other cards are compared all the same.
+            return None
+
     async def _compare_anew(self, message: PostedMessage, seen: Seen, label: Label) -> None:
         """Compare a message with its record as it is now. It may have been drawn since the record was read."""
-        state = await self.store.admitted(message.interrupt_id)
+        state = await self._readable(message.interrupt_id)
         shown = state.shown.get(message.part) if state else None
         if state is None or shown is None or shown.ts != message.shown.ts or message.part in state.begun:
             return

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from bot.domain.approval import Approval
 from bot.domain.errors import SlackError
 from bot.domain.mentioned import Mentioned
@@ -75,8 +75,15 @@ class Replies:
         """Give the records whose cards a thread shows, the oldest first."""
         seen = await self.slack.look(channel, thread_ts, thread_ts, until)
         names = dict.fromkeys(label.interrupt_id for _, label in sorted(seen.labels.items()))
-        found = [await self.store.admitted(name) for name in names]
+        found = [await self._readable(name) for name in names]
         return [state for state in found if state]
+
+    async def _readable(self, interrupt_id: str) -> Approval | None:
+        try:
+            return await self.store.admitted(interrupt_id)
+        except UnreadableRecordError as error:
+            logger.warning("record.unreadable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
+            return None
 
 
 def _is_reply(event: Mapping[str, Any]) -> bool:

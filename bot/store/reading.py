@@ -5,8 +5,8 @@ import logging
 from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.record import Fields, expect_written
-from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
+from agent_adapter.contract.record import Fields, expect_written, reading
+from agent_adapter.errors import ServerUnreachableError, UnreadableRecordError
 from agent_adapter.receipts.answer import Verifier
 from agent_adapter.redis.scripts import read_hashes
 from bot.domain.approval import Approval, Published
@@ -33,7 +33,7 @@ class Reading(Connected):
         """Read a record. It is an `Approval` once it was admitted, and `None` when there is no such record.
 
         Raises:
-            InvalidRequestError: when this version cannot read what is stored as an interrupt.
+            UnreadableRecordError: when this version cannot read what is stored.
             ServerUnreachableError: when Redis does not answer.
         """
         lane = self.keys.lane_for(interrupt_id)
@@ -41,13 +41,11 @@ class Reading(Connected):
         if not req:
             return None
         expect_written(interrupt_id, req)
-        try:
+        with reading(interrupt_id):
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
             verifier = self.signing.verifier if self.signing else None
             state = await offload(received, _read, req, card, now=now, known=known, verifier=verifier)
-        except InvalidRequestError as error:
-            raise UnreadableRecordError(f"{interrupt_id} cannot be read: {error}") from error
         if state.id != interrupt_id:
             raise UnreadableRecordError(f"{interrupt_id} holds the interrupt {state.id}")
         if not interrupt_id.startswith(f"{state.interrupt.agent}."):
@@ -71,7 +69,7 @@ class Reading(Connected):
         """Read a record that was admitted. `None` when there is no such record, or nobody was asked yet.
 
         Raises:
-            InvalidRequestError: when this version cannot read what is stored as an interrupt.
+            UnreadableRecordError: when this version cannot read what is stored.
             ServerUnreachableError: when Redis does not answer.
         """
         return _admitted(await self.load(interrupt_id))

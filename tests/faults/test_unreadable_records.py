@@ -1,6 +1,7 @@
 """Something else writes to Redis: a record that cannot be read ends once, with our own words on both sides."""
 
 import asyncio
+import contextlib
 import logging
 
 import pytest
@@ -11,7 +12,7 @@ from agent_adapter.redis.pool import open_redis
 from agent_adapter.worker.listing import lines
 from tests.conftest import until
 from tests.support.builders import an_action
-from tests.support.faults import asking, nothing_owed
+from tests.support.faults import asking, eventually, nothing_owed
 from tests.support.people import Someone, buttons, words
 
 BYTES = b"\xff\xfe"
@@ -188,6 +189,64 @@ async def test_times_that_are_no_times_are_our_own_error(side, field, value, cli
         assert (await waits[1]).status == "refused"
     waits[0].cancel()
     await asyncio.gather(*waits, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    "field", ["created", "deadline", "fence", "claim_until", "resumed", "withdraw", "outcome:x", "outcome:0"]
+)
+@pytest.mark.parametrize("value", ["{", "", "nan", "inf", "9" * 30, "9" * 5000, "[" * 100_000])
+async def test_whatever_an_agent_writes_into_its_record_the_bot_reads_it_or_says_that_it_cannot(
+    field, value, client, redis, store
+):
+    """No other error comes out of the reader, so none ends a loop of the bot."""
+    interrupt_id = await client.publish(client.interrupt(asking(an_action())))
+    await redis.hset(f"assent:{{00}}:req:{interrupt_id}", field, value)
+
+    with contextlib.suppress(UnreadableRecordError):
+        assert await store.load(interrupt_id)
+
+
+@pytest.mark.parametrize("field", ["created", "fence", "outcome:x"])
+async def test_a_record_that_its_agent_damaged_is_missing_from_a_list_that_has_the_others(
+    field, start_bot, slack, client, redis, watcher
+):
+    """A person opens `/approvals`: what can be read is there, also what another agent asks."""
+    bot = await start_bot()
+    damaged, fine = (client.interrupt(asking(an_action(tool))) for tool in ("damaged", "fine"))
+    for each in (damaged, fine):
+        await client.publish(each)
+        await watcher.card(each.id)
+    await redis.hset(f"assent:{{00}}:req:{damaged.id}", field, "{")
+    bot.store.forget_remembered()
+
+    await slack.command("U0DANA", "C0APPROVALS", "/approvals", "")
+
+    async def listed() -> bool:
+        views = await slack.views("U0DANA")
+        return bool(views) and "fine" in words(views[-1]["blocks"])
+
+    await eventually(listed)
+
+
+async def test_a_bot_that_starts_compares_the_other_answers_beside_a_damaged_one(
+    start_bot, slack, client, redis, watcher, caplog
+):
+    """Its lookout reads all answers that nobody took, and goes on after the one that cannot be read."""
+    first = await start_bot()
+    dana = Someone(slack, "U0DANA")
+    asked = [client.interrupt(asking(an_action())) for _ in range(2)]
+    for each in asked:
+        await client.publish(each)
+        await dana.press(await watcher.card(each.id), "approve:0")
+    await until(lambda: not any(buttons(watcher.cards(each.id)[0]) for each in asked))
+    await first.stop()
+    await redis.hset(f"assent:{{00}}:req:{asked[0].id}", "outcome:x", "{")
+    caplog.set_level(logging.INFO)
+
+    await start_bot()
+
+    await until(lambda: "untaken.compared" in caplog.text)
+    assert "loop.failed" not in caplog.text
 
 
 async def overwrite(redis: Redis, side: str, interrupt_id: str) -> None:
