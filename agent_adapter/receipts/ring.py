@@ -30,7 +30,7 @@ from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.extras import needs
 from agent_adapter.receipts.dsse import Envelope, load_envelope
-from agent_adapter.receipts.signer import kid_of
+from agent_adapter.receipts.signer import CREATE, kid_of
 from agent_adapter.receipts.statement import LONGEST_USE, RECEIPT, Statement, load_statement
 
 if TYPE_CHECKING:
@@ -428,7 +428,7 @@ def parse_keys(text: str, *, where: str = "ring") -> tuple[RingKey, ...]:
     if type(version) is not int or version != RING_VERSION:
         raise InvalidRequestError(
             f'{where}: this version of Assent reads rings with "version": {RING_VERSION}; make one with '
-            "`python -m bot keys signing create`"
+            f"{CREATE}"
         )
     return to_model(_RingFile.model_validate, fields, where=where).keys
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 SIGNING_VARIABLE = "ASSENT_SIGNING_KEY"
-_CURE = "make one with `python -m bot keys signing create`"
+CREATE = "`python -m bot keys signing create KEY_FILE --ring RING --team T…`"
+"""The command that makes a key for receipts and lists its public key."""
+_CURE = f"make one with {CREATE}"
 
 
 class Signer(Protocol):

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from agent_adapter.errors import SigningError
+
 
 class BotError(Exception):
     """Something went wrong in the bot."""
@@ -13,6 +15,10 @@ class SettingsError(BotError):
 
 class StoreUnavailableError(BotError):
     """Redis did not take the write in time. Nothing was recorded."""
+
+
+class KeyUnfitError(SigningError):
+    """The ring does not let the bot's key sign now, so nothing was decided. Pressing again does not help."""
 
 
 class NotToldError(BotError):

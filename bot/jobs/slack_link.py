@@ -88,7 +88,9 @@ class SlackLink:
         if problem := keys.wrong_team(team):
             raise SettingsError(problem)
         # The ring may have changed since the start. Clicks are refused then.
-        if problem := keys.signer.problem:
+        problem = keys.signer.problem
+        self.health.signed = problem is None
+        if problem:
             if self.health.warnings.get(SIGNING) != problem:
                 logger.error("receipts.key_ended", extra={"reason": problem})
             self.health.warnings[SIGNING] = problem

@@ -109,7 +109,9 @@ class Buttons:
         records = self.services.store
         found = await answer(records.recall(click.interrupt_id) if does.from_memory else None)
         # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
-        return found if found.recorded else await answer(await records.admitted(click.interrupt_id))
+        if found.recorded or found.is_final:
+            return found
+        return await answer(await records.admitted(click.interrupt_id))
 
     async def _store(self, click: Click, button: Button, does: Stores, delivery: Delivery) -> Answer:
         await delivery.begin()

@@ -8,15 +8,15 @@ from pkgutil import resolve_name
 
 from agent_adapter.errors import InvalidRequestError, ReceiptError, SigningError
 from agent_adapter.receipts.ring import Ring, RingKey, read_unsigned_until
-from agent_adapter.receipts.signer import LocalSigner, Signer, sign_envelope
-from bot.domain.errors import SettingsError
+from agent_adapter.receipts.signer import CREATE, LocalSigner, Signer, sign_envelope
+from bot.domain.errors import KeyUnfitError, SettingsError
 from bot.runtime.settings import Settings
 
 START = "application/vnd.assent.start.v1+json"
 """The payload type of what a bot signs at its start, to see that the key works. It proves nothing else."""
 UNSIGNED = "what people decide is not signed, so whoever can write to Redis can forge it: set ASSENT_SIGNING_KEY and ASSENT_RING"
 _START_WITHIN = 10.0
-_CREATE = "`python -m bot keys signing create` makes both"
+_MAKE = f"{CREATE} makes both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,11 @@ class ListedSigner:
         """Return the signature.
 
         Raises:
-            SigningError: when the ring does not accept this key now, or it cannot sign.
+            KeyUnfitError: when the ring does not accept this key now.
+            SigningError: when it cannot sign.
         """
         if problem := self.problem:
-            raise SigningError(problem)
+            raise KeyUnfitError(problem)
         return await self.inner.sign(data)
 
 
@@ -80,7 +81,7 @@ class BotKeys:
             return None
         return (
             f"the ring binds the signing key {key.kid} to the workspace {key.team}, and the bot is in {team}: make a key "
-            f"with `python -m bot keys signing create --team {team}`"
+            f"with `python -m bot keys signing create KEY_FILE --ring RING --team {team}`"
         )
 
 
@@ -100,14 +101,14 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
     if signer is None and ring is None:
         if settings.require_signed:
             raise SettingsError(
-                f"ASSENT_REQUIRE_SIGNED is set, and neither ASSENT_SIGNING_KEY nor ASSENT_RING is: {_CREATE}"
+                f"ASSENT_REQUIRE_SIGNED is set, and neither ASSENT_SIGNING_KEY nor ASSENT_RING is: {_MAKE}"
             )
         return None
     if signer is None:
-        raise SettingsError(f"ASSENT_RING is set, and ASSENT_SIGNING_KEY is not: a bot needs both; {_CREATE}")
+        raise SettingsError(f"ASSENT_RING is set, and ASSENT_SIGNING_KEY is not: a bot needs both; {_MAKE}")
     if ring is None:
         raise SettingsError(
-            f"ASSENT_SIGNING_KEY is set, and ASSENT_RING is not: name the file of public keys in it; {_CREATE}"
+            f"ASSENT_SIGNING_KEY is set, and ASSENT_RING is not: name the file of public keys in it; {_MAKE}"
         )
     listed = ListedSigner(signer, ring, settings.namespace)
     if listed.problem:
@@ -118,15 +119,15 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
 def _unfit(key: RingKey | None, kid: str, namespace: str) -> str | None:
     """Say why nobody would accept what this key signs now; `None` when they would."""
     if key is None:
-        return f"the signing key {kid} is not in the ring: add its public key, or set the key that is in it"
+        return f"the signing key {kid} is not in the ring: start the bot with a key that is in it; {CREATE} makes one"
     if key.purpose != "receipts":
         return f"the key {kid} is for {key.purpose}, and a bot signs receipts"
     if key.namespace != namespace:
         return f"the key {kid} is for the namespace {key.namespace!r}, and this bot has {namespace!r}"
     if key.revoked:
-        return f"the key {kid} is revoked: set another signing key"
+        return f"the key {kid} is revoked: start the bot with another key; {CREATE} makes one"
     if not key.could_sign_at(int(datetime.now(UTC).timestamp() * 1000)):
-        return f"the key {kid} signs only between its not_before and not_after: set the key that is valid now"
+        return f"the key {kid} signs only between its not_before and not_after: start the bot with the key that is valid now; {CREATE} makes one"
     return None
 
 

@@ -43,7 +43,7 @@ class Health:
     """What somebody has to fix while the process stays ready."""
     loops: Loops = field(default_factory=Loops)
     signed: bool = False
-    """Whether what people decide is signed."""
+    """Whether what people decide is signed now."""
     audit_bytes: int = 0
     """What the audit trail takes in Redis, when it was last measured."""
     _failing: dict[str, Failing] = field(default_factory=dict)

@@ -70,8 +70,8 @@ class Signing:
                 envelope = await sign_envelope(self.signer, RECEIPT, dump_statement(statement))
         except SigningError:
             raise
-        except TimeoutError as error:
-            raise SigningError("the signing key did not answer in time") from error
+        except TimeoutError:
+            raise SigningError("the signing key did not answer in time") from None
         except Exception as error:
             # What a key management service raises says nothing to a person, and must not look like a broken record.
             raise SigningError(f"the signing key failed: {type(error).__name__}") from error

@@ -20,6 +20,8 @@ class Answer:
     recorded: bool
     sentence: str = ""
     """Empty when the card itself says it."""
+    is_final: bool = False
+    """Whether the reason does not lie in the record, so reading it anew changes nothing."""
 
 
 def closed(state: Approval, indices: Sequence[int]) -> str:

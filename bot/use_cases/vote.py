@@ -12,7 +12,7 @@ from agent_adapter.errors import SigningError
 from bot.domain.approval import Approval
 from bot.domain.audit import How, facts_of_ballot
 from bot.domain.ballot import Ballot
-from bot.domain.errors import PersonUnknownError, StoreUnavailableError, VotersUnknownError
+from bot.domain.errors import KeyUnfitError, PersonUnknownError, StoreUnavailableError, VotersUnknownError
 from bot.domain.standing import StandingTerms
 from bot.domain.statement import Occasion, counted, message_shown, said_by_person, statement_of
 from bot.domain.votes import Vote
@@ -59,11 +59,15 @@ class Voting:
                 state, user, ballots, standing, until=until, delivery=delivery
             )
         except SigningError as error:
-            logger.exception(
-                "click.not_signed", extra={"interrupt_id": state.id, "user": user, "reason": str(error)}
+            logger.error(  # noqa: TRY400  # only an unforeseen failure of a service has a cause to show
+                "click.not_signed",
+                extra={"interrupt_id": state.id, "user": user, "reason": str(error)},
+                exc_info=error.__cause__,
             )
             await self.store.mark_missed(state.id)
-            return Answer(False, in_answer.NOT_SIGNED)
+            unfit = isinstance(error, KeyUnfitError)
+            sentence = in_answer.MAY_NOT_SIGN if unfit else in_answer.NOT_SIGNED
+            return Answer(False, sentence, is_final=True)
         for outcome in outcomes.values():
             DECISIONS.labels(kind, outcome).inc()
         logger.info(

@@ -115,7 +115,7 @@ def kids(card):
     return {each.kid for line in statements(card) for each in load_envelope(line).signatures}
 
 
-async def test_a_click_is_refused_when_the_key_has_ended(start_bot, redis_url, signing, dana):
+async def test_a_click_is_refused_when_the_key_has_ended(start_bot, redis_url, signing, dana, caplog):
     bot = await start_bot(**signed_by(signing))
     async with an_agent_with(signing.ring_path, redis_url) as client:
         interrupt_id = await client.publish(asked())
@@ -125,8 +125,12 @@ async def test_a_click_is_refused_when_the_key_has_ended(start_bot, redis_url, s
 
         await dana.press(card, "approve:0")
 
-        await dana.notice(in_answer.NOT_SIGNED)
+        await dana.notice(in_answer.MAY_NOT_SIGN)
         assert statements(stored(redis_url, interrupt_id)) == []
+        assert not bot.health.signed
+        (logged,) = [each for each in caplog.records if each.message == "click.not_signed"]
+        assert signing.signer.kid in logged.reason
+        assert not logged.exc_info
 
 
 async def test_readiness_says_whether_decisions_are_signed(start_bot, signing):

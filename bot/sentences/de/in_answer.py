@@ -11,6 +11,10 @@ RECORDED = "Gespeichert"
 
 NOT_RECORDED = "Der Speicher hat nicht rechtzeitig geantwortet. Deine Entscheidung ist vielleicht *nicht* gespeichert. Bitte drücke denselben Knopf noch einmal."
 NOT_SIGNED = "Der Signaturschlüssel des Bots hat nicht rechtzeitig geantwortet. Nichts wurde gespeichert. Bitte drücke denselben Knopf noch einmal."
+MAY_NOT_SIGN = (
+    "Der Signaturschlüssel des Bots darf jetzt nicht signieren. Nichts wurde gespeichert. "
+    "Wer den Bot betreibt, muss einen anderen Schlüssel setzen; vorher hilft es nicht, noch einmal zu drücken."
+)
 NOT_SAVED = "Nicht gespeichert: Der Speicher hat nicht rechtzeitig geantwortet. Dein Text ist noch hier, bitte versuche es noch einmal."
 OUTDATED = "Der Bot hat die Daten dieser Karte nicht mehr. Nichts wurde gespeichert. Suche eine neuere Karte."
 UNREADABLE = (

@@ -11,6 +11,10 @@ RECORDED = "Recorded"
 
 NOT_RECORDED = "The store did not answer in time, so your decision may *not* be recorded. Please press the same button again."
 NOT_SIGNED = "The signing key of the bot did not answer in time, so nothing was recorded. Please press the same button again."
+MAY_NOT_SIGN = (
+    "The signing key of the bot may not sign now, so nothing was recorded. "
+    "The operator of the bot has to set another key; pressing again does not help before."
+)
 NOT_SAVED = "Not saved: the store did not answer in time. Your text is still here, please try again."
 OUTDATED = "The bot no longer has the record of this card, so nothing was recorded. Look for a newer card."
 UNREADABLE = (

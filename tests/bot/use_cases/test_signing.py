@@ -233,7 +233,7 @@ async def test_a_key_that_cannot_sign_refuses_the_click(client, store, decisions
 
     answer = await decisions.decide(state, ERIK, {0: ApproveDecision()})
 
-    assert answer == Answer(False, in_answer.NOT_SIGNED)
+    assert answer == Answer(False, in_answer.NOT_SIGNED, is_final=True)
     card = await stored(redis, store, state)
     assert "d:0" not in card
     assert card["status"] == "pending"
