@@ -348,12 +348,13 @@ class Bot:
             sweep=settings.sweep_seconds,
             wait=presenter.wait,
         )
+        rules = (lambda: self.policies.policy) if self.bot_keys else None
         falling_due = Worker(
             store,
             "due",
             Deadlines(
                 store,
-                SilenceCheck(slack_watch, judge).why_not,
+                SilenceCheck(slack_watch, judge, rules).why_not,
                 on_call=lambda entry: self.directory.members(entry, ""),
                 stalled_after=stalled_after,
             ).on_due,

@@ -218,7 +218,7 @@ def _proven_by(last: Said, all_said: Iterable[Said], own: _Own, card: Fields, ve
         each.action.by: each
         for each in all_said
         if each.action.by != action.by
-        and each.action.position == action.position
+        and (each.action.position, each.action.runs) == (action.position, action.runs)
         and each.opened.digest in last.opened.statement.counts
     }
     agreed = [*others.values(), last]

@@ -2,12 +2,16 @@
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import islice
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError, SlackError
+from bot.domain.policy import Policy
 from bot.jobs.slack_watch import SlackWatch
 from bot.sentences import to_agent
 from bot.use_cases.judge import VOTER_FRESH_FOR, Judge
@@ -26,6 +30,8 @@ class SilenceCheck:
 
     slack_watch: SlackWatch
     judge: Judge
+    rules: Callable[[], Policy] | None = None
+    """Gives the rules that hold now, for a bot that signs. It signs nothing that only the record in Redis says."""
 
     async def why_not(self, state: Approval) -> str:
         """Say why silence approves nothing of a record whose deadline has come; empty when it may."""
@@ -43,6 +49,8 @@ class SilenceCheck:
             async with asyncio.timeout(LOOK_WITHIN):
                 if not await self.slack_watch.sees(state):
                     return to_agent.CARD_GONE
+                if self.rules and (sentence := _unproven(state, silent, self.rules())):
+                    return sentence
                 for action in silent:
                     if not await self._has_a_decider(state, action):
                         return to_agent.NOBODY_LEFT
@@ -62,3 +70,21 @@ class SilenceCheck:
                 if verdicts[action.index].allowed:
                     return True
         return False
+
+
+def _unproven(state: Approval, silent: Sequence[Action], rules: Policy) -> str:
+    """Say why the rules and Slack do not prove that silence approves now; empty when they do.
+
+    What the record says of its terms and times is in Redis, where somebody may have changed it. When a message was
+    posted, its `ts` says in seconds, and it was just looked up in Slack.
+    """
+    if not (asked_by := state.asked_by):
+        return to_agent.SHOWN_TOO_SHORT
+    shown_for = timedelta(seconds=time.time() - max(float(shown.ts) for shown in asked_by.values()))
+    for action in silent:
+        rule = rules.rule_for(state.agent, action.request.name, action.request.args)
+        if not rule.approves_silently or rule.time is None:
+            return to_agent.NOT_BY_RULES
+        if shown_for < 0.9 * rule.time:
+            return to_agent.SHOWN_TOO_SHORT
+    return ""

@@ -21,4 +21,5 @@ NOT_LOOKED = (
     "Silence does not approve it: at the deadline Slack did not say whether people could still object."
 )
 UNWATCHED = "Silence does not approve it: for some time no bot was running that could take an answer."
+NOT_BY_RULES = "Silence does not approve it: the rules that hold now do not say so."
 NOT_SIGNED = "Silence does not approve it: at the deadline the signing key of the bot did not answer."

@@ -4,13 +4,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from agent_adapter.contract.arguments import decode
+from agent_adapter.contract.identity import action_fingerprint
 from agent_adapter.contract.record import SIGNED, Fields, load_recorded
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.receipts.answer import TOLERANCE, Proof, Verifier, proven, statements_about
 from agent_adapter.receipts.statement import bytes_digest
 from bot.domain.approval import Approval
 from bot.domain.standing import StandingApproval, StandingTerms
-from bot.domain.votes import Vote
+from bot.domain.votes import Proposal, Vote, name_of_proposal
 from bot.store.codec import unix_milliseconds
 
 
@@ -22,7 +23,7 @@ def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
         card: The bot's side of it.
         verifier: Which signatures count.
     """
-    if not any(state.recorded) and not state.votes and not state.standing:
+    if not any(state.recorded) and not state.votes and not state.standing and not state.proposals:
         return state
     # How long an approval may be used says nothing about whether it was given.
     proof = proven(state.interrupt, card, verifier, now=0)
@@ -43,8 +44,20 @@ def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
             for index, approval in state.standing.items()
             if _is_given(index, approval, card, proof, verifier)
         },
+        proposals={
+            index: found for index, found in state.proposals.items() if _is_itself(state, index, found)
+        },
         signed={token: _opening(texts, verifier) for token, texts in state.signed.items()},
     )
+
+
+def _is_itself(state: Approval, index: int, proposal: Proposal) -> bool:
+    """Whether a proposal is the one that its name says: the signed votes for it are for this name."""
+    request, edited = state.interrupt.request, proposal.decision.edited_action
+    call = request.action_requests[index].model_copy(update={"name": edited.name, "args": edited.args})
+    fingerprint = action_fingerprint(call, request.review_configs[index])
+    named = name_of_proposal(fingerprint, proposal.terms, proposal.channel)
+    return (proposal.fingerprint, proposal.name) == (fingerprint, named)
 
 
 def _signed_votes(

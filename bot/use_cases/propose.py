@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agent_adapter.contract.hitl import EditDecision
-from agent_adapter.contract.identity import action_fingerprint, digest
+from agent_adapter.contract.identity import action_fingerprint
 from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.errors import InterruptFaultError, SlackError
@@ -16,7 +16,7 @@ from bot.domain.policy import Policy
 from bot.domain.refusal import Refusal, where_asked
 from bot.domain.rules import Rule
 from bot.domain.stricter import is_same, stricter
-from bot.domain.votes import Proposal
+from bot.domain.votes import Proposal, name_of_proposal
 from bot.rendering.blocks import json_size
 from bot.rendering.calls import asked
 from bot.rendering.card.card import render_card
@@ -130,12 +130,7 @@ def proposal_name(known: Proposal | None, fingerprint: str, terms: Terms, channe
     """Name what is proposed. What is proposed already keeps its name, also where another version gave it."""
     if known and (known.fingerprint, known.terms, known.channel) == (fingerprint, terms, channel):
         return known.name
-    # Neither the order of the terms nor one that this rule does not use changes the name in a later version. Who is notified
-    # and what people are called is no part of it.
-    given = terms.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, exclude={"named_only", "on_call"}
-    )
-    return digest("proposal", fingerprint, sorted(given.items()), channel)
+    return name_of_proposal(fingerprint, terms, channel)
 
 
 def _refused(rule: Rule, why: str) -> str:

@@ -6,9 +6,10 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import Context
+from agent_adapter.contract.keys import Keys
 from bot.rendering.modal.view import ViewMeta
 from tests.conftest import until
-from tests.support.builders import an_action, review
+from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, block_of, words
 
 PAYMENTS = Path("docs/policies/payments.yaml")
@@ -730,3 +731,30 @@ async def test_those_who_agreed_with_a_proposal_are_judged_again(client, slack, 
     assert "may not decide this now: <@U0ERIK>" in said
     assert not reviewing.done()
     await in_channel(mira, "C0FINANCE", "1 of 2")
+
+
+async def test_nobody_agrees_with_arguments_that_were_put_into_a_proposal(
+    start_bot, finance, policy, signing, redis_url, client, dana, erik
+):
+    """Somebody who can write to Redis changes what is proposed while the form is open. It is not the proposal of this name."""
+    await start_bot(
+        policy=str(policy), approvers="", channel=None,
+        signing_key=signing.key_path.read_text(), ring=str(signing.ring_path),
+    )  # fmt: skip
+    interrupt_id = await client.publish(
+        an_interrupt(an_action("pay", SMALL), context=Context(requested_by="U0NOOR"))
+    )
+    await edits(dana, amount="9317")
+    card = await in_channel(erik, "C0FINANCE", "9317")
+    view = await erik.opened(card, "agree:0")
+
+    async with Redis.from_url(redis_url, decode_responses=True) as redis:
+        key = Keys().lane_for(interrupt_id).card(interrupt_id)
+        proposal = await redis.hget(key, "proposal:0")
+        await redis.hset(key, "proposal:0", proposal.replace("9317", "9999317"))
+    await erik.slack.submit(erik.user, view["id"], {})
+
+    async with Redis.from_url(redis_url, decode_responses=True) as redis:
+        found = await redis.hgetall(key)
+    assert "d:0" not in found
+    assert "U0ERIK" not in found.get("votes:0", "")

@@ -143,3 +143,57 @@ async def test_a_bot_whose_key_is_for_another_workspace_ends(playground, redis_u
     with pytest.raises((SettingsError, AgentAdapterError), match="T0OTHER"):
         async with running(settings_for(playground, redis_url, **signed_by(foreign))) as bot:
             await bot.health.loops.until_broken()
+
+
+SILENT = """\
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
+rules:
+  - {match: {tool: note}, risk: low, on_timeout: approve, time_limit: 3s}
+"""
+
+
+@pytest.fixture
+def silent_rules(tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text(SILENT)
+    return {"policy": str(path), "approvers": "", "channel": None}
+
+
+async def test_silence_that_a_rule_allows_is_signed(start_bot, redis_url, signing, silent_rules, dana):
+    await start_bot(**signed_by(signing), **silent_rules)
+    async with an_agent_with(signing.ring_path, redis_url) as client:
+        waiting = asyncio.create_task(client.wait(await client.publish(asked("note"))))
+        await dana.card("note")
+
+        assert (await waiting).decisions[0].type == "approve"
+
+
+@pytest.mark.parametrize(("tool", "why"), [("pay", "rules that hold now"), ("note", "not shown long enough")])
+async def test_silence_that_somebody_wrote_into_redis_is_not_signed(
+    start_bot, redis_url, signing, tmp_path, dana, tool, why
+):
+    """Neither terms that no rule has, nor an earlier deadline."""
+    rules = tmp_path / "policy.yaml"
+    rules.write_text(SILENT.replace("3s", "1h"))
+    await start_bot(**signed_by(signing), policy=str(rules), approvers="", channel=None)
+    async with an_agent_with(signing.ring_path, redis_url) as client:
+        interrupt_id = await client.publish(asked(tool))
+        waiting = asyncio.create_task(client.wait(interrupt_id))
+        await dana.card(tool)
+
+        in_a_moment, long_ago = unix_now() + 2_000, unix_now() - 3_600_000
+        lane = Keys().lane_for(interrupt_id)
+        with Redis.from_url(redis_url, decode_responses=True) as redis:
+            redis.hset(lane.req(interrupt_id), mapping={"created": long_ago, "deadline": in_a_moment})
+            forged = {"risk": "low", "silence": "1", "deadline": in_a_moment, "up:0:0": long_ago}
+            redis.hset(lane.card(interrupt_id), mapping=forged)
+            redis.hset(lane.watched, mapping={"since": long_ago})
+            redis.zadd(lane.due, {interrupt_id: in_a_moment})
+
+        decision = (await waiting).decisions[0]
+
+        assert (decision.type, why in decision.message) == ("reject", True)
+
+
+def unix_now():
+    return round(datetime.now(UTC).timestamp() * 1000)
