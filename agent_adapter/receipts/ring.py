@@ -452,12 +452,14 @@ def read_unsigned_until(text: str) -> datetime | None:
         day = date.fromisoformat(text.strip())
     except ValueError as error:
         raise InvalidRequestError(
-            f"{UNSIGNED_VARIABLE}: {text!r} is not a date: write it as 2026-12-31"
+            f"{UNSIGNED_VARIABLE}: {text!r} is not a date: write it as YYYY-MM-DD"
         ) from error
     until = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    if until - datetime.now(UTC) > LONGEST_UNSIGNED:
+    last = datetime.now(UTC) + LONGEST_UNSIGNED
+    if until > last:
         raise InvalidRequestError(
-            f"{UNSIGNED_VARIABLE}: {text} is more than {LONGEST_UNSIGNED.days} days ahead: choose an earlier day"
+            f"{UNSIGNED_VARIABLE}: {text} is more than {LONGEST_UNSIGNED.days} days ahead: the last day that can be set "
+            f"today is {last:%Y-%m-%d}"
         )
     return until
 

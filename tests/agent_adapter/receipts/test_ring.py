@@ -459,8 +459,11 @@ def test_a_day_that_has_begun_accepts_nothing_unsigned(environment):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"unsigned_until": day(32)}, "more than 30 days ahead"),
-        ({"unsigned_until": "soon"}, "is not a date"),
+        (
+            {"unsigned_until": day(32)},
+            f"more than 30 days ahead: the last day that can be set today is {day(30)}",
+        ),
+        ({"unsigned_until": "soon"}, "is not a date: write it as YYYY-MM-DD"),
         ({"require_signed": "perhaps"}, "neither true nor false"),
         ({"ring": "nowhere.json"}, "cannot read nowhere.json"),
     ],
