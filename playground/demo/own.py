@@ -45,6 +45,9 @@ END
 def environment(settings: Settings, http_url: str) -> Iterator[Path]:
     """Write a file to `source`, so that other commands use this bot's Slack and Redis. It exists while the body runs."""
     ENVIRONMENT.parent.mkdir(exist_ok=True)
+    # It has the private key of the demo.
+    ENVIRONMENT.unlink(missing_ok=True)
+    ENVIRONMENT.touch(0o600)
     ENVIRONMENT.write_text(exports(settings, http_url), encoding="utf-8")
     try:
         yield ENVIRONMENT
