@@ -67,9 +67,8 @@ FOR_GOOD = {
     "CLUSTERDOWN": CLUSTER,
     "TRYAGAIN": CLUSTER,
     "NOPERM": (
-        "does not allow this user what is needed: give this user the scripting, read and write commands, "
-        "INFO and TIME, and the keys and channels of the namespace "
-        "(ACL SETUSER … +@all -@dangerous +info ~assent:* &assent:*), or make the users that python -m bot acl prints"
+        "does not allow this user what is needed: connect with the user that `python -m bot acl` made for exactly this "
+        "agent, worker, operator or bot; after an upgrade, make the users again"
     ),
     "NOAUTH": "wants a user and a password: put them into the address, redis://user:password@host:6379/0",
     "WRONGPASS": "refuses the user or the password of this address: correct them",

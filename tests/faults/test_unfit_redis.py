@@ -208,11 +208,11 @@ async def test_an_answer_that_cannot_be_taken_says_why(make, redis, start_bot, c
 
 
 RIGHTS = ("~assent:*", "&assent:*", "+@all", "-@dangerous", "+info")
-"""What the sentence about NOPERM advises."""
+"""One user for bots and agents, where nobody made users of each role."""
 
 
 async def test_a_user_without_the_rights_is_named_and_no_wait_hangs(serve, playground):
-    """The cure works as it is written; taken away later, a wait ends with the sentence, and can be repeated."""
+    """Once it has them, all works. Taken away later, a wait ends with the sentence, and can be repeated."""
     server = serve()
     async with open_redis(server.url) as admin:
         await admin.execute_command(

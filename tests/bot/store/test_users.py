@@ -13,13 +13,14 @@ from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.outcome import Outcome
-from agent_adapter.errors import ServerUnsuitableError, UnreadableRecordError
+from agent_adapter.errors import ServerRefusesError, ServerUnsuitableError, UnreadableRecordError
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.admission import Place
 from bot.store.namespace import open_namespace
 from bot.store.records import ApprovalStore
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.faults import asking
 from tests.support.lanes import require
 from tests.support.redis_users import as_user, has_users
 from tests.support.workers import decide
@@ -179,3 +180,13 @@ async def test_an_operator_reads_everything_and_decides_nothing(redis_url: str, 
         for command in refused:
             with pytest.raises(NoPermissionError):
                 await operator.execute_command(*command)
+
+
+async def test_an_agent_with_the_user_of_another_is_told_to_use_its_own(redis_url: str, store: ApprovalStore):
+    """Nothing that the sentence says would let an agent decide."""
+    with pytest.raises(
+        ServerRefusesError, match="with the user that `python -m bot acl` made for"
+    ) as refused:
+        async with an_agent(as_user(redis_url, "agent", "billing"), "payroll") as client:
+            await client.publish(client.interrupt(asking(an_action())))
+    assert "+@" not in str(refused.value)
