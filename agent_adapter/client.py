@@ -610,7 +610,7 @@ class ApprovalClient:
 
 def _verifier(ring: Ring | str | Path | None, namespace: str, min_people: int) -> Verifier | None:
     """Give what decisions have to prove; `None` without a ring."""
-    found = Ring.load(ring) if isinstance(ring, str | Path) else ring or Ring.from_environment()
+    found = Ring.load(ring, where="ring") if isinstance(ring, str | Path) else ring or Ring.from_environment()
     if found is None and min_people:
         raise InvalidRequestError("min_people: without a ring, nobody can say who agreed: pass ring=…")
     return None if found is None else Verifier(found, namespace, min_people)

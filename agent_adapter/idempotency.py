@@ -58,7 +58,7 @@ def approval_receipt(context: Any = None) -> Receipt | None:
 def using_receipt(receipt: Receipt | None) -> AbstractContextManager[None]:
     """In the body, tools have this receipt: for a server that took it from a request.
 
-    with using_receipt(Receipt.from_header(request.headers["Assent-Receipt"])):
+    with using_receipt(Receipt.from_header(request.headers.get("Assent-Receipt"))):
         return send_email(**arguments)
     """
     return _Running(None, receipt)

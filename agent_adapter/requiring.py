@@ -63,7 +63,7 @@ def requires_receipt(
     """
     if callable(keys):
         raise WrongArgumentError("keys: say whom to trust, as in `@requires_receipt(keys=…, audience=…)`")
-    ring = keys if isinstance(keys, Ring) else Ring.load(keys)
+    ring = keys if isinstance(keys, Ring) else Ring.load(keys, where="keys")
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         named = tool or function.__name__

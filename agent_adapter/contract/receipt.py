@@ -65,12 +65,14 @@ class Receipt:
         return value
 
     @classmethod
-    def from_header(cls, value: str) -> Self:
+    def from_header(cls, value: str | None) -> Self:
         """Read the value of the HTTP header `Assent-Receipt`.
 
         Raises:
-            ReceiptError: as `load`.
+            ReceiptError: as `load`; `missing` when there is no such header.
         """
+        if value is None:
+            raise ReceiptError(f"there is no header {HEADER}: send the receipt with the call", code="missing")
         if len(value) > MOST_BYTES:
             raise ReceiptError(f"a receipt of {len(value):,} characters is too large", code="size")
         try:

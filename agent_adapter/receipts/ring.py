@@ -202,14 +202,22 @@ class Ring:
         return cls(parse_keys(text, where=where))
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, *, where: str = RING_VARIABLE) -> Self:
         """Read a ring from a file, and again whenever the file changes. If it is broken then, the last ring stays.
+
+        Args:
+            path: The file.
+            where: What named the file, for errors.
 
         Raises:
             InvalidRequestError: when the file cannot be read or is not a ring.
         """
-        file = _File(Path(path))
+        file = _File(Path(path), where)
         ring = cls(file.read())
+        if not ring._trusted.keys:
+            logger.warning(
+                "The ring in %s has no keys, so nothing that is signed counts: make one with %s", path, CREATE
+            )
         ring._file = file
         return ring
 
@@ -385,8 +393,9 @@ def _check_times(key: RingKey, statement: Statement) -> None:
 class _File:
     """The file of a ring, and whether it may have changed since it was last read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, where: str) -> None:
         self.path = path
+        self._where = where
         self._seen: object = None
         self._next_look = 0.0
 
@@ -403,7 +412,7 @@ class _File:
         try:
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidRequestError(f"{RING_VARIABLE}: cannot read {self.path}: {error}") from error
+            raise InvalidRequestError(f"{self._where}: cannot read {self.path}: {error}") from error
         return parse_keys(text, where=str(self.path))
 
     def _stamp(self) -> object:
@@ -489,7 +498,7 @@ def _verifier_of(public: bytes) -> "Ed25519PublicKey":
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise InvalidRequestError(needs(RING_VARIABLE, "receipts", error)) from error
+        raise InvalidRequestError(needs("A ring of public keys", "receipts", error)) from error
     return ed25519.Ed25519PublicKey.from_public_bytes(public)
 
 

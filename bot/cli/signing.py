@@ -1,5 +1,6 @@
 """`python -m bot keys signing`: makes keys that sign, and keeps the ring of their public keys."""
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import typer
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.receipts.key_files import read_keys, write_keys, write_private_key
 from agent_adapter.receipts.ring import Purpose, RingKey, dump_keys
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import CREATE, LocalSigner
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import load_access
 
@@ -20,6 +21,10 @@ signing_cli = typer.Typer(
     help="Keys that sign what people decide, and the ring with their public keys.", no_args_is_help=True
 )
 
+_TEAM = (
+    "--team: give the id of a workspace, as in T0ACME. It stands in the address of Slack in a browser, "
+    "https://app.slack.com/client/T…"
+)
 _KeyFile = Annotated[
     Path, typer.Argument(help="a new file for the private key, which only its owner can read")
 ]
@@ -47,6 +52,8 @@ def create(
     """Make a key: the private one into a new file, the public one into the ring."""
     with _plain_errors():
         path = _ring_file(ring)
+        if purpose == "receipts" and not re.fullmatch(r"[TE][A-Z0-9]+", team or ""):
+            raise InvalidRequestError(_TEAM)
         signer = LocalSigner.generate()
         key = RingKey.of(
             signer.public,
@@ -79,7 +86,9 @@ def rotate(
         old, now = _find(keys, kid, path), _now()
         end = now + timedelta(hours=overlap_hours)
         if old.revoked or (old.not_after and old.not_after <= now):
-            raise InvalidRequestError(f"the key {kid} has ended already: make a new one with `create`")
+            raise InvalidRequestError(f"the key {kid} has ended already: make a new one with {CREATE}")
+        if old.not_after:
+            raise InvalidRequestError(f"the key {kid} was rotated already: rotate the key that came after it")
         signer = LocalSigner.generate()
         key = RingKey.of(
             signer.public,
@@ -89,11 +98,10 @@ def rotate(
             agent=old.agent,
             not_before=now,
         )
-        # A key that was to end sooner still does.
-        ended = old.model_copy(update={"not_after": min(old.not_after or end, end)})
+        ended = old.model_copy(update={"not_after": end})
         write_private_key(key_file, signer)
         write_keys(path, [*(ended if each is old else each for each in keys), key])
-        typer.echo(f"made the key {key.kid}; the key {kid} signs until {ended.not_after:%Y-%m-%d %H:%M} UTC")
+        typer.echo(f"made the key {key.kid}; the key {kid} signs until {end:%Y-%m-%d %H:%M} UTC")
 
 
 @signing_cli.command()
@@ -114,7 +122,7 @@ def publish(*, ring: _RingFile = None) -> None:
     with _plain_errors():
         path = _ring_file(ring)
         if not path.exists():
-            raise InvalidRequestError(f"there is no {path}: make a key with `keys signing create`")
+            raise InvalidRequestError(f"there is no {path}: make a key with {CREATE}")
         typer.echo(dump_keys(read_keys(path)), nl=False)
 
 

@@ -131,3 +131,9 @@ def test_receipts_are_in_no_text_of_an_answer():
 
     assert "receipts" not in resume.model_dump()
     assert ENVELOPE not in repr(resume)
+
+
+def test_a_header_that_is_absent_is_a_receipt_that_is_missing():
+    with pytest.raises(ReceiptError, match="there is no header") as refused:
+        Receipt.from_header(None)
+    assert refused.value.code == "missing"

@@ -477,3 +477,13 @@ def test_a_setting_that_cannot_be_read_ends_the_start(environment, changed, sent
 
 def test_a_key_is_named_by_its_bytes(signer):
     assert key_of(signer).kid == signer.kid == kid_of(signer.public)
+
+
+def test_a_ring_without_keys_warns_and_a_missing_file_names_what_asked_for_it(tmp_path, caplog):
+    path = tmp_path / "ring.json"
+    path.write_text('{"version":1,"keys":[]}')
+    Ring.load(path)
+    assert "has no keys" in caplog.text
+
+    with pytest.raises(InvalidRequestError, match=r"^keys: cannot read missing\.json"):
+        Ring.load("missing.json", where="keys")

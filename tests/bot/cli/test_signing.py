@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import CREATE, LocalSigner
 from bot.cli.commands import cli
+from bot.cli.signing import _TEAM
 
 
 @pytest.fixture
@@ -82,7 +83,8 @@ def test_keys_of_the_log_and_of_agents_are_kept_in_the_same_ring(run, made):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("create", "key.pem", "--ring", "ring.json"), "key: a key of purpose 'receipts' needs its 'team'\n"),
+        (("create", "key.pem", "--ring", "ring.json"), f"{_TEAM}\n"),
+        (("create", "key.pem", "--ring", "ring.json", "--team", "acme"), f"{_TEAM}\n"),
         (
             ("create", "key.pem", "--team", "T0ACME"),
             "name the file of public keys: --ring ring.json, or set ASSENT_RING\n",
@@ -90,7 +92,7 @@ def test_keys_of_the_log_and_of_agents_are_kept_in_the_same_ring(run, made):
         (("revoke", "0", "--ring", "ring.json"), "ring.json does not have the key 0: it has no key\n"),
         (
             ("publish", "--ring", "ring.json"),
-            "there is no ring.json: make a key with `keys signing create`\n",
+            f"there is no ring.json: make a key with {CREATE}\n",
         ),
         (
             ("create", "away/key.pem", "--ring", "ring.json", "--team", "T0ACME"),
@@ -128,13 +130,16 @@ def test_the_next_key_signs_at_once_and_the_old_one_for_a_while(run, made, tmp_p
     assert (keys[following].team, keys[following].namespace) == ("T0ACME", "assent")
 
 
-def test_a_key_that_ends_sooner_still_does(run, made):
+def test_a_key_that_was_rotated_is_not_rotated_again(run, made, tmp_path):
     run("rotate", made, "second.pem", "--ring", "ring.json", "--overlap-hours", "1")
-    sooner = ring()[made]["not_after"]
+    before = ring()
 
-    run("rotate", made, "third.pem", "--ring", "ring.json", "--overlap-hours", "100")
+    code, _, said = run("rotate", made, "third.pem", "--ring", "ring.json", "--overlap-hours", "100")
 
-    assert ring()[made]["not_after"] == sooner
+    assert code == 1
+    assert "was rotated already" in said
+    assert ring() == before
+    assert not (tmp_path / "third.pem").exists()
 
 
 def test_a_revoked_key_stays_in_the_ring_and_signs_nothing(run, made):
