@@ -1,5 +1,6 @@
 """One entry of the audit trail, wherever it is kept. Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,6 +10,8 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.errors import InvalidRequestError
 
 _NUMBERS = {"index", "waited", "step"}
+_NUMBER = re.compile(r"[0-9]{1,18}")
+"""Longer ones stay text: no bot writes them, and Python refuses to read those of thousands of digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class AuditEntry:
     def of_stream(cls, lane: str, number: str, fields: Mapping[str, str]) -> "AuditEntry":
         """Read an entry of the stream in Redis."""
         said: dict[str, Any] = {
-            name: int(text) if name in _NUMBERS and text.isdecimal() else text
+            name: int(text) if name in _NUMBERS and _NUMBER.fullmatch(text) else text
             for name, text in fields.items()
             if name != "facts"
         }

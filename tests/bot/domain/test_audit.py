@@ -5,6 +5,7 @@ import pytest
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RespondDecision
 from bot.domain.audit import facts_of_ballot, facts_of_question
+from bot.domain.audit_entry import AuditEntry
 from bot.domain.ballot import Ballot
 from bot.domain.masking import MOST_SECRETS
 from bot.sentences.language import speaking
@@ -21,6 +22,14 @@ def facts(args: dict, decision: Decision) -> tuple[dict, dict]:
     ballot = Ballot.on_call(state, 0, decision)
     asked = decode(facts_of_question(state, state.admission))["actions"][0]
     return asked, decode(facts_of_ballot(state, 0, ballot, name="Dana", how="click").text)
+
+
+def test_an_entry_with_a_number_of_thousands_of_digits_can_be_read():
+    """It may be in the trail since an earlier version. It stays text, and the other entries are read too."""
+    entry = AuditEntry.of_stream("", "1-0", {"event": "reported", "id": "billing.1", "index": "8" * 5_000})
+
+    assert AuditEntry.of_line(entry.line).said["index"] == "8" * 5_000
+    assert AuditEntry.of_stream("", "1-0", {"index": "12"}).said == {"index": 12}
 
 
 @pytest.mark.parametrize("reader", LANGUAGES)

@@ -8,8 +8,11 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.identity import interrupt_id as interrupt_id_of
 from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import UnreadableRecordError
 from bot.domain.admission import Place
 from bot.store.inboxes import AT_ONCE, Taken
@@ -17,6 +20,8 @@ from bot.store.records import ApprovalStore
 from tests.conftest import an_agent
 from tests.support.builders import an_admission, an_interrupt
 from tests.support.workers import decide
+
+DONE = '1 {"status":"done"}'
 
 
 @pytest.fixture
@@ -101,6 +106,55 @@ async def test_a_note_that_the_record_does_not_bear_out_is_refused(
 
     assert await store.take_inbox("billing") == Taken(notes=1, refused=1)
     assert await trail(redis, lane) == before
+
+
+@pytest.mark.parametrize(
+    "index", ["x", "1000", "8" * 5_000, " " * 1_000_000 + "0", "0; decided by U0DANA", None]
+)
+async def test_a_note_whose_index_is_no_number_of_a_call_reaches_no_trail(client, store, redis, lane, index):
+    """Also where the agent has written such a field: the note is refused and gone, and the next one is taken."""
+    interrupt_id = await client.publish(an_interrupt())
+    await store.take_inbox("billing")
+    before = await trail(redis, lane)
+    await redis.hset(lane.req(interrupt_id), f"outcome:{index or ''}", DONE)
+
+    await note(
+        redis, lane, "reported", interrupt_id, **({} if index is None else {"index": index}), outcome="done"
+    )
+
+    assert await store.take_inbox("billing") == Taken(notes=1, refused=1)
+    assert await trail(redis, lane) == before
+    assert not await redis.exists(lane.inbox("billing"))
+
+
+async def test_the_trail_says_of_an_outcome_what_the_record_says(client, store, redis, lane):
+    """Not what the note says, and not what the text of the outcome quotes."""
+    interrupt_id = await client.publish(an_interrupt())
+    await store.take_inbox("billing")
+    failed = Outcome.failed('"status":"done"').model_dump(exclude_none=True)
+    await redis.hset(lane.req(interrupt_id), "outcome:0", f"1 {encode(failed)}")
+
+    await note(redis, lane, "reported", interrupt_id, index="0", outcome="done")
+    await store.take_inbox("billing")
+
+    entry = (await trail(redis, lane))[-1]
+    assert entry == {"event": "reported", "id": interrupt_id, "index": "0", "outcome": "failed"}
+
+
+async def test_a_note_with_an_id_that_no_record_can_have_is_refused(client, store, redis, lane):
+    """An id of a megabyte would push everything else out of the trail."""
+    longest = interrupt_id_of("a" * 40, "r1", ["p1"])
+    too_long = f"billing.{'a' * (len(longest) - len('billing.') + 1)}"
+    await redis.hset(lane.req(too_long), mapping={"body": "{}"})
+
+    await note(redis, lane, "published", too_long)
+
+    assert await store.take_inbox("billing") == Taken(notes=1, refused=1)
+    assert await trail(redis, lane) == []
+    theirs = f"billing.{'a' * (len(longest) - len('billing.'))}"
+    await redis.hset(lane.req(theirs), mapping={"body": "{}"})
+    await note(redis, lane, "published", theirs)
+    assert await store.take_inbox("billing") == Taken(notes=1, refused=0)
 
 
 async def test_an_agent_cannot_hide_an_open_record_from_its_deadline(client, store, redis, lane):
