@@ -14,6 +14,8 @@ logger = logging.getLogger(__name__)
 
 FIND_EVERY = 600.0
 """Seconds between two looks for inboxes that nobody knows. That looks at all keys in Redis."""
+TOLD_OF = 256
+"""How many names are kept until the next round. Whoever may send a message may send names without end."""
 TAKE_EVERY = 0.02
 """Seconds between two rounds. A burst of an agent then takes few scripts."""
 
@@ -25,19 +27,20 @@ class InboxReader:
         self._store = store
         self._wake = wake
         self._sweep = sweep
-        self._full: set[str] = set()
+        self._told_of: set[str] = set()
+        """Agents that may have something in their inbox. Every round looks at the known ones anyway."""
         self._told = asyncio.Event()
-        self._looked = self._found = -FIND_EVERY
+        self._found = -FIND_EVERY
 
     def look_at(self, agent: str) -> None:
         """Look into the inbox of an agent now and not at the next sweep."""
         if is_agent_name(agent):
-            self._full.add(agent)
+            if len(self._told_of) < TOLD_OF:
+                self._told_of.add(agent)
             self._told.set()
 
     def look_at_all(self) -> None:
         """Look into all known inboxes now: a wake-up may have been lost."""
-        self._looked = -FIND_EVERY
         self._told.set()
 
     async def run(self, loop: Loop) -> None:
@@ -53,7 +56,7 @@ class InboxReader:
                 loop.hinder(str(error))
                 self.look_at_all()
                 await asyncio.sleep(min(1.0, self._sweep))
-            if not self._full:
+            if not self._told_of:
                 await self._rest()
             await asyncio.sleep(min(TAKE_EVERY, self._sweep))
 
@@ -61,24 +64,21 @@ class InboxReader:
         """Look for inboxes whose wake-up was lost, from time to time."""
         now = time.monotonic()
         if now - self._found >= FIND_EVERY:
-            self._full.update(await self._store.find_inboxes())
-            self._found = self._looked = now
-        elif now - self._looked >= self._sweep:
-            self._full.update(await self._store.full_inboxes())
-            self._looked = now
+            self._told_of.update(await self._store.find_inboxes())
+            self._found = now
 
     async def _take_round(self) -> None:
         """Take some notes of each agent, so that a flood of one does not delay the others."""
         # An agent that notes something meanwhile is in the next round.
-        full, self._full = sorted(self._full), set()
-        for agent in full:
+        told_of, self._told_of = sorted(self._told_of), set()
+        for agent in await self._store.full_inboxes(told_of):
             try:
                 taken = await self._store.take_inbox(agent)
             except ServerFailedError as error:
                 logger.error("inbox.broken", extra={"agent": agent, "reason": str(error)})  # noqa: TRY400  # the sentence says all
                 continue
             if taken.has_more:
-                self._full.add(agent)
+                self._told_of.add(agent)
             if taken.refused:
                 logger.warning("inbox.refused", extra={"agent": agent, "notes": taken.refused})
             if taken.notes:

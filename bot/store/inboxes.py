@@ -1,5 +1,6 @@
 """Inboxes: an agent notes what it did with its records, and a bot does what follows from it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from agent_adapter.contract.keys import Lane
@@ -34,11 +35,13 @@ class Inboxes(Connected):
         notes, refused = await self.scripts("take_inbox", self._of(agent), agent=agent, limit=AT_ONCE)
         return Taken(notes, refused)
 
-    async def full_inboxes(self) -> list[str]:
-        """Name the agents that are known to have something in their inbox."""
-        return [
-            agent for lane in self.keys.all_lanes() for agent in await self.scripts("list_inboxes", lane.of())
-        ]
+    async def full_inboxes(self, told_of: Collection[str] = ()) -> list[str]:
+        """Name the agents that have something in their inbox: of the known ones, then of those that we were told of."""
+        found: list[str] = []
+        for number, lane in enumerate(self.keys.all_lanes()):
+            here = [agent for agent in told_of if self.keys.lane_of(agent) == number]
+            found += await self.scripts("list_inboxes", lane.of(), here)
+        return found
 
     async def find_inboxes(self) -> list[str]:
         """Name the agents that have something in their inbox, known or not. This looks at all keys."""

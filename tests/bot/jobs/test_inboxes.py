@@ -76,6 +76,37 @@ async def test_a_flood_of_one_agent_does_not_delay_another(redis_url, client, st
     assert await redis.xlen(lane.inbox("a-flood")) == AT_ONCE
 
 
+async def test_invented_names_without_end_do_not_delay_an_agent(client, store, redis, reader):
+    """Few of them are kept, one script looks at these, and known agents are looked at in any case."""
+    await client.publish(an_interrupt())
+    await store.take_inbox("billing")
+    interrupt_id = await client.publish(an_interrupt(run="another"))
+    for number in range(100_000):
+        reader.look_at(f"a-{number}")
+    reader.look_at("billing")
+    ran = (await redis.info("commandstats"))["cmdstat_evalsha"]["calls"]
+
+    await reader._take_round()
+
+    assert await redis.zscore(store.keys.lane(0).undrawn, interrupt_id)
+    assert (await redis.info("commandstats"))["cmdstat_evalsha"]["calls"] - ran <= 3
+
+
+async def test_known_agents_come_before_names_that_a_message_brings(store, redis, client, reader):
+    """Of the known ones, the one comes first from whom nothing was taken for longest."""
+    lane = store.keys.lane(0)
+    await redis.zadd(lane.inboxes, {"zoe": await now_of(redis) - 2_000, "yan": await now_of(redis) - 1_000})
+    for agent in ("zoe", "yan", "abe"):
+        await redis.xadd(lane.inbox(agent), {"event": "x"})
+
+    assert await store.full_inboxes(["abe", "nobody", "yan"]) == ["zoe", "yan", "abe"]
+
+
+async def now_of(redis) -> int:
+    seconds, _ = await redis.time()
+    return seconds * 1000
+
+
 async def test_an_inbox_that_cannot_be_read_holds_up_no_other(client, store, redis, reader, caplog):
     """An agent may write its own key, and so break it. The log names the agent."""
     await redis.set(store.keys.lane(0).inbox("another"), "no stream")
