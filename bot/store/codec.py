@@ -10,7 +10,7 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.identity import DIGEST_LENGTH, action_fingerprints
 from agent_adapter.contract.outcome import Reported
-from agent_adapter.contract.record import SIGNED, Fields, load_recorded, moment, read_reported
+from agent_adapter.contract.record import SIGNED, Fields, load_recorded, moment, read_reported, reading
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.action import Action
@@ -43,6 +43,7 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
 
     Raises:
         InvalidRequestError: when this version cannot read what is stored as an interrupt.
+        UnreadableRecordError: when it cannot read another field of the agent's side.
     """
     body = req["body"]
     if "asked" in card and card["asked"] != body_digest(body):
@@ -54,30 +55,32 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
         known = None
         interrupt = load_interrupt(body)
         fingerprints = action_fingerprints(interrupt.request)
-    published = Published(
-        interrupt=interrupt,
-        status=card.get("status", "new"),  # type: ignore[arg-type]  # only our scripts write it
-        created_at=moment(req["created"]),
-        deadline=moment(card.get("deadline", req["deadline"])),
-        now=moment(now),
-        reason=card.get("reason") or None,
-        code=card.get("code") or None,
-        settled_at=moment(card["settled"]) if "settled" in card else None,
-        resumed_at=moment(req["resumed"]) if "resumed" in req else None,
-        withdraw_asked=req.get("withdraw"),
-        stalled=_stalled(req),
-        claims=int(req.get("fence", 0)),
-        outcomes=_outcomes(req),
-        claimed_until=moment(until)
-        if (until := int(req.get("claim_until", 0))) and "resumed" not in req
-        else None,
-        claim_has_lapsed=card.get("lapsed", "") == req.get("fence") and "resumed" not in req,
-        untaken="untaken" in card and "resumed" not in req,
-        notice=card.get("notice"),
-        fingerprints=fingerprints,
-        body=body,
-        size=size_of(req, card),
-    )
+    # An agent may write its half, and nothing that it writes there is an error of ours.
+    with reading(interrupt.id):
+        published = Published(
+            interrupt=interrupt,
+            status=card.get("status", "new"),  # type: ignore[arg-type]  # only our scripts write it
+            created_at=moment(req["created"]),
+            deadline=moment(card.get("deadline", req["deadline"])),
+            now=moment(now),
+            reason=card.get("reason") or None,
+            code=card.get("code") or None,
+            settled_at=moment(card["settled"]) if "settled" in card else None,
+            resumed_at=moment(req["resumed"]) if "resumed" in req else None,
+            withdraw_asked=req.get("withdraw"),
+            stalled=_stalled(req),
+            claims=int(req.get("fence", 0)),
+            outcomes=_outcomes(req),
+            claimed_until=moment(until)
+            if (until := int(req.get("claim_until", 0))) and "resumed" not in req
+            else None,
+            claim_has_lapsed=card.get("lapsed", "") == req.get("fence") and "resumed" not in req,
+            untaken="untaken" in card and "resumed" not in req,
+            notice=card.get("notice"),
+            fingerprints=fingerprints,
+            body=body,
+            size=size_of(req, card),
+        )
     return _approval(published, card, known) if "policy" in card else published
 
 

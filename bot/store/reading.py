@@ -5,8 +5,8 @@ import logging
 from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.record import Fields, expect_written, reading
-from agent_adapter.errors import ServerUnreachableError, UnreadableRecordError
+from agent_adapter.contract.record import Fields, expect_written
+from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
 from agent_adapter.receipts.answer import Verifier
 from agent_adapter.redis.scripts import read_hashes
 from bot.domain.approval import Approval, Published
@@ -41,11 +41,15 @@ class Reading(Connected):
         if not req:
             return None
         expect_written(interrupt_id, req)
-        with reading(interrupt_id):
+        try:
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
             verifier = self.signing.verifier if self.signing else None
             state = await offload(received, _read, req, card, now=now, known=known, verifier=verifier)
+        except UnreadableRecordError:
+            raise
+        except InvalidRequestError as error:
+            raise UnreadableRecordError(f"{interrupt_id} cannot be read: {error}") from error
         if state.id != interrupt_id:
             raise UnreadableRecordError(f"{interrupt_id} holds the interrupt {state.id}")
         if not interrupt_id.startswith(f"{state.interrupt.agent}."):
