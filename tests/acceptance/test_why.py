@@ -67,6 +67,7 @@ async def test_the_view_says_who_decided_what_by_which_rule_and_what_became_of_i
     await dana.press(card, "approve:0")
     await erik.press(card, "approve:0")
     await reviewing
+    await dana.card("resumed")
 
     text = await why("U0NOOR", card)
 
@@ -86,6 +87,7 @@ async def test_what_the_agent_reported_stands_below_the_call(bot, client, dana, 
     card = await dana.card()
     await dana.press(card, "approve:0")
     await asking
+    await dana.card("failed")
 
     text = await why("U0ERIK", card)
 
