@@ -169,9 +169,10 @@ async def asked(redis_url):
     """Wait until there is a record, and give its id."""
     redis = Redis.from_url(redis_url, decode_responses=True)
     async with redis, asyncio.timeout(5):
-        while not (found := await redis.zrange("assent:{00}:undrawn", 0, -1)):
+        while not (notes := await redis.xrange("assent:{00}:inbox:billing")):
             await asyncio.sleep(0.01)
-    return found[0]
+    [(_, note)] = notes
+    return note["id"]
 
 
 async def test_a_misspelt_gated_tool_of_a_server_ends_the_conversation_before_it_begins():
