@@ -14,7 +14,9 @@ from tests.acceptance.test_deepagents import Team, mail, task
 from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
 from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence
+from tests.conftest import an_agent
 from tests.support.people import Someone, words
+from tests.support.redis_users import address_for
 from tests.support.scripted_model import says
 from tests.support.workers import Notes, a_graph, an_openai_agent, thread, working
 
@@ -23,6 +25,13 @@ from tests.support.workers import Notes, a_graph, an_openai_agent, thread, worki
 async def dana(start_bot, slack):
     await start_bot()
     return Someone(slack, "U0DANA")
+
+
+@pytest.fixture
+async def worker(redis_url):
+    """The client of a worker, with a worker's rights in Redis."""
+    async with an_agent(address_for(redis_url, "worker", "billing")) as client:
+        yield client
 
 
 def title_of(card):
@@ -82,7 +91,7 @@ async def test_the_openai_agents_sdk_says_what_its_tools_did(dana, client):
 
 
 @pytest.mark.parametrize("framework", ["langgraph", "openai_agents"])
-async def test_a_worker_says_what_became_of_the_run_of_another_process(dana, client, framework):
+async def test_a_worker_says_what_became_of_the_run_of_another_process(dana, client, worker, framework):
     """One process asks, another one runs the approved calls."""
     notes = Notes()
     if framework == "langgraph":
@@ -95,13 +104,13 @@ async def test_a_worker_says_what_became_of_the_run_of_another_process(dana, cli
     await dana.press(card, "approve:0")
     await dana.press(card, "approve:1")
 
-    async with working(client, owned):
+    async with working(worker, owned):
         card = await dana.card("2 tools, done", within=20)
 
     assert title_of(card).endswith("2 tools, done")
 
 
-async def test_a_worker_whose_run_fails_says_with_which_error(dana, client):
+async def test_a_worker_whose_run_fails_says_with_which_error(dana, client, worker):
     """It tries again later. Until then the card does not say that the agent goes on."""
 
     class Broken(ResumableGraph):
@@ -115,7 +124,7 @@ async def test_a_worker_whose_run_fails_says_with_which_error(dana, client):
     await dana.press(card, "approve:0")
     await dana.press(card, "approve:1")
 
-    async with working(client, Broken("office", owned.graph, version="1")):
+    async with working(worker, Broken("office", owned.graph, version="1")):
         card = await dana.card("the agent could not go on", within=20)
 
     assert "the run failed with ConnectionError" in words(card["blocks"])
