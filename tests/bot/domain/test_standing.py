@@ -426,10 +426,17 @@ def gives(call: Call) -> bool:
     return allowed and call.person == DANA and call.requester != DANA
 
 
+@pytest.fixture
+def unhurried(monkeypatch):
+    """A click may take as long as a machine stalls: how late is too late has tests of its own."""
+    monkeypatch.setattr("bot.use_cases.vote.WRITE_WITHIN", 60)
+    monkeypatch.setattr("bot.use_cases.judge.LOOK_UP_WITHIN", 60)
+
+
 @bounded(200)
 @given(CALLS)
 async def test_no_calls_run_without_asking_that_a_plain_model_does_not_let_run(
-    client, store, directory, calls
+    client, store, directory, unhurried, calls
 ):
     """Whatever is asked and given, in whatever order."""
     for state, index in await store.standing(store.keys.lane(0)):

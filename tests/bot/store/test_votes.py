@@ -98,7 +98,7 @@ async def press(
         token=token_of(state.id, texts),
         positions=dict.fromkeys(decisions, position_of(decision)),
         person=by,
-        deadline=5,
+        deadline=60,
         voters=dict.fromkeys(decisions, voters) if voters else None,
     )
     return [str(outcomes[index]) for index in decisions]
