@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.errors import InvalidRequestError
+from bot.tlog.note import Checkpoint
 from bot.tlog.tiles import MOST_BYTES
 
 SALT = 32
@@ -16,15 +17,18 @@ SALT = 32
 
 @dataclass(frozen=True, slots=True)
 class Salted:
-    """One entry; `None` when it was erased."""
+    """One entry of the log."""
 
     leaf: bytes
     """What is in the tree: the SHA-256 of the salt and the entry."""
     entry: bytes | None
+    """`None` when it was erased, as its salt."""
     salt: bytes | None
+    mark: str = ""
+    """Where the entry was taken from, in one line. It stays when the entry is erased."""
 
     @classmethod
-    def of(cls, entry: bytes) -> "Salted":
+    def of(cls, entry: bytes, mark: str = "") -> "Salted":
         """Salt a new entry.
 
         Raises:
@@ -32,13 +36,15 @@ class Salted:
         """
         if len(entry) > MOST_BYTES:
             raise ValueError(f"an entry of the log has {len(entry):,} bytes, at most {MOST_BYTES:,}")
+        if "\n" in mark:
+            raise ValueError("the mark of an entry is one line")
         salt = secrets.token_bytes(SALT)
-        return cls(sha256(salt + entry).digest(), entry, salt)
+        return cls(sha256(salt + entry).digest(), entry, salt, mark)
 
     @property
     def erased(self) -> "Salted":
         """The same leaf without what it said."""
-        return Salted(self.leaf, None, None)
+        return Salted(self.leaf, None, None, self.mark)
 
     @property
     def is_sound(self) -> bool:
@@ -51,31 +57,43 @@ def batch_path(first: int) -> str:
     return f"said/{first:012d}"
 
 
-def dump_batch(entries: Sequence[Salted]) -> bytes:
-    """Write a batch, one line for each entry."""
+def dump_batch(entries: Sequence[Salted], signature: bytes) -> bytes:
+    """Write a batch, one line for each entry, and the signature as its last line."""
     lines = (
         encode(
             {
                 "leaf": each.leaf.hex(),
+                **({"mark": each.mark} if each.mark else {}),
                 **({} if each.entry is None else {"entry": each.entry.decode()}),
                 **({} if each.salt is None else {"salt": base64.b64encode(each.salt).decode()}),
             }
         )
         for each in entries
     )
-    return "".join(f"{line}\n" for line in lines).encode()
+    return "".join(f"{line}\n" for line in [*lines, base64.b64encode(signature).decode()]).encode()
 
 
-def load_batch(data: bytes) -> list[Salted]:
-    """Read a batch.
+def load_batch(data: bytes) -> tuple[list[Salted], bytes]:
+    """Read the entries of a batch, and its signature.
 
     Raises:
         ValueError: when a line is not an entry, or says something else than what its leaf is about.
     """
-    found = [_read(line) for line in data.decode().splitlines()]
+    # Not `splitlines`: text of agents may have other characters that end a line.
+    *lines, signature = data.decode().removesuffix("\n").split("\n")
+    found = [_read(line) for line in lines]
     if wrong := [number for number, each in enumerate(found, 1) if not each.is_sound]:
         raise ValueError(f"line {wrong[0]} does not say what its leaf in the tree is about")
-    return found
+    return found, base64.b64decode(signature, validate=True)
+
+
+def about_batch(head: Checkpoint, entries: Sequence[Salted]) -> bytes:
+    """Return what the signature of a batch is about: its leaves, and the log that it continues.
+
+    It stays valid when entries are erased.
+    """
+    lines = "".join(f"{each.leaf.hex()} {each.mark}\n" for each in entries)
+    return f"assent/batch/v1\n{head.text}\n{lines}".encode()
 
 
 def _read(line: str) -> Salted:
@@ -86,6 +104,7 @@ def _read(line: str) -> Salted:
             bytes.fromhex(value["leaf"]),
             None if entry is None else entry.encode(),
             None if salt is None else base64.b64decode(salt, validate=True),
+            str(value.get("mark", "")),
         )
     except (InvalidRequestError, LookupError, AttributeError, TypeError) as error:
         raise ValueError("a line of a batch is not an entry") from error

@@ -5,13 +5,15 @@ same salts, and writes the same tiles. The checkpoint is written last, and only 
 process that dies leaves a batch that the next one finishes, and two processes at once do the same work.
 """
 
-import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from bot.tlog.batch import Salted, batch_path, dump_batch, load_batch
-from bot.tlog.note import Checkpoint, open_checkpoint, sign_checkpoint
+from cryptography.exceptions import InvalidSignature
+
+from bot.tlog.batch import Salted, about_batch, batch_path, dump_batch, load_batch
+from bot.tlog.note import Checkpoint, Verify, open_checkpoint, sign_checkpoint
 from bot.tlog.storage import Storage
 from bot.tlog.tiles import Edge
 from bot.tlog.tree import EMPTY_ROOT
@@ -20,15 +22,16 @@ CHECKPOINT = "checkpoint"
 
 
 class LogKey(Protocol):
-    """The key that signs a log."""
+    """The key that signs a log, and those that signed it before."""
 
     public: bytes
 
     def sign(self, data: bytes) -> bytes:
         """Return the signature."""
 
-    def verify(self, signature: bytes, data: bytes) -> None:
-        """Raise when the signature does not belong to the data."""
+    @property
+    def trusted(self) -> Mapping[bytes, Verify]:
+        """Every public key whose checkpoints count, its own among them, with what checks its signatures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,12 @@ class Log:
         """
         return self._head()[0]
 
-    def append(self, entries: Sequence[bytes]) -> list[Salted]:
+    def append(self, entries: Sequence[bytes], marks: Sequence[str] = ()) -> list[Salted]:
         """Put entries at the end of the log.
+
+        Args:
+            entries: At least one.
+            marks: Where each was taken from. The checkpoint says that of the last one.
 
         Returns:
             The entries that went in. They are others where a process had begun to put in others and did not finish:
@@ -59,13 +66,14 @@ class Log:
             ValueError: when an entry is too long, or the files of the log do not fit its checkpoint.
         """
         head, note = self._head()
-        batch = self._begin(head, [Salted.of(entry) for entry in entries])
+        marked = zip(entries, marks or [""] * len(entries), strict=True)
+        batch = self._begin(head, [Salted.of(entry, mark) for entry, mark in marked])
         edge = Edge.read(head.size, self._file)
         if edge.root != head.root:
             raise ValueError(f"the tiles of the log {self.origin} do not fit its checkpoint")
         for path, data in edge.append([each.leaf for each in batch]).items():
             self.storage.put(path, data)
-        after = Checkpoint(self.origin, edge.size, edge.root)
+        after = Checkpoint(self.origin, edge.size, edge.root, batch[-1].mark)
         self.storage.swap(CHECKPOINT, note, sign_checkpoint(after, self.key.public, self.key.sign).encode())
         return batch
 
@@ -73,35 +81,28 @@ class Log:
         note = self.storage.read(CHECKPOINT)
         if note is None:
             return Checkpoint(self.origin, 0, EMPTY_ROOT), None
-        return open_checkpoint(note.decode(), self.origin, self.key.public, self.key.verify), note
+        return open_checkpoint(note.decode(), self.origin, self.key.trusted), note
 
     def _begin(self, head: Checkpoint, batch: list[Salted]) -> list[Salted]:
         """Create the batch that follows a checkpoint, or return the one that another process has created."""
-        path, data = batch_path(head.size), dump_batch(batch)
-        if self.storage.create(path, data + _signed_by(self.key, _about(head, data))):
+        path = batch_path(head.size)
+        if self.storage.create(path, dump_batch(batch, self.key.sign(about_batch(head, batch)))):
             return batch
-        data, signature = _split(self._file(path))
+        begun, signature = load_batch(self._file(path))
         # Somebody who can write to the storage must not get entries into the log.
-        self.key.verify(signature, _about(head, data))
-        return load_batch(data)
+        self._check(signature, about_batch(head, begun))
+        return begun
+
+    def _check(self, signature: bytes, data: bytes) -> None:
+        """Raise unless a trusted key has signed the data."""
+        for verify in self.key.trusted.values():
+            with suppress(InvalidSignature):
+                verify(signature, data)
+                return
+        raise ValueError(f"a batch of the log {self.origin} is not signed with a key of the log")
 
     def _file(self, path: str) -> bytes:
         data = self.storage.read(path)
         if data is None:
             raise ValueError(f"the file {path} of the log {self.origin} is missing")
         return data
-
-
-def _about(head: Checkpoint, batch: bytes) -> bytes:
-    """Return what a signature of a batch is about: its entries, and the log that it continues."""
-    return b"assent/batch/v1\n" + head.text.encode() + batch
-
-
-def _signed_by(key: LogKey, data: bytes) -> bytes:
-    return base64.b64encode(key.sign(data)) + b"\n"
-
-
-def _split(file: bytes) -> tuple[bytes, bytes]:
-    """Split a batch from its signature, which is the last line."""
-    data, mark, line = file.removesuffix(b"\n").rpartition(b"\n")
-    return data + mark, base64.b64decode(line)

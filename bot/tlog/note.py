@@ -2,9 +2,13 @@
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TypeAlias
+
+Verify: TypeAlias = Callable[[bytes, bytes], None]
+"""Raises when a signature does not belong to the bytes."""
 
 ED25519 = b"\x01"
 _MARK = "\u2014 "
@@ -18,11 +22,14 @@ class Checkpoint:
     """The name of the log, and of the key that signs it."""
     size: int
     root: bytes
+    mark: str = ""
+    """Where the last entry was taken from."""
 
     @property
     def text(self) -> str:
         """The lines that are signed."""
-        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
+        mark = f"{self.mark}\n" if self.mark else ""
+        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n{mark}"
 
 
 def key_id(name: str, public: bytes) -> bytes:
@@ -36,16 +43,13 @@ def sign_checkpoint(checkpoint: Checkpoint, public: bytes, sign: Callable[[bytes
     return f"{checkpoint.text}\n{_MARK}{checkpoint.origin} {base64.b64encode(signature).decode()}\n"
 
 
-def open_checkpoint(
-    note: str, origin: str, public: bytes, verify: Callable[[bytes, bytes], None]
-) -> Checkpoint:
+def open_checkpoint(note: str, origin: str, keys: Mapping[bytes, Verify]) -> Checkpoint:
     """Read a checkpoint that its log has signed.
 
     Args:
         note: The signed note.
         origin: The name of the log.
-        public: Its public key.
-        verify: Raises when a signature does not belong to the bytes.
+        keys: Its public keys, each with what checks its signatures.
 
     Raises:
         ValueError: when it is not a checkpoint of this log, or not signed by it.
@@ -53,17 +57,18 @@ def open_checkpoint(
     text, _, signatures = note.rpartition("\n\n")
     text += "\n"
     found = [_signature(line) for line in signatures.splitlines()]
-    own = [signature for name, key, signature in found if (name, key) == (origin, key_id(origin, public))]
+    known = {key_id(origin, public): verify for public, verify in keys.items()}
+    own = [(known[key], signature) for name, key, signature in found if name == origin and key in known]
     if not own:
-        raise ValueError(f"the checkpoint is not signed with the key of the log {origin}")
-    for signature in own:
+        raise ValueError(f"the checkpoint is not signed with a key of the log {origin}")
+    for verify, signature in own:
         verify(signature, text.encode())
-    named, size, root, *_ = [*text.split("\n"), "", ""]
+    named, size, root, mark, *_ = [*text.split("\n"), "", "", ""]
     if named != origin:
         raise ValueError(f"the checkpoint is of the log {named}, not of {origin}")
     if not size.isdecimal() or not size.isascii() or (size != "0" and size.startswith("0")):
         raise ValueError("the checkpoint does not say how long the log is")
-    checkpoint = Checkpoint(origin, int(size), _decoded(root))
+    checkpoint = Checkpoint(origin, int(size), _decoded(root), mark)
     if len(checkpoint.root) != 32:
         raise ValueError("the checkpoint does not have the root of a tree")
     return checkpoint

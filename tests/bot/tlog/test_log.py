@@ -5,10 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from bot.tlog.batch import Salted, batch_path, load_batch
+from bot.tlog.batch import Salted, about_batch, batch_path, load_batch
 from bot.tlog.log import CHECKPOINT, Log
 from bot.tlog.storage import Folder
 from bot.tlog.tiles import subtree_reader
@@ -22,7 +21,7 @@ class Key:
         self._key = Ed25519PrivateKey.generate()
         self.public = self._key.public_key().public_bytes_raw()
         self.sign = self._key.sign
-        self.verify = self._key.public_key().verify
+        self.trusted = {self.public: self._key.public_key().verify}
 
 
 @dataclass
@@ -54,8 +53,7 @@ def batches(log):
     """Read what the checkpoint covers."""
     head, found = log.head(), []
     while len(found) < head.size:
-        file = log.storage.read(batch_path(len(found)))
-        found += load_batch(b"".join(file.splitlines(keepends=True)[:-1]))
+        found += load_batch(log.storage.read(batch_path(len(found))))[0]
     assert len(found) == head.size
     return found
 
@@ -89,6 +87,46 @@ def test_entries_are_in_the_log_in_their_order(tmp_path, key):
 
     assert said(log) == [b"first", b"second", b"third"]
     assert log.head().size == 3
+
+
+def test_the_checkpoint_says_where_the_last_entry_was_taken_from(tmp_path, key):
+    log = Log(Folder(tmp_path), "assent/test", key)
+
+    log.append([b"first", b"second"], ["1 1 17-0", "1 2 18-0"])
+
+    assert log.head().mark == "1 2 18-0"
+    assert [each.mark for each in batches(log)] == ["1 1 17-0", "1 2 18-0"]
+
+
+def test_an_entry_with_characters_that_end_lines_elsewhere_comes_back_as_it_was(tmp_path, key):
+    log = Log(Folder(tmp_path), "assent/test", key)
+
+    log.append(["a\u2028b\x85c\u2029\x0bd".encode(), b"\n"])
+
+    assert said(log) == ["a\u2028b\x85c\u2029\x0bd".encode(), b"\n"]
+
+
+def test_the_signature_of_a_batch_stays_valid_when_an_entry_is_erased(tmp_path, key):
+    log = Log(Folder(tmp_path), "assent/test", key)
+    before = log.head()
+
+    first, second = log.append([b"first", b"second"], ["17-0", "18-0"])
+    _, signature = load_batch(log.storage.read(batch_path(0)))
+
+    key.trusted[key.public](signature, about_batch(before, [first.erased, second]))
+
+
+def test_after_a_rotation_the_new_key_goes_on_with_the_log(tmp_path, key):
+    old = key
+    Log(Folder(tmp_path), "assent/test", old).append([b"first"])
+    new = Key()
+    new.trusted |= old.trusted
+
+    Log(Folder(tmp_path), "assent/test", new).append([b"second"])
+
+    assert said(Log(Folder(tmp_path), "assent/test", new)) == [b"first", b"second"]
+    with pytest.raises(ValueError, match="not signed with a key"):
+        Log(Folder(tmp_path), "assent/test", old).head()
 
 
 def test_a_leaf_says_nothing_about_its_entry_without_the_salt(tmp_path, key):
@@ -147,7 +185,7 @@ def test_a_batch_that_somebody_else_planted_stays_out(tmp_path, key):
     other.append([b"planted"])
     (tmp_path / CHECKPOINT).unlink()
 
-    with pytest.raises(InvalidSignature):
+    with pytest.raises(ValueError, match="not signed with a key of the log"):
         log.append([b"mine"])
 
     assert log.head().size == 0
@@ -156,7 +194,7 @@ def test_a_batch_that_somebody_else_planted_stays_out(tmp_path, key):
 def test_a_checkpoint_of_another_key_ends_everything(tmp_path, key):
     Log(Folder(tmp_path), "assent/test", Key()).append([b"planted"])
 
-    with pytest.raises(ValueError, match="not signed with the key"):
+    with pytest.raises(ValueError, match="not signed with a key"):
         Log(Folder(tmp_path), "assent/test", key).append([b"mine"])
 
 

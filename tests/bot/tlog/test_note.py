@@ -12,11 +12,18 @@ HERE = Checkpoint("assent/billing", 70_000, b"r" * 32)
 
 
 def opened(note, origin="assent/billing", key=KEY):
-    return open_checkpoint(note, origin, key.public_key().public_bytes_raw(), key.public_key().verify)
+    public = key.public_key()
+    return open_checkpoint(note, origin, {public.public_bytes_raw(): public.verify})
 
 
 def test_a_signed_checkpoint_reads_as_it_was_written():
     assert opened(sign_checkpoint(HERE, PUBLIC, KEY.sign)) == HERE
+
+
+def test_a_checkpoint_says_where_its_last_entry_was_taken_from():
+    here = Checkpoint("assent/billing", 70_000, b"r" * 32, "1 70000 1763762484000-0")
+
+    assert opened(sign_checkpoint(here, PUBLIC, KEY.sign)) == here
 
 
 def test_a_signature_of_a_witness_beside_it_does_no_harm():
@@ -35,9 +42,9 @@ def test_one_changed_character_of_the_text_breaks_the_signature():
 def test_another_key_or_another_log_is_refused():
     note = sign_checkpoint(HERE, PUBLIC, KEY.sign)
 
-    with pytest.raises(ValueError, match="not signed with the key"):
+    with pytest.raises(ValueError, match="not signed with a key"):
         opened(note, key=Ed25519PrivateKey.generate())
-    with pytest.raises(ValueError, match="not signed with the key"):
+    with pytest.raises(ValueError, match="not signed with a key"):
         opened(note, origin="assent/other")
 
 
