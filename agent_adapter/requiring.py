@@ -80,7 +80,7 @@ def requires_receipt(
                 proven, receipt = guard.prove(args, kwargs)
                 if used is not None:
                     await _use(used, proven)
-                    # While it waited, another task may have changed a list among the arguments.
+                    # Meanwhile, another task may have changed a list among the arguments.
                     proven, receipt = guard.prove(args, kwargs)
                 with running(proven.id, receipt):
                     return await function(*args, **kwargs)
@@ -96,6 +96,8 @@ def requires_receipt(
             proven, receipt = guard.prove(args, kwargs)
             if used is not None:
                 use(used, proven.id, proven.use_by)
+                # Meanwhile, another thread may have changed a list among the arguments.
+                proven, receipt = guard.prove(args, kwargs)
             with running(proven.id, receipt):
                 return function(*args, **kwargs)
 

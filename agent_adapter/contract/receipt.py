@@ -99,13 +99,13 @@ class Receipt:
         Raises:
             ReceiptError: as `load`.
         """
-        found = (meta or {}).get(META)
-        if found is None:
+        if not meta:
             return None
         try:
-            return cls.load(encode(found))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ReceiptError("a receipt in _meta is not JSON", code="form") from error
+            found = meta.get(META)
+            return None if found is None else cls.load(encode(found))
+        except (AttributeError, TypeError, ValueError, RecursionError) as error:
+            raise ReceiptError("the _meta of an MCP request is not a JSON object", code="form") from error
 
     @classmethod
     def _read(cls, fields: Any) -> Self:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from redis import Redis
+from redis import ConnectionPool, Redis
 from redis.exceptions import NoPermissionError
 
 from agent_adapter.contract.keys import Keys
@@ -193,7 +193,7 @@ class RedisUsed(_Closing):
         """Take a key, and return whether it was free.
 
         Raises:
-            InvalidRequestError: when Assent itself uses this database: who can write there could free the key.
+            InvalidRequestError: when Assent itself uses this server: who can write there could free the key.
         """
         if not self._is_checked:
             self._refuse_assents_own()
@@ -206,17 +206,39 @@ class RedisUsed(_Closing):
         self._redis.close()
 
     def _refuse_assents_own(self) -> None:
-        for namespace in {self._namespace, os.environ.get("ASSENT_NAMESPACE") or "assent", "assent"}:
-            try:
-                found = self._redis.exists(Keys(namespace).meta)
-            except NoPermissionError:
-                # This user cannot see Assent's keys, so Assent's users do not write as this one.
-                continue
+        names = {self._namespace, os.environ.get("ASSENT_NAMESPACE") or "assent", "assent"}
+        for database in self._databases():
+            with self._open(database) as redis:
+                found = next((name for name in sorted(names) if _keeps(redis, name)), None)
             if found:
                 raise InvalidRequestError(
-                    f"RedisUsed: Assent keeps its namespace {namespace!r} in this database, and whoever can write there could "
+                    f"RedisUsed: Assent keeps its namespace {found!r} on this server, and whoever can write there could "
                     "let a call run again: give the tool a Redis of its own, or use SqliteUsed or PostgresUsed"
                 )
+
+    def _open(self, database: int) -> Redis:
+        pool = self._redis.connection_pool
+        settings = pool.connection_kwargs | {"db": database}
+        return Redis.from_pool(ConnectionPool(pool.connection_class, **settings))
+
+    def _databases(self) -> set[int]:
+        """Give the numbers of the databases that hold something. Whoever can write to one can often write to all."""
+        try:
+            filled: dict[str, Any] = self._redis.info("keyspace")
+        except NoPermissionError:
+            filled = {}
+        return {
+            int(self._redis.connection_pool.connection_kwargs.get("db", 0)),
+            *(int(name.removeprefix("db")) for name in filled),
+        }
+
+
+def _keeps(redis: Redis, namespace: str) -> bool:
+    try:
+        return bool(redis.exists(Keys(namespace).meta))
+    except NoPermissionError:
+        # This user cannot see Assent's keys, so Assent's users do not write as this one.
+        return False
 
 
 def _milliseconds(moment: datetime) -> int:

@@ -302,6 +302,22 @@ async def test_arguments_that_change_while_the_store_answers_do_not_run():
     assert (ran, caught.value.code) == ([], "arguments")
 
 
+def test_arguments_that_a_store_changes_do_not_run():
+    ran, to = [], ["al"]
+
+    def used(key, until):
+        to.append("bo")
+        return True
+
+    def send(to: list[str]):
+        ran.append(to)
+
+    with using_receipt(BOT.receipt({"to": ["al"]})), pytest.raises(ReceiptError) as caught:
+        guarded(send, used=used)(to)
+
+    assert (ran, caught.value.code) == ([], "arguments")
+
+
 def test_an_index_that_is_equal_and_not_the_same_has_the_same_key(tmp_path):
     """`True` and `1` are equal in Python, and would be two keys."""
     receipt = BOT.receipt(index=1)

@@ -97,9 +97,12 @@ def test_a_header_that_is_not_base64_is_refused():
         assert caught.value.code == "form"
 
 
-def test_meta_that_is_not_json_is_refused():
-    with pytest.raises(ReceiptError):
-        Receipt.from_meta({META: object()})
+@pytest.mark.parametrize("meta", [{META: object()}, "io.assent/receipt", ["io.assent/receipt"], 1])
+def test_meta_that_is_not_a_json_object_is_refused(meta):
+    with pytest.raises(ReceiptError) as caught:
+        Receipt.from_meta(meta)
+
+    assert caught.value.code == "form"
 
 
 def test_receipts_stay_with_their_calls_when_only_some_are_asked_again():
