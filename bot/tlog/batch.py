@@ -42,6 +42,16 @@ class Salted:
         return cls(sha256(salt + entry).digest(), entry, salt, mark)
 
     @property
+    def fields(self) -> dict[str, str]:
+        """What a batch or a proof has of it."""
+        found = {"leaf": self.leaf.hex()}
+        if self.mark:
+            found["mark"] = self.mark
+        if self.entry is not None and self.salt is not None:
+            found |= {"entry": self.entry.decode(), "salt": base64.b64encode(self.salt).decode()}
+        return found
+
+    @property
     def erased(self) -> "Salted":
         """The same leaf without what it said."""
         return Salted(self.leaf, None, None, self.mark)
@@ -59,17 +69,7 @@ def batch_path(first: int) -> str:
 
 def dump_batch(entries: Sequence[Salted], signature: bytes) -> bytes:
     """Write a batch, one line for each entry, and the signature as its last line."""
-    lines = (
-        encode(
-            {
-                "leaf": each.leaf.hex(),
-                **({"mark": each.mark} if each.mark else {}),
-                **({} if each.entry is None else {"entry": each.entry.decode()}),
-                **({} if each.salt is None else {"salt": base64.b64encode(each.salt).decode()}),
-            }
-        )
-        for each in entries
-    )
+    lines = (encode(each.fields) for each in entries)
     return "".join(f"{line}\n" for line in [*lines, base64.b64encode(signature).decode()]).encode()
 
 

@@ -84,6 +84,10 @@ def _signature(line: str) -> tuple[str, bytes, bytes]:
 
 def _decoded(text: str) -> bytes:
     try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error as error:
-        raise ValueError("the checkpoint has text that is not base64") from error
+        raw = base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raw = b""
+    # Another form of the same bytes would be a note that nobody wrote.
+    if not raw or base64.b64encode(raw).decode() != text:
+        raise ValueError("the checkpoint has text that is not base64")
+    return raw
