@@ -2,7 +2,6 @@
 
 import asyncio
 import csv
-import json
 import re
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
@@ -23,6 +22,7 @@ from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.pool import address_of, open_redis
 from agent_adapter.redis.server_check import check_keys
 from bot.domain.audit_entry import AuditEntry
+from bot.domain.audit_export import COLUMNS, cells_of, json_line, neutral, ocsf_line
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import load_access
 from bot.store.audit import AuditStore
@@ -30,15 +30,8 @@ from bot.text.literal import one_line
 
 audit_cli = typer.Typer(help="Show who decided what, when, and by which rule.", invoke_without_command=True)
 
-COLUMNS = (
-    "at", "id", "index", "event", "decision", "tool", "by", "name", "how", "waited", "rule", "policy",
-    "reason", "note", "asked", "decided", "lane", "entry",
-)  # fmt: skip
-"""The columns of the CSV."""
 _AGO = re.compile(r"(\d{1,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
-_FORMULA = "=+-@\t\r"
-"""A cell that begins with one of these is a formula for a spreadsheet."""
 
 
 class Form(StrEnum):
@@ -47,9 +40,24 @@ class Form(StrEnum):
     TABLE = "table"
     JSONL = "jsonl"
     CSV = "csv"
+    OCSF = "ocsf"
 
 
-_As = Annotated[Form, typer.Option("--as", help="a table, JSON lines, or CSV")]
+class Format(StrEnum):
+    """How entries are exported."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+    OCSF = "ocsf"
+
+
+_As = Annotated[Form, typer.Option("--as", help="a table, JSON lines, CSV, or events of OCSF as JSON lines")]
+_Who = Annotated[str, typer.Option(help="a person's id (U…), or their name at that time")]
+_Tool = Annotated[str, typer.Option(help="the name of a tool")]
+_Agent = Annotated[str, typer.Option(help="who asked")]
+_Since = Annotated[str, typer.Option(help="from then on: 2026-11-22, 2026-11-22T14:30 (UTC), or 7d ago")]
+_Until = Annotated[str, typer.Option(help="until then, a day with its end: as --since")]
+_Decision = Annotated[str, typer.Option(help=f"one of {', '.join(KNOWN_DECISIONS)}")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +83,39 @@ class Wanted:
 def audit(
     context: typer.Context,
     *,
-    who: Annotated[str, typer.Option(help="a person's id (U…), or their name at that time")] = "",
-    tool: Annotated[str, typer.Option(help="the name of a tool")] = "",
-    agent: Annotated[str, typer.Option(help="who asked")] = "",
-    since: Annotated[
-        str, typer.Option(help="from then on: 2026-11-22, 2026-11-22T14:30 (UTC), or 7d ago")
-    ] = "",
-    until: Annotated[str, typer.Option(help="until then, a day with its end: as --since")] = "",
-    decision: Annotated[str, typer.Option(help=f"one of {', '.join(KNOWN_DECISIONS)}")] = "",
+    who: _Who = "",
+    tool: _Tool = "",
+    agent: _Agent = "",
+    since: _Since = "",
+    until: _Until = "",
+    decision: _Decision = "",
     form: _As = Form.TABLE,
 ) -> None:
     """Show entries of the audit trail, oldest first. Without options: all of them."""
-    if context.invoked_subcommand:
-        return
-    if decision and decision not in KNOWN_DECISIONS:
-        raise typer.BadParameter(f"--decision: {decision!r} is not one of {', '.join(KNOWN_DECISIONS)}")
-    wanted = Wanted(who, tool, agent, decision)
+    if not context.invoked_subcommand:
+        _print_between(form, since, until, Wanted(who, tool, agent, decision))
+
+
+@audit_cli.command()
+def export(
+    *,
+    format: Annotated[Format, typer.Option(help="JSON lines, CSV, or events of OCSF as JSON lines")],
+    who: _Who = "",
+    tool: _Tool = "",
+    agent: _Agent = "",
+    since: _Since = "",
+    until: _Until = "",
+    decision: _Decision = "",
+) -> None:
+    """Print entries for another program, oldest first. Without options: all of them."""
+    _print_between(Form(format), since, until, Wanted(who, tool, agent, decision))
+
+
+def _print_between(form: Form, since: str, until: str, wanted: Wanted) -> None:
+    if wanted.decision and wanted.decision not in KNOWN_DECISIONS:
+        raise typer.BadParameter(
+            f"--decision: {wanted.decision!r} is not one of {', '.join(KNOWN_DECISIONS)}"
+        )
     start, end = _moment("--since", since), _moment("--until", until, is_end=True)
     if start and end and end <= start:
         raise typer.BadParameter(f"--until {until} is not after --since {since}: no entry can match")
@@ -197,19 +222,6 @@ def _fail(sentence: str, *, code: int) -> NoReturn:
 # --- Printing ---------------------------------------------------------------------------------------------------------
 
 
-def cells_of(entry: AuditEntry) -> dict[str, str]:
-    """Give the cells of an entry. What agents and people wrote cannot act on a terminal or a spreadsheet."""
-    known = {"at": entry.written_at, "lane": entry.lane, "entry": entry.number}
-    cells = {name: one_line(known.get(name) or entry[name]) for name in COLUMNS}
-    cells["tool"] = one_line(", ".join(entry.tools))
-    return cells
-
-
-def neutral(cell: str) -> str:
-    """Give a cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell.lstrip()[:1] and cell.lstrip()[0] in _FORMULA else cell
-
-
 class _Lines:
     """Prints entries one by one."""
 
@@ -222,8 +234,12 @@ class _Lines:
 
 class _JsonLines(_Lines):
     def add(self, entry: AuditEntry) -> None:
-        # With everything but ASCII escaped, nothing in it acts on a terminal.
-        typer.echo(json.dumps(json.loads(entry.line)))
+        typer.echo(json_line(entry))
+
+
+class _OcsfLines(_Lines):
+    def add(self, entry: AuditEntry) -> None:
+        typer.echo(ocsf_line(entry))
 
 
 class _Csv(_Lines):
@@ -272,6 +288,7 @@ _WRITERS: dict[Form, Callable[[], _Lines]] = {
     Form.TABLE: _Table,
     Form.JSONL: _JsonLines,
     Form.CSV: _Csv,
+    Form.OCSF: _OcsfLines,
 }
 
 

@@ -165,3 +165,16 @@ async def test_a_torn_line_is_told_beside_what_can_be_read(command, trail, tmp_p
 
     assert (code, len(output.splitlines())) == (0, 3)
     assert f"{file} line 2 is not a whole entry" in errors
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "ocsf"])
+async def test_export_prints_what_matches_for_another_program(command, trail, form):
+    """With the options that narrow it."""
+    code, output, errors = await command("export", "--format", form, "--who", "U0DANA")
+
+    lines = output.splitlines()
+    assert (code, errors) == (0, "")
+    assert len(lines) == (3 if form == "csv" else 2)
+    assert ["billing.a" in line for line in lines[-2:]] == [True, False]
+    if form == "ocsf":
+        assert {json.loads(line)["class_uid"] for line in lines} == {6003}
