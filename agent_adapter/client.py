@@ -354,7 +354,7 @@ class ApprovalClient:
         """
         expect_id(interrupt_id)
         await self._replies.start()
-        watch = self._replies.watch(interrupt_id)
+        watch, told = self._replies.watch(interrupt_id), frozenset[str]()
         try:
             await patiently(partial(self._records.add_waiter, interrupt_id))
             while True:
@@ -364,8 +364,10 @@ class ApprovalClient:
                     return resume
                 if record.notice:
                     logger.warning("%s waits: %s", interrupt_id, record.notice)
-                for fault in record.faults.values():
+                faults = frozenset(map(str, record.faults.values()))
+                for fault in sorted(faults - told):
                     logger.warning("%s waits on: %s", interrupt_id, fault)
+                told = faults
                 asked = Asked.by(record.interrupt)
                 # Thousands may wait here, so the record is not kept in memory meanwhile.
                 del record
