@@ -52,6 +52,8 @@ from bot.jobs.quarantine import Quarantine
 from bot.jobs.queues import LOOK_EVERY as QUEUES_EVERY
 from bot.jobs.queues import Queues
 from bot.jobs.redis_restore import RestoreGuard
+from bot.jobs.sealer import LOOK_EVERY as SEALING_EVERY
+from bot.jobs.sealer import Sealer
 from bot.jobs.silence_check import SilenceCheck
 from bot.jobs.slack_call import Line
 from bot.jobs.slack_link import SlackLink
@@ -73,6 +75,7 @@ from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import UNSIGNED, BotKeys, load_bot_keys
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look
+from bot.runtime.log_key import RingLogKey, load_log_key
 from bot.runtime.metrics import build_registry
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import Settings
@@ -128,6 +131,8 @@ class Bot:
     policies: PolicyKeeper = field(init=False)
     bot_keys: BotKeys | None = field(init=False)
     """`None` when what people decide is not signed."""
+    log_key: RingLogKey | None = field(init=False)
+    """`None` when the audit trail is not sealed."""
     restore_guard: RestoreGuard = field(init=False)
     drawing: Worker = field(init=False)
     _owed: dict[str, int] = field(default_factory=dict)
@@ -145,6 +150,7 @@ class Bot:
         """
         self.policies = PolicyKeeper(self.settings, self.health)
         self.bot_keys = load_bot_keys(self.settings)
+        self.log_key = load_log_key(self.settings)
         self.health.signed = self.bot_keys is not None
 
     async def start(self) -> None:
@@ -362,12 +368,15 @@ class Bot:
             sweep=min(1.0, settings.sweep_seconds),
         )
         self._stack.push_async_callback(self._drain, tasks, self.drawing, falling_due)
+        sealer = (
+            Sealer(self.audit, self.audit.logs, self.log_key, self.health, self.process)
+            if self.log_key and self.audit.logs
+            else None
+        )
+        if sealer:
+            self._run("sealing", sealer.run, every=SEALING_EVERY)
         mover = AuditMover(
-            self.audit,
-            self.health,
-            self.process,
-            settings.audit_max_bytes,
-            settings.audit_days,
+            self.audit, self.health, self.process, settings.audit_max_bytes, settings.audit_days, sealer
         )
         self._run("audit", mover.run, every=AUDIT_EVERY)
         if settings.digest_channel:

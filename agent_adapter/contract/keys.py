@@ -19,6 +19,7 @@ SHARED: Mapping[str, str] = {
     "clock": "string",
     "watched": "hash",
     "audit": "stream",
+    "audit_seq": "string",
     "audit_move": "hash",
 }
 """The keys that all records of a lane share, with their types. The strings contain a number."""
@@ -135,6 +136,7 @@ class Keys:
     `assent:{00}:watched`                   HASH    `since` when a bot has been there without a gap, and when Slack
                                                     last carried out a call of one (`heard`)
     `assent:{00}:audit`                     STREAM  one entry per transition, the last 7 days
+    `assent:{00}:audit_seq`                 STRING  how many entries there ever were: the `seq` of the newest
     `assent:{00}:audit_move`                HASH    who takes old entries out of it, `owner` and `till` when, and
                                                     `folder_till` when a bot that keeps them in a folder counts
     ======================================  ======  =====================================================
@@ -322,6 +324,10 @@ class Lane:
     @property
     def audit(self) -> str:
         return f"{self.prefix}audit"
+
+    @property
+    def audit_seq(self) -> str:
+        return f"{self.prefix}audit_seq"
 
     @property
     def audit_move(self) -> str:

@@ -94,6 +94,10 @@ class LocalSigner:
 
     async def sign(self, data: bytes) -> bytes:
         """Return the signature."""
+        return self.signature(data)
+
+    def signature(self, data: bytes) -> bytes:
+        """Return the signature, without a loop."""
         return self._key.sign(data)
 
 

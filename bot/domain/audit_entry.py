@@ -9,14 +9,15 @@ from typing import Any
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.errors import InvalidRequestError
 
-_NUMBERS = {"index", "waited", "step"}
+_NUMBERS = {"index", "waited", "step", "seq"}
+_LATEST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 _NUMBER = re.compile(r"[0-9]{1,18}")
 """Longer ones stay text: no bot writes them, and Python refuses to read those of thousands of digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """Something that happened to a request. Two entries with the same lane and number are the same entry."""
+    """Something that happened to a request."""
 
     lane: str
     number: str
@@ -56,6 +57,11 @@ class AuditEntry:
         return encode({"at": self.written_at, "lane": self.lane, "entry": self.number, **self.said})
 
     @property
+    def identity(self) -> tuple[object, ...]:
+        """What no other entry has: after Redis went back, another one may have the same number."""
+        return self.lane, self.number, self.said.get("seq")
+
+    @property
     def order(self) -> tuple[int, int, str]:
         """Its place among all entries, by time."""
         at, _, count = self.number.partition("-")
@@ -63,7 +69,8 @@ class AuditEntry:
 
     @property
     def at(self) -> datetime:
-        return datetime.fromtimestamp(self.order[0] / 1000, UTC)
+        # Whoever can write to Redis can name any time.
+        return datetime.fromtimestamp(min(self.order[0] / 1000, _LATEST), UTC)
 
     @property
     def written_at(self) -> str:

@@ -1,4 +1,4 @@
-"""Takes old entries of the audit trail out of Redis, into a folder where there is one."""
+"""Takes old entries of the audit trail out of Redis: those that are sealed, or into a folder where there is one."""
 
 import asyncio
 import logging
@@ -6,23 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from cryptography.exceptions import InvalidSignature
+
 from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
 from bot.domain.audit_entry import AuditEntry
+from bot.jobs.sealer import Sealer
 from bot.runtime.health import Health
 from bot.runtime.metrics import AUDIT_DROPPED
-from bot.store.audit import IN_REDIS, READ_AT_ONCE, AuditStore
+from bot.store.audit import IN_REDIS, LEASE, READ_AT_ONCE, AuditStore
 
 logger = logging.getLogger(__name__)
 
 EVERY = 60.0
 """Seconds between two looks."""
-LEASE = 300_000
-"""Milliseconds for which a process keeps the right to move entries."""
 NEARLY = 0.8
 """The share of the limit from which on a warning says so."""
 WARNING = "audit"
+UNSEALED = "cannot leave Redis before they are sealed: new requests wait. Correct what keeps the log from being written"
 
 
 @dataclass
@@ -34,7 +36,9 @@ class AuditMover:
     process: str
     max_bytes: int
     days: int
-    """For how many days the folder keeps entries."""
+    """For how many days entries are kept outside of Redis."""
+    sealer: Sealer | None = None
+    """Seals the entries, where the bot has a key for it. Then only what is sealed leaves Redis."""
 
     async def run(self, loop: Loop) -> None:
         """Look at the trail from time to time, until cancelled."""
@@ -42,7 +46,7 @@ class AuditMover:
             loop.beat(within=2 * EVERY + LEASE / 1000)
             try:
                 await self.tidy()
-            except AgentAdapterError as error:
+            except (AgentAdapterError, OSError, ValueError, InvalidSignature) as error:
                 logger.warning("audit.not_moved", extra={"reason": str(error)})
             await asyncio.sleep(EVERY)
 
@@ -51,20 +55,26 @@ class AuditMover:
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
+            OSError, ValueError, InvalidSignature: when a sealed log cannot be read.
         """
         size = await self.store.size()
         self.health.audit_bytes = size
         self._warn(size)
+        self._limit(size)
         surplus = max(0.0, 1 - NEARLY * self.max_bytes / size) if size > self.max_bytes else 0.0
         for lane in self.store.keys.all_lanes():
             if now := await self.store.lease(lane, self.process, LEASE):
                 await self._tidy_lane(lane, now - int(IN_REDIS.total_seconds() * 1000), surplus)
-                await self._forget(now)
+                await self._forget(lane, now)
 
     async def _tidy_lane(self, lane: Lane, oldest: int, surplus: float) -> None:
         too_many = -int(-surplus * await self.store.count(lane))
+        sealed = await self.sealer.mark(lane) if self.sealer else None
         while True:
             entries = [entry async for entry in self.store.in_redis(lane, most=READ_AT_ONCE)]
+            if sealed:
+                # The last one stays: as long as it is there, Redis has not gone back.
+                entries = [entry for entry in entries if entry.order[:2] < sealed.order]
             old = sum(entry.order[0] < oldest for entry in entries)
             taken = entries[: max(old, min(too_many, len(entries)))]
             if not taken or not await self._take(lane, taken, early=len(taken) - old, is_full=surplus > 0):
@@ -74,7 +84,9 @@ class AuditMover:
     async def _take(self, lane: Lane, entries: Sequence[AuditEntry], *, early: int, is_full: bool) -> bool:
         """Take entries out of Redis, once they are on disk where there is a folder. No when that is not possible now."""
         folder, lost = self.store.folder, early
-        if folder:
+        if self.sealer:
+            lost = 0
+        elif folder:
             try:
                 await asyncio.to_thread(folder.append, entries)
                 lost = 0
@@ -91,24 +103,33 @@ class AuditMover:
             logger.error("audit.dropped_early", extra={"entries": lost, "until": entries[-1].written_at})
         return True
 
+    def _limit(self, size: int) -> None:
+        """Take no new requests while more entries are in Redis than fit, since what is not sealed stays there."""
+        if self.sealer and size > self.max_bytes:
+            self.health.fault(WARNING, f"its entries take {size} of {self.max_bytes} bytes, and {UNSEALED}")
+        else:
+            self.health.recover(WARNING)
+
     def _warn(self, size: int) -> None:
         if size < NEARLY * self.max_bytes:
             self.health.warnings.pop(WARNING, None)
         elif WARNING not in self.health.warnings:
             self.health.warnings[WARNING] = (
                 f"its entries in Redis take {size} of {self.max_bytes} bytes (ASSENT_AUDIT_MAX_BYTES): soon the oldest "
-                f"are {'moved to the folder' if self.store.folder else 'dropped'} before seven days are over"
+                f"are {'moved' if self.store.keeps else 'dropped'} before seven days are over"
             )
             logger.warning("audit.nearly_full", extra={"bytes": size, "limit": self.max_bytes})
 
-    async def _forget(self, now: int) -> None:
-        if folder := self.store.folder:
-            before = (datetime.fromtimestamp(now / 1000, UTC) - timedelta(days=self.days)).date()
-            try:
-                old = await asyncio.to_thread(folder.forget, before)
-            except OSError as error:
-                logger.error("audit.not_forgotten", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
-                self.health.warnings[WARNING] = f"old days cannot be deleted from ASSENT_AUDIT_DIR: {error}"
-            else:
-                if old:
-                    logger.info("audit.forgotten", extra={"days": old})
+    async def _forget(self, lane: Lane, now: int) -> None:
+        before = datetime.fromtimestamp(now / 1000, UTC) - timedelta(days=self.days)
+        try:
+            await asyncio.to_thread(self._forget_before, lane, before)
+        except OSError as error:
+            logger.error("audit.not_forgotten", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
+            self.health.warnings[WARNING] = f"old days cannot be deleted from ASSENT_AUDIT_DIR: {error}"
+
+    def _forget_before(self, lane: Lane, before: datetime) -> None:
+        if self.store.folder and (days := self.store.folder.forget(before.date())):
+            logger.info("audit.forgotten", extra={"days": days})
+        if self.store.logs and (count := self.store.logs.lane(lane).forget(int(before.timestamp() * 1000))):
+            logger.info("audit.forgotten", extra={"entries": count})

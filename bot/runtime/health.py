@@ -46,6 +46,8 @@ class Health:
     """Whether what people decide is signed now."""
     audit_bytes: int = 0
     """What the audit trail takes in Redis, when it was last measured."""
+    audit_unsealed: dict[str, int] = field(default_factory=dict)
+    """How many entries of the audit trail this process has yet to seal, by lane."""
     _failing: dict[str, Failing] = field(default_factory=dict)
 
     @property

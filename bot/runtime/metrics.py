@@ -46,6 +46,11 @@ class _Gauges(Collector):
         yield GaugeMetricFamily(
             "assent_audit_bytes", "What the audit trail takes in Redis", self._health.audit_bytes
         )
+        yield GaugeMetricFamily(
+            "assent_audit_unsealed",
+            "Entries of the audit trail that this bot has yet to seal",
+            sum(self._health.audit_unsealed.values()),
+        )
         failures = CounterMetricFamily(
             "assent_loop_failures", "Unexpected errors after which a loop was started again", labels=["loop"]
         )

@@ -108,7 +108,9 @@ class Settings(_Environment):
     """The day (UTC) until which records without a signature are accepted, at most 30 days ahead."""
 
     audit_dir: str | None = None
-    """The folder that keeps entries of the audit trail when they leave Redis."""
+    """The folder that keeps the audit trail beyond what Redis has of it."""
+    log_key: str | None = Field(None, repr=False)
+    """The private key that seals the audit trail: PEM, or 32 bytes in base64."""
     audit_days: int = Field(365, ge=8)
     """For how many days that folder keeps them."""
     audit_max_bytes: int = Field(256_000_000, ge=1_000_000)
@@ -207,7 +209,7 @@ class Settings(_Environment):
             raise ValueError(f"{value!r} is not one of {', '.join(_LOG_LEVELS)}")
         return level
 
-    @field_validator("policy", "audit_dir", "pagerduty_token", "signing_key", "signer", "ring")
+    @field_validator("policy", "audit_dir", "pagerduty_token", "signing_key", "signer", "ring", "log_key")
     @classmethod
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None

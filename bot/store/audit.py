@@ -11,10 +11,13 @@ from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.redis.scripts import fields_of
 from bot.domain.audit_entry import AuditEntry
 from bot.store.audit_folder import AuditFolder
+from bot.store.audit_log import AuditLogs, number_of
 from bot.store.connected import Connected
 
 IN_REDIS = timedelta(days=7)
 """For how long entries stay in Redis."""
+LEASE = 60_000
+"""Milliseconds for which a process keeps the right to seal entries and to take them out of Redis."""
 READ_AT_ONCE = 1000
 """How many entries one command reads. Clicks wait some milliseconds meanwhile."""
 _DAY = timedelta(days=1)
@@ -26,7 +29,18 @@ class AuditStore(Connected):
     def __init__(self, redis: Redis, keys: Keys, folder: str | None = None, *, address: str = "") -> None:
         super().__init__(redis, keys, address=address)
         self.folder = AuditFolder(folder) if folder else None
+        self.logs = AuditLogs(keys.namespace, folder) if folder else None
         self.torn: list[str] = []
+
+    @property
+    def keeps(self) -> bool:
+        """Whether entries are kept outside of Redis."""
+        return self.logs is not None
+
+    @property
+    def broken(self) -> list[str]:
+        """The batches of the sealed logs that could not be read."""
+        return self.logs.broken if self.logs else []
 
     async def entries(
         self, since: datetime | None = None, until: datetime | None = None, *, about: str = ""
@@ -53,6 +67,8 @@ class AuditStore(Connected):
     async def _days(self, lanes: list[Lane]) -> list[date]:
         days = set(map(date.fromisoformat, await asyncio.to_thread(self.folder.days) if self.folder else ()))
         for lane in lanes:
+            if self.logs:
+                days.update(await asyncio.to_thread(self.logs.lane(lane).days))
             first = await self._guarded(self._redis.xrange(lane.audit, count=1))
             last = await self._guarded(self._redis.xrevrange(lane.audit, count=1))
             if first and last:
@@ -65,17 +81,37 @@ class AuditStore(Connected):
     async def _of_day(self, day: date, lanes: list[Lane], about: str) -> list[AuditEntry]:
         # Redis first: an entry that is moved meanwhile is found twice, and never missed.
         start = int(datetime.combine(day, time(), UTC).timestamp() * 1000)
-        found: dict[tuple[str, str], AuditEntry] = {}
+        end = start + int(_DAY.total_seconds() * 1000) - 1
+        found: dict[tuple[object, ...], AuditEntry] = {}
         for lane in lanes:
-            end = start + int(_DAY.total_seconds() * 1000) - 1
             read = self._in_redis_about(lane, about, start, end) if about else self.in_redis(lane, start, end)
             async for entry in read:
-                found[entry.lane, entry.number] = entry
+                found[entry.identity] = entry
         if self.folder:
             kept, torn = await asyncio.to_thread(self.folder.read, day.isoformat(), about=about)
             self.torn += torn
-            found |= {(entry.lane, entry.number): entry for entry in kept}
-        return sorted(found.values(), key=lambda entry: entry.order)
+            found |= {entry.identity: entry for entry in kept}
+        sealed = list[AuditEntry]()
+        if self.logs:
+            for lane in lanes:
+                sealed += await asyncio.to_thread(self.logs.lane(lane).read, start, end, about)
+        for entry in sealed:
+            found.pop(entry.identity, None)
+        return sorted([*sealed, *found.values()], key=lambda entry: entry.order)
+
+    async def after(self, lane: Lane, number: str) -> list[AuditEntry]:
+        """Give the next entries of a lane in Redis, as many as one command reads."""
+        read = await self._guarded(self._redis.xrange(lane.audit, f"({number}", count=READ_AT_ONCE))
+        return [AuditEntry.of_stream(number_of(lane), number, fields) for number, fields in read]
+
+    async def before(self, lane: Lane, number: str, *, most: int = READ_AT_ONCE) -> list[AuditEntry]:
+        """Give the entries of a lane in Redis up to this one, newest first, as many as one command reads."""
+        read = await self._guarded(self._redis.xrevrange(lane.audit, number, count=most))
+        return [AuditEntry.of_stream(number_of(lane), number, fields) for number, fields in read]
+
+    async def counted(self, lane: Lane) -> int:
+        """Give how many entries of a lane there ever were."""
+        return int(await self._guarded(self._redis.get(lane.audit_seq)) or 0)
 
     async def in_redis(
         self, lane: Lane, start: int = 0, end: float = inf, *, most: int | None = None
@@ -86,7 +122,7 @@ class AuditStore(Connected):
             count = READ_AT_ONCE if most is None else min(most, READ_AT_ONCE)
             read = await self._guarded(self._redis.xrange(lane.audit, first, last, count=count))
             for number, fields in read:
-                yield AuditEntry.of_stream(_number_of(lane), number, fields)
+                yield AuditEntry.of_stream(number_of(lane), number, fields)
             if len(read) < count or most is not None:
                 return
             first = f"({read[-1][0]}"
@@ -101,7 +137,7 @@ class AuditStore(Connected):
                 "read_audit", names, first=first, last=str(end), count=READ_AT_ONCE
             )
             for number, fields in zip(read[::2], read[1::2], strict=True):
-                yield AuditEntry.of_stream(_number_of(lane), number, fields_of(fields))
+                yield AuditEntry.of_stream(number_of(lane), number, fields_of(fields))
             first = f"({next_one}" if next_one else ""
 
     async def size(self) -> int:
@@ -126,7 +162,7 @@ class AuditStore(Connected):
                 lane.of(),
                 process=process,
                 lease=lease,
-                has_folder=int(self.folder is not None),
+                has_folder=int(self.keeps),
             )
         )
 
@@ -140,11 +176,7 @@ class AuditStore(Connected):
             int(await self._guarded(self._redis.hget(lane.audit_move, "folder_till")) or 0)
             for lane in self.keys.all_lanes()
         ]
-        return self.folder is None and max(till) > datetime.now(UTC).timestamp() * 1000
-
-
-def _number_of(lane: Lane) -> str:
-    return lane.prefix.rpartition("{")[2].partition("}")[0]
+        return not self.keeps and max(till) > datetime.now(UTC).timestamp() * 1000
 
 
 def _day_of(number: str) -> date:

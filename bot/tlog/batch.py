@@ -11,6 +11,8 @@ from agent_adapter.errors import InvalidRequestError
 from bot.tlog.note import Checkpoint
 from bot.tlog.tiles import MOST_BYTES
 
+SAID = "said"
+"""The folder of the batches. The name of each is the place of its first entry in the log, so they are in order."""
 SALT = 32
 """Bytes. Without the salt, nobody can find out an erased entry by trying what it may have been."""
 
@@ -64,7 +66,7 @@ class Salted:
 
 def batch_path(first: int) -> str:
     """Return the path of the batch whose first entry has this place in the log."""
-    return f"said/{first:012d}"
+    return f"{SAID}/{first:012d}"
 
 
 def dump_batch(entries: Sequence[Salted], signature: bytes) -> bytes:

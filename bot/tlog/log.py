@@ -24,7 +24,9 @@ CHECKPOINT = "checkpoint"
 class LogKey(Protocol):
     """The key that signs a log, and those that signed it before."""
 
-    public: bytes
+    @property
+    def public(self) -> bytes:
+        """Its own public key."""
 
     def sign(self, data: bytes) -> bytes:
         """Return the signature."""
@@ -51,12 +53,15 @@ class Log:
         """
         return self._head()[0]
 
-    def append(self, entries: Sequence[bytes], marks: Sequence[str] = ()) -> list[Salted]:
+    def append(
+        self, entries: Sequence[bytes], marks: Sequence[str] = (), *, after: Checkpoint | None = None
+    ) -> list[Salted]:
         """Put entries at the end of the log.
 
         Args:
             entries: At least one.
             marks: Where each was taken from. The checkpoint says that of the last one.
+            after: The checkpoint that the entries follow. When the log has gone on since, nothing goes in.
 
         Returns:
             The entries that went in. They are others where a process had begun to put in others and did not finish:
@@ -66,6 +71,8 @@ class Log:
             ValueError: when an entry is too long, or the files of the log do not fit its checkpoint.
         """
         head, note = self._head()
+        if after not in {None, head}:
+            return []
         marked = zip(entries, marks or [""] * len(entries), strict=True)
         batch = self._begin(head, [Salted.of(entry, mark) for entry, mark in marked])
         edge = Edge.read(head.size, self._file)

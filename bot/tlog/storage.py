@@ -21,6 +21,9 @@ class Storage(Protocol):
     def create(self, path: str, data: bytes) -> bool:
         """Write a file whole, unless there is one. Returns whether it was written."""
 
+    def names(self, folder: str) -> list[str]:
+        """Give the names of the files in a folder, in order."""
+
     def swap(self, path: str, before: bytes | None, after: bytes) -> bool:
         """Write a file whole, if it is still as it was read. Returns whether it was written."""
 
@@ -54,6 +57,14 @@ class Folder:
             except FileExistsError:
                 return False
             return True
+
+    def names(self, folder: str) -> list[str]:
+        """Give the names of the files in a folder, in order."""
+        try:
+            files = (self._path / folder).iterdir()
+            return sorted(file.name for file in files if not file.name.startswith("."))
+        except FileNotFoundError:
+            return []
 
     def swap(self, path: str, before: bytes | None, after: bytes) -> bool:
         """Write a file whole, if it is still as it was read. Returns whether it was written."""

@@ -365,7 +365,9 @@ local function decision_facts(card, facts, message, at)
   return 'facts', facts
 end
 
--- The bots take old entries out of it. The time is that of the server.
+-- The bots take old entries out of it. The time is that of the server. `seq` counts the entries of a lane, so that one
+-- that is missing shows.
 local function write_audit(audit, event, id, ...)
-  redis.call('XADD', audit, '*', 'event', event, 'id', id, ...)
+  local seq = redis.call('INCR', audit .. '_seq')
+  redis.call('XADD', audit, '*', 'event', event, 'id', id, 'seq', text(seq), ...)
 end

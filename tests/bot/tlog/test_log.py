@@ -169,8 +169,8 @@ def test_a_process_that_dies_at_any_write_loses_and_doubles_nothing(tmp_path, ke
 def test_two_that_write_at_once_make_one_log(tmp_path, key):
     def fill(_):
         log = Log(Folder(tmp_path), "assent/test", key)
-        while (size := log.head().size) < 40:
-            log.append([b"%d" % number for number in range(size, min(size + 7, 40))])
+        while (head := log.head()).size < 40:
+            log.append([b"%d" % number for number in range(head.size, min(head.size + 7, 40))], after=head)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(fill, range(4)))

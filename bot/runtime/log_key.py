@@ -1,0 +1,91 @@
+"""The key that seals the audit trail, and the public keys whose checkpoints count."""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from cryptography.exceptions import InvalidSignature
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.receipts.ring import Ring, RingKey
+from agent_adapter.receipts.signer import LocalSigner
+from bot.domain.errors import SettingsError
+from bot.runtime.settings import Settings
+from bot.tlog.note import Verify
+
+CREATE = "`python -m bot keys signing create KEY_FILE --ring RING --purpose log`"
+"""The command that makes a key for the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class RingLogKey:
+    """Signs the logs of a namespace. The ring says which keys count, so a log goes on after a rotation."""
+
+    signer: LocalSigner
+    ring: Ring
+    namespace: str
+
+    @property
+    def public(self) -> bytes:
+        """Its own public key."""
+        return self.signer.public
+
+    def sign(self, data: bytes) -> bytes:
+        """Return the signature.
+
+        Raises:
+            ValueError: when the ring does not have this key for the log any more.
+        """
+        if self.public not in self.trusted:
+            raise ValueError(
+                f"the key {self.signer.kid} is not in the ring for the log of {self.namespace!r}"
+            )
+        return self.signer.signature(data)
+
+    @property
+    def trusted(self) -> Mapping[bytes, Verify]:
+        """Every public key whose checkpoints count, with what checks its signatures."""
+        return trusted_keys(self.ring, self.namespace)
+
+
+def trusted_keys(ring: Ring, namespace: str) -> dict[bytes, Verify]:
+    """Return the public keys that a ring has for the logs of a namespace, with what checks their signatures."""
+    return {
+        base64.b64decode(key.public): partial(_check, key)
+        for key in ring.keys.values()
+        if key.purpose == "log" and key.namespace == namespace and not key.revoked
+    }
+
+
+def load_log_key(settings: Settings) -> RingLogKey | None:
+    """Read the key for the log; `None` where the audit trail is not sealed.
+
+    Raises:
+        SettingsError: when it is broken, not in the ring, or there is no place for the log.
+    """
+    if not settings.log_key:
+        return None
+    if not settings.ring:
+        raise SettingsError(f"ASSENT_LOG_KEY is set, and ASSENT_RING is not: {CREATE} makes both")
+    if not settings.audit_dir:
+        raise SettingsError("ASSENT_LOG_KEY is set, and ASSENT_AUDIT_DIR is not: name a folder for the log")
+    try:
+        key = RingLogKey(
+            LocalSigner.parse(settings.log_key, where="ASSENT_LOG_KEY"),
+            Ring.load(settings.ring),
+            settings.namespace,
+        )
+    except InvalidRequestError as error:
+        raise SettingsError(str(error)) from error
+    if key.public not in key.trusted:
+        raise SettingsError(
+            f"the ring {settings.ring} does not have the key {key.signer.kid} of ASSENT_LOG_KEY for the log of "
+            f"{settings.namespace!r}: {CREATE} makes one"
+        )
+    return key
+
+
+def _check(key: RingKey, signature: bytes, data: bytes) -> None:
+    if not key.verifies(signature, data):
+        raise InvalidSignature(f"a signature is not from the key {key.kid}")

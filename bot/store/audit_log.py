@@ -1,0 +1,213 @@
+"""The audit trail in sealed logs, one for each lane. Every method blocks, and raises OSError when the storage does not serve it."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from agent_adapter.contract.keys import Lane
+from bot.domain.audit_entry import AuditEntry
+from bot.domain.sealing import Mark, Sealing
+from bot.tlog.batch import SAID, Salted, dump_batch, load_batch
+from bot.tlog.log import Log, LogKey
+from bot.tlog.note import Checkpoint
+from bot.tlog.storage import Folder, Storage
+
+FOLDER = "log"
+"""Where the logs of the lanes are, below the folder of the audit trail."""
+_DAY = timedelta(days=1)
+
+
+def number_of(lane: Lane) -> str:
+    """Return the two digits of a lane."""
+    return lane.prefix.rpartition("{")[2].partition("}")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Entries that went into a log together."""
+
+    path: str
+    entries: Sequence[Salted]
+    signature: bytes
+
+    @property
+    def began(self) -> int:
+        """The milliseconds of its first entry."""
+        return Mark.parse(self.entries[0].mark).order[0] if self.entries else 0
+
+    @property
+    def ended(self) -> int:
+        """The milliseconds of its last entry."""
+        return Mark.parse(self.entries[-1].mark).order[0] if self.entries else 0
+
+    @property
+    def said(self) -> Iterator[AuditEntry]:
+        """What it says, without what was erased."""
+        return (AuditEntry.of_line(each.entry.decode()) for each in self.entries if each.entry is not None)
+
+
+@dataclass
+class LaneLog:
+    """The log of one lane, for whoever reads it."""
+
+    storage: Storage
+    broken: list[str] = field(default_factory=list)
+    """What could not be read."""
+    _ended: dict[str, int] = field(default_factory=dict)
+    """When the batches that were read ended. A batch stays what it is."""
+    _forgotten: int = 0
+    """How many of the oldest batches were erased."""
+
+    def batches(self) -> list[str]:
+        """Name the batches, oldest first."""
+        return self.storage.names(SAID)
+
+    def days(self) -> list[date]:
+        """Give the days that it may have entries of, in order."""
+        names = self.batches()
+        if not names:
+            return []
+        day, last = _day_of(self._load(names[0]).began), _day_of(self._load(names[-1]).ended)
+        return [day + timedelta(days=count) for count in range((last - day).days + 1)]
+
+    def read(self, start: int, end: int, about: str = "") -> list[AuditEntry]:
+        """Give the entries between two times, in milliseconds, and about one request if it is named."""
+        wanted, found = about.encode(), list[AuditEntry]()
+        for batch in self._between(start, end):
+            named = (each for each in batch.entries if each.entry is not None and wanted in each.entry)
+            entries = Batch(batch.path, [*named], b"").said
+            found += [
+                entry for entry in entries if start <= entry.order[0] <= end and about in {"", entry["id"]}
+            ]
+        return found
+
+    def sealed_since(self, number: str) -> set[tuple[int, str]]:
+        """Give the count and the number of each sealed entry, from this number on and some before it."""
+        first = Mark(number=number).order
+        found = set[tuple[int, str]]()
+        for name in reversed(self.batches()):
+            marks = [Mark.parse(each.mark) for each in self._load(name).entries]
+            found |= {(mark.seq, mark.number) for mark in marks}
+            if marks and marks[0].order < first:
+                break
+        return found
+
+    def forget(self, before: int) -> int:
+        """Erase the batches that ended before a time, in milliseconds. Returns how many entries were erased."""
+        erased = 0
+        for name in self.batches()[self._forgotten :]:
+            if self._ends(name) >= before:
+                break
+            erased += self._erase_in(self._load(name), lambda _: True)
+            self._forgotten += 1
+        return erased
+
+    def erase(self, wanted: Callable[[AuditEntry], bool]) -> int:
+        """Erase what is wanted from the batches. The tree stays as it is. Returns how many entries were erased."""
+        return sum(self._erase_in(self._load(name), wanted) for name in self.batches())
+
+    def _erase_in(self, batch: Batch, wanted: Callable[[AuditEntry], bool]) -> int:
+        kept = [
+            each.erased if each.entry and wanted(AuditEntry.of_line(each.entry.decode())) else each
+            for each in batch.entries
+        ]
+        erased = sum(new is not old for new, old in zip(kept, batch.entries, strict=True))
+        if erased:
+            self.storage.put(batch.path, dump_batch(kept, batch.signature))
+        return erased
+
+    def _between(self, start: int, end: int) -> Iterator[Batch]:
+        names = self.batches()
+        for name in names[bisect_left(names, start, key=self._ends) :]:
+            batch = self._load(name)
+            if batch.began > end:
+                return
+            yield batch
+
+    def _ends(self, name: str) -> int:
+        if name not in self._ended:
+            self._ended[name] = self._load(name).ended
+        return self._ended[name]
+
+    def _load(self, name: str) -> Batch:
+        path = f"{SAID}/{name}"
+        data = self.storage.read(path)
+        try:
+            batch = Batch(path, *load_batch(data or b""))
+        except ValueError as error:
+            sentence = f"{path}: {error}"
+            if sentence not in self.broken:
+                self.broken.append(sentence)
+            return Batch(path, [], b"")
+        return batch
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """The log of one lane up to a checkpoint, for the bot that goes on with it."""
+
+    log: Log
+    head: Checkpoint
+
+    @classmethod
+    def read(cls, log: Log) -> Self:
+        """Read its signed checkpoint.
+
+        Raises:
+            ValueError, InvalidSignature: when it is not signed by the log.
+        """
+        return cls(log, log.head())
+
+    @property
+    def mark(self) -> Mark:
+        """The last entry that is sealed."""
+        return Mark.parse(self.head.mark)
+
+    def append(self, sealings: Iterable[Sealing]) -> Self:
+        """Put entries into the log, unless it has gone on meanwhile. Returns the log as it is then.
+
+        Raises:
+            ValueError: when the files of the log do not fit its checkpoint.
+        """
+        entries = list(sealings)
+        lines, marks = [each.entry.line.encode() for each in entries], [str(each.mark) for each in entries]
+        self.log.append(lines, marks, after=self.head)
+        return self.read(self.log)
+
+
+class AuditLogs:
+    """The logs of all lanes of a namespace.
+
+    Args:
+        namespace: Of the keys in Redis.
+        folder: The folder of the audit trail.
+    """
+
+    def __init__(self, namespace: str, folder: str) -> None:
+        self._namespace = namespace
+        self._folder = folder
+        self._lanes: dict[str, LaneLog] = {}
+
+    @property
+    def broken(self) -> list[str]:
+        """The batches that could not be read."""
+        return [sentence for lane in self._lanes.values() for sentence in lane.broken]
+
+    def lane(self, lane: Lane) -> LaneLog:
+        """Return the log of a lane, to read it."""
+        number = number_of(lane)
+        if number not in self._lanes:
+            self._lanes[number] = LaneLog(Folder(Path(self._folder, FOLDER, number)))
+        return self._lanes[number]
+
+    def sealed(self, lane: Lane, key: LogKey) -> Sealed:
+        """Return the log of a lane, to seal it. Raises as `Sealed.read` does."""
+        origin = f"assent/{self._namespace}/{number_of(lane)}"
+        return Sealed.read(Log(self.lane(lane).storage, origin, key))
+
+
+def _day_of(at: int) -> date:
+    return datetime.fromtimestamp(at / 1000, UTC).date()
