@@ -24,6 +24,8 @@ EVERY = 60.0
 NEARLY = 0.8
 """The share of the limit from which on a warning says so."""
 WARNING = "audit"
+FULL = "audit_full"
+"""The part that does not work while entries that are not sealed take too many bytes."""
 UNSEALED = "cannot leave Redis before they are sealed: new requests wait. Correct what keeps the log from being written"
 
 
@@ -106,9 +108,9 @@ class AuditMover:
     def _limit(self, size: int) -> None:
         """Take no new requests while more entries are in Redis than fit, since what is not sealed stays there."""
         if self.sealer and size > self.max_bytes:
-            self.health.fault(WARNING, f"its entries take {size} of {self.max_bytes} bytes, and {UNSEALED}")
+            self.health.fault(FULL, f"its entries take {size} of {self.max_bytes} bytes, and {UNSEALED}")
         else:
-            self.health.recover(WARNING)
+            self.health.recover(FULL)
 
     def _warn(self, size: int) -> None:
         if size < NEARLY * self.max_bytes:

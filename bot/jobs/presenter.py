@@ -10,7 +10,7 @@ from bot.domain.approval import Approval, Published
 from bot.domain.errors import SlackBusyError, SlackUnclearError, WorkspaceFaultError
 from bot.domain.messages import Shown
 from bot.jobs.admit import Admissions
-from bot.jobs.audit_mover import WARNING as AUDIT
+from bot.jobs.audit_mover import FULL
 from bot.jobs.deadlines import STALLED_AFTER, has_run_ahead
 from bot.jobs.outdated import first_outdated, is_wanted
 from bot.jobs.run_threads import find_thread
@@ -60,7 +60,7 @@ class Presenter:
             logger.warning("slack.unavailable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
             return await self.line.trouble.come_again_in(interrupt_id, error)
         if state and state.status == "new":
-            await self.store.set_notice(interrupt_id, f"The audit trail is full: {self._full}")
+            await self.line.trouble.say_full(interrupt_id)
             return WORKSPACE_RETRY
         while isinstance(state, Approval) and (part := await offload(state, first_outdated, state)):
             wait = await self._draw(state, part)
@@ -81,7 +81,7 @@ class Presenter:
         if state is None:
             return None
         if state.status == "new" and not state.is_past:
-            return state if self._full else await self.admissions.on_published(state)
+            return state if FULL in self.line.health.faults else await self.admissions.on_published(state)
         if state.is_past and state.status in {"new", "pending"}:
             if state.status == "pending" and state.stage == "open":
                 # `Deadlines` checks whether people could object, ends it, and has it drawn.
@@ -89,11 +89,6 @@ class Presenter:
             await self.store.settle(state.id, "expired")
             return await self.store.load(interrupt_id)
         return state
-
-    @property
-    def _full(self) -> str | None:
-        """Why nothing new can be asked: who decides it could not be entered."""
-        return self.line.health.faults.get(AUDIT)
 
     async def _draw(self, state: Approval, part: Part) -> int | None:
         """Draw one message. Returns `None` when Slack shows it, else the milliseconds until the next attempt."""

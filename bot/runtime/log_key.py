@@ -4,6 +4,7 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 
@@ -62,9 +63,14 @@ def load_log_key(settings: Settings) -> RingLogKey | None:
     """Read the key for the log; `None` where the audit trail is not sealed.
 
     Raises:
-        SettingsError: when it is broken, not in the ring, or there is no place for the log.
+        SettingsError: when it is broken, not in the ring, or there is no place for the log; or when there is a log and no key.
     """
     if not settings.log_key:
+        if settings.audit_dir and any(Path(settings.audit_dir).glob("log/*/checkpoint")):
+            raise SettingsError(
+                f"{settings.audit_dir} has a sealed log, and ASSENT_LOG_KEY is not set: set the key that seals it, or name "
+                "another folder in ASSENT_AUDIT_DIR"
+            )
         return None
     if not settings.ring:
         raise SettingsError(f"ASSENT_LOG_KEY is set, and ASSENT_RING is not: {CREATE} makes both")

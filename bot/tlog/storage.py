@@ -63,7 +63,7 @@ class Folder:
         try:
             files = (self._path / folder).iterdir()
             return sorted(file.name for file in files if not file.name.startswith("."))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
 
     def swap(self, path: str, before: bytes | None, after: bytes) -> bool:

@@ -15,6 +15,7 @@ FOR_OPERATORS = {
     "jobs/admit.py": "reasons in the log",
     "jobs/audit_mover.py": "warnings in /readyz",
     "jobs/policy_watch.py": "warnings in the log and in /readyz",
+    "jobs/sealer.py": "warnings in /readyz",
     "jobs/slack_call.py": "the reason that the agent gets",
     "jobs/slack_trouble.py": "notices to agents, warnings in /readyz",
     "jobs/quarantine.py": "notices to agents, lists of the doctor",

@@ -19,8 +19,8 @@ class TestLogKey:
 
     __test__ = False
 
-    def __init__(self) -> None:
-        self._key = Ed25519PrivateKey.generate()
+    def __init__(self, private: bytes | None = None) -> None:
+        self._key = Ed25519PrivateKey.from_private_bytes(private) if private else Ed25519PrivateKey.generate()
         self.public = self._key.public_key().public_bytes_raw()
         self.sign = self._key.sign
         self.trusted = {self.public: self._key.public_key().verify}

@@ -59,7 +59,7 @@ async def test_what_an_agent_asks_is_owed_once_a_bot_has_read_its_inbox(client, 
     assert await store.take_inbox("billing") == Taken(notes=1, refused=0)
 
     assert await owed(store) == {"undrawn"}
-    assert await trail(redis, lane) == [{"event": "published", "id": interrupt_id}]
+    assert await trail(redis, lane) == [{"event": "published", "id": interrupt_id, "seq": "1"}]
     assert not await redis.exists(lane.inbox("billing"))
     assert await store.take_inbox("billing") == Taken(notes=0, refused=0)
 
@@ -138,6 +138,7 @@ async def test_the_trail_says_of_an_outcome_what_the_record_says(client, store, 
     await store.take_inbox("billing")
 
     entry = (await trail(redis, lane))[-1]
+    assert entry.pop("seq")
     assert entry == {"event": "reported", "id": interrupt_id, "index": "0", "outcome": "failed"}
 
 

@@ -1,0 +1,98 @@
+"""A bot seals the audit trail with a key that its ring has for it, or does not start."""
+
+import pytest
+
+from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.ring import RingKey
+from agent_adapter.receipts.signer import LocalSigner
+from bot.domain.errors import SettingsError
+from bot.runtime.log_key import load_log_key
+from bot.runtime.settings import Settings
+from playground.workspace import TEAM
+from tests.support.logs import TestLogKey, make_log
+
+NEEDED = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "approvers": "U0DANA"}
+
+
+@pytest.fixture
+def signing(tmp_path):
+    return make_signing(tmp_path, team=TEAM["id"])
+
+
+def listed(signing, signer, purpose="log", **fields):
+    """Put a key into the ring."""
+    key = RingKey.of(signer.public, purpose, **({"namespace": "assent"} | fields))
+    write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
+    return signer
+
+
+def settings_of(signing, tmp_path, signer=None, **given):
+    named = {"ring": str(signing.ring_path), "audit_dir": str(tmp_path / "trail")}
+    if signer:
+        named["log_key"] = signer.private_pem()
+    return Settings(_env_file=None, **NEEDED, **named | given)
+
+
+def refusal(settings):
+    with pytest.raises(SettingsError) as refused:
+        load_log_key(settings)
+    return str(refused.value)
+
+
+def test_without_a_key_nothing_is_sealed(signing, tmp_path):
+    assert load_log_key(settings_of(signing, tmp_path)) is None
+
+
+def test_a_key_that_the_ring_has_for_the_log_signs_it(signing, tmp_path):
+    signer = listed(signing, LocalSigner.generate())
+
+    key = load_log_key(settings_of(signing, tmp_path, signer))
+
+    key.trusted[key.public](key.sign(b"text"), b"text")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"purpose": "receipts", "team": TEAM["id"]},
+        {"purpose": "agent", "agent": "billing"},
+        {"namespace": "other"},
+        {"revoked": True},
+    ],
+    ids=str,
+)
+def test_a_key_for_something_else_or_a_revoked_one_does_not_seal(signing, tmp_path, fields):
+    signer = listed(signing, LocalSigner.generate(), **fields)
+
+    assert "does not have the key" in refusal(settings_of(signing, tmp_path, signer))
+
+
+def test_a_key_that_is_revoked_while_the_bot_runs_signs_no_more(signing, tmp_path):
+    signer = listed(signing, LocalSigner.generate())
+    key = load_log_key(settings_of(signing, tmp_path, signer))
+    revoked = [each.model_copy(update={"revoked": True}) for each in key.ring.keys.values()]
+    key.ring._trust(revoked)
+
+    with pytest.raises(ValueError, match="not in the ring"):
+        key.sign(b"text")
+
+
+@pytest.mark.parametrize(("missing", "named"), [("ring", "ASSENT_RING"), ("audit_dir", "ASSENT_AUDIT_DIR")])
+def test_what_a_log_needs_is_named(signing, tmp_path, missing, named):
+    signer = listed(signing, LocalSigner.generate())
+
+    assert f"{named} is not" in refusal(settings_of(signing, tmp_path, signer, **{missing: None}))
+
+
+def test_a_broken_key_is_named_and_not_shown(signing, tmp_path):
+    sentence = refusal(settings_of(signing, tmp_path, log_key="c2VjcmV0"))
+
+    assert sentence.startswith("ASSENT_LOG_KEY")
+    assert "c2VjcmV0" not in sentence
+
+
+def test_a_folder_with_a_sealed_log_is_not_gone_on_with_without_its_key(signing, tmp_path):
+    """Entries would leave Redis and be in no log."""
+    make_log(tmp_path / "trail" / "log" / "00", TestLogKey(), ["first"])
+
+    assert "has a sealed log" in refusal(settings_of(signing, tmp_path))
