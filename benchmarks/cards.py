@@ -114,8 +114,7 @@ class Presses:
 def _payload(asked: Interrupt, index: int) -> dict[str, object]:
     now = int(time.time() * 1000)
     req = {"body": dump_interrupt(asked), "created": str(now), "deadline": str(now + LIFE)}
-    fields = admission_fields(admission(asked))
-    card = {"status": "pending", **dict(zip(fields[::2], fields[1::2], strict=True))}
+    card = {"status": "pending", **admission_fields(admission(asked))}
     part = render_card(read_state(req, card, now=now))[0]
     pressed = next(
         element
@@ -184,7 +183,7 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
 async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
     """Admit these records and note a card for each, as the bot does after it has posted; nothing is owed then."""
     first, admitted, shown = await _show_one(url, ids[0])
-    fields = admission_fields(admitted)
+    fields = [part for field in admission_fields(admitted).items() for part in field]
     same = {
         "facts": facts_of_question(first, admitted),
         "waiting": circle_of(admitted),
@@ -197,8 +196,14 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
         for chunk in _chunks(ids):
             with redis.pipeline(transaction=False) as pipe:
                 for record in chunk:
+                    pipe.hmget(LANE.req(record), "created", "deadline")
+                times = dict(zip(chunk, pipe.execute(), strict=True))
+            with redis.pipeline(transaction=False) as pipe:
+                for record in chunk:
                     names, part = LANE.of(record), {"part": str(PART), "owner": "bench"}
-                    admit(pipe, names, fields, actions=ACTIONS, lifetime="", is_due=0, covered=0, **same)
+                    created, until = times[record]
+                    own = {"created": created, "asked_until": until, "deadline": until}
+                    admit(pipe, names, fields, actions=ACTIONS, is_due=0, covered=0, **own, **same)
                     lease(pipe, names, **part, lease=30_000)
                     save(pipe, names, **part, picture=shown, remarks_from=REMARKS_FROM)
                 pipe.execute()

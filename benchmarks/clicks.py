@@ -170,7 +170,11 @@ async def stage(
 def _keys(folder: Path) -> dict[str, str]:
     """Make a key and a ring with it, as the bot and its agent are told of them."""
     made = make_signing(folder, team=TEAM)
-    return {"ASSENT_SIGNING_KEY_FILE": str(made.key_path), "ASSENT_RING": str(made.ring_path)}
+    return {
+        "ASSENT_SIGNING_KEY_FILE": str(made.key_path),
+        "ASSENT_SEAL_KEY_FILE": str(made.seal_path),
+        "ASSENT_RING": str(made.ring_path),
+    }
 
 
 async def in_turn(stages: Collection[Stage], rate: float, seconds: float) -> None:

@@ -226,7 +226,9 @@ class Bot:
         if self.bot_keys is None:
             return None
         keys = self.bot_keys
-        return Signing(keys.signer, self.settings.namespace, lambda: self.slack.me.team_id, keys.ring)
+        return Signing(
+            keys.signer, self.settings.namespace, lambda: self.slack.me.team_id, keys.ring, keys.seal
+        )
 
     async def _try_signing(self) -> None:
         if self.bot_keys is None:

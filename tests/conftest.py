@@ -112,6 +112,15 @@ def signing(tmp_path: Path) -> Signing:
     return make_signing(folder, team=TEAM["id"])
 
 
+def keys_of(signing: Signing) -> dict[str, str]:
+    """Settings of a bot that signs and seals."""
+    return {
+        "signing_key": signing.key_path.read_text(),
+        "seal_key": signing.seal_path.read_text(),
+        "ring": str(signing.ring_path),
+    }
+
+
 def settings_for(playground: Playground, redis_url: str, **changed: object) -> Settings:
     """Settings of a bot beside the stand-in, with leases and sweeps of a second."""
     given: dict[str, object] = {

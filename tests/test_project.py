@@ -299,6 +299,7 @@ def test_the_errors_page_names_every_reason_to_refuse():
         "policy",
         "requested_by",
         "requester",
+        "seal",
         "unreadable",
     }
     assert [code for code in (*ours, *AT_PLACE) if f"`{code}`" not in text] == []
@@ -638,13 +639,20 @@ def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch
     """Where no file is named, its secret is empty, and that is as good as none."""
     described = yaml.safe_load(page("deploy/compose.yaml"))
     environment = described["services"]["bot"]["environment"]
-    given = {"ASSENT_SIGNING_KEY_FILE", "ASSENT_RING", "ASSENT_REQUIRE_SIGNED", "ASSENT_UNSIGNED_UNTIL"}
+    given = {
+        "ASSENT_SIGNING_KEY_FILE",
+        "ASSENT_SEAL_KEY_FILE",
+        "ASSENT_RING",
+        "ASSENT_REQUIRE_SIGNED",
+        "ASSENT_UNSIGNED_UNTIL",
+    }
 
     assert given <= {*environment}
     assert all(f"# {name}=" in page("deploy/compose.env.example") for name in given)
     assert environment["ASSENT_SIGNING_KEY_FILE"] == "/run/secrets/signing_key"
-    assert "signing_key" in described["services"]["bot"]["secrets"]
-    assert described["secrets"]["signing_key"] == {"file": "${ASSENT_SIGNING_KEY_FILE:-/dev/null}"}
+    for name in ("signing_key", "seal_key"):
+        assert name in described["services"]["bot"]["secrets"]
+        assert described["secrets"][name] == {"file": f"${{ASSENT_{name.upper()}_FILE:-/dev/null}}"}
     unset = {"ASSENT_RING": "", "ASSENT_REQUIRE_SIGNED": "false", "ASSENT_UNSIGNED_UNTIL": ""}
     assert (
         unset.items()
@@ -656,14 +664,16 @@ def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch
         "ASSENT_APPROVERS": "U0DANA",
         "ASSENT_CHANNEL": "C0OPS",
     }
-    for name, value in {**known, **unset, "ASSENT_SIGNING_KEY_FILE": "/dev/null"}.items():
+    empty = {"ASSENT_SIGNING_KEY_FILE": "/dev/null", "ASSENT_SEAL_KEY_FILE": "/dev/null"}
+    for name, value in {**known, **unset, **empty}.items():
         monkeypatch.setenv(name, value)
     assert load_bot_keys(load_settings(env_file=None)) is None
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a checkout")
 @pytest.mark.parametrize(
-    "name", ["signing-key.pem", "next-key.pem", "redis_passwords", "redis_users", "deploy/secrets/x"]
+    "name",
+    ["signing-key.pem", "next-key.pem", "seal-key", "redis_passwords", "redis_users", "deploy/secrets/x"],
 )
 def test_secrets_that_the_pages_make_are_never_committed(name):
     """Their commands write into the checkout."""

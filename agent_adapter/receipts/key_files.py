@@ -1,6 +1,8 @@
-"""Files of keys: a private key that only its owner reads, and the ring with its public key."""
+"""Files of keys: secrets that only their owner reads, and the ring of public keys."""
 
+import base64
 import os
+import secrets
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,11 +15,12 @@ from agent_adapter.receipts.signer import LocalSigner
 
 @dataclass(frozen=True, slots=True)
 class Signing:
-    """A private key and a ring, in two files."""
+    """A private key and a ring, in two files, and the key for the seal of the bots."""
 
     signer: LocalSigner
     key_path: Path
     ring_path: Path
+    seal_path: Path
 
     @property
     def ring(self) -> Ring:
@@ -36,7 +39,10 @@ def make_signing(
     write_private_key(key_path, signer)
     key = RingKey.of(signer.public, "receipts", namespace=namespace, team=team)
     write_keys(ring_path, [*read_keys(ring_path), key])
-    return Signing(signer, key_path, ring_path)
+    seal_path = folder / "seal-key"
+    if not seal_path.exists():
+        write_seal_key(seal_path)
+    return Signing(signer, key_path, ring_path, seal_path)
 
 
 def write_private_key(path: Path, signer: LocalSigner) -> None:
@@ -45,6 +51,19 @@ def write_private_key(path: Path, signer: LocalSigner) -> None:
     Raises:
         InvalidRequestError: when the file is already there.
     """
+    _write_secret(path, signer.private_pem())
+
+
+def write_seal_key(path: Path) -> None:
+    """Write a key with which bots seal what they keep, to a new file that only its owner can read.
+
+    Raises:
+        InvalidRequestError: when the file is already there.
+    """
+    _write_secret(path, base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
+
+
+def _write_secret(path: Path, text: str) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -52,7 +71,7 @@ def write_private_key(path: Path, signer: LocalSigner) -> None:
             f"{path} is already there: choose another name; a private key is never overwritten"
         ) from None
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(signer.private_pem())
+        file.write(text)
 
 
 def read_keys(path: Path) -> tuple[RingKey, ...]:

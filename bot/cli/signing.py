@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
-from agent_adapter.receipts.key_files import read_keys, write_keys, write_private_key
+from agent_adapter.receipts.key_files import read_keys, write_keys, write_private_key, write_seal_key
 from agent_adapter.receipts.ring import Purpose, RingKey, dump_keys
 from agent_adapter.receipts.signer import CREATE, LocalSigner
 from bot.domain.errors import SettingsError
@@ -67,6 +67,18 @@ def create(
         write_private_key(key_file, signer)
         write_keys(path, keys)
         typer.echo(f"made the key {key.kid} for {key.purpose}; its public key is in {path}")
+        if purpose == "receipts":
+            typer.echo("a bot needs a key for its seal as well: `keys signing seal` makes one")
+
+
+@signing_cli.command()
+def seal(
+    key_file: Annotated[Path, typer.Argument(help="a new file for the key, which only its owner can read")],
+) -> None:
+    """Make a key that seals what bots keep in Redis. All bots have the same one, and nobody else has it."""
+    with _plain_errors():
+        write_seal_key(key_file)
+        typer.echo(f"made a key in {key_file}: give it to all bots, as ASSENT_SEAL_KEY_FILE")
 
 
 @signing_cli.command()

@@ -1,7 +1,7 @@
 """The record as the bot sees it: frozen, read once, with the views that drawing and deciding need."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -100,7 +100,8 @@ class Published:
     def admitted(self, admission: Admission) -> "Approval":
         """Give the record as an approval with this admission and without decisions."""
         nothing = (None,) * len(self.interrupt.request.action_requests)
-        return Approval(**{**vars(self), "status": "pending"}, admission=admission, recorded=nothing)
+        known = {each.name: getattr(self, each.name) for each in fields(Published)}
+        return Approval(**{**known, "status": "pending"}, admission=admission, recorded=nothing)
 
 
 @dataclass(frozen=True, kw_only=True)

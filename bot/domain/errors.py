@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent_adapter.errors import SigningError
+from agent_adapter.errors import SigningError, UnreadableRecordError
 
 
 class BotError(Exception):
@@ -11,6 +11,10 @@ class BotError(Exception):
 
 class SettingsError(BotError):
     """The bot cannot start as it is configured; the message lists what to set."""
+
+
+class BrokenSealError(UnreadableRecordError):
+    """No bot has written what is stored about a record, or somebody has changed it since. It decides nothing."""
 
 
 class StoreUnavailableError(BotError):

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval, Published
-from bot.domain.errors import SlackBusyError, SlackUnclearError, WorkspaceFaultError
+from bot.domain.errors import BrokenSealError, SlackBusyError, SlackUnclearError, WorkspaceFaultError
 from bot.domain.messages import Shown
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
@@ -51,6 +51,13 @@ class Presenter:
 
     async def present(self, interrupt_id: str) -> int | None:
         """Draw one record. Returns `None` when Slack shows it, else the milliseconds until the next attempt."""
+        try:
+            return await self._present(interrupt_id)
+        except BrokenSealError as error:
+            await end_unreadable(self.store, self.line.slack, interrupt_id, error)
+            return None
+
+    async def _present(self, interrupt_id: str) -> int | None:
         try:
             state = await self._ready(interrupt_id)
         except InvalidRequestError as error:

@@ -1,11 +1,12 @@
-"""Ends records that cannot be read, and removes the buttons from their cards."""
+"""Ends records that cannot be read or that somebody has changed, and removes the buttons from their cards."""
 
 import logging
 
 from agent_adapter.errors import InvalidRequestError
-from bot.domain.errors import SlackError
+from bot.domain.errors import BrokenSealError, SlackError
 from bot.domain.ids import Label
-from bot.rendering.card.lost_records import render_unreadable
+from bot.rendering.card.lost_records import render_changed, render_unreadable
+from bot.runtime.metrics import BROKEN_SEALS
 from bot.slack.client import SlackClient
 from bot.store.records import ApprovalStore
 
@@ -18,10 +19,17 @@ async def end_unreadable(
     """End a record that cannot be read, and remove the buttons from its card, since nobody knows what they would decide."""
     posted, _ = await store.posted()
     messages = [each for each in posted if each.interrupt_id == interrupt_id]
-    logger.error("record.unreadable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
-    outcome = await store.settle(interrupt_id, "refused", code="unreadable", reason=str(error))
-    for message in messages if outcome == "settled" else ():
+    said = {"interrupt_id": interrupt_id, "reason": str(error)}
+    if isinstance(error, BrokenSealError):
+        logger.error("record.changed", extra=said)
+        outcome = await store.settle(interrupt_id, "refused", code="seal", reason=str(error))
+        BROKEN_SEALS.inc(outcome == "settled")
+        text, blocks = render_changed()
+    else:
+        logger.error("record.unreadable", extra=said)
+        outcome = await store.settle(interrupt_id, "refused", code="unreadable", reason=str(error))
         text, blocks = render_unreadable()
+    for message in messages if outcome == "settled" else ():
         label = Label(interrupt_id, message.part, stage="ended")
         try:
             await slack.update_message(

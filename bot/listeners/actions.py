@@ -89,10 +89,8 @@ class Buttons:
         except PersonUnknownError as error:
             await self.services.refuse(click, unknown(error), until=until)
         except (UnreadableRecordError, ServerFailedError) as error:
-            logger.warning(
-                "record.unreadable", extra={"interrupt_id": click.interrupt_id, "reason": str(error)}
-            )
-            await self.services.refuse(click, in_answer.UNREADABLE, until=until)
+            why = await self.services.why_unreadable(click.interrupt_id, error)
+            await self.services.refuse(click, why, until=until)
         except (AgentAdapterError, StoreUnavailableError) as error:
             self._tell(click, in_answer.NOT_RECORDED)
             raise StoreUnavailableError(str(error)) from error
@@ -133,12 +131,13 @@ class Buttons:
             logger.info(
                 "form.opened_before", extra={"interrupt_id": click.interrupt_id, "reason": str(error)}
             )
+        except (UnreadableRecordError, ServerFailedError) as error:
+            await self.services.tell(click, await self.services.why_unreadable(click.interrupt_id, error))
         except (AgentAdapterError, SlackError) as error:
             logger.warning(
                 "form.not_opened", extra={"interrupt_id": click.interrupt_id, "reason": str(error)}
             )
-            is_unreadable = isinstance(error, UnreadableRecordError | ServerFailedError)
-            await self.services.tell(click, in_answer.UNREADABLE if is_unreadable else in_answer.NOT_OPENED)
+            await self.services.tell(click, in_answer.NOT_OPENED)
 
     async def _open_now(self, click: Click, button: Button, does: Opens) -> None:
         state = await self.services.store.admitted(click.interrupt_id)

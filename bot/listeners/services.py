@@ -1,12 +1,14 @@
 """What the handlers of buttons and forms use: the use cases, Slack, and answers to the person who clicked."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_adapter.errors import AgentAdapterError
 from bot.domain.approval import Approval
-from bot.domain.errors import NotToldError, SlackError
+from bot.domain.errors import BrokenSealError, NotToldError, SlackError
 from bot.listeners.payloads import Click
 from bot.rendering.buttons import REVIEW
 from bot.rendering.modal.review import render_review_view
@@ -20,6 +22,8 @@ from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
+
+logger = logging.getLogger(__name__)
 
 TELL_WITHIN = 2.6
 """Seconds after a click in which the bot must say to the person why nothing was stored. Slack waits three."""
@@ -40,6 +44,14 @@ class Services:
     """Writes somebody's Home tab again, as they looked at it."""
     refresh_list: Callable[[str, str, str], None] = lambda _user, _look, _view_id: None
     """The same for a list in a view."""
+
+    async def why_unreadable(self, interrupt_id: str, error: AgentAdapterError) -> str:
+        """Say to a person why a record cannot be read, and have its card say so."""
+        logger.warning("record.unreadable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
+        if not isinstance(error, BrokenSealError):
+            return in_answer.UNREADABLE
+        await self.store.queue_drawing(interrupt_id)
+        return in_answer.CHANGED
 
     async def open(self, click: Click, view: Mapping[str, Any]) -> None:
         """Open a view, on top of the one in which the button was pressed. Slack stacks three: the third one is replaced."""

@@ -45,10 +45,7 @@ class Forms:
             # An error next to an input keeps what was typed.
             reply = beside_first(submission, unknown(error))
         except (UnreadableRecordError, ServerFailedError) as error:
-            logger.warning(
-                "record.unreadable", extra={"interrupt_id": submission.meta.id, "reason": str(error)}
-            )
-            reply = notice(in_answer.UNREADABLE)
+            reply = notice(await self.services.why_unreadable(submission.meta.id, error))
         except (AgentAdapterError, StoreUnavailableError):
             reply = (
                 beside_first(submission, in_answer.NOT_SAVED)

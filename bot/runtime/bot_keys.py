@@ -10,6 +10,7 @@ from agent_adapter.errors import InvalidRequestError, ReceiptError, SigningError
 from agent_adapter.receipts.ring import Ring, RingKey, read_unsigned_until
 from agent_adapter.receipts.signer import CREATE, LocalSigner, Signer, sign_envelope
 from bot.domain.errors import KeyUnfitError, SettingsError
+from bot.domain.seal import Seal
 from bot.runtime.settings import Settings
 
 START = "application/vnd.assent.start.v1+json"
@@ -55,6 +56,8 @@ class BotKeys:
 
     signer: ListedSigner
     ring: Ring
+    seal: Seal
+    """Marks what else the bot keeps in Redis. All replicas have the same."""
 
     async def try_out(self) -> None:
         """Sign once, and check it with the ring.
@@ -99,6 +102,10 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
     if signer is None and ring is None:
+        if settings.seal_key:
+            raise SettingsError(
+                f"ASSENT_SEAL_KEY is set, and neither ASSENT_SIGNING_KEY nor ASSENT_RING is: a bot needs all three; {_MAKE}"
+            )
         if settings.require_signed:
             raise SettingsError(
                 f"ASSENT_REQUIRE_SIGNED is set, and neither ASSENT_SIGNING_KEY nor ASSENT_RING is: {_MAKE}"
@@ -110,10 +117,16 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
         raise SettingsError(
             f"ASSENT_SIGNING_KEY is set, and ASSENT_RING is not: name the file of public keys in it; {_MAKE}"
         )
+    if not settings.seal_key:
+        raise SettingsError(
+            "ASSENT_RING is set, and ASSENT_SEAL_KEY is not: without it, whoever can write to Redis decides who may decide; "
+            "`python -m bot keys signing seal KEY_FILE` makes one, the same for all bots"
+        )
+    seal = Seal.parse(settings.seal_key, namespace=settings.namespace)
     listed = ListedSigner(signer, ring, settings.namespace)
     if listed.problem:
         raise SettingsError(f"{settings.ring}: {listed.problem}")
-    return BotKeys(listed, ring)
+    return BotKeys(listed, ring, seal)
 
 
 def _unfit(key: RingKey | None, kid: str, namespace: str) -> str | None:

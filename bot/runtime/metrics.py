@@ -21,7 +21,11 @@ AUDIT_DROPPED = Counter(
     "Entries of the audit trail that were dropped before seven days were over",
     registry=COUNTED,
 )
-
+BROKEN_SEALS = Counter(
+    "assent_broken_seals",
+    "Records that were ended because somebody had changed their terms in Redis",
+    registry=COUNTED,
+)
 
 Counts = Callable[[], dict[str, int]]
 

@@ -98,6 +98,8 @@ class Settings(_Environment):
 
     signing_key: str | None = Field(None, repr=False)
     """The private key that signs what people decide: PEM, or 32 bytes in base64."""
+    seal_key: str | None = Field(None, repr=False)
+    """The keys that seal what bots keep in Redis: 32 bytes in base64, separated by commas, the newest first."""
     signer: str | None = None
     """A function of your own that returns a signer, as `module:function`, for a key that a service keeps."""
     ring: str | None = None
@@ -209,7 +211,9 @@ class Settings(_Environment):
             raise ValueError(f"{value!r} is not one of {', '.join(_LOG_LEVELS)}")
         return level
 
-    @field_validator("policy", "audit_dir", "pagerduty_token", "signing_key", "signer", "ring", "log_key")
+    @field_validator(
+        "policy", "audit_dir", "pagerduty_token", "signing_key", "seal_key", "signer", "ring", "log_key"
+    )
     @classmethod
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None

@@ -11,6 +11,7 @@ from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import Signer, sign_envelope
 from agent_adapter.receipts.statement import RECEIPT, ActionStatement, Statement, dump_statement
 from bot.domain.approval import Approval
+from bot.domain.seal import Seal
 from bot.domain.statement import Issuer, Occasion, statement_of
 
 ALONE_WITHIN = 5.0
@@ -27,6 +28,8 @@ class Signing:
     """Gives the id of the Slack workspace, which is known once Slack has answered."""
     ring: Ring | None = None
     """The public keys with which it checks what it reads back. Without them, it believes what is stored."""
+    seal: Seal | None = None
+    """Marks what else it keeps, so that it knows it again."""
 
     @property
     def verifier(self) -> Verifier | None:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
@@ -13,14 +13,15 @@ from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import SigningError
 from bot.domain.admission import Admission
 from bot.domain.agent_limits import Limits, What
-from bot.domain.approval import Published
+from bot.domain.approval import Approval, Published
 from bot.domain.audit import facts_of_question, facts_of_standing
 from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
 from bot.domain.waiting import circles_of, requester_of
 from bot.runtime.offload import offload
-from bot.store.codec import admission_fields, body_digest
+from bot.store.codec import admission_fields, body_digest, unix_milliseconds
 from bot.store.connected import Connected
+from bot.store.sealed import sealed_admission
 
 logger = logging.getLogger(__name__)
 
@@ -78,25 +79,27 @@ class Admitting(Connected):
         """Fix the terms that judge every click. Only the first call has an effect.
 
         Args:
-            state: The record.
+            state: The record as it was judged. If the agent's side of it has changed since, nothing is fixed, and the
+                record is looked at again.
             admission: What to fix.
-            life: The policy's milliseconds from publication to the deadline. The earlier of its deadline and the agent's counts.
+            life: The policy's milliseconds from publication to the deadline.
             matched: Actions that a standing approval answers, if it is still active.
         """
         facts = await offload(state, facts_of_question, state, admission)
-        uses = [await self._use(state, admission, each, life) for each in matched]
+        asked = replace(state.admitted(admission), deadline=deadline_of(state, life))
+        uses = [await self._use(asked, each) for each in matched]
         covered = [use for use in uses if use]
         await self.scripts(
             "admit",
             self._of(state.id),
             [
                 *(part for use in covered for part in use),
-                *admission_fields(admission),
-                "asked",
-                body_digest(state.body),
+                *(part for field in self._fields(asked).items() for part in field),
             ],
+            created=unix_milliseconds(state.created_at),
+            asked_until=unix_milliseconds(state.deadline),
+            deadline=unix_milliseconds(asked.deadline),
             actions=len(state.interrupt.request.action_requests),
-            lifetime=life,
             is_due=int(bool(admission.steps or admission.extension)),
             facts=facts,
             waiting=circles_of(admission),
@@ -104,9 +107,19 @@ class Admitting(Connected):
             covered=len(covered),
         )
 
-    async def _use(
-        self, state: Published, admission: Admission, matched: StandingMatch, life: int | None
-    ) -> list[str | int]:
+    def _fields(self, asked: Approval) -> dict[str, str]:
+        fields = {**admission_fields(asked.admission), "asked": body_digest(asked.body)}
+        if not (self.signing and self.signing.seal):
+            return fields
+        return fields | sealed_admission(
+            self.signing.seal,
+            asked.id,
+            fields,
+            created=unix_milliseconds(asked.created_at),
+            deadline=unix_milliseconds(asked.deadline),
+        )
+
+    async def _use(self, asked: Approval, matched: StandingMatch) -> list[str | int]:
         """Write the decision of an action that a standing approval answers, and what that approval keeps of this use.
 
         Empty when it cannot be signed: people are asked then.
@@ -115,22 +128,29 @@ class Admitting(Connected):
             ApproveDecision(),
             fingerprint=matched.fingerprint,
             decided_by=matched.by,
-            policy=admission.policy_version,
+            policy=asked.admission.policy_version,
             sticky=matched.name,
         )
         statement = ""
         if self.signing:
-            asked = state.admitted(admission)
-            if life is not None:
-                earlier = min(asked.deadline, asked.created_at + timedelta(milliseconds=life))
-                asked = replace(asked, deadline=earlier)
             try:
                 statement = await self.signing.sign_alone(asked, said_by_standing(asked, matched, decision))
             except SigningError as error:
-                logger.warning("standing.not_signed", extra={"interrupt_id": state.id, "reason": str(error)})
+                logger.warning("standing.not_signed", extra={"interrupt_id": asked.id, "reason": str(error)})
                 return []
         interrupt_id, _, index = matched.name.rpartition(":")
-        call = state.interrupt.request.action_requests[matched.index]
-        facts = facts_of_standing(call, admission.terms[matched.index])
+        call = asked.interrupt.request.action_requests[matched.index]
+        facts = facts_of_standing(call, asked.admission.terms[matched.index])
         kept = encode(matched.kept)
         return [matched.index, interrupt_id, index, matched.by, decision, kept, facts, statement]
+
+
+def deadline_of(state: Published, life: int | None) -> datetime:
+    """Give the deadline that counts: the earlier one of the agent's and the policy's.
+
+    Args:
+        state: The record. Beside its question, its times can be changed until people are asked. They make none longer.
+        life: The policy's milliseconds from publication to the deadline.
+    """
+    limits = [state.interrupt.expires_in] + ([] if life is None else [timedelta(milliseconds=life)])
+    return min(state.deadline, min(state.created_at, state.now) + min(limits))

@@ -28,6 +28,13 @@ from bot.sentences.language import ENGLISH, speaking
 _SHORT = 512
 _LATER = {"rows", "opened_by", "assign", "language", "proposed", "thread_per_run", "queued"}
 """The attributes that few places have. Records of older versions have none of them."""
+ADMISSION = frozenset({
+    "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
+    "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "resembles",
+    "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "requested_by",
+    "requester_known", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
+})  # fmt: skip
+"""The kinds of fields that are fixed at admission."""
 _ALONE = "-"
 """Kept in place of a thread by a card that stands in the channel."""
 
@@ -157,8 +164,8 @@ def size_of(req: Fields, card: Fields) -> int:
     return len(req["body"]) + told + sum(len(text) for text in written if len(text) > _SHORT)
 
 
-def admission_fields(admission: Admission) -> list[str]:
-    """Write an admission as fields of the card: name, value, name, value, …"""
+def admission_fields(admission: Admission) -> dict[str, str]:
+    """Write an admission as fields of the card."""
     # Redis keeps a hash in its compact form only while every value has at most 64 bytes.
     shared = admission.terms[0]
     fields = {"policy": admission.policy_version, **_terms_fields(shared)}
@@ -177,8 +184,7 @@ def admission_fields(admission: Admission) -> list[str]:
     if admission.pages:
         fields["pages"] = " ".join(f"{index}:{count}" for index, count in enumerate(admission.pages) if count)
     fields |= {f"place:{number}": place_field(place) for number, place in enumerate(admission.places)}
-    fields |= {f"step:{number}": dumped(step) for number, step in enumerate(admission.steps)}
-    return [part for field in fields.items() for part in field]
+    return fields | {f"step:{number}": dumped(step) for number, step in enumerate(admission.steps)}
 
 
 def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:

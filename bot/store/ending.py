@@ -13,6 +13,7 @@ from bot.domain.messages import Remark
 from bot.sentences import to_agent
 from bot.store.codec import dumped, milliseconds, unix_milliseconds
 from bot.store.reading import Reading
+from bot.store.sealed import sealed_deadline
 from bot.store.silent_decisions import NO_DECISIONS, SilentDecisions, decided_by_silence
 
 logger = logging.getLogger(__name__)
@@ -124,11 +125,14 @@ class Ending(Reading):
         Raises:
             StoreUnavailableError: when Redis did not answer in time.
         """
+        deadline = unix_milliseconds(state.deadline + by)
+        seal = self.signing.seal if self.signing else None
         return await self._within(
             "extend",
             state.id,
             seen=state.extended,
-            added=milliseconds(by),
+            deadline=deadline,
+            seal=sealed_deadline(seal, state.id, state.extended + 1, deadline) if seal else None,
             by=remark.by or "",
             remark=dumped(remark),
         )

@@ -1,6 +1,7 @@
 """Records, read from Redis or from the cache of this process."""
 
 import logging
+import time
 
 from redis.asyncio import Redis
 
@@ -16,6 +17,7 @@ from bot.store.believed import believed
 from bot.store.codec import read_state, size_of
 from bot.store.connected import Connected
 from bot.store.memory import Memory
+from bot.store.sealed import Trust, bounded, unsealed
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +47,10 @@ class Reading(Connected):
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
             verifier = self.signing.verifier if self.signing else None
-            state = await offload(received, _read, req, card, now=now, known=known, verifier=verifier)
+            trust = self._trust()
+            state = await offload(
+                received, _read, interrupt_id, req, card, now=now, known=known, verifier=verifier, trust=trust
+            )
         except UnreadableRecordError:
             raise
         except InvalidRequestError as error:
@@ -59,6 +64,12 @@ class Reading(Connected):
             )
         self._remembered.put(state)
         return state
+
+    def _trust(self) -> Trust | None:
+        """Say how what else is stored is checked; `None` when it is not."""
+        if self.signing is None or self.signing.seal is None or self.signing.ring is None:
+            return None
+        return Trust(self.signing.seal, self.signing.ring.accepts_unsigned)
 
     async def is_stored(self, interrupt_id: str) -> bool:
         """Say whether a record exists, also when it cannot be read.
@@ -103,8 +114,18 @@ class Reading(Connected):
 
 
 def _read(
-    req: Fields, card: Fields, *, now: int, known: Published | None, verifier: Verifier | None
+    interrupt_id: str,
+    req: Fields,
+    card: Fields,
+    *,
+    now: int,
+    known: Published | None,
+    verifier: Verifier | None,
+    trust: Trust | None,
 ) -> Published:
+    if trust:
+        req, card = unsealed(trust, interrupt_id, req, card)
+        now = bounded(now, own=time.time_ns() // 1_000_000)
     state = read_state(req, card, now=now, known=known)
     if isinstance(state, Approval):
         state = believed(state, card, verifier) if verifier else state

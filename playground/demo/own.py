@@ -66,6 +66,7 @@ def exports(settings: Settings, http_url: str) -> str:
         "ASSENT_APPROVERS": ",".join(settings.approvers),
         "ASSENT_CHANNEL": settings.channel or "",
         "ASSENT_SIGNING_KEY": settings.signing_key or "",
+        "ASSENT_SEAL_KEY": settings.seal_key or "",
         "ASSENT_RING": settings.ring or "",
         "ASSENT_URL": http_url,
     }

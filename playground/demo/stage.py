@@ -118,6 +118,7 @@ def _settings(
         REDIS_URL=redis_url,
         namespace=namespace,
         signing_key=signing.signer.private_pem(),
+        seal_key=signing.seal_path.read_text(),
         ring=str(signing.ring_path),
         approvers=APPROVERS,
         channel=CHANNEL,

@@ -67,4 +67,5 @@ def signed(signing: Signing, monkeypatch: pytest.MonkeyPatch) -> None:
     if not os.environ.get("ASSENT_TESTS_SIGNED"):
         return
     monkeypatch.setenv("ASSENT_SIGNING_KEY", signing.key_path.read_text())
+    monkeypatch.setenv("ASSENT_SEAL_KEY", signing.seal_path.read_text())
     monkeypatch.setenv("ASSENT_RING", str(signing.ring_path))

@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from agent_adapter import Context
 from agent_adapter.contract.keys import Keys
 from bot.rendering.modal.view import ViewMeta
-from tests.conftest import until
+from tests.conftest import keys_of, until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, block_of, words
 
@@ -738,8 +738,7 @@ async def test_nobody_agrees_with_arguments_that_were_put_into_a_proposal(
 ):
     """Somebody who can write to Redis changes what is proposed while the form is open. It is not the proposal of this name."""
     await start_bot(
-        policy=str(policy), approvers="", channel=None,
-        signing_key=signing.key_path.read_text(), ring=str(signing.ring_path),
+        policy=str(policy), approvers="", channel=None, **keys_of(signing)
     )  # fmt: skip
     interrupt_id = await client.publish(
         an_interrupt(an_action("pay", SMALL), context=Context(requested_by="U0NOOR"))

@@ -15,13 +15,13 @@ from bot.app import running
 from bot.domain.errors import SettingsError
 from bot.sentences import in_answer
 from playground.workspace import TEAM
-from tests.conftest import settings_for, until
+from tests.conftest import keys_of, settings_for, until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, a_pause, speaking
 
 
 def signed_by(signing):
-    return {"signing_key": signing.key_path.read_text(), "ring": str(signing.ring_path)}
+    return keys_of(signing)
 
 
 def an_agent_with(ring, redis_url):
@@ -172,10 +172,13 @@ async def test_silence_that_a_rule_allows_is_signed(start_bot, redis_url, signin
 async def test_silence_that_somebody_wrote_into_redis_is_not_signed(
     start_bot, redis_url, signing, tmp_path, dana, tool, why
 ):
-    """Neither terms that no rule has, nor an earlier deadline."""
+    """Neither terms that no rule has, nor an earlier deadline, also while records without a seal are accepted."""
     rules = tmp_path / "policy.yaml"
     rules.write_text(SILENT.replace("3s", "1h"))
-    await start_bot(**signed_by(signing), policy=str(rules), approvers="", channel=None)
+    in_two_days = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
+    await start_bot(
+        **signed_by(signing), policy=str(rules), approvers="", channel=None, unsigned_until=in_two_days
+    )
     async with an_agent_with(signing.ring_path, redis_url) as client:
         interrupt_id = await client.publish(asked(tool))
         waiting = asyncio.create_task(client.wait(interrupt_id))
@@ -187,6 +190,7 @@ async def test_silence_that_somebody_wrote_into_redis_is_not_signed(
             redis.hset(lane.req(interrupt_id), mapping={"created": long_ago, "deadline": in_a_moment})
             forged = {"risk": "low", "silence": "1", "deadline": in_a_moment, "up:0:0": long_ago}
             redis.hset(lane.card(interrupt_id), mapping=forged)
+            redis.hdel(lane.card(interrupt_id), "seal", "sealed")
             redis.hset(lane.watched, mapping={"since": long_ago})
             redis.zadd(lane.due, {interrupt_id: in_a_moment})
 

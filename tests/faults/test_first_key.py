@@ -7,7 +7,7 @@ import pytest
 
 from bot.app import running
 from bot.sentences import on_action
-from tests.conftest import settings_for, until
+from tests.conftest import keys_of, settings_for, until
 from tests.support.builders import an_action
 from tests.support.faults import asking, settled_card
 from tests.support.people import Someone, buttons, words
@@ -15,7 +15,7 @@ from tests.support.people import Someone, buttons, words
 
 @pytest.fixture
 def with_key(signing):
-    return {"signing_key": signing.key_path.read_text(), "ring": str(signing.ring_path)}
+    return keys_of(signing)
 
 
 @pytest.mark.parametrize("accepts", [False, True], ids=["drawn as not signed", "accepted for a while"])

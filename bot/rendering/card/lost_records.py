@@ -1,4 +1,4 @@
-"""Cards whose records are lost, outdated or unreadable: what they say in place of their buttons. Pure."""
+"""Cards whose records are lost, outdated, changed or unreadable: what they say in place of their buttons. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,16 @@ _LONGEST_TEXT = 3_900
 
 def render_unreadable() -> tuple[str, list[Block]]:
     """Draw a card whose record cannot be read: nothing of it can be shown."""
-    title, reason = on_card.UNREADABLE, on_card.UNREADABLE_WHY
+    return _ended(on_card.UNREADABLE_WHY)
+
+
+def render_changed() -> tuple[str, list[Block]]:
+    """Draw a card whose record somebody has changed: nothing that it says can be believed."""
+    return _ended(on_card.CHANGED_WHY)
+
+
+def _ended(reason: str) -> tuple[str, list[Block]]:
+    title = on_card.UNREADABLE
     return f"{title}: {reason}", [header("top", title), section("reason", reason)]
 
 

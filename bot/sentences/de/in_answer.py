@@ -21,6 +21,10 @@ UNREADABLE = (
     "Die gespeicherten Daten dieser Anfrage sind nicht lesbar. Nichts wurde gespeichert. "
     "Wer den Bot betreibt, findet den Grund in seinem Protokoll."
 )
+CHANGED = (
+    "Jemand hat die gespeicherten Bedingungen dieser Anfrage verändert. Nichts wurde gespeichert. "
+    "Wer den Bot betreibt, findet den Grund in seinem Protokoll."
+)
 NOT_SHOWN_HERE = "Nichts wurde freigegeben, weil diese Nachricht die Aufrufe nicht zeigt. Sie stehen in ihrem Thread: Entscheide dort."
 DRAWN_ANEW = (
     "Nichts wurde freigegeben, weil dieser Knopf von einer älteren Version des Bots stammt. "

@@ -249,6 +249,11 @@ UNREADABLE_WHY = (
     "Die gespeicherten Daten dieser Anfrage sind nicht lesbar, deshalb wurde sie zurückgewiesen. "
     "Wer den Bot betreibt, findet den Grund in seinem Protokoll."
 )
+CHANGED_WHY = (
+    "Jemand hat die gespeicherten Bedingungen dieser Anfrage verändert: wer entscheiden darf, wie viele Personen es "
+    "braucht, bis wann oder was gefragt wurde. Das darf nur der Bot schreiben, deshalb hat er die Anfrage zurückgewiesen. "
+    "Wer den Bot betreibt, findet den Grund in seinem Protokoll."
+)
 BEHIND = (
     "*Der Server ist auf einen älteren Stand zurückgefallen.* Was diese Karte zeigt, war davor, und der Server weiß es "
     "nicht mehr. Darüber wird kein zweites Mal entschieden: Ein Agent, der noch darauf wartet, wurde zurückgewiesen."

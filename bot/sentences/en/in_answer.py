@@ -21,6 +21,10 @@ UNREADABLE = (
     "The stored data of this request cannot be read, so nothing was recorded. "
     "The operator of the bot finds the reason in its log."
 )
+CHANGED = (
+    "Somebody has changed the stored terms of this request, so nothing was recorded. "
+    "The operator of the bot finds the reason in its log."
+)
 NOT_SHOWN_HERE = "Nothing was approved, because this message does not show the calls. They are in its thread: decide there."
 DRAWN_ANEW = (
     "Nothing was approved, because an older version of the bot drew this button. "

@@ -230,6 +230,11 @@ UNREADABLE_WHY = (
     "The stored data of this request cannot be read, so it was refused. "
     "The operator of the bot finds the reason in its log."
 )
+CHANGED_WHY = (
+    "Somebody has changed the stored terms of this request: who may decide it, how many people it takes, until when or "
+    "what was asked. Only the bot may write these, so it refused the request. "
+    "The operator of the bot finds the reason in its log."
+)
 BEHIND = (
     "*The server went back to an older state.* What this card shows happened before that, and the server no longer "
     "knows it. It is not decided a second time: an agent that still waits for it was refused."

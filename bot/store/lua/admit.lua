@@ -2,8 +2,10 @@
 --
 -- KEYS  req, card, undrawn, due, unresumed, standing, audit
 -- ARGV  id, prefix
+--       created      when it was asked, and
+--       asked_until  until when the agent waits, as the bot has judged them
+--       deadline     that counts
 --       actions      how many
---       lifetime     the policy's milliseconds from publication to the deadline, or ''
 --       is_due       1 when steps or an extension come before the deadline, else 0
 --       facts        what the audit says about the question
 --       waiting      the circle of people, groups and channels that it waits for
@@ -12,25 +14,27 @@
 --       for each of them: index, id of the record that has the standing approval, index of the action there, who gave
 --       it, decision, what is kept of this use, what the audit says about the decision, statement
 --       fields of the admission and their values, …
--- Returns 'admitted' | 'known': it was admitted before | 'unknown': there is no such record
+-- Returns 'admitted' | 'known': it was admitted before | 'unknown': there is no such record | 'changed': somebody has changed
+-- its times since it was judged, so it is looked at again
 
 local req, card, undrawn, due, unresumed, standing, audit = unpack(KEYS)
-local id, prefix, actions, lifetime, is_due, facts, waiting, requester, covered = unpack(ARGV)
-local FIRST_COVERED, PER_COVERED = 10, 8
+local id, prefix, created, asked_until, deadline, actions, is_due, facts, waiting, requester, covered = unpack(ARGV)
+local FIRST_COVERED, PER_COVERED = 12, 8
 local FIRST_FIELD = FIRST_COVERED + PER_COVERED * covered
 
 local at = now()
-local created, deadline = unpack(redis.call('HMGET', req, 'created', 'deadline'))
-if not created then
+local created_now, until_now = unpack(redis.call('HMGET', req, 'created', 'deadline'))
+if not created_now then
   return 'unknown'
 end
 if redis.call('HEXISTS', card, 'status') == 1 then
   return 'known'
 end
-deadline = tonumber(deadline)
-if lifetime ~= '' then
-  deadline = math.min(deadline, created + lifetime)
+if created_now ~= created or until_now ~= asked_until then
+  queue_drawing(undrawn, id, at)
+  return 'changed'
 end
+deadline = tonumber(deadline)
 local changes = { 'deadline', text(deadline), unpack(ARGV, FIRST_FIELD) }
 local policy
 for i = FIRST_FIELD, #ARGV, 2 do

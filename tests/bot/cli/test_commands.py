@@ -324,6 +324,7 @@ async def test_the_doctor_prints_a_line_for_each_check_and_exits_0(command, tmp_
         "doctor",
         ASSENT_AUDIT_DIR=str(tmp_path / "audit"),
         ASSENT_SIGNING_KEY_FILE=str(signing.key_path),
+        ASSENT_SEAL_KEY_FILE=str(signing.seal_path),
         ASSENT_RING=str(signing.ring_path),
     )
 

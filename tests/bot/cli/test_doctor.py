@@ -8,7 +8,7 @@ from agent_adapter.receipts.ring import RingKey
 from bot.cli.doctor import examine
 from bot.slack.manifest import SCOPES
 from playground.redis_server import RedisServer
-from tests.conftest import settings_for
+from tests.conftest import keys_of, settings_for
 from tests.support.on_call import KEY, serving
 
 
@@ -19,8 +19,7 @@ def findings(playground, redis_url, tmp_path, signing):
     async def run(**changed):
         given = {
             "audit_dir": str(tmp_path / "audit"),
-            "signing_key": signing.key_path.read_text(),
-            "ring": str(signing.ring_path),
+            **keys_of(signing),
             **changed,
         }
         return [str(finding) async for finding in examine(settings_for(playground, redis_url, **given))]
@@ -58,7 +57,7 @@ async def test_a_sound_installation_passes_every_check(findings, redis_url):
 
 async def test_what_is_not_signed_is_said(findings, signing):
     """No key, a broken ring, and a key for another workspace."""
-    (unset,) = not_ok(await findings(signing_key=None, ring=None))
+    (unset,) = not_ok(await findings(signing_key=None, seal_key=None, ring=None))
     assert unset.startswith("warn  receipts: what people decide is not signed")
 
     write_keys(

@@ -513,8 +513,7 @@ def test_calls_without_any_difference_are_said_once():
 def test_what_is_drawn_as_rows_is_fixed_when_it_is_asked():
     """A record without it, as older versions wrote them, is drawn call by call."""
     state = laid_out(*refunds())
-    fields = admission_fields(state.admission)
-    stored = dict(zip(fields[::2], fields[1::2], strict=True))
+    stored = admission_fields(state.admission)
 
     assert '"rows":true' in stored["place:0"].replace(" ", "")
     older = a_state(state.interrupt)

@@ -20,9 +20,11 @@ from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.domain.errors import SettingsError
+from bot.domain.seal import Seal
 from bot.runtime.bot_keys import BotKeys, ListedSigner, load_bot_keys
 from bot.runtime.settings import Settings
 from playground.workspace import TEAM
+from tests.conftest import keys_of
 
 NEEDED = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "approvers": "U0DANA"}
 
@@ -32,9 +34,7 @@ def settings_of(**given):
 
 
 def signed_by(signing, **given):
-    return settings_of(
-        **{"signing_key": signing.key_path.read_text(), "ring": str(signing.ring_path)} | given
-    )
+    return settings_of(**keys_of(signing) | given)
 
 
 def refusal(settings):
@@ -59,9 +59,12 @@ def test_a_key_that_the_ring_has_signs(signing):
     ("given", "sentence"),
     [
         ({"ring": None}, "ASSENT_SIGNING_KEY is set, and ASSENT_RING is not"),
+        ({"seal_key": None}, "ASSENT_RING is set, and ASSENT_SEAL_KEY is not"),
+        ({"seal_key": "c2hvcnQ="}, "ASSENT_SEAL_KEY: entry 1 is not 32 bytes in base64"),
+        ({"signing_key": None, "ring": None}, "ASSENT_SEAL_KEY is set, and neither"),
         ({"signing_key": None}, "ASSENT_RING is set, and ASSENT_SIGNING_KEY is not"),
         (
-            {"signing_key": None, "ring": None, "require_signed": True},
+            {"signing_key": None, "seal_key": None, "ring": None, "require_signed": True},
             "ASSENT_REQUIRE_SIGNED is set, and neither",
         ),
         ({"signing_key": LocalSigner.generate().private_pem()}, "is not in the ring"),
@@ -128,6 +131,8 @@ def test_settings_do_not_show_the_key(signing):
     settings = signed_by(signing)
 
     assert settings.signing_key.splitlines()[1] not in repr(settings)
+    assert settings.seal_key.strip() not in repr(settings)
+    assert "key" not in repr(load_bot_keys(settings).seal)
 
 
 # --- A key that a service keeps -----------------------------------------------------------------------------------
@@ -144,8 +149,9 @@ class Service:
         return await self._key.sign(data)
 
 
-def keys_of(signing, signer):
-    return BotKeys(ListedSigner(signer, signing.ring, "assent"), signing.ring)
+def keys_with(signing, signer):
+    seal = Seal.parse(signing.seal_path.read_text(), namespace="assent")
+    return BotKeys(ListedSigner(signer, signing.ring, "assent"), signing.ring, seal)
 
 
 async def test_a_service_can_keep_the_key(signing, tmp_path, monkeypatch):
@@ -162,7 +168,7 @@ async def test_a_service_can_keep_the_key(signing, tmp_path, monkeypatch):
 
 
 async def test_a_service_that_signs_with_another_key_ends_the_start(signing):
-    keys = keys_of(signing, Service(signing.signer, key=LocalSigner.generate()))
+    keys = keys_with(signing, Service(signing.signer, key=LocalSigner.generate()))
 
     with pytest.raises(SettingsError, match="cannot be used"):
         await keys.try_out()
@@ -172,7 +178,7 @@ async def test_a_service_that_does_not_answer_ends_the_start(signing, monkeypatc
     monkeypatch.setattr("bot.runtime.bot_keys._START_WITHIN", 0.01)
 
     with pytest.raises(SettingsError, match="did not sign within"):
-        await keys_of(signing, Service(signing.signer, delay=60)).try_out()
+        await keys_with(signing, Service(signing.signer, delay=60)).try_out()
 
 
 # --- Reading a private key ----------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def stored(pages: str | None, *actions: Any, **more: str) -> Approval:
     interrupt = an_interrupt(*(actions or (an_action("sql", SHORT), an_action("sql", LONG))))
     everywhere = tuple(range(len(interrupt.pauses)))
     fields = admission_fields(an_admission(places=[Place(channel="C1", actions=everywhere)]))
-    card = {"status": "pending", **dict(zip(fields[::2], fields[1::2], strict=True)), **more}
+    card = {"status": "pending", **fields, **more}
     if pages is not None:
         card["pages"] = pages
     req = {"body": dump_interrupt(interrupt), "created": "1", "deadline": "9000000"}

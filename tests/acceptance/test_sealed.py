@@ -1,0 +1,220 @@
+"""Whoever can write to Redis, and has no key of the bots, changes nothing of what was fixed when people were asked."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from redis import Redis
+
+from agent_adapter import ApprovalClient, Context
+from agent_adapter.contract.keys import Keys
+from bot.domain.messages import Remark
+from bot.sentences import in_answer, on_card
+from tests.conftest import keys_of
+from tests.support.builders import an_action, an_interrupt
+from tests.support.people import buttons
+
+RULES = """\
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2, risk: high, mask: [iban]}
+rules:
+  - {match: {tool: note}, risk: low, approvers: [U0MIRA], quorum: 1}
+  - {match: {tool: deploy}, risk: low, approvers: [U0DANA], quorum: 1, extend: {by: 1h, times: 1}}
+"""
+HOUR = 3_600_000
+
+
+@pytest.fixture
+def sealed(signing, policy):
+    return {**keys_of(signing), "policy": str(policy), "approvers": "", "channel": None}
+
+
+@pytest.fixture
+def stored(redis_url):
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        yield Stored(redis)
+
+
+@pytest.fixture
+async def agent(redis_url, signing):
+    second = timedelta(seconds=1)
+    async with ApprovalClient.from_url(
+        redis_url, agent="billing", grace=second, claim_lease=second, reconcile_every=second, ring=signing.ring_path
+    ) as found:  # fmt: skip
+        yield found
+
+
+class Stored:
+    """What is in Redis, for somebody who may write there whatever they like."""
+
+    def __init__(self, redis):
+        self.redis = redis
+
+    def card(self, interrupt_id):
+        return self.redis.hgetall(Keys().lane_for(interrupt_id).card(interrupt_id))
+
+    def change(self, interrupt_id, **fields):
+        """Write fields of the card; `None` removes one."""
+        name = Keys().lane_for(interrupt_id).card(interrupt_id)
+        for written, value in fields.items():
+            field = written.replace("_of_", ":")
+            self.redis.hset(name, field, value) if value is not None else self.redis.hdel(name, field)
+
+    def change_question(self, interrupt_id, **fields):
+        self.redis.hset(Keys().lane_for(interrupt_id).req(interrupt_id), mapping=fields)
+
+    def body(self, interrupt_id):
+        return self.redis.hget(Keys().lane_for(interrupt_id).req(interrupt_id), "body")
+
+    def audited(self, interrupt_id):
+        entries = (fields for _, fields in self.redis.xrange(Keys().lane_for(interrupt_id).audit))
+        return [entry for entry in entries if entry["id"] == interrupt_id]
+
+
+def asked(tool="pay", **more):
+    args = {"to": "al", "amount": 900, "iban": "DE02", **more}
+    return an_interrupt(an_action(tool, args), run=tool, context=Context(requested_by="U0NOOR"))
+
+
+def unix_now():
+    return round(datetime.now(UTC).timestamp() * 1000)
+
+
+def swap_body(stored, record, other):
+    stored.change_question(record, body=stored.body(record).replace("900", "9"))
+
+
+def swap_body_and_its_digest(stored, record, other):
+    swap_body(stored, record, other)
+    stored.change(record, asked=stored.card(other)["asked"])
+
+
+def take_the_card_of_another(stored, record, other):
+    """The other one is a note of low risk, which one person approves."""
+    lane = Keys().lane_for(record)
+    mine = {name: text for name, text in stored.card(record).items() if name.startswith("part:")}
+    stored.redis.delete(lane.card(record))
+    stored.redis.hset(lane.card(record), mapping=stored.card(other) | mine)
+
+
+def take_the_terms_of_another(stored, record, other):
+    names = ("approvers", "risk", "seal", "sealed", "rule")
+    stored.change(record, quorum=None, **{name: stored.card(other).get(name) for name in names})
+
+
+def changing(**fields):
+    return lambda stored, record, _other: stored.change(record, **fields)
+
+
+FORGERIES = {
+    "the approvers": changing(approvers="U0MIRA"),
+    "an approver more": changing(approvers="U0DANA U0ERIK U0MIRA"),
+    "approvers of one action": changing(approvers_of_0="U0MIRA"),
+    "a lower quorum": changing(quorum="1"),
+    "no quorum": changing(quorum=None),
+    "a quorum of one action": changing(quorum_of_0="1"),
+    "that the requester may approve": changing(requester="1"),
+    "another requester": changing(requested_by="U0MIRA"),
+    "a lower risk": changing(risk=None),
+    "no mask": changing(mask=None),
+    "silence": changing(silence="1", risk="low", quorum=None),
+    "how long it may be used": changing(use_within=str(700 * HOUR)),
+    "that it needs no reading": changing(pages="0:0"),
+    "another channel": changing(place_of_0='["C0GENERAL",null,[0],[]]'),
+    "the version of the rules": changing(policy="another"),
+    "a step that adds an approver": changing(
+        step_of_0='{"after":"PT0S","kind":"escalate","actions":[0],"approvers":["U0MIRA"]}'
+    ),
+    "a later deadline": changing(deadline=str(unix_now() + 100 * HOUR)),
+    "an earlier deadline": changing(deadline=str(unix_now() - 1_000)),
+    "an extension": changing(deadline=str(unix_now() + 100 * HOUR), extended="1"),
+    "the question": swap_body,
+    "the question and its digest": swap_body_and_its_digest,
+    "no seal": changing(seal=None, sealed=None),
+    "no list of what is sealed": changing(sealed=None),
+    "a shorter list of what is sealed": changing(sealed="approvers asked", quorum=None),
+    "half a seal": changing(seal="1 2"),
+    "the card of another request": take_the_card_of_another,
+    "the terms of another request": take_the_terms_of_another,
+}
+
+
+async def test_a_sealed_card_is_decided_as_ever(start_bot, sealed, agent, stored, mira):
+    await start_bot(**sealed)
+    interrupt_id = await agent.publish(asked("note"))
+
+    await mira.press(await mira.card("note"), "approve:0")
+    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    assert {"seal", "sealed"} <= stored.card(interrupt_id).keys()
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+async def test_a_request_whose_terms_somebody_changed_is_refused(
+    what, start_bot, sealed, agent, stored, slack, dana, caplog
+):
+    """Nobody can decide it, its card says why, and the audit trail has one entry about it."""
+    bot = await start_bot(**sealed)
+    other = await agent.publish(asked("note"))
+    await dana.card("note")
+    interrupt_id = await agent.publish(asked())
+    card = await dana.card("pay")
+    waiting = asyncio.create_task(agent.wait(interrupt_id))
+    # As in a bot that has not read the record before.
+    bot.store.forget_remembered()
+
+    FORGERIES[what](stored, interrupt_id, other)
+    await dana.press(card, "reject:0")
+
+    await dana.notice(in_answer.CHANGED)
+    changed = await dana.card(on_card.CHANGED_WHY)
+    assert (changed["ts"], buttons(changed)) == (card["ts"], [])
+    resume = await waiting
+    assert resume.status in {"refused", "expired"}
+    assert all(each is None or each.type == "reject" for each in resume.decisions)
+    refused = [entry for entry in stored.audited(interrupt_id) if entry["event"] == "refused"]
+    assert [entry["code"] for entry in refused] == ["seal"]
+    assert [each.message for each in caplog.records].count("record.changed") == 1
+
+
+async def test_when_it_was_asked_counts_as_it_was_when_people_were_asked(
+    start_bot, sealed, agent, stored, dana
+):
+    """The agent's half of the record says it too, and Redis lets the agent's user write there."""
+    bot = await start_bot(**sealed)
+    interrupt_id = await agent.publish(asked())
+    await dana.card("pay")
+    before = (await bot.store.load(interrupt_id)).created_at
+
+    stored.change_question(interrupt_id, created="1", deadline="2")
+
+    assert (await bot.store.load(interrupt_id)).created_at == before
+
+
+async def test_people_extend_a_sealed_deadline(start_bot, sealed, agent, stored, dana):
+    """And nobody else does: an earlier genuine deadline is all that somebody can put back."""
+    bot = await start_bot(**sealed)
+    interrupt_id = await agent.publish(asked("deploy"))
+    card = await dana.card("deploy")
+    state = await bot.store.admitted(interrupt_id)
+    remark = Remark(kind="extend", by="U0DANA", places=(0,))
+    assert await bot.store.extend(state, remark, by=timedelta(hours=1)) == "extended"
+    later = await bot.store.admitted(interrupt_id)
+    assert later.deadline - state.deadline == timedelta(hours=1)
+
+    stored.change(interrupt_id, deadline=str(round(state.deadline.timestamp() * 1000)), extended=None)
+    assert (await bot.store.admitted(interrupt_id)).deadline == state.deadline
+    await dana.press(card, "approve:0")
+    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+
+
+async def test_records_from_before_the_key_count_for_as_long_as_the_settings_say(
+    start_bot, sealed, agent, stored, mira
+):
+    in_two_days = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
+    await start_bot(**sealed, unsigned_until=in_two_days)
+    interrupt_id = await agent.publish(asked("note"))
+    card = await mira.card("note")
+    stored.change(interrupt_id, seal=None, sealed=None)
+
+    await mira.press(card, "approve:0")
+
+    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
