@@ -22,8 +22,8 @@ UNREADABLE = (
     "Wer den Bot betreibt, findet den Grund in seinem Protokoll."
 )
 CHANGED = (
-    "Jemand hat die gespeicherten Bedingungen dieser Anfrage verändert. Nichts wurde gespeichert. "
-    "Wer den Bot betreibt, findet den Grund in seinem Protokoll."
+    "Das Siegel dieser Anfrage fehlt oder ist falsch: Vielleicht hat jemand ihre Bedingungen verändert. "
+    "Nichts wurde gespeichert. Wer den Bot betreibt, findet den Grund in seinem Protokoll."
 )
 NOT_SHOWN_HERE = "Nichts wurde freigegeben, weil diese Nachricht die Aufrufe nicht zeigt. Sie stehen in ihrem Thread: Entscheide dort."
 DRAWN_ANEW = (

@@ -250,9 +250,8 @@ UNREADABLE_WHY = (
     "Wer den Bot betreibt, findet den Grund in seinem Protokoll."
 )
 CHANGED_WHY = (
-    "Jemand hat die gespeicherten Bedingungen dieser Anfrage verändert: wer entscheiden darf, wie viele Personen es "
-    "braucht, bis wann oder was gefragt wurde. Das darf nur der Bot schreiben, deshalb hat er die Anfrage zurückgewiesen. "
-    "Wer den Bot betreibt, findet den Grund in seinem Protokoll."
+    "Das Siegel dieser Anfrage fehlt oder ist falsch. Vielleicht hat jemand verändert, was gefragt wurde, wer entscheiden "
+    "darf oder bis wann. Deshalb hat der Bot sie zurückgewiesen. Wer den Bot betreibt, findet den Grund in seinem Protokoll."
 )
 BEHIND = (
     "*Der Server ist auf einen älteren Stand zurückgefallen.* Was diese Karte zeigt, war davor, und der Server weiß es "

@@ -22,7 +22,7 @@ UNREADABLE = (
     "The operator of the bot finds the reason in its log."
 )
 CHANGED = (
-    "Somebody has changed the stored terms of this request, so nothing was recorded. "
+    "The seal of this request is missing or wrong: somebody may have changed its terms. Nothing was recorded. "
     "The operator of the bot finds the reason in its log."
 )
 NOT_SHOWN_HERE = "Nothing was approved, because this message does not show the calls. They are in its thread: decide there."

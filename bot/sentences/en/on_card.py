@@ -231,9 +231,8 @@ UNREADABLE_WHY = (
     "The operator of the bot finds the reason in its log."
 )
 CHANGED_WHY = (
-    "Somebody has changed the stored terms of this request: who may decide it, how many people it takes, until when or "
-    "what was asked. Only the bot may write these, so it refused the request. "
-    "The operator of the bot finds the reason in its log."
+    "The seal of this request is missing or wrong. Somebody may have changed what was asked, who may decide it or until "
+    "when, so the bot refused it. The operator of the bot finds the reason in its log."
 )
 BEHIND = (
     "*The server went back to an older state.* What this card shows happened before that, and the server no longer "
