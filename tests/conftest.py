@@ -105,11 +105,9 @@ def threads_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def signing(tmp_path: Path) -> Signing:
+def signing(tmp_path_factory: pytest.TempPathFactory) -> Signing:
     """A key for receipts of the stand-in's workspace, and a ring with it, in two files."""
-    folder = tmp_path / "signing"
-    folder.mkdir()
-    return make_signing(folder, team=TEAM["id"])
+    return make_signing(tmp_path_factory.mktemp("signing"), team=TEAM["id"])
 
 
 def keys_of(signing: Signing) -> dict[str, str]:
