@@ -39,6 +39,9 @@ from bot.http.application import Malformed, build_site
 from bot.http.bodies import Bodies
 from bot.http.connections import Connections, most_connections
 from bot.jobs.admit import Admissions
+from bot.jobs.anchor_targets import Sender
+from bot.jobs.anchoring import EVERY as ANCHORS_EVERY
+from bot.jobs.anchoring import Anchoring
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
 from bot.jobs.audit_mover import AuditMover
 from bot.jobs.deadlines import Deadlines
@@ -89,6 +92,7 @@ from bot.store.audit import AuditStore
 from bot.store.digest import SentDigests
 from bot.store.namespace import open_namespace
 from bot.store.records import ApprovalStore
+from bot.tlog.anchors import anchor_of
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
@@ -210,6 +214,7 @@ class Bot:
         await self._look_at_the_clock()
         self._run("heartbeat", partial(self._heartbeat, redis))
         self._compose(bolt)
+        self._anchor(session)
         self.health.recover("redis")
         logger.info("bot.started", extra={"bot": self.process, "port": self.port})
 
@@ -417,6 +422,22 @@ class Bot:
         self._run("policy", partial(self.policies.watch, self.slack))
         link = SlackLink(self.slack, self.health, self.policies, sockets, self.drawing.wake, self.bot_keys)
         self._run("link to Slack", link.keep, fatal=(SettingsError,))
+
+    def _anchor(self, session: aiohttp.ClientSession) -> None:
+        """Send anchors of the sealed log, where there are both."""
+        targets, logs, key = self.settings.anchor_targets, self.audit.logs, self.log_key
+        if not (targets and logs and key):
+            return
+        lanes = self.audit.keys.all_lanes()
+        anchoring = Anchoring(
+            lambda: anchor_of(logs.log(lane, key) for lane in lanes),
+            logs.beside,
+            targets,
+            Sender(self.slack, session),
+            self.health,
+            timedelta(hours=self.settings.anchor_hours),
+        )
+        self._run("anchors", anchoring.run, every=ANCHORS_EVERY)
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
         draining = [tasks.drain(), *(worker.drain() for worker in workers)]

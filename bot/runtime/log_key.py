@@ -66,6 +66,10 @@ def load_log_key(settings: Settings) -> RingLogKey | None:
         SettingsError: when it is broken, not in the ring, or there is no place for the log; or when there is a log and no key.
     """
     if not settings.log_key:
+        if settings.anchor:
+            raise SettingsError(
+                f"ASSENT_ANCHOR is set, and ASSENT_LOG_KEY is not, so there is no log to anchor: {CREATE} makes a key"
+            )
         if settings.audit_dir and any(Path(settings.audit_dir).glob("log/*/checkpoint")):
             raise SettingsError(
                 f"{settings.audit_dir} has a sealed log, and ASSENT_LOG_KEY is not set: set the key that seals it, or name "

@@ -17,6 +17,7 @@ from agent_adapter.contract.names import Namespace
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.pool import address_of
 from bot.domain.errors import SettingsError
+from bot.tlog.anchors import Target, read_targets
 
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
@@ -120,6 +121,10 @@ class Settings(_Environment):
 
     digest_channel: str | None = None
     """The channel that gets a digest of each week. Without it, nobody gets one."""
+    anchor: str = Field("", repr=False)
+    """Where anchors of the sealed log go: `slack:C…`, `git:/path/of/a/clone` or `https://…`, separated by spaces."""
+    anchor_hours: float = Field(24.0, ge=1, le=7 * 24, allow_inf_nan=False)
+    """How often each of them gets one."""
     pagerduty_token: str | None = None
     """The key of PagerDuty's API. It only has to read."""
     pagerduty_url: str = "https://api.pagerduty.com"
@@ -170,6 +175,12 @@ class Settings(_Environment):
                 f"{value!r} is not a channel id (C…): copy it from the channel's details in Slack"
             )
         return value or None
+
+    @field_validator("anchor")
+    @classmethod
+    def _known_targets(cls, value: str) -> str:
+        read_targets(value)
+        return value
 
     @field_validator("pagerduty_url")
     @classmethod
@@ -231,6 +242,11 @@ class Settings(_Environment):
         if self.slack_timeout_seconds >= self.lease_seconds:
             raise ValueError("ASSENT_SLACK_TIMEOUT_SECONDS must be below ASSENT_LEASE_SECONDS")
         return self
+
+    @property
+    def anchor_targets(self) -> tuple[Target, ...]:
+        """Where anchors of the sealed log go."""
+        return read_targets(self.anchor)
 
     @property
     def calendar_addresses(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from bot.sentences.language import Spoken
 
 if TYPE_CHECKING:
+    from bot.sentences.en import in_anchor as in_anchor
     from bot.sentences.en import in_answer as in_answer
     from bot.sentences.en import in_digest as in_digest
     from bot.sentences.en import in_field as in_field
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from bot.sentences.en import on_queue as on_queue
     from bot.sentences.en import words as words
 else:
-    in_answer, in_digest, in_field, in_form, in_home = map(
-        Spoken, ("in_answer", "in_digest", "in_field", "in_form", "in_home")
+    in_anchor, in_answer, in_digest, in_field, in_form, in_home = map(
+        Spoken, ("in_anchor", "in_answer", "in_digest", "in_field", "in_form", "in_home")
     )
     in_list, in_mention, in_text, in_thread, in_why = map(
         Spoken, ("in_list", "in_mention", "in_text", "in_thread", "in_why")

@@ -203,10 +203,18 @@ class AuditLogs:
             self._lanes[number] = LaneLog(Folder(Path(self._folder, FOLDER, number)))
         return self._lanes[number]
 
+    def log(self, lane: Lane, key: LogKey) -> Log:
+        """Return the log of a lane, with the keys that count."""
+        return Log(self.lane(lane).storage, f"assent/{self._namespace}/{number_of(lane)}", key)
+
     def sealed(self, lane: Lane, key: LogKey) -> Sealed:
         """Return the log of a lane, to seal it. Raises as `Sealed.read` does."""
-        origin = f"assent/{self._namespace}/{number_of(lane)}"
-        return Sealed.read(Log(self.lane(lane).storage, origin, key))
+        return Sealed.read(self.log(lane, key))
+
+    @property
+    def beside(self) -> Storage:
+        """Where files about all logs are."""
+        return Folder(Path(self._folder, FOLDER))
 
 
 def _day_of(at: int) -> date:

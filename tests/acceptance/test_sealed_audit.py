@@ -9,21 +9,29 @@ from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.jobs.sealer import Sealer
+from tests.conftest import keys_of
 from tests.support.builders import an_action, review
 
 
 @pytest.fixture
-async def bot(start_bot, signing, tmp_path):
-    """A bot with a key for receipts and one for the log."""
+def sealing(signing, tmp_path):
+    """The settings of a bot with a key for receipts and one for the log."""
     signer = LocalSigner.generate()
     key = RingKey.of(signer.public, "log", namespace="assent")
     write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
-    return await start_bot(
-        signing_key=signing.key_path.read_text(),
-        ring=str(signing.ring_path),
-        log_key=signer.private_pem(),
-        audit_dir=str(tmp_path / "trail"),
-    )
+    return keys_of(signing) | {"log_key": signer.private_pem(), "audit_dir": str(tmp_path / "trail")}
+
+
+@pytest.fixture
+async def bot(start_bot, sealing):
+    return await start_bot(**sealing)
+
+
+def verify(folder, *options):
+    """Check a copy of the log as an auditor does. Gives the exit code and what is said."""
+    command = [sys.executable, "verifiers/assent_log.py", "verify", str(folder), *map(str, options)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout + ended.stderr
 
 
 async def test_what_people_decided_is_in_a_log_that_others_can_check(bot, client, dana, signing, tmp_path):
@@ -33,16 +41,43 @@ async def test_what_people_decided_is_in_a_log_that_others_can_check(bot, client
     await reviewing
     lane = bot.store.keys.lane(0)
 
-    await Sealer(bot.audit, bot.audit.logs, bot.log_key, bot.health, "now").seal(lane)
+    await seal(bot, lane)
 
     events = [entry["event"] for entry in bot.audit.logs.lane(lane).read(0, 2**60)]
     assert events[:3] == ["published", "admitted", "decided"]
-    told = subprocess.run(  # noqa: ASYNC221
-        [sys.executable, "verifiers/assent_log.py", "verify", str(tmp_path / "trail" / "log"), "--key", str(signing.ring_path)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert told.returncode == 0, told.stderr
-    assert "assent/assent/00" in told.stdout
+    code, told = verify(tmp_path / "trail" / "log", "--key", signing.ring_path)
+    assert code == 0, told
+    assert "assent/assent/00" in told
+
+
+async def test_an_anchor_in_a_channel_shows_that_the_log_was_cut_back(
+    bot, start_bot, sealing, client, dana, slack, signing, tmp_path
+):
+    """The one who cuts it back can write to the folder, and not to Slack."""
+    lane, log, anchor = bot.store.keys.lane(0), tmp_path / "trail" / "log", tmp_path / "anchor.txt"
+    reviewing = review(client, an_action("mail", {"to": "ann"}))
+    card = await dana.card()
+    before = await seal(bot, lane)
+    await dana.press(card, "approve:0")
+    await reviewing
+    await seal(bot, lane)
+
+    await start_bot(**sealing, anchor="slack:C0APPROVALS")
+    message = await slack.wait_for_message(lambda each: each["text"].startswith("Anchor of the audit log"))
+
+    anchor.write_text(message["blocks"][1]["elements"][0]["elements"][0]["text"])
+    assert verify(log, "--key", signing.ring_path, "--against", anchor)[0] == 0
+    (log / "00" / "checkpoint").write_bytes(before)
+    assert verify(log, "--key", signing.ring_path)[0] == 0
+    code, told = verify(log, "--key", signing.ring_path, "--against", anchor)
+    assert code == 1
+    assert "was cut" in told
+
+
+async def seal(bot, lane):
+    """Seal what is there now, and give the checkpoint."""
+    await Sealer(bot.audit, bot.audit.logs, bot.log_key, bot.health, "now").seal(lane)
+    return bot.audit.logs.lane(lane).storage.read("checkpoint")
 
 
 async def test_a_running_bot_seals_by_itself(bot):

@@ -13,6 +13,8 @@ BOT = Path(__file__).parents[2] / "bot"
 LOOKED_AT = ("domain", "jobs", "listeners", "rendering", "slack", "store", "text", "use_cases")
 FOR_OPERATORS = {
     "jobs/admit.py": "reasons in the log",
+    "jobs/anchor_targets.py": "names of the log and of git, a commit",
+    "jobs/anchoring.py": "a warning in /readyz",
     "jobs/audit_mover.py": "warnings in /readyz",
     "jobs/policy_watch.py": "warnings in the log and in /readyz",
     "jobs/sealer.py": "warnings in /readyz",

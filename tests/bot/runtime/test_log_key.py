@@ -43,6 +43,10 @@ def test_without_a_key_nothing_is_sealed(signing, tmp_path):
     assert load_log_key(settings_of(signing, tmp_path)) is None
 
 
+def test_anchors_without_a_log_are_an_error_at_the_start(signing, tmp_path):
+    assert "ASSENT_ANCHOR is set" in refusal(settings_of(signing, tmp_path, anchor="slack:C0AUDIT"))
+
+
 def test_a_key_that_the_ring_has_for_the_log_signs_it(signing, tmp_path):
     signer = listed(signing, LocalSigner.generate())
 
