@@ -64,6 +64,7 @@ class Keys:
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
                                                     `under:<n>` the first card of the run, under which the card
                                                     of a place stands, `-` for none,
+                                                    `unsigned` no key signed when it was asked,
                                                     `requested_by` for whom, `requester_known` whether
                                                     that is vouched for, `thread_author` who began its thread,
                                                     `told` where the requester reads the outcome, and its terms

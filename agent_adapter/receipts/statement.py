@@ -81,7 +81,8 @@ class Statement(WireModel):
     """The version of the policy."""
     requester: Requester | None = None
     message: str = ""
-    """The digest of the message that was shown; empty where nothing was shown, as with a standing approval."""
+    """The digest of what the message or form showed that was pressed: its button carried it. Empty where nothing was shown,
+    as with a standing approval."""
     at: int
     """When it was decided, in Unix milliseconds of the bot's clock."""
     deadline: int

@@ -63,7 +63,16 @@ class Action:
             return Written(found.name, found.by, found.decision, found.position, found.terms)
         written = [vote for vote in self.votes if isinstance(vote.decision, EditDecision | RespondDecision)]
         vote = max(written, key=lambda vote: len(self.voters(vote.position)), default=None)
-        return Written(vote.name, vote.user, vote.decision, vote.position, self.terms) if vote else None
+        return self._written_by(vote) if vote else None
+
+    def written(self, name: str) -> Written | None:
+        """Give what somebody wrote, by its name. `None` when nothing has that name any more."""
+        if self.stricter and self.stricter.name == name:
+            return self.proposal
+        return next((self._written_by(vote) for vote in self.votes if vote.name == name), None)
+
+    def _written_by(self, vote: Vote) -> Written:
+        return Written(vote.name, vote.user, vote.decision, vote.position, self.terms)
 
     @property
     def proposed(self) -> "Action":

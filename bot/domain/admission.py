@@ -109,7 +109,8 @@ class Terms(WireModel, populate_by_name=True):
     mask_random: tuple[str, ...] = ()
     """The same for random values. Each is shown as a fingerprint, so that people can compare them."""
     mask_key: str = ""
-    """The key of the fingerprints on this interrupt's cards."""
+    """The key of the fingerprints on the cards of this interrupt. Where something is masked, it also hides the values in the names
+    of questions, which everybody in the channel can read. Slack never sees it."""
     modal_only: tuple[str, ...] = ()
     """Names of arguments, at any depth, that only a modal shows. A person has to read it before approving."""
     headline: tuple[str, ...] = ()
@@ -198,6 +199,8 @@ class Admission(WireModel):
     steps: tuple[Step, ...] = ()
     """What happens while nobody has decided, in order of time."""
     extension: Extension | None = None
+    unsigned: bool = False
+    """Whether the bot that asked had no key to sign decisions with. Cards of high risk say so."""
 
     def place_of(self, index: int) -> Place:
         """Give the place where an action was asked first."""

@@ -37,6 +37,10 @@ class VotersUnknownError(PersonUnknownError):
     """Slack did not say whether the others who agreed may still decide, so nothing is final."""
 
 
+class AsksOtherwiseError(BotError):
+    """A record asks something else than the person was asked, so what they decided about it is not recorded."""
+
+
 class SlackError(BotError):
     """Slack answered a call with an error."""
 

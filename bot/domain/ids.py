@@ -1,6 +1,6 @@
 """The ids that Slack carries back to us: made and read in one place.
 
-A click carries ids only; what they mean is read from the record.
+A click carries ids, and the name of what was asked. What the ids mean is read from the record.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,15 +25,26 @@ def parse_action_id(text: str) -> tuple[str, str]:
     return verb, subject
 
 
-def button_value(interrupt_id: str, named: Iterable[int] = ()) -> str:
-    """Write what a button carries: its record and, where it decides several actions, those that its question names."""
-    return " ".join((interrupt_id, *map(str, named)))
+_QUESTION = "~"
+"""The start of the question in what a button carries. Versions that know no questions skip it."""
 
 
-def parse_button_value(text: str) -> tuple[str, frozenset[int]]:
-    """Split what a button carries into its record and the actions that its question named."""
-    interrupt_id, *named = text.split(" ")
-    return interrupt_id, frozenset(int(index) for index in named if index.isdecimal())
+def button_value(interrupt_id: str, named: Iterable[int] = (), question: str = "") -> str:
+    """Write what a button carries: its record, the actions that it names, and the name of the question that it asks.
+
+    Args:
+        interrupt_id: Of the record.
+        named: Where a button decides several actions, those that its own question in Slack names.
+        question: What was asked when it was drawn, by `bot.domain.question`.
+    """
+    return " ".join((interrupt_id, *map(str, named), *([f"{_QUESTION}{question}"] if question else [])))
+
+
+def parse_button_value(text: str) -> tuple[str, frozenset[int], str]:
+    """Split what a button carries into its record, the actions that it names, and its question. Older ones have none."""
+    interrupt_id, *more = text.split(" ")
+    question = next((each.removeprefix(_QUESTION) for each in more if each.startswith(_QUESTION)), "")
+    return interrupt_id, frozenset(int(index) for index in more if index.isdecimal()), question
 
 
 def choice_value(action_id: str, value: str) -> str:

@@ -132,7 +132,7 @@ class Policy:
             action: The call, as it was asked or as it was edited.
             rule: The rule that decides about it.
             life: How long people have; nothing for an edit, since silence never approves one.
-            mask_key: Of the fingerprints on its cards.
+            mask_key: Hides masked values in what Slack carries.
         """
         agent, approvers = interrupt.agent, self.approvers_for(rule, interrupt.route)
         notify = approvers if rule.notify is None else rule.notify
@@ -152,7 +152,8 @@ class Policy:
             by_silence=rule.approves_silently and (rule.time is None or life >= rule.time),
             mask=rule.mask,
             mask_random=rule.mask_random,
-            mask_key=mask_key if rule.mask_random else "",
+            # Without it, a masked value could be guessed from what the buttons carry.
+            mask_key=mask_key if rule.mask or rule.mask_random else "",
             modal_only=rule.modal_only,
             headline=rule.headline,
             reject_reasons=rule.reject_reasons,

@@ -45,7 +45,7 @@ class Occasion:
     at: datetime
     """By the clock of the bot."""
     message: str = ""
-    """The digest of the message that was pressed; empty where none was."""
+    """What the message or form asked that was pressed, by `bot.domain.question`; empty where none was."""
     counts: tuple[str, ...] = ()
     """The digests of the statements of other people that it counts."""
 
@@ -133,13 +133,6 @@ def said_by_standing(state: Approval, matched: StandingMatch, text: str) -> Acti
         how=f"standing:{matched.name}",
         rule=state.admission.terms[matched.index].rule,
     )
-
-
-def message_shown(state: Approval, pressed: str) -> str:
-    """Give the digest of what a message shows, as the record keeps it; empty for no message of this record."""
-    channel, _, ts = pressed.partition(" ")
-    found = (shown.digest for shown in state.shown.values() if (shown.channel, shown.ts) == (channel, ts))
-    return next(found, "")
 
 
 def counted(state: Approval, tokens: Iterable[str]) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ class Admissions:
         places = tuple([await self._in_queue(state, place) for place in filter(None, found)])
         terms = _never_by_silence(await self._beside_earlier(state, terms, places), places)
         fixed = {"told": told, "places": places, "thread_author": author, "terms": terms}
+        fixed["unsigned"] = self.store.signing is None
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
 

@@ -18,6 +18,7 @@ from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError, S
 from bot.listeners.home import HomeTab
 from bot.listeners.payloads import Click, parse_click
 from bot.listeners.presence import has_button
+from bot.listeners.questions import why_not_pressed
 from bot.listeners.seen_ids import SeenIds
 from bot.listeners.services import TELL_WITHIN, Services
 from bot.listeners.table import BY_VERB, Decides, Opens, Stores
@@ -96,26 +97,35 @@ class Buttons:
             raise StoreUnavailableError(str(error)) from error
 
     async def _decide(self, click: Click, button: Button, does: Decides, delivery: Delivery) -> Answer:
+        records = self.services.store
+
         async def answer(state: Approval | None) -> Answer:
             # Of all views, only the review has such a button, for one call. The Home tab and a menu never have.
             in_view = click.view and not (click.in_review and button.scope == "action")
             elsewhere = click.from_menu or click.is_on_home or in_view
             if state is None or elsewhere or not has_button(state, click, button.scope):
                 return Answer(False, in_answer.OUTDATED)
+            if sentence := why_not_pressed(state, click, button.scope, records.signing):
+                return Answer(False, sentence, draws_anew=True)
             return await does.decide(self.services, state, click, delivery)
 
-        records = self.services.store
         found = await answer(records.recall(click.interrupt_id) if does.from_memory else None)
         # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
         if found.recorded or found.is_final:
             return found
-        return await answer(await records.admitted(click.interrupt_id))
+        newest = await records.admitted(click.interrupt_id)
+        found = await answer(newest)
+        if newest and found.draws_anew:
+            await self.services.draw_again(newest, click.channel, click.ts)
+        return found
 
     async def _store(self, click: Click, button: Button, does: Stores, delivery: Delivery) -> Answer:
         await delivery.begin()
         state = await self.services.store.admitted(click.interrupt_id)
         if state is None or not has_button(state, click, button.scope):
             return Answer(False, in_answer.OUTDATED)
+        if sentence := await self._asks_otherwise(state, click, button):
+            return Answer(False, sentence)
         answer = await does.store(self.services, state, click)
         if click.is_on_home and answer.recorded:
             self.services.refresh_home(click.user, click.home)
@@ -144,10 +154,19 @@ class Buttons:
         await self.services.judge.directory.met(click.user)
         if state is None or not has_button(state, click, button.scope):
             await self.services.tell(click, in_answer.OUTDATED)
+        elif sentence := await self._asks_otherwise(state, click, button):
+            await self.services.tell(click, sentence)
         elif why_not := await does.may(self.services, state, click, button.decision):
             await self.services.tell(click, why_not)
         else:
             await does.show(self.services, state, click)
+
+    async def _asks_otherwise(self, state: Approval, click: Click, button: Button) -> str:
+        """Say that what was pressed asks something else than its record, and have its card drawn again."""
+        sentence = why_not_pressed(state, click, button.scope, self.services.store.signing)
+        if sentence:
+            await self.services.draw_again(state, click.channel, click.ts)
+        return sentence
 
     def _tell(self, click: Click, sentence: str) -> None:
         self.services.tasks.start(self.services.tell(click, sentence))

@@ -192,7 +192,9 @@ async def _decide(services: Services, state: Approval, submission: Submission, d
     decision = EditDecision(edited_action=edited)
     if objection := approval_objection(state.actions[index].as_decided(decision), submission):
         return objection
-    answer = await services.decisions.decide(state, user, {index: decision}, code=parse_code(submission.view))
+    answer = await services.decisions.decide(
+        state, user, {index: decision}, code=parse_code(submission.view), shown=submission.meta.question
+    )
     if not answer.recorded:
         return await _again(services, submission, draft, answer.sentence)
     await services.store.forget_draft(state.id, index, user)

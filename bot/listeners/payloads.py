@@ -42,6 +42,8 @@ class Click:
     """The proposal that this modal is about, or the vote."""
     named: frozenset[int] = frozenset()
     """The actions that the question of this button named."""
+    question: str = ""
+    """What was asked when this button was drawn. Buttons of older versions carry none, and some in views."""
     home: str = ""
     """What the Home tab shows, where this was pressed there or in a form that was opened there."""
     listed: str = ""
@@ -147,7 +149,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
     is_home = is_list and view is not None and view["type"] == "home"
     carried = (view or {}).get("private_metadata", "")
     meta = ViewMeta.load(carried) if carried and not is_list else None
-    interrupt_id, named = parse_button_value(value)
+    interrupt_id, named, question = parse_button_value(value)
     message = body.get("message") or {}
     # A message that only one person sees is not in the payload.
     thread = message.get("thread_ts") or (body.get("container") or {}).get("thread_ts")
@@ -165,6 +167,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         index=meta.index if meta else -1,
         vote=meta.vote if meta else "",
         named=named,
+        question=question,
         home=carried if is_home else meta.home if meta else "",
         listed=meta.listed if meta else carried if is_list and not is_home else "",
         from_menu=pressed.get("type") == "overflow",

@@ -59,7 +59,7 @@ class Replies:
             user=str(event["user"]),
             channel=channel,
             words=words,
-            calls=tuple((interrupt_id, action.index) for interrupt_id, action in calls),
+            calls=tuple((state.id, action.index) for state, action in calls),
         )
         if not await self.store.note_mention(event_id, kept):
             logger.info("mention.answered_before", extra={"event_id": event_id})
@@ -94,7 +94,7 @@ def _is_reply(event: Mapping[str, Any]) -> bool:
 
 def _open_calls(states: Sequence[Approval]) -> list[Call]:
     return [
-        (state.id, action)
+        (state, action)
         for state in states
         for action in state.actions
         if state.is_open_at(action.index) and action.allows("reject")

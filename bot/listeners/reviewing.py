@@ -66,4 +66,8 @@ async def finish(services: Services, state: Approval, submission: Submission) ->
     if objection := confirm_objection(submission):
         return objection
     named = submission.meta.named
-    return closing(await bulk.approve_reviewed(services.decisions, state, submission.user, named))
+    return closing(
+        await bulk.approve_reviewed(
+            services.decisions, state, submission.user, named, shown=submission.meta.question
+        )
+    )

@@ -73,6 +73,14 @@ class Services:
         else:
             await self.open(click, view)
 
+    async def draw_again(self, state: Approval, channel: str, ts: str) -> None:
+        """Have the message drawn again that was pressed. What Redis says about it only helps to find it."""
+        for part, shown in state.shown.items():
+            if (shown.channel, shown.ts) == (channel, ts):
+                await self.store.invalidate_part(state.id, part)
+                return
+        await self.store.queue_drawing(state.id)
+
     async def refuse(self, click: Click, sentence: str, *, until: float) -> None:
         """Say to the person that nothing was stored, before the click is acknowledged. Otherwise it looks as if it was stored.
 

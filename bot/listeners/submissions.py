@@ -61,7 +61,9 @@ async def _decide(
     if isinstance(decision, dict):
         return decision
     code, index = parse_code(submission.view), submission.meta.index
-    answer = await services.decisions.decide(state, submission.user, {index: decision}, code=code, **more)
+    answer = await services.decisions.decide(
+        state, submission.user, {index: decision}, code=code, shown=submission.meta.question, **more
+    )
     return closing(answer)
 
 
@@ -184,14 +186,20 @@ async def _agree(services: Services, state: Approval, submission: Submission) ->
     if is_stricter and (objection := approval_objection(state.actions[index].proposed, submission)):
         return objection
     return closing(
-        await services.decisions.agree(state, submission.user, index, submission.meta.vote, code=code)
+        await services.decisions.agree(
+            state, submission.user, index, submission.meta.vote, code=code, shown=submission.meta.question
+        )
     )
 
 
 async def reject_all(services: Services, state: Approval, submission: Submission) -> Reply:
     """Reject all open actions of a place."""
     reason, place = parse_reason(submission.view), submission.meta.index
-    return closing(await bulk.reject_all(services.decisions, state, submission.user, place, message=reason))
+    return closing(
+        await bulk.reject_all(
+            services.decisions, state, submission.user, place, message=reason, shown=submission.meta.question
+        )
+    )
 
 
 async def hand_over(services: Services, state: Approval, submission: Submission) -> Reply:

@@ -9,12 +9,15 @@ from typing import Any
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
+from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError, StoreUnavailableError
 from bot.listeners.payloads import Submission, parse_submission
 from bot.listeners.presence import has_form
+from bot.listeners.questions import why_not_submitted
 from bot.listeners.services import Services
 from bot.listeners.submissions import Reply, beside_first, notice
 from bot.listeners.table import BY_VERB, Opens
+from bot.rendering.buttons import Button
 from bot.sentences import in_answer
 from bot.store.deliveries import Delivery
 from bot.use_cases.answers import unknown
@@ -63,9 +66,19 @@ class Forms:
             case button, Opens(submit=submit) if (
                 submit and state and has_form(state, submission, button.scope)
             ):
-                reply = await submit(self.services, state, submission)
+                reply = await self._asks_otherwise(state, submission, button)
+                reply = reply or await submit(self.services, state, submission)
                 return self._back(submission, reply)
         return notice(in_answer.OUTDATED)
+
+    async def _asks_otherwise(self, state: Approval, submission: Submission, button: Button) -> Reply | None:
+        """Say that a form asks something else than its record, and have its card drawn again. `None` when it asks the same."""
+        meta = submission.meta
+        sentence = why_not_submitted(state, meta, button.scope, self.services.store.signing)
+        if not sentence:
+            return None
+        await self.services.draw_again(state, meta.channel, meta.ts)
+        return notice(sentence)
 
     def _back(self, submission: Submission, reply: Reply) -> Reply:
         """After a form on top of a review or of a list: show both again, as they are now."""

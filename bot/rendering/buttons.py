@@ -11,6 +11,7 @@ from typing import Literal
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.ids import action_id, button_value
+from bot.domain.question import question
 from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import description_is_cut, safe_name
@@ -45,25 +46,22 @@ class Button:
     def drawn(
         self,
         subject: int | str,
-        interrupt_id: str,
+        value: str,
         label: str = "",
         *,
         says: str | None = None,
         asks: Block | None = None,
-        named: Iterable[int] = (),
     ) -> Block:
         """Draw it.
 
         Args:
             subject: What it is about, as its scope says: an index, the number of a place, `<place>.<part>`, …
-            interrupt_id: Of the record.
+            value: What it carries, by `value_of`.
             label: Instead of its own.
             says: What a screen reader says.
             asks: The question that comes before the click.
-            named: The actions that this question names. The click decides no others.
         """
         name, text = action_id(self.verb, subject), label or self.label
-        value = button_value(interrupt_id, named)
         return block_button(name, text, value, style=self.style, says=says, asks=asks)
 
 
@@ -166,24 +164,46 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
     return replace(button, says=says, style=style)
 
 
-def button_blocks(action: Action, interrupt_id: str) -> list[Block]:
-    """Draw the buttons of an action, and say what they really do where the label does not say it."""
-    drawn = [_drawn(button, action, interrupt_id) for button in offered(action)]
+def value_of(state: Approval, indices: Iterable[int], *shown: object, named: Iterable[int] = ()) -> str:
+    """Write what a button carries, so that a click counts only while its record asks the same.
+
+    Args:
+        state: The record.
+        indices: The actions that it is about.
+        shown: What it shows besides them.
+        named: The actions that its question in Slack names. The click decides no others.
+    """
+    return button_value(state.id, named, question(state, indices, *shown))
+
+
+def value_within(state: Approval) -> str:
+    """Write what a button of a view carries: what it asks is in the view."""
+    return button_value(state.id)
+
+
+def button_blocks(action: Action, value: str) -> list[Block]:
+    """Draw the buttons of an action, and say what they really do where the label does not say it.
+
+    Args:
+        action: The action.
+        value: What each of them carries, by `value_of`.
+    """
+    drawn = [_drawn(button, action, value) for button in offered(action)]
     shown, behind = drawn[:IN_SIGHT], drawn[IN_SIGHT:]
     if behind:
         found = _menu(action, behind)
-        shown.append(found if _takes(found) else MORE.drawn(action.index, interrupt_id))
+        shown.append(found if _takes(found) else MORE.drawn(action.index, value))
     return [*([_group(action, shown)] if shown else []), *_effect_blocks(action)]
 
 
-def buttons_behind(action: Action, interrupt_id: str) -> list[Block]:
+def buttons_behind(action: Action, value: str) -> list[Block]:
     """Draw the buttons of an action that its card does not have in sight."""
-    return [_drawn(button, action, interrupt_id) for button in offered(action)[IN_SIGHT:]]
+    return [_drawn(button, action, value) for button in offered(action)[IN_SIGHT:]]
 
 
-def _drawn(button: Button, action: Action, interrupt_id: str) -> Block:
+def _drawn(button: Button, action: Action, value: str) -> Block:
     asks = run_question(action) if button.verb == APPROVE.verb and action.terms.confirm else None
-    return button.drawn(action.index, interrupt_id, says=_says(button, action), asks=asks)
+    return button.drawn(action.index, value, says=_says(button, action), asks=asks)
 
 
 def _says(button: Button, action: Action) -> str:
@@ -233,12 +253,16 @@ def clock_blocks(state: Approval, place: int) -> list[Block]:
 
 def _assign_button(state: Approval, place: int) -> Block | None:
     is_offered = _may_be_assigned(state, place) and not state.assignment_at(place)
-    return ASSIGN.drawn(place, state.id) if is_offered else None
+    return ASSIGN.drawn(place, _of_place(state, place)) if is_offered else None
 
 
 def _hand_over_button(state: Approval, place: int) -> Block | None:
     is_offered = _may_be_assigned(state, place) and state.assignment_at(place)
-    return HAND_OVER.drawn(place, state.id) if is_offered else None
+    return HAND_OVER.drawn(place, _of_place(state, place)) if is_offered else None
+
+
+def _of_place(state: Approval, place: int) -> str:
+    return value_of(state, state.places[place].actions)
 
 
 def _may_be_assigned(state: Approval, place: int) -> bool:
@@ -250,4 +274,5 @@ def _extend_button(state: Approval) -> Block | None:
     extension = state.admission.extension
     if extension is None or not state.may_extend:
         return None
-    return EXTEND.drawn(state.extended, state.id, on_card.extend_by(words.duration_words(extension.by)))
+    value = value_of(state, range(len(state.actions)))
+    return EXTEND.drawn(state.extended, value, on_card.extend_by(words.duration_words(extension.by)))

@@ -24,7 +24,7 @@ from bot.rendering.blocks import (
     section,
     told_apart,
 )
-from bot.rendering.buttons import REVIEW
+from bot.rendering.buttons import REVIEW, value_of
 from bot.rendering.calls import brief_text, is_plain_name
 from bot.rendering.card.title import subject, title
 from bot.rendering.modal.standing import standing_row
@@ -199,7 +199,7 @@ def _waiting_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
 def _look(row: Row, place: Place, number: int) -> Block:
     """Draw the button that leads through the calls of a row. They are decided there, where all of each is shown."""
     review, of = replace(REVIEW, says=in_home.LOOK_AND_DECIDE, style=None), row.state.admission.places
-    return review.drawn(f"{of.index(place)}.{number}", row.state.id, named=row.indices)
+    return review.drawn(f"{of.index(place)}.{number}", value_of(row.state, row.indices, named=row.indices))
 
 
 def _values(state: Approval, indices: Iterable[int], at: str) -> list[Block]:

@@ -3,20 +3,26 @@
 from collections.abc import Sequence
 
 from bot.domain.action import Action
+from bot.domain.approval import Approval
 from bot.rendering.blocks import Block, actions, literal, section
-from bot.rendering.buttons import IN_SIGHT, SEND_CHANGES
+from bot.rendering.buttons import IN_SIGHT, SEND_CHANGES, value_of
 from bot.rendering.calls import safe_name
 from bot.sentences import in_mention, on_action
 from bot.text.literal import head
 
-Call = tuple[str, Action]
-"""The id of the record and the action."""
+Call = tuple[Approval, Action]
+"""The record and the action."""
 _BUTTON = 75
 
 
 def can_choose(calls: Sequence[Call]) -> bool:
     """Whether a button for each call fits, and nobody could take one for another."""
     return len(calls) <= IN_SIGHT and len(set(map(_label, calls))) == len(calls)
+
+
+def words_shown(words: str) -> tuple[str, str]:
+    """Give what a button shows besides its call: the words of the reply. They are kept in Redis until it is pressed."""
+    return "reply", words
 
 
 def render_mention(event_id: str, words: str, calls: Sequence[Call], *, has_files: bool) -> list[Block]:
@@ -31,10 +37,10 @@ def render_mention(event_id: str, words: str, calls: Sequence[Call], *, has_file
     buttons = [
         SEND_CHANGES.drawn(
             f"{action.index}.{event_id}",
-            interrupt_id,
-            _label((interrupt_id, action)) if len(calls) > 1 else "",
+            value_of(state, [action.index], *words_shown(words)),
+            _label((state, action)) if len(calls) > 1 else "",
         )
-        for interrupt_id, action in calls
+        for state, action in calls
     ]
     return [
         section("mention", in_mention.nothing_yet(has_files=has_files)),

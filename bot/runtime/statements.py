@@ -37,6 +37,11 @@ class Signing:
         return Verifier(self.ring, self.namespace) if self.ring else None
 
     @property
+    def accepts_unsigned(self) -> bool:
+        """Whether what no key has signed, or an older version has drawn, counts now."""
+        return self.ring is None or self.ring.accepts_unsigned
+
+    @property
     def issuer(self) -> Issuer:
         """Who signs now."""
         return Issuer(self.signer.kid, self.namespace, self.team())

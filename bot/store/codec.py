@@ -32,7 +32,7 @@ ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
     "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "resembles",
     "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "requested_by",
-    "requester_known", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
+    "requester_known", "unsigned", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
 })  # fmt: skip
 """The kinds of fields that are fixed at admission."""
 _ALONE = "-"
@@ -174,6 +174,7 @@ def admission_fields(admission: Admission) -> dict[str, str]:
             fields |= _terms_fields(own, f":{index}")
     given = {
         "requested_by": admission.requested_by,
+        "unsigned": "1" if admission.unsigned else None,
         "requester_known": "1" if admission.requester_known else None,
         "thread_author": admission.thread_author,
         "told": dumped(admission.told) if admission.told else None,
@@ -247,6 +248,7 @@ def _admission(card: Fields, count: int) -> Admission:
         pages=_pages(card["pages"], count) if "pages" in card else (),
         on_timeout=card.get("on_timeout"),
         requested_by=card.get("requested_by"),
+        unsigned="unsigned" in card,
         requester_known="requester_known" in card,
         thread_author=card.get("thread_author"),
         told=Told.model_validate(decode(card["told"])) if "told" in card else None,

@@ -22,6 +22,8 @@ class Answer:
     """Empty when the card itself says it."""
     is_final: bool = False
     """Whether the reason does not lie in the record, so reading it anew changes nothing."""
+    draws_anew: bool = False
+    """Whether what was pressed asks something else than its record, so its card is drawn again."""
 
 
 def closed(state: Approval, indices: Sequence[int]) -> str:

@@ -22,6 +22,7 @@ async def approve_all(
     part: MessageId,
     named: Collection[int],
     *,
+    shown: str = "",
     delivery: Delivery | None = None,
 ) -> Answer:
     """Approve what may still be approved together of the calls that a button's question named, and nothing else.
@@ -32,6 +33,7 @@ async def approve_all(
         user: Who approves.
         part: The message with the button.
         named: The actions that the question named when the button was drawn.
+        shown: The question of the button, as in `Decisions.decide`.
         delivery: The click, as in `Decisions.decide`.
 
     Raises:
@@ -39,21 +41,25 @@ async def approve_all(
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
     """
-    shown = calls_on(state, part)
-    if not shown:
+    here = calls_on(state, part)
+    if not here:
         return Answer(False, in_answer.NOT_SHOWN_HERE)
     if not named:
         # Buttons of version 0.1 do not carry it.
         await decisions.store.queue_drawing(state.id)
         return Answer(False, in_answer.DRAWN_ANEW)
     # What a colleague proposed when the question was drawn may be withdrawn by now: the person was told that it is left out.
-    meant = [index for index in shown if index in named]
-    answer = await _decide_all(decisions, state, user, meant, ApproveDecision(), delivery)
-    apart = not_approved(with_proposal(state, shown))
+    meant = [index for index in here if index in named]
+    answer = await _decide_all(
+        decisions, state, user, meant, ApproveDecision(), shown=shown, delivery=delivery
+    )
+    apart = not_approved(with_proposal(state, here))
     return replace(answer, sentence=f"{answer.sentence} {apart}".strip())
 
 
-async def approve_reviewed(decisions: Decisions, state: Approval, user: str, named: Sequence[int]) -> Answer:
+async def approve_reviewed(
+    decisions: Decisions, state: Approval, user: str, named: Sequence[int], *, shown: str = ""
+) -> Answer:
     """Approve what the end of a review named, if this person was shown all of it and it may still be approved so.
 
     Raises:
@@ -66,12 +72,18 @@ async def approve_reviewed(decisions: Decisions, state: Approval, user: str, nam
     said = [closed(state, gone), in_answer.not_reviewed(left) if left else ""]
     if not meant:
         return Answer(False, " ".join(filter(None, said)) or in_answer.nothing_left("approve"))
-    answer = await decisions.decide(state, user, dict.fromkeys(meant, ApproveDecision()))
+    answer = await decisions.decide(state, user, dict.fromkeys(meant, ApproveDecision()), shown=shown)
     return replace(answer, sentence=" ".join(filter(None, [answer.sentence, *said])))
 
 
 async def reject_all(
-    decisions: Decisions, state: Approval, user: str, place: int, *, message: str | None = None
+    decisions: Decisions,
+    state: Approval,
+    user: str,
+    place: int,
+    *,
+    message: str | None = None,
+    shown: str = "",
 ) -> Answer:
     """Reject what is open of the calls that a place asks about and has shown.
 
@@ -80,7 +92,7 @@ async def reject_all(
         StoreUnavailableError: when Redis did not answer in time.
     """
     posted = posted_calls(state, place)
-    return await _decide_all(decisions, state, user, posted, RejectDecision(message=message))
+    return await _decide_all(decisions, state, user, posted, RejectDecision(message=message), shown=shown)
 
 
 async def _decide_all(
@@ -89,11 +101,15 @@ async def _decide_all(
     user: str,
     indices: Iterable[int],
     decision: Decision,
+    *,
+    shown: str,
     delivery: Delivery | None = None,
 ) -> Answer:
     indices = tuple(indices)
     if meant := await offload(state, _without_objection, state, user, indices, decision):
-        return await decisions.decide(state, user, dict.fromkeys(meant, decision), delivery=delivery)
+        return await decisions.decide(
+            state, user, dict.fromkeys(meant, decision), shown=shown, delivery=delivery
+        )
     if any(is_repeat(state.actions[index], user, decision) for index in indices):
         return Answer(True)
     return Answer(False, in_answer.nothing_left(decision.type))

@@ -8,6 +8,7 @@ from agent_adapter.contract.hitl import Decision, EditDecision
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_ballot
 from bot.domain.ballot import Ballot
+from bot.domain.errors import AsksOtherwiseError
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import position_of
 from bot.runtime.offload import offload
@@ -20,7 +21,7 @@ from bot.use_cases.answers import Answer, closed, left_out, proposed
 from bot.use_cases.judge import Judge, look_up_until
 from bot.use_cases.objections import first_objection, masked_objection
 from bot.use_cases.propose import Opening, Proposals
-from bot.use_cases.vote import WRITE_WITHIN, Voting
+from bot.use_cases.vote import WRITE_WITHIN, Voting, read_again
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ class Decisions:
         note: str | None = None,
         changes: str | None = None,
         standing: StandingTerms | None = None,
+        shown: str = "",
         delivery: Delivery | None = None,
     ) -> Answer:
         """Record one person's decisions on those actions of a record that they may decide.
@@ -56,6 +58,7 @@ class Decisions:
             note: What they write beside an approval.
             changes: What they want changed, where they reject for that.
             standing: Which later calls an approval approves as well.
+            shown: The question of the button or form, by `bot.domain.question`; empty if an older version drew it.
             delivery: The click, if it is not begun yet. It is begun with the decision, or before a question to Slack.
 
         Raises:
@@ -91,7 +94,7 @@ class Decisions:
                 if isinstance(met, str):
                     return Answer(False, met)
                 if met:
-                    return await self._propose(state, user, index, met, until)
+                    return await self._propose(state, user, index, met, shown, until)
         for index in decisions if changes else ():
             await self.store.note_changes(state, index)
         ballots = {
@@ -99,7 +102,14 @@ class Decisions:
             for index, decision in decisions.items()
         }
         return await self._voting.cast(
-            state, user, ballots, left_out(refused), standing, until=until, delivery=delivery
+            state,
+            user,
+            ballots,
+            left_out(refused),
+            standing,
+            shown=shown,
+            until=until,
+            delivery=delivery,
         )
 
     async def why_no_edit(self, state: Approval, index: int, decision: EditDecision, author: str) -> str:
@@ -124,7 +134,9 @@ class Decisions:
             await self.store.mark_missed(state.id)
         return met
 
-    async def agree(self, state: Approval, user: str, index: int, name: str, *, code: str = "") -> Answer:
+    async def agree(
+        self, state: Approval, user: str, index: int, name: str, *, code: str = "", shown: str = ""
+    ) -> Answer:
         """Record that one person agrees with a proposal.
 
         Args:
@@ -133,6 +145,7 @@ class Decisions:
             index: The index of the action.
             name: The name of the proposal that they saw.
             code: The code of the proposal, as they typed it.
+            shown: The question of the form, as in `decide`.
 
         Raises:
             PersonUnknownError: when Slack does not say who they are.
@@ -153,10 +166,10 @@ class Decisions:
             return Answer(False, in_answer.read_proposal_first(index))
         if action.proposed.has_code and not action.proposed.is_typed(code):
             return Answer(False, in_answer.proposal_code_needed(index))
-        return await self._voting.cast(state, user, {index: ballot}, until=until)
+        return await self._voting.cast(state, user, {index: ballot}, shown=shown, until=until)
 
     async def _propose(
-        self, state: Approval, user: str, index: int, opening: Opening, until: float
+        self, state: Approval, user: str, index: int, opening: Opening, shown: str, until: float
     ) -> Answer:
         """Ask an edit on the terms of the rule that decides about it. Count its author if they may decide there."""
         proposal = opening.proposal
@@ -167,7 +180,7 @@ class Decisions:
         if counts and ballot.needed == 1:
             # The author may decide it alone, so nobody else has to be asked.
             alone = replace(ballot, position=position_of(ballot.decision))
-            return await self._voting.cast(state, user, {index: alone}, until=until)
+            return await self._voting.cast(state, user, {index: alone}, shown=shown, until=until)
         outcome = await self.store.propose(
             state.id,
             index,
@@ -189,12 +202,15 @@ class Decisions:
                 "outcome": outcome,
             },
         )
-        newest = await self.store.admitted(state.id) or state
+        try:
+            newest = await read_again(self.store, state, [index])
+        except AsksOtherwiseError:
+            return Answer(False, in_answer.ASKS_OTHERWISE)
         if outcome not in {Outcome.RECORDED, Outcome.REPEAT}:
             return Answer(False, closed(newest, [index]))
         if not counts:
             return Answer(True, proposed(newest, proposal, verdict.sentence or in_answer.AGREE_YOURSELF))
-        answer = await self._voting.cast(newest, user, {index: ballot}, until=until)
+        answer = await self._voting.cast(newest, user, {index: ballot}, shown=shown, until=until)
         return replace(answer, sentence=f"{proposed(newest, proposal)} {answer.sentence}".strip())
 
     async def _standing_objection(

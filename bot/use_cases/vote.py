@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -12,9 +12,16 @@ from agent_adapter.errors import SigningError
 from bot.domain.approval import Approval
 from bot.domain.audit import How, facts_of_ballot
 from bot.domain.ballot import Ballot
-from bot.domain.errors import KeyUnfitError, PersonUnknownError, StoreUnavailableError, VotersUnknownError
+from bot.domain.errors import (
+    AsksOtherwiseError,
+    KeyUnfitError,
+    PersonUnknownError,
+    StoreUnavailableError,
+    VotersUnknownError,
+)
+from bot.domain.question import question
 from bot.domain.standing import StandingTerms
-from bot.domain.statement import Occasion, counted, message_shown, said_by_person, statement_of
+from bot.domain.statement import Occasion, counted, said_by_person, statement_of
 from bot.domain.votes import Vote
 from bot.runtime.metrics import DECISIONS
 from bot.sentences import in_answer
@@ -49,15 +56,29 @@ class Voting:
         left_out: str = "",
         standing: StandingTerms | None = None,
         *,
+        shown: str,
         until: float,
         delivery: Delivery | None = None,
     ) -> Answer:
-        """Record ballots of one person who may cast them, and give the answer."""
+        """Record ballots of one person who may cast them, and give the answer.
+
+        Args:
+            state: The record as it was judged.
+            user: Who decides.
+            ballots: What they decide, by the index of the action.
+            left_out: What they are told about other actions.
+            standing: Which later calls an approval approves as well.
+            shown: The question of the button or form. The statement names it.
+            until: When Slack must have answered, by the clock of the event loop.
+            delivery: The click, as in `Decisions.decide`.
+        """
         kind = next(iter(ballots.values())).decision.type
         try:
             outcomes, gone = await self._record(
-                state, user, ballots, standing, until=until, delivery=delivery
+                state, user, ballots, standing, shown=shown, until=until, delivery=delivery
             )
+        except AsksOtherwiseError:
+            return Answer(False, in_answer.ASKS_OTHERWISE, is_final=True)
         except SigningError as error:
             logger.error(  # noqa: TRY400  # only an unforeseen failure of a service has a cause to show
                 "click.not_signed",
@@ -99,6 +120,7 @@ class Voting:
         ballots: Mapping[int, Ballot],
         standing: StandingTerms | None = None,
         *,
+        shown: str,
         until: float,
         delivery: Delivery | None = None,
     ) -> tuple[dict[int, Outcome], frozenset[str]]:
@@ -128,7 +150,9 @@ class Voting:
             }
             # The key and Redis share this time, since Slack waits for both.
             ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
-            signed = await self._sign(state, user, left, texts, voters, delivery, ends)
+            signed = await self._sign(
+                state, user, left, texts, voters, shown=shown, how=said_by(delivery), until=ends
+            )
             outcomes |= await self.store.record_decision(
                 state.id,
                 {index: texts[index] for index in left},
@@ -145,7 +169,7 @@ class Voting:
             )
             if Outcome.JUDGE_AGAIN not in outcomes.values():
                 return outcomes, frozenset(gone)
-            state = await self.store.admitted(state.id) or state
+            state = await read_again(self.store, state, ballots)
         raise StoreUnavailableError("others kept voting while this vote was recorded")
 
     async def _sign(
@@ -155,8 +179,10 @@ class Voting:
         ballots: Mapping[int, Ballot],
         texts: Mapping[int, str],
         voters: Mapping[int, Voters],
-        delivery: Delivery | None,
-        ends: float,
+        *,
+        shown: str,
+        how: How,
+        until: float,
     ) -> str:
         """Sign what these ballots say, if this bot has a key; empty if it has none.
 
@@ -167,18 +193,18 @@ class Voting:
             return ""
         occasion = Occasion(
             at=datetime.now(UTC),
-            message=message_shown(state, delivery.pressed) if delivery else "",
+            message=shown,
             counts=counted(state, (token for each in voters.values() for token in each.allowed)),
         )
         statement = statement_of(
             state,
             signing.issuer,
             occasion,
-            said_by_person(state, user, ballots, texts, how=said_by(delivery)),
+            said_by_person(state, user, ballots, texts, how=how),
             policy=next(iter(ballots.values())).policy,
             use_within=min(ballot.terms.use_within for ballot in ballots.values()),
         )
-        return await signing.sign(statement, until=ends)
+        return await signing.sign(statement, until=until)
 
     async def _judge_others(
         self,
@@ -229,6 +255,19 @@ class Voting:
             allowed=frozenset(vote.token for vote, allowed in judged if allowed),
             refused=frozenset(vote.user for vote, allowed in judged if not allowed),
         )
+
+
+async def read_again(store: ApprovalStore, state: Approval, indices: Iterable[int]) -> Approval:
+    """Read a record that was judged a moment ago.
+
+    Raises:
+        AsksOtherwiseError: when it asks something else about these actions now. Nobody was asked that.
+    """
+    newest = await store.admitted(state.id) or state
+    asked = tuple(indices)
+    if question(newest, asked) != question(state, asked):
+        raise AsksOtherwiseError("the record asks something else than a moment ago")
+    return newest
 
 
 def _texts(

@@ -101,7 +101,7 @@ async def test_an_approve_all_that_does_not_say_what_it_asked_about_has_its_card
     await bot.store.save_part(interrupt.id, MessageId(0), owner="older", shown=before)
 
     await dana.press(card, "approve_all:0")
-    await dana.notice("an older version of the bot drew this button")
+    await dana.notice("an older version of the bot drew this")
     assert await decided(bot, interrupt) == []
     await dana.press(await dana.card("Approve all 3"), "approve_all:0")
 

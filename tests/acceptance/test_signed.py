@@ -18,6 +18,7 @@ from playground.workspace import TEAM
 from tests.conftest import keys_of, settings_for, until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, a_pause, speaking
+from tests.support.people import words
 
 
 def signed_by(signing):
@@ -222,3 +223,28 @@ async def test_a_forged_decision_is_named_once_while_the_agent_waits_on(
         assert len([each for each in caplog.messages if "waits on" in each]) == 1
         assert not waiting.done()
         waiting.cancel()
+
+
+HIGH = """\
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
+rules:
+  - {match: {tool: drop}, risk: high}
+"""
+
+
+@pytest.mark.parametrize("has_key", [False, True], ids=["without a key", "with a key"])
+async def test_a_card_of_high_risk_says_when_decisions_are_not_signed(
+    start_bot, client, signing, tmp_path, dana, has_key
+):
+    """Other cards do not."""
+    rules = tmp_path / "policy.yaml"
+    rules.write_text(HIGH)
+    keys = signed_by(signing) if has_key else {}
+    await start_bot(policy=str(rules), approvers="", channel=None, **keys)
+    await client.publish(asked("drop"))
+    await client.publish(asked("note"))
+
+    cards = {tool: words((await dana.card(tool))["blocks"]) for tool in ("drop", "note")}
+
+    assert ("Decisions are not signed" in cards["drop"]) is not has_key
+    assert "not signed" not in cards["note"]

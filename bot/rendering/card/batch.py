@@ -7,7 +7,7 @@ from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.rendering.blocks import Block, actions, context, leaves, literal, literal_within, rich_text
-from bot.rendering.buttons import REVIEW
+from bot.rendering.buttons import REVIEW, value_of
 from bot.rendering.calls import care_words, description_blocks, description_is_cut, safe_name
 from bot.rendering.card.outcomes import common_outcome, outcome_line, outcome_text
 from bot.rendering.card.rows import words_while_open
@@ -76,7 +76,9 @@ def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> 
     section = {"type": "rich_text_section", "elements": leaves(line, "code")}
     blocks = [*([rich_text("rows", [section])] if is_short else []), *_caution_blocks(calls)]
     if not is_short or calls[0].description:
-        button = _SHOW_ALL.drawn(place, state.id, on_card.show_all(len(calls)))
+        button = _SHOW_ALL.drawn(
+            place, value_of(state, state.places[place].actions), on_card.show_all(len(calls))
+        )
         blocks.append(actions("rows:all", [button]))
     return blocks
 

@@ -8,7 +8,7 @@ from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
-from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks
+from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks, value_of
 from bot.rendering.calls import safe_name
 from bot.rendering.card.batch import is_batch
 from bot.rendering.card.table import question, table_of, totals
@@ -29,7 +29,7 @@ def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
     asked = calls_on(state, part) or state.places[part.place].actions
     still = [index for index in asked if state.is_open_at(index)]
     if state.places[part.place].rows and len(still) == 1:
-        return [divider("bulk:divider"), *button_blocks(state.actions[still[0]], state.id)]
+        return [divider("bulk:divider"), *button_blocks(state.actions[still[0]], value_of(state, still))]
     buttons = [*_approve_or_review(state, part, still), *_reject_all(state, part, still)]
     said = _alone_words(state, still)
     blocks = [context("unread", " ".join(said))] if said else []
@@ -42,17 +42,18 @@ def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -
     if len(still) < 2:
         return []
     subject = f"{part.place}.{part.number}" if part.kind == "part" else part.place
+    value = value_of(state, calls_on(state, part) or state.places[part.place].actions)
     if not calls_on(state, part) or _unread(state, still):
-        return [REVIEW.drawn(subject, state.id, on_card.review(len(still)))]
+        return [REVIEW.drawn(subject, value, on_card.review(len(still)))]
     review = replace(REVIEW, says=on_button.ONE_BY_ONE, style=None)
-    one_by_one = [review.drawn(subject, state.id)] if state.places[part.place].rows else []
+    one_by_one = [review.drawn(subject, value)] if state.places[part.place].rows else []
     ready = decided_together(state, still, "approve")
     if len(ready) < 2:
         return one_by_one
     only_votes = len(put_to_vote(state, ready)) == len(ready)
     label = (on_card.agree_to_all if only_votes else on_card.approve_all)(len(ready), len(still))
     asks = _confirm(state, ready, still)
-    return [APPROVE_ALL.drawn(subject, state.id, label, asks=asks, named=ready), *one_by_one]
+    return [APPROVE_ALL.drawn(subject, value_of(state, ready, named=ready), label, asks=asks), *one_by_one]
 
 
 def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
@@ -61,7 +62,7 @@ def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[
         return []
     is_all = len(rejectable) == len(still)
     label = REJECT_ALL.label if is_all else on_card.reject_some(len(rejectable), len(still))
-    return [REJECT_ALL.drawn(part.place, state.id, label)]
+    return [REJECT_ALL.drawn(part.place, value_of(state, state.places[part.place].actions), label)]
 
 
 def _alone_words(state: Approval, still: Sequence[int]) -> list[str]:

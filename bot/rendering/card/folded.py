@@ -38,7 +38,7 @@ class Pair:
         return all(each is None or each.is_short for each in (self.old, self.new))
 
 
-def folded_blocks(action: Action, interrupt_id: str, room: int = TWO_LINES) -> list[Block]:
+def folded_blocks(action: Action, value: str, room: int = TWO_LINES) -> list[Block]:
     """Draw a call without what was needed to decide it. What no other view shows whole stays in *Read all*."""
     at = f"a:{action.index}"
     line = _line(pairs_of(action), room)
@@ -51,7 +51,7 @@ def folded_blocks(action: Action, interrupt_id: str, room: int = TWO_LINES) -> l
         f"{at}:", [(in_text.TOOL, action.request.name), ("", action.shown(on_card=True))]
     )
     if action.must_read or description_is_cut(action):
-        blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, interrupt_id)]))
+        blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, value)]))
     return blocks
 
 

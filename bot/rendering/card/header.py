@@ -107,7 +107,14 @@ def _open_lines(state: Approval, place: Place) -> str:
     if not state.requested_by:
         for_whom = [on_card.REQUESTER_UNKNOWN]
     first = " · ".join([*for_whom, *_deciders(state, place)])
-    return "\n".join([first, " · ".join([_until(state, place.actions), *_asked_also(state, place)])])
+    second = " · ".join([_until(state, place.actions), *_asked_also(state, place)])
+    return "\n".join([first, second, *_unsigned_words(state, place)])
+
+
+def _unsigned_words(state: Approval, place: Place) -> list[str]:
+    """Say, where the risk is high, that decisions about it are not signed."""
+    is_high = any(state.actions[index].has_code for index in place.actions if state.is_open_at(index))
+    return [on_card.UNSIGNED] if state.admission.unsigned and is_high else []
 
 
 def _requester(state: Approval) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Collection, Sequence
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms
+from bot.domain.ids import button_value
+from bot.domain.question import QUESTION_LENGTH
 from bot.rendering.blocks import divider, json_size
 from bot.rendering.buttons import button_blocks
 from bot.rendering.calls import call_size
@@ -15,7 +17,7 @@ from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.pages import measure
 from bot.sentences.language import speaking
 
-BUDGET = 9_000
+BUDGET = 9_500
 """JSON characters of blocks in one message: Slack stops somewhere above 11,000 (`msg_blocks_too_long`)."""
 MAX_BLOCKS = 45
 # What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes; and a part.
@@ -95,7 +97,7 @@ def plan_parts(
         Nothing when one message holds all; else the actions of each numbered part.
     """
     costs = {
-        call.index: _cost(call, interrupt.id, _WHO_DECIDES * mixed + _votes_cost(call.terms))
+        call.index: _cost(call, _value(interrupt), _WHO_DECIDES * mixed + _votes_cost(call.terms))
         for call in calls
     }
     if _fits(costs.values(), *_frame(interrupt, calls, timed=timed)):
@@ -113,7 +115,7 @@ def has_room(
 ) -> bool:
     """Say whether a message has room for short arguments beside their names, whatever is decided later."""
     who = _WHO_DECIDES * mixed
-    costs = [_cost(call, interrupt.id, who + _votes_cost(call.terms), as_text=True) for call in calls]
+    costs = [_cost(call, _value(interrupt), who + _votes_cost(call.terms), as_text=True) for call in calls]
     return _fits(costs, _PART_FRAME) if is_part else _fits(costs, *_frame(interrupt, calls, timed=timed))
 
 
@@ -121,6 +123,11 @@ def _frame(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool) -> tup
     """Bound what a message takes besides its actions: JSON characters and blocks."""
     size = _FRAME + json_size(agent_blocks(interrupt, calls[0].secrets))
     return size + _CLOCK * timed, _FRAME_BLOCKS + _CLOCK_BLOCKS * timed
+
+
+def _value(interrupt: Interrupt) -> str:
+    """Write a value as long as those of its buttons."""
+    return button_value(interrupt.id, question="?" * QUESTION_LENGTH)
 
 
 def _cost(action: Action, value: str, who_decides: int, *, as_text: bool = False) -> tuple[int, int]:

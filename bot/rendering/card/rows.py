@@ -4,7 +4,7 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names
 from bot.rendering.blocks import Block, context, json_size
-from bot.rendering.buttons import button_blocks
+from bot.rendering.buttons import button_blocks, value_of
 from bot.rendering.calls import call_blocks, call_size, safe_name
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.deciders import home, is_mixed
@@ -28,11 +28,14 @@ def action_blocks(
             *call,
             *again_blocks(action),
             *_standing_blocks(state, action),
-            *button_blocks(action, state.id),
+            *button_blocks(action, value_of(state, [action.index])),
         ]
     if is_folded(state, action, as_text=as_text):
         room = TWO_LINES if alone and not _has_words(state, action) else ONE_LINE
-        return [*_outcome(state, action, alone=alone), *folded_blocks(action, state.id, room)]
+        return [
+            *_outcome(state, action, alone=alone),
+            *folded_blocks(action, value_of(state, [action.index]), room),
+        ]
     return [*call, *_outcome(state, action, alone=alone)]
 
 
@@ -46,7 +49,7 @@ def is_folded(state: Approval, action: Action, *, as_text: bool) -> bool:
     if state.is_open_at(action.index):
         return False
     room = call_size(action, as_text=as_text)[0] + _SPARE
-    return json_size(folded_blocks(action, state.id)) <= room
+    return json_size(folded_blocks(action, value_of(state, [action.index]))) <= room
 
 
 def _outcome(state: Approval, action: Action, *, alone: bool) -> list[Block]:

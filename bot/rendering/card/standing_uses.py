@@ -6,7 +6,7 @@ from bot.domain.mentions import mention
 from bot.domain.standing import StandingApproval
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, actions, context, literal, section
-from bot.rendering.buttons import REVOKE
+from bot.rendering.buttons import REVOKE, value_of
 from bot.rendering.calls import safe_name
 from bot.sentences import in_thread, words
 from bot.text.literal import clip, one_line
@@ -84,4 +84,4 @@ def name_blocks(block_id: str, action: Action) -> list[Block]:
 
 def revoke_button(state: Approval, index: int, *, place: int = 0) -> Block:
     """Draw the button that ends it; its place among others tells their ids apart."""
-    return REVOKE.drawn(f"{index}.{place}", state.id)
+    return REVOKE.drawn(f"{index}.{place}", value_of(state, [index]))

@@ -11,14 +11,14 @@ from bot.domain.approval import Approval
 from bot.domain.drafts import Draft
 from bot.rendering.arguments import before_and_after
 from bot.rendering.blocks import Block, actions, context, literal, plain, section
-from bot.rendering.buttons import EDIT, FORM
+from bot.rendering.buttons import EDIT, FORM, value_within
 from bot.rendering.calls import title_blocks
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.argument_form import MAX_BLOCKS, Form, form_of, schema_problem
 from bot.rendering.modal.form_tree import Unit
 from bot.rendering.modal.inputs import raw_of
 from bot.rendering.modal.questions import code_input
-from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, index_in_title, modal
+from bot.rendering.modal.view import asking, call_cautions, care_blocks, index_in_title, modal
 from bot.rendering.pages import PAGE_SIZE
 from bot.sentences import in_form, in_text
 from bot.text.literal import clip, pieces
@@ -62,7 +62,7 @@ def render_edit_view(state: Approval, index: int, draft: Draft | None = None, *,
         EDIT.verb,
         in_form.edit_title(index_in_title(state, index)),
         blocks,
-        ViewMeta(state.id, index),
+        asking(state, EDIT, index),
         submit=submit,
     )
 
@@ -75,7 +75,7 @@ def render_choice_view(state: Approval, index: int, draft: Draft, *, note: str =
     blocks = [*_head(action, note), *care_blocks(action)]
     room = (MAX_BLOCKS - len(blocks)) * _BOXES
     blocks += _choice_inputs(form, offered[:room])
-    meta = ViewMeta(state.id, index, step=CHOOSE)
+    meta = asking(state, EDIT, index, step=CHOOSE)
     return modal(
         EDIT.verb, in_form.edit_title(index_in_title(state, index)), blocks, meta, submit=in_form.CONTINUE
     )
@@ -90,10 +90,10 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     blocks += [literal(f"changes:{number}", piece) for number, piece in enumerate(pieces(text, PAGE_SIZE))]
     blocks += care_blocks(action)
     blocks += caution_blocks("after:", [(in_text.TOOL, action.request.name), ("", args)])
-    blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, state.id, in_form.CHANGE_MORE)]))
+    blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, value_within(state), in_form.CHANGE_MORE)]))
     if action.has_code:
         blocks.append(code_input(action.edited(args)))
-    meta = ViewMeta(state.id, index, step=CHECK, shown=shown_as(args))
+    meta = asking(state, EDIT, index, step=CHECK, shown=shown_as(args))
     return modal(
         EDIT.verb,
         in_form.check_title(index_in_title(state, index)),
@@ -148,9 +148,9 @@ def _problem(action: Action) -> str | None:
 def _turns(state: Approval, draft: Draft, *, chosen: bool) -> list[Block]:
     turns = []
     if chosen:
-        turns.append(FORM.drawn(CHOOSE_OTHERS, state.id, in_form.CHOOSE_OTHERS))
+        turns.append(FORM.drawn(CHOOSE_OTHERS, value_within(state), in_form.CHOOSE_OTHERS))
     if draft.typed:
-        turns.append(FORM.drawn(START_OVER, state.id, in_form.START_OVER))
+        turns.append(FORM.drawn(START_OVER, value_within(state), in_form.START_OVER))
     return turns
 
 

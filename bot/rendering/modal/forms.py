@@ -24,6 +24,7 @@ from bot.rendering.buttons import (
     REJECT_ALL,
     RESPOND,
     buttons_behind,
+    value_of,
 )
 from bot.rendering.calls import title_blocks
 from bot.rendering.cautions import Shown, caution_blocks
@@ -40,7 +41,7 @@ from bot.rendering.modal.questions import (
 )
 from bot.rendering.modal.reading import approve_label
 from bot.rendering.modal.view import (
-    ViewMeta,
+    asking,
     call_cautions,
     care_blocks,
     index_in_title,
@@ -69,7 +70,7 @@ def render_reject_view(state: Approval, index: int) -> Block:
         REJECT.verb,
         in_form.reject_title(index_in_title(state, index)),
         blocks,
-        ViewMeta(state.id, index),
+        asking(state, REJECT, index),
         submit=in_form.REJECT,
     )
 
@@ -84,7 +85,7 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
         *reason_inputs(_shared_reasons(state, rejected)),
     ]
     submit = in_form.reject_several(len(rejected))
-    return modal(REJECT_ALL.verb, in_form.REJECT_ALL, blocks, ViewMeta(state.id, place), submit=submit)
+    return modal(REJECT_ALL.verb, in_form.REJECT_ALL, blocks, asking(state, REJECT_ALL, place), submit=submit)
 
 
 def _shared_reasons(state: Approval, rejected: Sequence[int]) -> list[str]:
@@ -102,7 +103,7 @@ def render_confirm_view(state: Approval, index: int) -> Block:
         CONFIRM.verb,
         in_form.approve_title(index_in_title(state, index)),
         blocks,
-        ViewMeta(state.id, index),
+        asking(state, CONFIRM, index),
         submit=approve_label(action),
     )
 
@@ -112,7 +113,7 @@ def render_for_run_view(state: Approval, index: int) -> Block:
     action = state.actions[index]
     blocks = [*title_blocks(action), section("about", in_form.ABOUT_FOR_RUN), *_whole_call_blocks(action)]
     blocks += approval_inputs(action)
-    meta = ViewMeta(state.id, index)
+    meta = asking(state, FOR_RUN, index)
     return modal(
         FOR_RUN.verb,
         in_form.approve_title(index_in_title(state, index)),
@@ -125,17 +126,17 @@ def render_for_run_view(state: Approval, index: int) -> Block:
 def render_more_view(state: Approval, index: int) -> Block:
     """Draw the buttons of an action that its card has no room for."""
     action = state.actions[index]
-    behind = buttons_behind(action, state.id)
+    behind = buttons_behind(action, value_of(state, [index]))
     rows = [actions(f"more:{at}", behind[at : at + IN_SIGHT]) for at in range(0, len(behind), IN_SIGHT)]
     blocks = [*which_call_blocks(action), *rows]
-    return modal(MORE.verb, in_form.title(index_in_title(state, index)), blocks, ViewMeta(state.id, index))
+    return modal(MORE.verb, in_form.title(index_in_title(state, index)), blocks, asking(state, MORE, index))
 
 
 def render_note_view(state: Approval, index: int) -> Block:
     """Draw a call, and below it the question for a note that goes with its approval."""
     action = state.actions[index]
     blocks = [*title_blocks(action), *_whole_call_blocks(action), note_input(), *approval_inputs(action)]
-    meta, submit = ViewMeta(state.id, index), approve_label(action)
+    meta, submit = asking(state, NOTE, index), approve_label(action)
     return modal(NOTE.verb, in_form.approve_title(index_in_title(state, index)), blocks, meta, submit=submit)
 
 
@@ -143,7 +144,7 @@ def render_changes_view(state: Approval, index: int) -> Block:
     """Draw the question what has to change before people approve."""
     wanted = words_input(in_form.WHAT_TO_CHANGE, most=MAX_REASON, optional=False)
     blocks = [*which_call_blocks(state.actions[index]), context("about", in_form.ABOUT_CHANGES), wanted]
-    meta, submit = ViewMeta(state.id, index), in_form.ASK_FOR_CHANGES
+    meta, submit = asking(state, CHANGES, index), in_form.ASK_FOR_CHANGES
     return modal(
         CHANGES.verb, in_form.changes_title(index_in_title(state, index)), blocks, meta, submit=submit
     )
@@ -173,7 +174,7 @@ def render_agree_view(state: Approval, index: int) -> Block:
         blocks += approval_inputs(
             call.as_decided(found.decision), beside_proposal=action.stricter is not None
         )
-    meta = ViewMeta(state.id, index, vote=found.name)
+    meta = asking(state, AGREE, index, vote=found.name)
     return modal(
         AGREE.verb, in_form.agree_title(index_in_title(state, index)), blocks, meta, submit=in_form.AGREE
     )
@@ -214,7 +215,7 @@ def _written(action: Action, found: Written) -> str:
 def render_hand_over_view(state: Approval, place: int) -> Block:
     """Draw the question who looks at a place from now on."""
     blocks = [section("about", in_form.ABOUT_HANDING_OVER), person_input(in_form.WHO_LOOKS)]
-    meta = ViewMeta(state.id, place)
+    meta = asking(state, HAND_OVER, place)
     return modal(HAND_OVER.verb, in_form.HAND_OVER, blocks, meta, submit=in_form.HAND_OVER)
 
 
@@ -227,7 +228,7 @@ def render_respond_view(state: Approval, index: int) -> Block:
         RESPOND.verb,
         in_form.answer_title(index_in_title(state, index)),
         blocks,
-        ViewMeta(state.id, index),
+        asking(state, RESPOND, index),
         submit=in_form.ANSWER,
     )
 

@@ -5,11 +5,11 @@ from bot.domain.approval import Approval
 from bot.domain.mentions import mention
 from bot.domain.votes import Proposal
 from bot.rendering.blocks import Block, actions, context, literal
-from bot.rendering.buttons import EDIT, PAGE, READ
+from bot.rendering.buttons import EDIT, PAGE, READ, value_of, value_within
 from bot.rendering.calls import title_blocks
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.questions import approval_inputs, note_input
-from bot.rendering.modal.view import ViewMeta, call_cautions, care_blocks, index_in_title, modal
+from bot.rendering.modal.view import asking, call_cautions, care_blocks, index_in_title, modal
 from bot.rendering.pages import pages_shown
 from bot.sentences import in_form
 
@@ -49,7 +49,7 @@ def render_reading_view(
         blocks.append(context("no-form", in_form.TOO_LONG_TO_EDIT))
     if turns := _turns(state, action, page, len(pages), may_edit=may_edit and _has_inputs(action)):
         blocks.append(actions("turns", turns))
-    meta = ViewMeta(state.id, index, page, proposal.name if proposal else "")
+    meta = asking(state, READ, index, page=page, vote=proposal.name if proposal else "")
     submit = in_form.AGREE if proposal else approve_label(action) if action.allows("approve") else None
     submit = submit if done else None
     if submit and not proposal:
@@ -66,11 +66,11 @@ def approve_label(action: Action) -> str:
 def _turns(state: Approval, action: Action, page: int, last: int, *, may_edit: bool) -> list[Block]:
     buttons = []
     if page > 1:
-        buttons.append(PAGE.drawn(page - 1, state.id, in_form.PREVIOUS))
+        buttons.append(PAGE.drawn(page - 1, value_within(state), in_form.PREVIOUS))
     if page < last:
-        buttons.append(PAGE.drawn(page + 1, state.id))
+        buttons.append(PAGE.drawn(page + 1, value_within(state)))
     if may_edit:
-        buttons.append(EDIT.drawn(action.index, state.id, in_form.EDIT))
+        buttons.append(EDIT.drawn(action.index, value_of(state, [action.index]), in_form.EDIT))
     return buttons
 
 

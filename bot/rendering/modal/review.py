@@ -11,7 +11,7 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import put_to_vote, reviewed, with_proposal
 from bot.rendering.blocks import Block, actions, context, literal, literal_within, section, without_primary
-from bot.rendering.buttons import REVIEW, TURN, button_blocks
+from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_within
 from bot.rendering.calls import care_words, title_blocks
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.header import blocks_above
@@ -21,7 +21,7 @@ from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import totals
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.modal.questions import confirm_input
-from bot.rendering.modal.view import ViewMeta, call_cautions, modal
+from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in
 from bot.rendering.pages import pages_shown
 from bot.sentences import in_form
 
@@ -46,6 +46,7 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
     Returns:
         A view. It carries which calls it shows, so that the next click says what was shown.
     """
+    meta = replace(meta, question=question_in(state, REVIEW.scope, meta))
     pages, is_over = review_pages(state, meta.calls), _is_over(state, meta.calls)
     has_end = _has_end(state, meta.calls)
     page = min(max(meta.page, 1), len(pages) + has_end)
@@ -112,7 +113,11 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block
         ran = _ran(state, piece) if is_over else []
         return [*shown, context(f"a:{index}:outcome:{page}", outcome_line(state, action)), *ran]
     is_last = page == len(pages_shown(state, action))
-    foot = [*_standing(state, action), *without_primary(button_blocks(action, state.id))] if is_last else []
+    foot = (
+        [*_standing(state, action), *without_primary(button_blocks(action, value_of(state, [index])))]
+        if is_last
+        else []
+    )
     return [*_content(state, action, page), *foot]
 
 
@@ -155,8 +160,8 @@ def _title(action: Action, page: int) -> list[Block]:
 
 
 def _turns(state: Approval, meta: ViewMeta, page: int, last: int) -> list[Block]:
-    back = [TURN.drawn(f"{meta.index}.{page - 1}", state.id, in_form.PREVIOUS)] if page > 1 else []
-    ahead = [TURN.drawn(f"{meta.index}.{page + 1}", state.id)] if page < last else []
+    back = [TURN.drawn(f"{meta.index}.{page - 1}", value_within(state), in_form.PREVIOUS)] if page > 1 else []
+    ahead = [TURN.drawn(f"{meta.index}.{page + 1}", value_within(state))] if page < last else []
     return [actions("turns", [*back, *ahead])] if back or ahead else []
 
 
@@ -176,7 +181,9 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
         blocks += [context("totals:label", in_form.IN_ALL), literal("totals", "\n".join(sums))]
     if any(state.actions[index].terms.confirm for index in named):
         blocks.append(confirm_input(in_form.run_calls(len(named))))
-    blocks.append(actions("turns", [TURN.drawn(f"{meta.index}.{meta.page - 1}", state.id, in_form.PREVIOUS)]))
+    blocks.append(
+        actions("turns", [TURN.drawn(f"{meta.index}.{meta.page - 1}", value_within(state), in_form.PREVIOUS)])
+    )
     label = in_form.approve_several if at_once else in_form.agree_several
     meta = replace(meta, pieces=(), named=tuple(named))
     return modal(REVIEW.verb, title, blocks, meta, submit=label(len(named)) if named else None)

@@ -12,7 +12,7 @@ from bot.rendering.calls import arguments_text, title_blocks
 from bot.rendering.card.standing_uses import given_words, name_blocks, revoke_button, used_words
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.questions import approval_inputs
-from bot.rendering.modal.view import ViewMeta, care_blocks, index_in_title, modal
+from bot.rendering.modal.view import asking, care_blocks, index_in_title, modal
 from bot.sentences import in_form, in_list, in_text, words
 
 LISTED = 20
@@ -42,7 +42,7 @@ def render_standing_view(state: Approval, index: int) -> Block:
         STANDING.verb,
         in_form.approve_title(index_in_title(state, index)),
         blocks,
-        ViewMeta(state.id, index),
+        asking(state, STANDING, index),
         submit=in_form.APPROVE,
     )
 

@@ -5,9 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
+from bot.domain.question import named_arguments, question
+from bot.domain.votes import Written
 from bot.rendering.blocks import Block, context, plain, section
+from bot.rendering.buttons import Button, Scope
 from bot.rendering.calls import mask_words, title_blocks
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_form, in_text
@@ -19,7 +23,7 @@ HOME = "home"
 
 @dataclass(frozen=True, slots=True)
 class ViewMeta:
-    """What a view carries in `private_metadata`: ids, and nothing else."""
+    """What a view carries in `private_metadata`: ids, and the name of what it asks."""
 
     id: str
     """Of the interrupt."""
@@ -49,6 +53,8 @@ class ViewMeta:
     """What the Home tab showed, where the button was pressed there."""
     listed: str = ""
     """What the list showed on top of which this view was opened."""
+    question: str = ""
+    """What it asks, by `question_in`. Views of older versions do not carry it."""
 
     def dump(self) -> str:
         """Write it for Slack to carry."""
@@ -62,6 +68,39 @@ class ViewMeta:
         lists = {name: tuple(carried[name]) for name in ("calls", "named") if name in carried}
         pieces = tuple((index, page) for index, page in carried.get("pieces", ()))
         return cls(**{**carried, **lists, "pieces": pieces})
+
+
+def asking(state: Approval, button: Button, index: int, **more: Any) -> ViewMeta:
+    """Give what the view of a button carries, with what the view asks now.
+
+    Args:
+        state: The record.
+        button: Opens the view.
+        index: Of the action or of the place, as its scope says.
+        more: Other fields.
+    """
+    meta = ViewMeta(state.id, index, **more)
+    return replace(meta, question=question_in(state, button.scope, meta))
+
+
+def question_in(state: Approval, scope: Scope, meta: ViewMeta) -> str:
+    """Name what a view asks: the calls that it is about, and what it shows besides."""
+    match scope:
+        case "message":
+            return question(state, meta.calls)
+        case "place":
+            return question(state, state.admission.places[meta.index].actions)
+    written = state.actions[meta.index].written(meta.vote)
+    agreed = ["agree", *_content(written)] if written else []
+    edited = ["edit", meta.shown] if meta.shown else []
+    return question(state, [meta.index], *agreed, *edited)
+
+
+def _content(written: Written) -> list[str]:
+    match written.decision:
+        case EditDecision(edited_action=edited):
+            return [written.name, named_arguments(edited.name, edited.args, written.terms)]
+    return [written.name, written.position]
 
 
 def pressed_at(

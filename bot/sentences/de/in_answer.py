@@ -27,8 +27,12 @@ CHANGED = (
 )
 NOT_SHOWN_HERE = "Nichts wurde freigegeben, weil diese Nachricht die Aufrufe nicht zeigt. Sie stehen in ihrem Thread: Entscheide dort."
 DRAWN_ANEW = (
-    "Nichts wurde freigegeben, weil dieser Knopf von einer älteren Version des Bots stammt. "
-    "Die Karte ist jetzt neu gezeichnet: Sieh sie dir an, und drücke noch einmal."
+    "Nichts wurde gespeichert, weil das von einer älteren Version des Bots stammt. "
+    "Die Karte wird jetzt neu gezeichnet: Sieh sie dir an, und drücke noch einmal."
+)
+ASKS_OTHERWISE = (
+    "Nichts wurde gespeichert, weil die Anfrage nicht die ist, die du beim Drücken gesehen hast. "
+    "Die Karte wird jetzt neu gezeichnet: Sieh sie dir an, bevor du entscheidest."
 )
 WHO_ARE_YOU = (
     "Slack hat nicht gesagt, wer du bist. Nichts wurde gespeichert. Bitte drücke noch einmal auf den Knopf."

@@ -27,8 +27,12 @@ CHANGED = (
 )
 NOT_SHOWN_HERE = "Nothing was approved, because this message does not show the calls. They are in its thread: decide there."
 DRAWN_ANEW = (
-    "Nothing was approved, because an older version of the bot drew this button. "
-    "The card is now drawn again: look at it, and press again."
+    "Nothing was recorded, because an older version of the bot drew this. "
+    "The card is drawn again now: look at it, and press again."
+)
+ASKS_OTHERWISE = (
+    "Nothing was recorded, because the request is not the one that you saw when you pressed. "
+    "The card is drawn again now: look at it before you decide."
 )
 WHO_ARE_YOU = "Slack did not say who you are, so nothing was recorded. Please press again."
 WHO_AGREED = "Slack did not say whether everybody who agreed may still decide this, so nothing is final. Please press again."

@@ -18,6 +18,7 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place, Terms
 from bot.domain.bulk import decided_together
 from bot.domain.ids import MessageId
+from bot.domain.question import question
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.editing import render_edit_view
@@ -159,13 +160,16 @@ def _button(action_id, label, value, **style):
     }
 
 
-def test_the_value_of_every_button_is_the_interrupt_id():
-    """A click carries ids and nothing that could be believed; the button for several says which of them it asks about."""
+def test_the_value_of_every_button_is_the_interrupt_id_and_the_name_of_what_it_asks():
+    """A click carries nothing that could be believed; the button for several says which of them it asks about."""
     state = a_state(an_interrupt(an_action(), an_action()))
     drawn = {button["action_id"]: button["value"] for button in buttons(card(state).blocks)}
+    first, second, both = (question(state, indices) for indices in ([0], [1], [0, 1]))
 
-    assert drawn.pop("approve_all:0") == f"{state.id} 0 1"
-    assert {*drawn.values()} == {state.id}
+    assert drawn.pop("approve_all:0") == f"{state.id} 0 1 ~{both}"
+    assert drawn.pop("reject_all:0") == f"{state.id} ~{both}"
+    assert {value for name, value in drawn.items() if name.endswith(":0")} == {f"{state.id} ~{first}"}
+    assert {value for name, value in drawn.items() if name.endswith(":1")} == {f"{state.id} ~{second}"}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
+from bot.domain.question import question
 from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import (
     render_reject_all_view,
@@ -38,13 +39,15 @@ def long_state(**action):
     return a_state(an_interrupt(an_action("sql", LONG, **action)))
 
 
-def test_a_view_carries_ids_and_nothing_else():
+def test_a_view_carries_ids_and_the_name_of_what_it_asks():
     """What they mean is read from the record when the view comes back."""
     state = a_state(an_interrupt(an_action(), an_action()))
 
     view = pressed_at(render_edit_view(state, 1), "C1", "1.2")
 
-    assert ViewMeta.load(view["private_metadata"]) == ViewMeta(state.id, 1, channel="C1", ts="1.2")
+    assert ViewMeta.load(view["private_metadata"]) == ViewMeta(
+        state.id, 1, channel="C1", ts="1.2", question=question(state, [1])
+    )
     assert "dana" not in view["private_metadata"]
     assert view["callback_id"] == "edit"
 

@@ -26,6 +26,7 @@ from agent_adapter.receipts.statement import (
     pause_of,
     run_of,
 )
+from bot.domain.question import question
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.layout import lay_out
 from bot.runtime.statements import Signing
@@ -145,21 +146,19 @@ async def test_one_click_about_several_actions_is_one_statement(client, store, d
     assert [each.i for each in statement.actions] == [0, 1, 2]
 
 
-async def test_the_statement_of_a_pressed_button_names_what_its_message_showed(
+async def test_the_statement_of_a_pressed_button_names_what_its_message_asked(
     client, store, decisions, redis, key
 ):
     state = await asked(client, store)
     await is_shown(store, state)
-    state = await newest(store, state)
-    [shown] = state.shown.values()
+    shown = question(state, [0])
     lane = store.keys.lane_for(state.id)
-    pressed = f"{shown.channel} {shown.ts}"
-    delivery = Delivery(store.scripts, lane, ERIK, "one", pressed=pressed)
+    delivery = Delivery(store.scripts, lane, ERIK, "one")
 
-    await decisions.decide(state, ERIK, {0: ApproveDecision()}, delivery=delivery)
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, shown=shown, delivery=delivery)
 
     [statement] = decided(await stored(redis, store, state), 0, key)
-    assert (statement.message, statement.of(0).how) == (shown.digest, "click")
+    assert (statement.message, statement.of(0).how) == (shown, "click")
 
 
 async def test_the_last_of_several_people_counts_the_statements_of_the_others(

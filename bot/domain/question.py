@@ -1,0 +1,108 @@
+"""What people are asked, as one short name: a button carries it, so a click counts only for what was drawn. Pure.
+
+Slack brings a button back as it was drawn, and nobody who can write to Redis can change it there. So the name says what
+the person saw, and it is compared with what the record asks now.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from typing import Any
+
+from agent_adapter.contract.identity import digest, slots
+from bot.domain.action import Action
+from bot.domain.admission import Terms
+from bot.domain.approval import Approval
+from bot.domain.masking import masked_digest, scrub_all
+from bot.sentences.language import ENGLISH, speaking
+
+DRAWN_AS = 1
+"""Goes up when a new version shows the same call so differently that a click on an older card could mean something else."""
+
+
+QUESTION_LENGTH = 22
+"""How many characters the name of a question has."""
+
+
+def question(state: Approval, indices: Iterable[int], *shown: object) -> str:
+    """Name what people are asked about these actions: the calls, and the terms on which they are decided.
+
+    Votes are no part of it. Whoever approves a call approves the same call, however many people did so before, and two
+    people who click at once both count. Nor is what time changes: the deadline, the steps that were reached, and who looks
+    at it.
+
+    Args:
+        state: The record.
+        indices: Its actions.
+        shown: What was shown besides, such as the change that people agree with.
+    """
+    asked = [[index, _asked(state, index)] for index in sorted({*indices})]
+    name = digest("question", DRAWN_AS, state.id, asked, *shown)
+    return urlsafe_b64encode(bytes.fromhex(name)).rstrip(b"=").decode()
+
+
+def named_arguments(tool: str, args: dict[str, Any], terms: Terms) -> str:
+    """Name arguments in what Slack carries.
+
+    Everybody in a channel can read what a button carries, and could try masked values until one has the same name. So a name
+    that tells masked values apart has to be hidden behind the key of the card, which is in the record and not in Slack.
+    Records of older versions may have none.
+    """
+    return masked_digest("arguments", tool, args, () if terms.mask_key else terms.masked)
+
+
+def _asked(state: Approval, index: int) -> str:
+    # A card has many buttons, so what is asked with an action is named once for each time that its record was read.
+    known: dict[int, str] = vars(state).setdefault("_asked", {})
+    if index not in known:
+        # Words in place of masked ones are in the language of whoever reads.
+        with speaking(ENGLISH):
+            known[index] = _name(state, state.actions[index])
+    return known[index]
+
+
+def _name(state: Approval, action: Action) -> str:
+    interrupt, admission = state.interrupt, state.admission
+    context = interrupt.context.model_dump(mode="json", exclude={"traceparent"}, exclude_defaults=True)
+    config = action.config.model_dump(mode="json", exclude={"args_schema"}, exclude_defaults=True)
+    return digest(
+        "asked",
+        [interrupt.run, *slots(interrupt.pauses)[action.index]],
+        _call(action),
+        action.description,
+        scrub_all(context, action.secrets),
+        sorted(config.items()),
+        action.pages,
+        _terms(state, action),
+        [step.model_dump(mode="json") for step in admission.steps if action.index in step.actions],
+        _places(state, action.index),
+        [state.requested_by, admission.requester_known, admission.thread_author],
+        [admission.policy_version, state.on_expiry],
+    )
+
+
+def _call(action: Action) -> str:
+    terms = action.terms
+    if terms.mask_key or not action.named(terms.masked):
+        return action.fingerprint
+    return named_arguments(action.request.name, action.request.args, terms)
+
+
+def _terms(state: Approval, action: Action) -> list[tuple[str, Any]]:
+    """Give the terms as they were when people were asked: the steps name who is asked later."""
+    # Who is notified and what people are called is no part of it, as in the name of a proposal.
+    terms = action.terms.model_dump(
+        mode="json", by_alias=True, exclude_defaults=True, exclude={"named_only", "on_call"}
+    )
+    steps = (step for step in state.admission.steps if action.index in step.actions)
+    later = {name for step in steps for name in step.approvers}
+    terms["approvers"] = [name for name in action.terms.approvers if name not in later]
+    return sorted(terms.items())
+
+
+def _places(state: Approval, index: int) -> list[list[object]]:
+    """Give where an action is asked and how its messages are laid out. Proposals add places later."""
+    return [
+        [place.channel, place.opened_by, place.language, place.rows, place.actions, place.parts]
+        for place in state.admission.places
+        if index in place.actions and not place.proposed
+    ]

@@ -1,0 +1,122 @@
+"""The name of what people are asked: it changes with everything that a decision depends on, and with nothing else."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from agent_adapter import Context
+from agent_adapter.contract.hitl import EditDecision, EditedAction
+from bot.domain.admission import Place
+from bot.domain.approval import Assignment
+from bot.domain.ids import MessageId, button_value, parse_button_value
+from bot.domain.messages import Shown
+from bot.domain.question import QUESTION_LENGTH, question
+from bot.domain.schedule import Step
+from bot.domain.votes import Vote, position_of
+from bot.sentences.language import speaking
+from tests.support.builders import a_state, an_action, an_interrupt, on_terms
+
+ARGS = {"to": "al", "amount": 100}
+
+
+def a_record(args=ARGS, *, admitted=None, interrupt=None, action=None, **terms):
+    asked = an_interrupt(an_action("pay", args, **(action or {})), an_action("note"), **(interrupt or {}))
+    state = a_state(asked)
+    admission = on_terms(state.admission, **terms).model_copy(update=admitted or {})
+    return replace(state, admission=admission)
+
+
+def asks(state, *indices):
+    return question(state, indices or (0,))
+
+
+def test_every_bot_names_what_it_asks_alike_in_any_language():
+    """A click may reach another replica than the one that drew the card."""
+    here = asks(a_record())
+    with speaking("de"):
+        there = asks(a_record())
+
+    assert here == there == asks(a_record())
+    assert len(here) == QUESTION_LENGTH
+
+
+OTHERWISE = {
+    "arguments": {"args": {**ARGS, "amount": 101}},
+    "the order of arguments": {"args": dict(reversed(ARGS.items()))},
+    "the words of the agent": {"action": {"description": "Pays the invoice"}},
+    "what may be decided": {"action": {"allowed": ["approve", "reject"]}},
+    "how many people": {"quorum": 2},
+    "who decides": {"approvers": ("U0DANA", "U0MALLORY")},
+    "the risk": {"risk": "low"},
+    "what is masked": {"mask": ("to",)},
+    "what only a reading shows": {"modal_only": ("to",)},
+    "how long it may be used": {"use_within": timedelta(days=30)},
+    "the pages to be read": {"admitted": {"pages": (3, 0)}},
+    "the rules": {"admitted": {"policy_version": "of-mallory"}},
+    "the deadline's decision": {"admitted": {"on_timeout": "raise"}},
+    "for whom the agent acts": {"admitted": {"requested_by": "U0NOOR"}},
+    "who vouches for that": {"admitted": {"requester_known": True}},
+    "the place": {"admitted": {"places": (Place(channel="C0OTHER", actions=(0, 1)),)}},
+    "the layout": {"admitted": {"places": (Place(channel="C1", actions=(0, 1), parts=((0,), (1,))),)}},
+    "who is asked later": {
+        "admitted": {
+            "steps": (Step(kind="escalate", after=timedelta(hours=1), actions=(0,), approvers=("U0NOOR",)),)
+        }
+    },
+    "the run": {"interrupt": {"run": "another"}},
+    "the words above the card": {"interrupt": {"context": Context(title="Invoices")}},
+}
+
+
+@pytest.mark.parametrize("what", OTHERWISE)
+def test_what_a_decision_depends_on_changes_the_question(what):
+    assert asks(a_record(**OTHERWISE[what])) != asks(a_record())
+
+
+def test_each_action_and_each_selection_of_them_asks_something_else():
+    state = a_record()
+    names = {asks(state, 0), asks(state, 1), asks(state, 0, 1), question(state, [0], "edit", "x")}
+
+    assert len(names) == 4
+    assert asks(state, 1, 0) == asks(state, 0, 1)
+
+
+def test_neither_votes_nor_time_change_the_question():
+    """Two people who click at once both count: what they approve is the same."""
+    steps = (Step(kind="escalate", after=timedelta(hours=1), actions=(0,), approvers=("U0NOOR",)),)
+    state = a_record(admitted={"steps": steps}, quorum=2)
+    edit = EditDecision(edited_action=EditedAction(name="pay", args={**ARGS, "amount": 1}))
+    later = replace(
+        state,
+        now=state.now + timedelta(minutes=59),
+        deadline=state.deadline + timedelta(hours=1),
+        votes={0: (Vote("U0DANA", position_of(edit), edit, "1", "t"),)},
+        assignments={0: Assignment("U0ERIK", state.now, state.deadline)},
+        shown={MessageId(0): Shown("C1", "1.1", "digest")},
+        reached={0: True},
+        admission=state.admission.escalated(steps[0]),
+    )
+
+    assert later.admission.terms[0].approvers != state.admission.terms[0].approvers
+    assert asks(later) == asks(state)
+
+
+def test_a_masked_value_cannot_be_guessed_from_the_question():
+    """Everybody in the channel can read what a button carries, and knows everything else that it names."""
+    mine, other = ({"to": "al", "pin": pin} for pin in ("1234", "4321"))
+    masked = {"mask": ("pin",)}
+
+    assert asks(a_record(mine, **masked)) == asks(a_record(other, **masked))
+    one, two = ({**masked, "mask_key": key} for key in ("one", "two"))
+    assert len({asks(a_record(mine, **one)), asks(a_record(other, **one)), asks(a_record(mine, **two))}) == 3
+
+
+def test_a_button_carries_record_actions_and_question_and_older_ones_no_question():
+    assert parse_button_value(button_value("billing.1", (0, 12), "Ab-_9")) == (
+        "billing.1",
+        frozenset({0, 12}),
+        "Ab-_9",
+    )
+    assert parse_button_value("billing.1 0 12") == ("billing.1", frozenset({0, 12}), "")
+    assert parse_button_value("billing.1") == ("billing.1", frozenset(), "")
