@@ -68,7 +68,7 @@ class Admissions:
         told = await self._tellable(admission.told) if admission.told else None
         places = tuple([await self._in_queue(state, place) for place in filter(None, found)])
         terms = _never_by_silence(await self._beside_earlier(state, terms, places), places)
-        fixed = {"told": told, "places": places, "thread_author": author, "terms": terms}
+        fixed: dict[str, object] = {"told": told, "places": places, "thread_author": author, "terms": terms}
         fixed["unsigned"] = self.store.signing is None
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)

@@ -16,6 +16,7 @@ from bot.domain.ids import MessageId, button_value
 from bot.rendering.card.card import render_card
 from bot.sentences import in_answer
 from bot.store.codec import body_digest
+from tests.conftest import keys_of
 from tests.support.builders import an_action, an_interrupt
 from tests.support.people import words
 
@@ -255,7 +256,7 @@ async def test_a_button_of_an_older_version_counts_as_long_as_unsigned_records_d
 ):
     settings = {}
     if how.get("signed"):
-        settings = {"signing_key": signing.key_path.read_text(), "ring": str(signing.ring_path)}
+        settings = keys_of(signing)
     if until_when := how.get("until"):
         settings["unsigned_until"] = f"{datetime.now(UTC) + until_when:%Y-%m-%d}"
     await start_bot(**settings)
@@ -310,8 +311,7 @@ async def test_who_agrees_agrees_with_the_change_that_the_form_showed(
     start_bot, client, redis, dana, erik, policy, signing
 ):
     """An older vote of the same person is signed as well. It cannot be put in the place of the newer one."""
-    keys = {"signing_key": signing.key_path.read_text(), "ring": str(signing.ring_path)}
-    bot = await start_bot(policy=str(policy), approvers="", channel=None, **keys)
+    bot = await start_bot(policy=str(policy), approvers="", channel=None, **keys_of(signing))
     interrupt_id, card = await asked(client, dana, "wire")
     await dana.fill(await dana.opened(card, "edit:0"), amount="1000")
     older = (await stored(redis, interrupt_id))["votes:0"]
@@ -343,8 +343,7 @@ async def test_a_review_decides_nothing_about_another_call_than_it_shows(bot, cl
 
 async def test_a_statement_names_what_the_pressed_button_asked(start_bot, client, redis, dana, signing):
     """Also that of a form: the message in Slack has the same name in its buttons."""
-    keys = {"signing_key": signing.key_path.read_text(), "ring": str(signing.ring_path)}
-    await start_bot(**keys)
+    await start_bot(**keys_of(signing))
     for number, press in enumerate((dana.press, lambda card, _: by_form(dana, card))):
         interrupt_id, card = await asked(client, dana, f"pay{number}", saying=f"pay{number}")
         await press(card, "approve:0")
