@@ -60,7 +60,7 @@ class Keys:
                                                     `lapsed` the fence of a claim that nobody finished,
                                                     `untaken` since when the card says that nobody goes on,
                                                     `asked` digest of the body that was admitted,
-                                                    `seal` `sealed` `seal:deadline` what bots with a seal key check,
+                                                    `seal` `sealed` `seal:<field>` what bots with a seal key check,
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
                                                     `under:<n>` the first card of the run, under which the card
                                                     of a place stands, `-` for none,

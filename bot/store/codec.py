@@ -378,15 +378,16 @@ def _vote(line: str) -> Vote:
     return Vote(user, position, load_decision(decode(text)["decision"]), at, token)
 
 
-def proposal_field(proposal: Proposal) -> str:
-    """Write a proposal as its field keeps it. The script puts name, number of people, version and time before it."""
-    return encode(
+def proposal_field(proposal: Proposal, *, at: int) -> str:
+    """Write a proposal as its field keeps it: name, number of people, version and time before its content."""
+    kept = encode(
         {
             **proposal.model_dump(mode="json", include={"fingerprint", "by", "rule", "channel", "pages"}),
             "decision": dump_decision(proposal.decision),
             "terms": proposal.terms.model_dump(mode="json", exclude_defaults=True, by_alias=True),
         }
     )
+    return f"{proposal.name} {proposal.terms.quorum} {proposal.policy} {at} {kept}"
 
 
 def _proposal(text: str, action: Action) -> Proposal:

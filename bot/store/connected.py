@@ -13,6 +13,7 @@ from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
 from bot.runtime.statements import Signing
 from bot.store.deliveries import WITHIN
+from bot.store.sealed import sealed_fact
 
 
 class Connected:
@@ -31,6 +32,11 @@ class Connected:
     def _of(self, name: str) -> Named:
         """Name the keys that scripts take for a record or an agent."""
         return self.keys.lane_for(name).of(name)
+
+    def _mark(self, interrupt_id: str, field: str, text: str) -> str:
+        """Give the mark of what a bot writes into a field of a card; empty without a seal."""
+        seal = self.signing.seal if self.signing else None
+        return sealed_fact(seal, interrupt_id, field, text) if seal else ""
 
     async def _within(self, verb: str, interrupt_id: str, *, within: float = WITHIN, **given: Value) -> str:
         try:

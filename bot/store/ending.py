@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from agent_adapter.contract.record import GRACE
@@ -100,9 +100,12 @@ class Ending(Reading):
         Returns:
             How many were noted now; 0 when the record has ended.
         """
-        said = [
-            part for number, remark in steps.items() for part in (number, dumped(remark) if remark else None)
-        ]
+        now = str(unix_milliseconds(datetime.now(UTC)))
+        said: list[str | int] = []
+        for number, remark in steps.items():
+            reached, text = (now, dumped(remark)) if remark else ("-", "")
+            mark = self._mark(interrupt_id, f"reached:{number}", reached)
+            said += [number, reached, mark, text, self._mark(interrupt_id, "remark", text)]
         return int(await self.scripts("run_steps", self._of(interrupt_id), said, waiting=joined))
 
     async def mark_claim_lapsed(self, interrupt_id: str) -> bool:
@@ -126,15 +129,16 @@ class Ending(Reading):
             StoreUnavailableError: when Redis did not answer in time.
         """
         deadline = unix_milliseconds(state.deadline + by)
-        seal = self.signing.seal if self.signing else None
+        seal, said = self.signing.seal if self.signing else None, dumped(remark)
         return await self._within(
             "extend",
             state.id,
             seen=state.extended,
             deadline=deadline,
-            seal=sealed_deadline(seal, state.id, state.extended + 1, deadline) if seal else None,
+            mark=sealed_deadline(seal, state.id, state.extended + 1, deadline) if seal else None,
             by=remark.by or "",
-            remark=dumped(remark),
+            remark=said,
+            remark_mark=self._mark(state.id, "remark", said),
         )
 
     async def assign(
@@ -157,13 +161,18 @@ class Ending(Reading):
         seen = (
             f"{unix_milliseconds(known.since)} {unix_milliseconds(known.until)} {known.user}" if known else ""
         )
+        now = datetime.now(UTC)
+        claim = f"{unix_milliseconds(now)} {unix_milliseconds(now + lasts)} {user}"
+        said = dumped(remark) if remark else ""
         return await self._within(
             "assign",
             state.id,
             place=place,
             seen=seen,
             user=user,
-            lifetime=milliseconds(lasts),
+            claim=claim,
+            mark=self._mark(state.id, f"claim:{place}", claim),
             by=holder,
-            remark=dumped(remark) if remark else None,
+            remark=said,
+            remark_mark=self._mark(state.id, "remark", said),
         )

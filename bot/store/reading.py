@@ -39,6 +39,8 @@ class Reading(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         lane = self.keys.lane_for(interrupt_id)
+        req: Fields
+        card: Fields
         req, card, now = await read_hashes(self.scripts, lane, interrupt_id)
         if not req:
             return None
@@ -47,10 +49,14 @@ class Reading(Connected):
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
             verifier = self.signing.verifier if self.signing else None
-            trust = self._trust()
-            state = await offload(
-                received, _read, interrupt_id, req, card, now=now, known=known, verifier=verifier, trust=trust
-            )
+            if trust := self._trust():
+                found = await offload(received, unsealed, trust, interrupt_id, req, card)
+                req, card = found.req, found.card
+                req, card = found.req, found.card
+                now = bounded(now, own=time.time_ns() // 1_000_000)
+                if found.forged:
+                    await self._drop(interrupt_id, found.forged)
+            state = await offload(received, _read, req, card, now=now, known=known, verifier=verifier)
         except UnreadableRecordError:
             raise
         except InvalidRequestError as error:
@@ -64,6 +70,12 @@ class Reading(Connected):
             )
         self._remembered.put(state)
         return state
+
+    async def _drop(self, interrupt_id: str, forged: Fields) -> None:
+        """Remove fields that no bot wrote, so that a bot can write them again, and note it in the audit trail once."""
+        fields = [part for field in forged.items() for part in field]
+        if dropped := await self.scripts("drop_forged", self._of(interrupt_id), fields):
+            logger.error("record.forged", extra={"interrupt_id": interrupt_id, "fields": dropped})
 
     def _trust(self) -> Trust | None:
         """Say how what else is stored is checked; `None` when it is not."""
@@ -114,18 +126,8 @@ class Reading(Connected):
 
 
 def _read(
-    interrupt_id: str,
-    req: Fields,
-    card: Fields,
-    *,
-    now: int,
-    known: Published | None,
-    verifier: Verifier | None,
-    trust: Trust | None,
+    req: Fields, card: Fields, *, now: int, known: Published | None, verifier: Verifier | None
 ) -> Published:
-    if trust:
-        req, card = unsealed(trust, interrupt_id, req, card)
-        now = bounded(now, own=time.time_ns() // 1_000_000)
     state = read_state(req, card, now=now, known=known)
     if isinstance(state, Approval):
         state = believed(state, card, verifier) if verifier else state

@@ -49,4 +49,11 @@ class RunThreads(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         under = under_field(thread_ts)
-        await self.scripts("note_thread", self._of(state.id), place=number, under=under, instead=instead)
+        await self.scripts(
+            "note_thread",
+            self._of(state.id),
+            place=number,
+            under=under,
+            mark=self._mark(state.id, f"under:{number}", under),
+            instead=instead,
+        )

@@ -1,7 +1,7 @@
 """What of a card a bot wrote: a bot with a seal believes nothing else that it reads back from Redis. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from agent_adapter.contract.record import Fields
@@ -15,7 +15,12 @@ _SEAL = "seal"
 """The field with the times of an admission and its mark."""
 _SEALED = "sealed"
 """The field with the kinds of fields that this mark covers, so that an older version checks those that it does not know."""
-_OF_DEADLINE = "seal:deadline"
+_MARK = "seal:"
+"""Begins the name of the field with the mark of another one."""
+FACTS = frozenset({"seen", "reached", "remark", "claim", "under", "proposal", "place"})
+"""The kinds of fields that are written later. Each has a mark of its own. One without it counts as if it were not there."""
+_NUMBERED = frozenset({"remark", "place"})
+"""Those that scripts number. Their marks leave out the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,31 @@ def sealed_deadline(seal: Seal, record: str, extended: int, deadline: int) -> st
     return seal.mark(record, "deadline", (str(extended), str(deadline)))
 
 
-def unsealed(trust: Trust, record: str, req: Fields, card: Fields) -> tuple[Fields, Fields]:
+def sealed_fact(seal: Seal, record: str, field: str, text: str) -> str:
+    """Give the mark of what a bot writes into a field of a card.
+
+    Args:
+        seal: Makes the mark.
+        record: The id of the record.
+        field: Its name; where a script numbers such fields, without the number.
+        text: What it says.
+    """
+    return seal.mark(record, "fact", (field, text))
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    """What of a record a bot wrote."""
+
+    req: Fields
+    """The agent's side, with the time that was sealed."""
+    card: Fields
+    """The bot's side, without the fields that no bot wrote."""
+    forged: Mapping[str, str] = field(default_factory=dict)
+    """Those fields."""
+
+
+def unsealed(trust: Trust, record: str, req: Fields, card: Fields) -> Unsealed:
     """Give the two halves of a record with nothing in them that no bot wrote, and with the times that were sealed.
 
     Args:
@@ -61,14 +90,35 @@ def unsealed(trust: Trust, record: str, req: Fields, card: Fields) -> tuple[Fiel
     Raises:
         BrokenSealError: when the admission is not what a bot wrote. It decides nothing then.
     """
-    if _SEAL not in card:
-        if "policy" in card and not trust.accepts_unsealed:
-            raise BrokenSealError(f"{record}: it has no seal: people were asked by a bot without a seal key")
-        return req, card
+    created = req.get("created", "")
+    if _SEAL in card:
+        created = _check_admission(trust, record, req, card)
+    elif "policy" in card and not trust.accepts_unsealed:
+        raise BrokenSealError(f"{record}: it has no seal: people were asked by a bot without a seal key")
+    forged = {name: text for name, text in card.items() if _is_forged(trust, record, card, name, text)}
+    known = {name: text for name, text in card.items() if name not in forged}
+    return Unsealed({**req, "created": created}, known, forged)
+
+
+def _is_forged(trust: Trust, record: str, card: Fields, name: str, text: str) -> bool:
+    """Whether a field has no mark of a bot, and would need one."""
+    kind, mark = _kind(name), card.get(_MARK + name)
+    if kind not in FACTS or (kind in ADMISSION and mark is None):
+        return False
+    if mark is None:
+        return not trust.accepts_unsealed
+    sealed_name = kind if kind in _NUMBERED else name
+    return not trust.seal.holds(mark, record, "fact", (sealed_name, text))
+
+
+def _check_admission(trust: Trust, record: str, req: Fields, card: Fields) -> str:
+    """Check what was fixed when people were asked. Returns when that was."""
     created, deadline, mark = _parts(record, card[_SEAL])
     kinds = card.get(_SEALED, "")
     listed = ADMISSION | set(kinds.split())
-    covered = {name: text for name, text in card.items() if _kind(name) in listed}
+    covered = {
+        name: text for name, text in card.items() if _kind(name) in listed and _MARK + name not in card
+    }
     if not trust.seal.holds(mark, record, "admission", _admitted(covered, kinds, created, deadline)):
         raise BrokenSealError(
             f"{record}: the seal of its terms is wrong: somebody changed them, or they were sealed with another key"
@@ -76,14 +126,14 @@ def unsealed(trust: Trust, record: str, req: Fields, card: Fields) -> tuple[Fiel
     if covered.get("asked") != body_digest(req["body"]):
         raise BrokenSealError(f"{record}: what is asked has been changed since people were asked")
     _check_deadline(trust, record, card, deadline)
-    return {**req, "created": created}, card
+    return created
 
 
 def _check_deadline(trust: Trust, record: str, card: Fields, admitted: str) -> None:
     extended, deadline = card.get("extended", "0"), card.get("deadline", "")
     if (extended, deadline) == ("0", admitted):
         return
-    if not trust.seal.holds(card.get(_OF_DEADLINE, ""), record, "deadline", (extended, deadline)):
+    if not trust.seal.holds(card.get(f"{_MARK}deadline", ""), record, "deadline", (extended, deadline)):
         raise BrokenSealError(f"{record}: somebody changed its deadline")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from agent_adapter.contract.identity import digest
@@ -16,7 +17,7 @@ from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import Proposal
 from bot.domain.waiting import circle_of_proposal
-from bot.store.codec import dumped, milliseconds, place_field, proposal_field
+from bot.store.codec import dumped, milliseconds, place_field, proposal_field, unix_milliseconds
 from bot.store.connected import Connected
 from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
 
@@ -163,6 +164,8 @@ class Votes(Connected):
         Raises:
             StoreUnavailableError: when Redis has not answered within `deadline` seconds.
         """
+        text = proposal_field(proposal, at=unix_milliseconds(datetime.now(UTC)))
+        asked, said = place_field(place) if place else "", dumped(remark)
         outcome = await self._within(
             "propose",
             interrupt_id,
@@ -170,11 +173,13 @@ class Votes(Connected):
             index=index,
             person=proposal.by,
             name=proposal.name,
-            quorum=proposal.terms.quorum,
             policy=proposal.policy,
-            proposal=proposal_field(proposal),
-            place=place_field(place) if place else None,
-            remark=dumped(remark),
+            proposal=text,
+            mark=self._mark(interrupt_id, f"proposal:{index}", text),
+            place=asked,
+            place_mark=self._mark(interrupt_id, "place", asked),
+            remark=said,
+            remark_mark=self._mark(interrupt_id, "remark", said),
             facts=facts.text if facts else None,
             message=facts.message if facts else None,
             waiting=circle_of_proposal(proposal),
@@ -184,7 +189,14 @@ class Votes(Connected):
     async def mark_read(self, state: Approval, call: Action, user: str, pages: int) -> None:
         """Note how many pages of an action, or of the call proposed instead, this person was shown, in order."""
         shown = f"{call.fingerprint}:{pages}"
-        await self.scripts("mark_read", self._of(state.id), index=call.index, user=user, pages=shown)
+        await self.scripts(
+            "mark_read",
+            self._of(state.id),
+            index=call.index,
+            user=user,
+            pages=shown,
+            mark=self._mark(state.id, f"seen:{call.index}:{user}", shown),
+        )
 
     async def mark_missed(self, interrupt_id: str) -> None:
         """Note that somebody tried to decide and could not. Silence then approves nothing of this record.

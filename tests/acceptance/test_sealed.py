@@ -8,10 +8,12 @@ from redis import Redis
 
 from agent_adapter import ApprovalClient, Context
 from agent_adapter.contract.keys import Keys
+from bot.domain.approval import Approval
 from bot.domain.messages import Remark
 from bot.sentences import in_answer, on_card
 from tests.conftest import keys_of
 from tests.support.builders import an_action, an_interrupt
+from tests.support.faults import eventually
 from tests.support.people import buttons
 
 RULES = """\
@@ -19,6 +21,7 @@ default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2, risk: hi
 rules:
   - {match: {tool: note}, risk: low, approvers: [U0MIRA], quorum: 1}
   - {match: {tool: deploy}, risk: low, approvers: [U0DANA], quorum: 1, extend: {by: 1h, times: 1}}
+  - {match: {tool: release}, risk: low, approvers: [U0DANA], quorum: 1, escalation: {after: 30m, approvers: [U0MIRA]}}
 """
 HOUR = 3_600_000
 
@@ -70,9 +73,9 @@ class Stored:
         return [entry for entry in entries if entry["id"] == interrupt_id]
 
 
-def asked(tool="pay", **more):
+def asked(tool="pay", run="", **more):
     args = {"to": "al", "amount": 900, "iban": "DE02", **more}
-    return an_interrupt(an_action(tool, args), run=tool, context=Context(requested_by="U0NOOR"))
+    return an_interrupt(an_action(tool, args), run=run or tool, context=Context(requested_by="U0NOOR"))
 
 
 def unix_now():
@@ -173,6 +176,64 @@ async def test_a_request_whose_terms_somebody_changed_is_refused(
     refused = [entry for entry in stored.audited(interrupt_id) if entry["event"] == "refused"]
     assert [entry["code"] for entry in refused] == ["seal"]
     assert [each.message for each in caplog.records].count("record.changed") == 1
+
+
+async def test_a_step_that_no_bot_noted_lets_nobody_decide(start_bot, sealed, agent, stored, mira):
+    """A rule lets more people decide after a time. Somebody writes that this time has come."""
+    bot = await start_bot(**sealed)
+    interrupt_id = await agent.publish(asked("release"))
+    card = await mira.card("release")
+
+    of_the_terms = stored.card(interrupt_id)["seal"].split()[2]
+    for mark in (None, of_the_terms):
+        stored.change(interrupt_id, reached_of_0=str(unix_now()), **{"seal:reached:0": mark})
+        bot.store.forget_remembered()
+        await mira.press(card, "approve:0")
+        await mira.notice("")
+
+        state = await bot.store.admitted(interrupt_id)
+        assert (state.reached, state.decided) == ({}, frozenset())
+        assert "U0MIRA" not in state.admission.terms[0].approvers
+    assert [entry["fields"] for entry in stored.audited(interrupt_id) if entry["event"] == "forged"] == [
+        "reached:0",
+        "reached:0",
+    ]
+
+
+LONG = {"script": "x = 1\n" * 4_000}
+
+
+async def test_what_somebody_has_read_is_noted_by_bots_only(start_bot, sealed, agent, stored, dana, erik):
+    """Not by Redis, and no mark is good for another person, another call or another record."""
+    bot = await start_bot(**sealed)
+    ids = [await agent.publish(asked("sql", run=run, **LONG)) for run in ("one", "two")]
+    await until_shown(bot, *ids)
+    state = await bot.store.admitted(ids[0])
+    call = state.actions[0]
+    assert call.pages
+    await bot.store.mark_read(state, call, "U0DANA", call.pages)
+    read = await bot.store.admitted(ids[0])
+    assert read.has_read(read.actions[0], "U0DANA")
+
+    text, mark = (stored.card(ids[0])[name] for name in ("seen:0:U0DANA", "seal:seen:0:U0DANA"))
+    for record, person in ((ids[0], "U0ERIK"), (ids[1], "U0DANA")):
+        stored.change(record, **{f"seen:0:{person}": text, f"seal:seen:0:{person}": mark})
+        found = await bot.store.admitted(record)
+        assert not found.has_read(found.actions[0], person)
+        assert f"seen:0:{person}" not in stored.card(record)
+    stored.change(ids[0], **{"seen:0:U0DANA": text.replace(f":{call.pages}", ":1")})
+    found = await bot.store.admitted(ids[0])
+    assert not found.pages_read(found.actions[0], "U0DANA")
+
+
+async def until_shown(bot, *ids):
+    for each in ids:
+
+        async def is_shown(interrupt_id=each):
+            state = await bot.store.load(interrupt_id)
+            return isinstance(state, Approval) and state.is_shown
+
+        await eventually(is_shown)
 
 
 async def test_when_it_was_asked_counts_as_it_was_when_people_were_asked(

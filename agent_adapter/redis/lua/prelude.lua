@@ -171,10 +171,19 @@ local function is_closed(card, at)
   return status ~= 'pending' or at >= tonumber(deadline)
 end
 
--- Store a remark about a record, together with other fields of its card.
-local function add_remark(card, remark, ...)
-  local number = redis.call('HINCRBY', card, 'remarks', 1)
-  redis.call('HSET', card, 'remark:' .. number, remark, ...)
+-- Append a field of a card, with the mark of the bot that wrote it: '' where bots make none.
+local function append_marked(list, field, value, mark)
+  append(list, field, value)
+  if mark ~= '' then
+    append(list, 'seal:' .. field, mark)
+  end
+end
+
+-- Store a remark about a record and its mark, together with other fields of its card.
+local function add_remark(card, remark, mark, ...)
+  local fields = { ... }
+  append_marked(fields, 'remark:' .. redis.call('HINCRBY', card, 'remarks', 1), remark, mark)
+  redis.call('HSET', card, unpack(fields))
 end
 
 -- The largest answer that a wake-up carries, in bytes.

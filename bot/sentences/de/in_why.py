@@ -46,6 +46,7 @@ _EVENTS = {
     "claim_lapsed": "Der Agent hat die Antwort geholt und nicht rechtzeitig weitergemacht.",
     "untaken": "Lange hat niemand mit der Antwort weitergemacht.",
     "let_go": "Niemand muss mit dem Lauf noch weitermachen.",
+    "forged": "Jemand hat etwas dazu in den Speicher geschrieben, das nicht vom Bot war. Es zählte nicht.",
     "reached": "Eine Erinnerung oder eine Eskalation war fällig.",
     "sticky_used": "Die Dauerfreigabe hat einen späteren Aufruf freigegeben.",
 }

@@ -40,6 +40,7 @@ _EVENTS = {
     "claim_lapsed": "The agent took the answer, and did not go on in time.",
     "untaken": "Nobody went on with the answer for a long time.",
     "let_go": "Nobody has to go on with the run any more.",
+    "forged": "Somebody wrote something about it into the store that no bot wrote. It counted for nothing.",
     "reached": "A reminder or an escalation was due.",
     "sticky_used": "The standing approval approved a later call.",
 }

@@ -5,13 +5,15 @@
 --       place
 --       seen      the assignment as the person saw it, '' for none
 --       user      the new holder
---       lifetime  milliseconds
+--       claim     the new assignment
+--       mark      of it, or ''
 --       by        the person who hands it over, '' when it is free
 --       remark    the message about it in the thread, or ''
+--       remark_mark
 -- Returns 'assigned' | 'taken': the assignment has changed since the person saw it | 'closed'
 
 local card, undrawn, due, audit = unpack(KEYS)
-local id, place, seen, user, lifetime, by, remark = unpack(ARGV)
+local id, place, seen, user, claim, mark, by, remark, remark_mark = unpack(ARGV)
 
 local at = now()
 if is_closed(card, at) then
@@ -24,7 +26,9 @@ queue_look(due, id, at)
 queue_drawing(undrawn, id, at)
 write_audit(audit, by == '' and 'claimed' or 'handed_over', id, 'to', user, 'by', by)
 if remark ~= '' then
-  add_remark(card, remark)
+  add_remark(card, remark, remark_mark)
 end
-redis.call('HSET', card, 'claim:' .. place, text(at) .. ' ' .. text(at + lifetime) .. ' ' .. user)
+local fields = {}
+append_marked(fields, 'claim:' .. place, claim, mark)
+redis.call('HSET', card, unpack(fields))
 return 'assigned'

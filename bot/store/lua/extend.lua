@@ -4,13 +4,14 @@
 -- ARGV  id, prefix
 --       seen      how often it was extended before the person saw it
 --       deadline  the new one
---       seal      of it, or ''
+--       mark      of it, or ''
 --       by        the person who extends it
 --       remark    the message about it in the thread
+--       remark_mark
 -- Returns 'extended' | 'repeat': somebody has extended it since | 'closed'
 
 local card, undrawn, due, audit = unpack(KEYS)
-local id, prefix, seen, deadline, seal, by, remark = unpack(ARGV)
+local id, prefix, seen, deadline, mark, by, remark, remark_mark = unpack(ARGV)
 
 local at = now()
 if is_closed(card, at) then
@@ -24,8 +25,7 @@ queue_look(due, id, at)
 queue_drawing(undrawn, id, at)
 write_audit(audit, 'extended', id, 'by', by)
 add_waiting(prefix, id, waiting or '', tonumber(deadline), at)
-if seal ~= '' then
-  redis.call('HSET', card, 'seal:deadline', seal)
-end
-add_remark(card, remark, 'deadline', deadline, 'extended', seen + 1)
+local fields = { 'extended', seen + 1 }
+append_marked(fields, 'deadline', deadline, mark)
+add_remark(card, remark, remark_mark, unpack(fields))
 return 'extended'

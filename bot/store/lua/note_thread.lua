@@ -3,13 +3,16 @@
 -- KEYS  card
 -- ARGV  place
 --       under    the ts of that message, '-' for none
+--       mark     of the bot, or ''
 --       instead  the message that is gone, or '': the note about it is replaced
 
 local card = unpack(KEYS)
-local place, under, instead = unpack(ARGV)
+local place, under, mark, instead = unpack(ARGV)
 
 local field = 'under:' .. place
 local known = redis.call('HGET', card, field)
 if redis.call('EXISTS', card) == 1 and (not known or known == instead) then
-  redis.call('HSET', card, field, under)
+  local fields = {}
+  append_marked(fields, field, under, mark)
+  redis.call('HSET', card, unpack(fields))
 end

@@ -6,18 +6,21 @@
 --       index
 --       person
 --       name      of the proposal
---       quorum    how many people it takes
 --       policy    version of the rules
---       proposal
+--       proposal  as its field keeps it
+--       mark      of it, or ''
 --       place     the other place where it is asked, or ''
+--       place_mark
 --       remark    the message about it in the thread
+--       remark_mark
 --       facts     what the audit says about it
 --       message   that asks
 --       waiting   the circle of people, groups and channels that it waits for
 -- Returns 'recorded' | 'repeat': this proposal is there already | 'taken': the action is decided | 'closed'
 
 local card, undrawn, audit = unpack(KEYS)
-local id, prefix, index, person, name, quorum, policy, proposal, place, remark, facts, message, waiting = unpack(ARGV)
+local id, prefix, index, person, name, policy, proposal, mark, place, place_mark, remark, remark_mark, facts, message,
+  waiting = unpack(ARGV)
 local PROPOSAL = 'proposal:'
 
 local at = now()
@@ -46,13 +49,17 @@ if #left > 0 then
 else
   redis.call('HDEL', card, 'votes:' .. index)
 end
+local fields = {}
 if place ~= '' then
   local number, found = 0, redis.call('HGET', card, 'place:0')
   while found and found ~= place do
     number = number + 1
     found = redis.call('HGET', card, 'place:' .. number)
   end
-  redis.call('HSET', card, 'place:' .. number, place)
+  if not found then
+    append_marked(fields, 'place:' .. number, place, place_mark)
+  end
 end
-add_remark(card, remark, PROPOSAL .. index, table.concat({ name, quorum, policy, text(at), proposal }, ' '))
+append_marked(fields, PROPOSAL .. index, proposal, mark)
+add_remark(card, remark, remark_mark, unpack(fields))
 return 'recorded'
