@@ -14,6 +14,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from bot.domain.audit_entry import AuditEntry
+from bot.domain.sealing import Mark, following
 from bot.tlog.batch import Salted, batch_path, dump_batch, load_batch
 from bot.tlog.log import CHECKPOINT
 from tests.support.logs import TestLogKey, entries_of, erase, make_log, proof_of, rewritten, ring_of, vkey_of
@@ -281,6 +283,39 @@ def test_what_was_erased_is_reported_and_the_rest_still_holds(tmp_path, key):
     assert found.erased == (1, 2, 3)
     assert assent_log.say_log(found).endswith("Erased: 1-3.")
     assert b"entry" not in log.storage.read(batch_path(0)).split(b"\n")[1]
+
+
+def sealed(log, *entries):
+    """Seal entries of Redis, each with its number and its `seq`, as the bot does."""
+    found = [
+        AuditEntry("00", number, {"event": "resumed", "id": "billing.a", "seq": seq})
+        for number, seq in entries
+    ]
+    sealings = [*following(Mark.parse(log.head().mark), found)]
+    log.append([each.entry.line.encode() for each in sealings], [str(each.mark) for each in sealings])
+
+
+def test_entries_that_went_missing_before_they_were_sealed_are_counted(tmp_path, key):
+    """Also when they were the first of a batch. The log says so itself, and its mark stays when that entry is erased."""
+    log = make_log(tmp_path, key)
+    sealed(log, ("1-0", 5), ("2-0", 6), ("4-0", 9))
+    sealed(log, ("9-0", 10), ("12-0", 14))
+
+    found = verify(log, key)[0]
+
+    assert (found.size, found.lost, found.restored) == (7, 5, 0)
+    assert "5 more had been written, and went missing" in assent_log.say_log(found)
+
+
+def test_a_redis_that_went_back_is_no_gap_and_is_reported(tmp_path, key):
+    log = make_log(tmp_path, key)
+    sealed(log, ("1-0", 5), ("2-0", 6))
+    sealed(log, ("3-0", 6), ("4-0", 7))
+
+    found = verify(log, key)[0]
+
+    assert (found.lost, found.restored) == (0, 1)
+    assert "Redis went back to an older state 1 time." in assent_log.say_log(found)
 
 
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=4))

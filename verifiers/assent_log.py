@@ -34,6 +34,7 @@ WIDTH, HEIGHT = 256, 8
 NOTE = re.compile(r"((?:[^\n]+\n)+)\n((?:\u2014 [^\n]+\n)+)")
 BATCH = re.compile(r"said/([0-9]{12,})")
 PARTIAL = re.compile(r"(tile/.+)\.p/([1-9][0-9]*)")
+MARK = re.compile(r"([0-9]{1,20}) ([0-9]{1,20}) ([0-9]{1,20}-[0-9]{1,20})")
 NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 P = 2**255 - 19
 Y8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
@@ -246,6 +247,10 @@ class Verified:
     """How many files lie beyond the checkpoint."""
     against: tuple[int, ...] = ()
     """The sizes of the older checkpoints that it continues."""
+    lost: int = 0
+    """How many entries were counted, and gone before they could be sealed."""
+    restored: int = 0
+    """How many times Redis went back to an older state."""
 
 
 def verify(folder: Path, keys: list[Key], against: str = "") -> list[Verified]:
@@ -304,20 +309,19 @@ def verify_log(files: Files, keys: list[Key], older: Iterable[Checkpoint] = ()) 
         raise Rejected(
             f"the log {head.origin} was cut: it has {head.size} entries, and it had {mine[-1].size}"
         )
-    tree = Tree()
+    tree, taken = Tree(), Taken()
     erased: list[int] = []
-    mark = ""
     check_older(tree, mine)
     while tree.size < head.size:
         name = f"said/{tree.size:012d}"
-        batch = open_batch(files.read(name), tree, mark, head.origin, keys, name)
-        mark = batch[-1].mark
+        batch = open_batch(files.read(name), tree, taken.mark, head.origin, keys, name)
         if tree.size + len(batch) > head.size:
             raise Rejected(f"{name} has more entries than were signed")
         for line in batch:
             if line.entry is None:
                 erased.append(tree.size)
             tree.add(line.leaf)
+            taken.go_on(line.mark)
             check_full_tiles(tree, files)
             check_older(tree, mine)
     if tree.root != head.root:
@@ -329,8 +333,36 @@ def verify_log(files: Files, keys: list[Key], older: Iterable[Checkpoint] = ()) 
         if batch_name and int(batch_name[1]) < head.size:
             raise Rejected(f"{name} is not a part of the log {head.origin}")
     return Verified(
-        head.origin, head.size, tuple(erased), len(files.unread), tuple(each.size for each in mine)
+        head.origin,
+        head.size,
+        tuple(erased),
+        len(files.unread),
+        tuple(each.size for each in mine),
+        taken.lost,
+        taken.restored,
     )
+
+
+@dataclass
+class Taken:
+    """Follows the marks of entries: where in Redis each was taken from, as `epoch seq number`."""
+
+    mark: str = ""
+    lost: int = 0
+    restored: int = 0
+
+    def go_on(self, mark: str) -> None:
+        """Count what is missing between the last mark and this one. The log itself says it in an entry."""
+        before, now = MARK.fullmatch(self.mark), MARK.fullmatch(mark)
+        self.mark = mark
+        if not before or not now:
+            return
+        if before[1] != now[1]:
+            self.restored += 1
+        else:
+            # An entry of the log itself, about a gap, has the number of the entry before it.
+            own = 1 if before[3] != now[3] else 0
+            self.lost += max(0, int(now[2]) - int(before[2]) - own)
 
 
 def open_one(text: str, keys: list[Key]) -> Checkpoint:
@@ -525,6 +557,12 @@ def say_log(log: Verified) -> str:
     said = f"Verified: {log.origin} has {counted(log.size, 'entry')}{erased}, each as it was signed."
     if log.against:
         said += f" It continues the older {counted(len(log.against), 'checkpoint')} (of {', '.join(map(str, log.against))})."
+    if log.lost:
+        said += (
+            f" {counted(log.lost, 'entry')} more had been written, and went missing before they were sealed."
+        )
+    if log.restored:
+        said += f" Redis went back to an older state {counted(log.restored, 'time')}."
     if log.beyond:
         said += f" {counted(log.beyond, 'file')} beyond the checkpoint: not signed yet, not checked."
     if log.erased:
