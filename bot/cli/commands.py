@@ -17,6 +17,7 @@ from agent_adapter.redis.pool import address_of, open_redis
 from bot.api.keys import ApiKey, KeyRing
 from bot.cli.acl import lines, users_of
 from bot.cli.audit import audit_cli
+from bot.cli.audit_log import erase, prove, verify
 from bot.cli.policy import policy_cli
 from bot.cli.signing import signing_cli
 from bot.domain.errors import BotError, SettingsError
@@ -35,6 +36,8 @@ cli = typer.Typer(
     rich_markup_mode=None,
 )
 cli.add_typer(policy_cli, name="policy")
+for _of_logs in (verify, prove, erase):
+    audit_cli.command()(_of_logs)
 cli.add_typer(audit_cli, name="audit")
 
 

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -23,40 +24,54 @@ CREATE = "`python -m bot keys signing create KEY_FILE --ring RING --purpose log`
 class RingLogKey:
     """Signs the logs of a namespace. The ring says which keys count, so a log goes on after a rotation."""
 
-    signer: LocalSigner
+    signer: LocalSigner | None
+    """`None` where logs are only read."""
     ring: Ring
     namespace: str
 
     @property
     def public(self) -> bytes:
         """Its own public key."""
-        return self.signer.public
+        return self._own.public
 
     def sign(self, data: bytes) -> bytes:
         """Return the signature.
 
         Raises:
-            ValueError: when the ring does not have this key for the log any more.
+            ValueError: when the ring does not have this key for the log, or not now.
         """
-        if self.public not in self.trusted:
-            raise ValueError(
-                f"the key {self.signer.kid} is not in the ring for the log of {self.namespace!r}"
-            )
-        return self.signer.signature(data)
+        if self.problem:
+            raise ValueError(self.problem)
+        return self._own.signature(data)
+
+    @property
+    def problem(self) -> str | None:
+        """Why nobody would accept what this key signs now; `None` when they would."""
+        key, now = self.ring.keys.get(self._own.kid), int(datetime.now(UTC).timestamp() * 1000)
+        if key and self._counts(key) and key.could_sign_at(now):
+            return None
+        return (
+            f"the ring does not have the key {self._own.kid} of ASSENT_LOG_KEY for the log of {self.namespace!r} now: "
+            f"{CREATE} makes one"
+        )
 
     @property
     def trusted(self) -> Mapping[bytes, Verify]:
         """Every public key whose checkpoints count, with what checks its signatures."""
-        return trusted_keys(self.ring, self.namespace)
+        return {
+            base64.b64decode(key.public): partial(_check, key)
+            for key in self.ring.keys.values()
+            if self._counts(key)
+        }
 
+    @property
+    def _own(self) -> LocalSigner:
+        if self.signer is None:
+            raise ValueError("this process reads logs, and has no key to sign them")
+        return self.signer
 
-def trusted_keys(ring: Ring, namespace: str) -> dict[bytes, Verify]:
-    """Return the public keys that a ring has for the logs of a namespace, with what checks their signatures."""
-    return {
-        base64.b64decode(key.public): partial(_check, key)
-        for key in ring.keys.values()
-        if key.purpose == "log" and key.namespace == namespace and not key.revoked
-    }
+    def _counts(self, key: RingKey) -> bool:
+        return key.purpose == "log" and key.namespace == self.namespace and not key.revoked
 
 
 def load_log_key(settings: Settings) -> RingLogKey | None:
@@ -88,11 +103,8 @@ def load_log_key(settings: Settings) -> RingLogKey | None:
         )
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
-    if key.public not in key.trusted:
-        raise SettingsError(
-            f"the ring {settings.ring} does not have the key {key.signer.kid} of ASSENT_LOG_KEY for the log of "
-            f"{settings.namespace!r}: {CREATE} makes one"
-        )
+    if key.problem:
+        raise SettingsError(key.problem)
     return key
 
 

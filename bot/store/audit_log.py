@@ -101,23 +101,31 @@ class LaneLog:
         for name in self.batches()[self._forgotten :]:
             if self._ends(name) >= before:
                 break
-            erased += self._erase_in(self._load(name), lambda _: True)
+            erased += self._erase_in(name, lambda _: True)
             self._forgotten += 1
         return erased
 
-    def erase(self, wanted: Callable[[AuditEntry], bool]) -> int:
-        """Erase what is wanted from the batches. The tree stays as it is. Returns how many entries were erased."""
-        return sum(self._erase_in(self._load(name), wanted) for name in self.batches())
+    def erase(self, about: str) -> int:
+        """Erase the entries about one request. The tree stays as it is. Returns how many entries were erased."""
+        return sum(
+            self._erase_in(name, lambda entry: entry["id"] == about)
+            for name in self.batches()
+            if any(entry["id"] == about for entry in self._load(name).said)
+        )
 
-    def _erase_in(self, batch: Batch, wanted: Callable[[AuditEntry], bool]) -> int:
-        kept = [
-            each.erased if each.entry and wanted(AuditEntry.of_line(each.entry.decode())) else each
-            for each in batch.entries
-        ]
-        erased = sum(new is not old for new, old in zip(kept, batch.entries, strict=True))
-        if erased:
-            self.storage.put(batch.path, dump_batch(kept, batch.signature))
-        return erased
+    def _erase_in(self, name: str, wanted: Callable[[AuditEntry], bool]) -> int:
+        path = f"{SAID}/{name}"
+        while data := self.storage.read(path):
+            entries, signature = load_batch(data)
+            kept = [
+                each.erased if each.entry and wanted(AuditEntry.of_line(each.entry.decode())) else each
+                for each in entries
+            ]
+            erased = sum(new is not old for new, old in zip(kept, entries, strict=True))
+            # Somebody else may erase other entries of it at the same time.
+            if not erased or self.storage.swap(path, data, dump_batch(kept, signature)):
+                return erased
+        return 0
 
     def _between(self, start: int, end: int) -> Iterator[Batch]:
         names = self.batches()
@@ -198,18 +206,28 @@ class AuditLogs:
 
     def lane(self, lane: Lane) -> LaneLog:
         """Return the log of a lane, to read it."""
-        number = number_of(lane)
+        return self._lane(number_of(lane))
+
+    def _lane(self, number: str) -> LaneLog:
         if number not in self._lanes:
             self._lanes[number] = LaneLog(Folder(Path(self._folder, FOLDER, number)))
         return self._lanes[number]
 
     def log(self, lane: Lane, key: LogKey) -> Log:
         """Return the log of a lane, with the keys that count."""
-        return Log(self.lane(lane).storage, f"assent/{self._namespace}/{number_of(lane)}", key)
+        return self.numbered(number_of(lane), key)
+
+    def numbered(self, number: str, key: LogKey) -> Log:
+        """Return the log of a lane, by its two digits."""
+        return Log(self._lane(number).storage, f"assent/{self._namespace}/{number}", key)
 
     def sealed(self, lane: Lane, key: LogKey) -> Sealed:
         """Return the log of a lane, to seal it. Raises as `Sealed.read` does."""
         return Sealed.read(self.log(lane, key))
+
+    def present(self) -> dict[str, LaneLog]:
+        """Return the logs that are there, by the two digits of their lane."""
+        return {name: self._lane(name) for name in self.beside.names("") if name.isdecimal()}
 
     @property
     def beside(self) -> Storage:

@@ -75,7 +75,7 @@ class Log:
             return []
         marked = zip(entries, marks or [""] * len(entries), strict=True)
         batch = self._begin(head, [Salted.of(entry, mark) for entry, mark in marked])
-        edge = Edge.read(head.size, self._file)
+        edge = Edge.read(head.size, self.file)
         if edge.root != head.root:
             raise ValueError(f"the tiles of the log {self.origin} do not fit its checkpoint")
         for path, data in edge.append([each.leaf for each in batch]).items():
@@ -95,20 +95,29 @@ class Log:
         path = batch_path(head.size)
         if self.storage.create(path, dump_batch(batch, self.key.sign(about_batch(head, batch)))):
             return batch
-        begun, signature = load_batch(self._file(path))
+        begun, signature = load_batch(self.file(path))
         # Somebody who can write to the storage must not get entries into the log.
-        self._check(signature, about_batch(head, begun))
+        self.check(signature, about_batch(head, begun))
         return begun
 
-    def _check(self, signature: bytes, data: bytes) -> None:
-        """Raise unless a trusted key has signed the data."""
+    def check(self, signature: bytes, data: bytes) -> None:
+        """Check the signature of a batch.
+
+        Raises:
+            ValueError: when no key of the log has made it.
+        """
         for verify in self.key.trusted.values():
             with suppress(InvalidSignature):
                 verify(signature, data)
                 return
         raise ValueError(f"a batch of the log {self.origin} is not signed with a key of the log")
 
-    def _file(self, path: str) -> bytes:
+    def file(self, path: str) -> bytes:
+        """Return a file that has to be there.
+
+        Raises:
+            ValueError: when it is not.
+        """
         data = self.storage.read(path)
         if data is None:
             raise ValueError(f"the file {path} of the log {self.origin} is missing")

@@ -62,6 +62,7 @@ def test_a_key_that_the_ring_has_for_the_log_signs_it(signing, tmp_path):
         {"purpose": "agent", "agent": "billing"},
         {"namespace": "other"},
         {"revoked": True},
+        {"not_after": "2026-01-01T00:00:00Z"},
     ],
     ids=str,
 )
@@ -77,7 +78,7 @@ def test_a_key_that_is_revoked_while_the_bot_runs_signs_no_more(signing, tmp_pat
     revoked = [each.model_copy(update={"revoked": True}) for each in key.ring.keys.values()]
     key.ring._trust(revoked)
 
-    with pytest.raises(ValueError, match="not in the ring"):
+    with pytest.raises(ValueError, match="does not have the key"):
         key.sign(b"text")
 
 

@@ -1,0 +1,200 @@
+"""`python -m bot audit verify`, `prove` and `erase` as an auditor meets them: another process, its output, its exit code."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.domain.audit_entry import AuditEntry
+from bot.domain.sealing import Mark, following
+from bot.store.audit_log import LaneLog, Sealed
+from bot.tlog.log import CHECKPOINT, Log
+from bot.tlog.storage import Folder
+from tests.support.logs import TestLogKey, ring_of
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def key():
+    return TestLogKey()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "trail" / "log" / "00"
+
+
+@pytest.fixture
+def log(key, folder):
+    """A log about two requests, in two batches."""
+    return written(Log(Folder(folder), "assent/assent/00", key), "ab", "ac")
+
+
+def written(log, *batches):
+    for batch in batches:
+        sealed = Sealed.read(log)
+        first = sealed.mark.seq + 1
+        entries = [
+            AuditEntry.of_stream(
+                "00",
+                f"{1_794_000_000_000 + seq}-0",
+                {"event": "decided", "id": f"billing.{name}", "seq": str(seq)},
+            )
+            for seq, name in enumerate(batch, first)
+        ]
+        sealed.append(following(sealed.mark, entries))
+    return log
+
+
+@pytest.fixture
+def command(tmp_path, key):
+    (tmp_path / "ring.json").write_text(ring_of(key))
+
+    async def run(*arguments, **changed):
+        given = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "ASSENT_AUDIT_DIR": str(tmp_path / "trail"),
+            "ASSENT_RING": str(tmp_path / "ring.json"),
+            **changed,
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bot", "audit", *arguments,
+            cwd=tmp_path, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        output, errors = await process.communicate()
+        return process.returncode, output.decode(), errors.decode()
+
+    return run
+
+
+async def test_a_sound_log_is_said_to_be_sound(command, log):
+    code, output, _ = await command("verify")
+
+    assert code == 0
+    assert "assent/assent/00: 4 entries, the last one of 2026-" in output
+    assert "Every file is what the key has signed." in output
+
+
+async def test_an_older_checkpoint_still_fits_and_one_of_another_log_does_not(command, log, tmp_path, key):
+    anchor = tmp_path / "anchor.txt"
+    anchor.write_bytes(log.storage.read(CHECKPOINT))
+    written(log, "d")
+    assert (await command("verify", "--against", str(anchor)))[0] == 0
+    other = written(Log(Folder(tmp_path / "other"), "assent/assent/00", key), "xy")
+    anchor.write_bytes(other.storage.read(CHECKPOINT))
+
+    code, _, errors = await command("verify", "--against", str(anchor))
+
+    assert code == 1
+    assert "it was written anew, or cut off" in errors
+
+
+async def test_a_log_that_was_written_anew_and_is_shorter_does_not_fit_its_anchor(
+    command, log, tmp_path, key, folder
+):
+    anchor = tmp_path / "anchor.txt"
+    anchor.write_bytes(log.storage.read(CHECKPOINT))
+    folder.rename(tmp_path / "before")
+    written(Log(Folder(folder), "assent/assent/00", key), "a")
+
+    code, _, errors = await command("verify", "--against", str(anchor))
+
+    assert code == 1
+    assert "cut off" in errors
+
+
+@pytest.mark.parametrize(
+    "file", ["checkpoint", "said/000000000000", "said/000000000002", "tile/0/000.p/4", "tile/entries/000.p/4"]
+)
+async def test_one_flipped_bit_in_any_file_is_named(command, log, folder, file):
+    data = bytearray((folder / file).read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / file).write_bytes(data)
+
+    code, _, errors = await command("verify")
+
+    assert code == 1
+    assert errors.startswith("assent/assent/00: ")
+
+
+async def test_a_proof_of_one_request_is_checked_without_assent(command, log, tmp_path):
+    code, output, _ = await command("prove", "billing.a")
+    assert code == 0
+    (tmp_path / "proof.json").write_text(output)
+
+    told = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, ROOT / "verifiers/assent_log.py", "prove", tmp_path / "proof.json", "--key", tmp_path / "ring.json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert told.returncode == 0, told.stderr
+    assert output.count("billing.a") == 2
+    assert "billing.b" not in output
+
+
+async def test_what_was_erased_is_gone_and_the_log_says_where_it_was(command, log, folder, tmp_path):
+    code, output, errors = await command("erase", "billing.a", "--yes")
+
+    assert (code, output) == (0, "erased 2 entries about billing.a\n")
+    assert "after 7 days" in errors
+    assert b"billing.a" not in b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+    code, output, _ = await command("verify")
+    assert (code, "2 of them were erased: 0, 2." in output) == (0, True)
+    code, _, errors = await command("prove", "billing.a")
+    assert (code, "it may be erased" in errors) == (1, True)
+    written(log, "e")
+    assert (await command("verify"))[0] == 0
+
+
+async def test_nothing_is_erased_without_a_yes(command, log):
+    code, _, _ = await command("erase", "billing.a")
+
+    assert code == 1
+    assert (await command("prove", "billing.a"))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changed", "said"),
+    [
+        (["verify"], {"ASSENT_RING": ""}, "ASSENT_RING is not set"),
+        (["verify"], {"ASSENT_AUDIT_DIR": ""}, "ASSENT_AUDIT_DIR is not set"),
+        (["verify"], {"ASSENT_NAMESPACE": "other"}, "not signed with a key of the log assent/other/00"),
+        (["prove", "billing.z"], {}, "no sealed log has an entry about billing.z"),
+        (["erase", "billing.z", "--yes"], {}, "no sealed log has an entry about billing.z"),
+        (["verify", "--against", "/dev/null"], {}, "not a file of signed checkpoints"),
+    ],
+)
+async def test_what_is_missing_is_named(command, log, arguments, changed, said):
+    code, _, errors = await command(*arguments, **changed)
+
+    assert code in {1, 2}
+    assert said in errors
+
+
+async def test_a_folder_without_a_log_is_named(command):
+    code, _, errors = await command("verify")
+
+    assert (code, "there is no sealed log in" in errors) == (1, True)
+
+
+def test_erasing_twice_at_once_loses_no_erasure(log, folder):
+    """A batch is exchanged only if it is as it was read."""
+
+    class Slow(Folder):
+        def swap(self, path, before, after):
+            if not getattr(self, "done", False):
+                self.done = True
+                LaneLog(Folder(folder)).erase("billing.b")
+            return super().swap(path, before, after)
+
+    LaneLog(Slow(folder)).erase("billing.a")
+
+    left = [entry["id"] for entry in LaneLog(Folder(folder)).read(0, 2**60)]
+    assert left == ["billing.c"]
+    assert Mark.parse(log.head().mark).seq == 4
