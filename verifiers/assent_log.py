@@ -558,9 +558,7 @@ def say_log(log: Verified) -> str:
     if log.against:
         said += f" It continues the older {counted(len(log.against), 'checkpoint')} (of {', '.join(map(str, log.against))})."
     if log.lost:
-        said += (
-            f" {counted(log.lost, 'entry')} more had been written, and went missing before they were sealed."
-        )
+        said += f" {log.lost:,} more had been written, and went missing before they were sealed."
     if log.restored:
         said += f" Redis went back to an older state {counted(log.restored, 'time')}."
     if log.beyond:
