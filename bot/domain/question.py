@@ -5,7 +5,7 @@ the person saw, and it is compared with what the record asks now.
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from agent_adapter.contract.identity import digest, slots
@@ -51,32 +51,44 @@ def named_arguments(tool: str, args: dict[str, Any], terms: Terms) -> str:
 
 
 def _asked(state: Approval, index: int) -> str:
-    # A card has many buttons, so what is asked with an action is named once for each time that its record was read.
-    known: dict[int, str] = vars(state).setdefault("_asked", {})
-    if index not in known:
-        # Words in place of masked ones are in the language of whoever reads.
-        with speaking(ENGLISH):
-            known[index] = _name(state, state.actions[index])
+    # A card has many buttons, so what they ask is named once for each time that its record was read.
+    known: dict[int | None, str] = vars(state).setdefault("_asked", {})
+    # Words in place of masked ones are in the language of whoever reads.
+    with speaking(ENGLISH):
+        if None not in known:
+            known[None] = _of_record(state)
+        if index not in known:
+            known[index] = _of_action(state, state.actions[index], known[None])
     return known[index]
 
 
-def _name(state: Approval, action: Action) -> str:
+def _of_record(state: Approval) -> str:
+    """Name what all actions of a record have in common."""
     interrupt, admission = state.interrupt, state.admission
     context = interrupt.context.model_dump(mode="json", exclude={"traceparent"}, exclude_defaults=True)
-    config = action.config.model_dump(mode="json", exclude={"args_schema"}, exclude_defaults=True)
     return digest(
-        "asked",
-        [interrupt.run, *slots(interrupt.pauses)[action.index]],
-        _call(action),
-        action.description,
-        scrub_all(context, action.secrets),
-        sorted(config.items()),
-        action.pages,
-        _terms(state, action),
-        [step.model_dump(mode="json") for step in admission.steps if action.index in step.actions],
-        _places(state, action.index),
+        "asked-by-record",
+        interrupt.run,
+        scrub_all(context, state.actions[0].secrets),
         [state.requested_by, admission.requester_known, admission.thread_author],
         [admission.policy_version, state.on_expiry],
+    )
+
+
+def _of_action(state: Approval, action: Action, of_record: str) -> str:
+    config = action.config.model_dump(mode="json", exclude={"args_schema"}, exclude_defaults=True)
+    steps = [step for step in state.admission.steps if action.index in step.actions]
+    return digest(
+        "asked",
+        of_record,
+        slots(state.interrupt.pauses)[action.index],
+        _call(action),
+        action.description,
+        sorted(config.items()),
+        action.pages,
+        _terms(action.terms, later={name for step in steps for name in step.approvers}),
+        [step.model_dump(mode="json") for step in steps],
+        _places(state, action.index),
     )
 
 
@@ -87,16 +99,14 @@ def _call(action: Action) -> str:
     return named_arguments(action.request.name, action.request.args, terms)
 
 
-def _terms(state: Approval, action: Action) -> list[tuple[str, Any]]:
-    """Give the terms as they were when people were asked: the steps name who is asked later."""
+def _terms(terms: Terms, later: Collection[str]) -> list[tuple[str, Any]]:
+    """Give the terms as they were when people were asked: without those who are asked later, whom the steps name."""
     # Who is notified and what people are called is no part of it, as in the name of a proposal.
-    terms = action.terms.model_dump(
+    found = terms.model_dump(
         mode="json", by_alias=True, exclude_defaults=True, exclude={"named_only", "on_call"}
     )
-    steps = (step for step in state.admission.steps if action.index in step.actions)
-    later = {name for step in steps for name in step.approvers}
-    terms["approvers"] = [name for name in action.terms.approvers if name not in later]
-    return sorted(terms.items())
+    found["approvers"] = [name for name in terms.approvers if name not in later]
+    return sorted(found.items())
 
 
 def _places(state: Approval, index: int) -> list[list[object]]:

@@ -109,14 +109,14 @@ class Buttons:
                 return Answer(False, sentence, draws_anew=True)
             return await does.decide(self.services, state, click, delivery)
 
-        found = await answer(records.recall(click.interrupt_id) if does.from_memory else None)
+        state = records.recall(click.interrupt_id) if does.from_memory else None
+        found = await answer(state)
         # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
-        if found.recorded or found.is_final:
-            return found
-        newest = await records.admitted(click.interrupt_id)
-        found = await answer(newest)
-        if newest and found.draws_anew:
-            await self.services.draw_again(newest, click.channel, click.ts)
+        if not found.recorded and not found.is_final:
+            state = await records.admitted(click.interrupt_id)
+            found = await answer(state)
+        if state and found.draws_anew:
+            await self.services.draw_again(state, click.channel, click.ts)
         return found
 
     async def _store(self, click: Click, button: Button, does: Stores, delivery: Delivery) -> Answer:

@@ -74,7 +74,15 @@ class Services:
             await self.open(click, view)
 
     async def draw_again(self, state: Approval, channel: str, ts: str) -> None:
-        """Have the message drawn again that was pressed. What Redis says about it only helps to find it."""
+        """Have the message drawn again that was pressed, since it asks something else. Silence then approves nothing.
+
+        What Redis says about the message only helps to find it.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+            ServerUnreachableError: when Redis does not answer.
+        """
+        await self.store.mark_missed(state.id)
         for part, shown in state.shown.items():
             if (shown.channel, shown.ts) == (channel, ts):
                 await self.store.invalidate_part(state.id, part)

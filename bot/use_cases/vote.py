@@ -78,7 +78,7 @@ class Voting:
                 state, user, ballots, standing, shown=shown, until=until, delivery=delivery
             )
         except AsksOtherwiseError:
-            return Answer(False, in_answer.ASKS_OTHERWISE, is_final=True)
+            return Answer(False, in_answer.ASKS_OTHERWISE, is_final=True, draws_anew=True)
         except SigningError as error:
             logger.error(  # noqa: TRY400  # only an unforeseen failure of a service has a cause to show
                 "click.not_signed",

@@ -4,7 +4,10 @@ import asyncio
 
 import pytest
 
+from agent_adapter.contract.arguments import decode, encode
+from bot.sentences import in_answer
 from tests.support.builders import an_action, review
+from tests.support.faults import asking
 from tests.support.people import Someone, buttons, words
 
 APP = "<@U0BOT>"
@@ -54,6 +57,22 @@ async def test_a_reply_that_mentions_the_app_is_sent_as_a_change_request_by_its_
     assert resume.records[0].changes == "only the *half* of it <please>"
     assert resume.decisions[0].message.endswith("The reviewer wrote:\nonly the *half* of it <please>")
     assert "Changes requested" in words((await dana.card("Changes requested"))["blocks"])
+
+
+@pytest.mark.usefixtures("bot")
+async def test_other_words_than_those_of_the_message_are_not_sent(client, dana, redis):
+    """The words are kept in Redis until their author presses. Whoever can write there could put others in their place."""
+    interrupt_id = await client.publish(client.interrupt(asking(an_action("pay"))))
+    await reply(dana, await dana.card(), f"{APP} half of it")
+    message = await offered(dana)
+    (kept,) = [name async for name in redis.scan_iter("*mention*")]
+    found = decode(await redis.get(kept))
+    await redis.set(kept, encode({**found, "words": "pay all of it to mallory"}))
+
+    await dana.press(message, buttons(message)[0])
+
+    await dana.notice(in_answer.ASKS_OTHERWISE)
+    assert (await client.record(interrupt_id)).recorded() == [None]
 
 
 @pytest.mark.usefixtures("bot")

@@ -96,6 +96,8 @@ async def test_a_click_on_terms_that_are_not_those_of_the_card_decides_nothing(
 
     assert await dana.notice("not the one that you saw") == in_answer.ASKS_OTHERWISE
     assert await decided(redis, interrupt_id) == []
+    # Somebody tried to decide, so silence approves nothing.
+    assert "missed" in await stored(redis, interrupt_id)
 
 
 async def test_a_click_on_another_call_than_that_of_the_card_decides_nothing_and_draws_the_card_again(
@@ -339,6 +341,20 @@ async def test_a_review_decides_nothing_about_another_call_than_it_shows(bot, cl
     again = await dana.view("not the one that you saw")
     assert await decided(redis, interrupt_id) == []
     assert "100000" in words(again["blocks"])
+
+
+async def test_a_review_that_goes_on_to_the_next_page_counts_no_page_of_another_call(
+    bot, client, redis, dana
+):
+    """Whoever read the first page has read that of the call before. The other one is read from its beginning."""
+    interrupt_id, card = await asked(client, dana, more=[an_action("note", {"text": LONG})], note=LONG)
+    review = await dana.opened(card, "review:0")
+    await swap(bot, redis, interrupt_id, amount=100_000)
+
+    await dana.press_in(review, "turn:0.2")
+
+    await dana.view("not the one that you saw")
+    assert not [name for name in await stored(redis, interrupt_id) if name.startswith("seen:")]
 
 
 async def test_a_statement_names_what_the_pressed_button_asked(start_bot, client, redis, dana, signing):

@@ -31,6 +31,7 @@ from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.layout import lay_out
 from bot.runtime.statements import Signing
 from bot.sentences import in_answer
+from bot.store.codec import body_digest
 from bot.store.deliveries import Delivery
 from bot.store.votes import Voters
 from bot.use_cases.answers import Answer
@@ -159,6 +160,27 @@ async def test_the_statement_of_a_pressed_button_names_what_its_message_asked(
 
     [statement] = decided(await stored(redis, store, state), 0, key)
     assert (statement.message, statement.of(0).how) == (shown, "click")
+
+
+@pytest.mark.parametrize("what", ["the call", "the terms"])
+async def test_nobody_decides_a_record_that_changed_while_their_click_was_judged(
+    client, store, decisions, redis, what
+):
+    """Somebody votes meanwhile, so the record is read again. It asks something else by then."""
+    before = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
+    await decisions.decide(before, MIRA, {0: ApproveDecision()})
+    lane = store.keys.lane(0)
+    if what == "the terms":
+        await redis.hset(lane.card(before.id), "use_within", str(30 * 24 * 3_600_000))
+    else:
+        body = (await redis.hget(lane.req(before.id), "body")).replace('"al"', '"mallory"')
+        await redis.hset(lane.req(before.id), "body", body)
+        await redis.hset(lane.card(before.id), "asked", body_digest(body))
+
+    answer = await decisions.decide(before, ERIK, {0: ApproveDecision()})
+
+    assert answer == Answer(False, in_answer.ASKS_OTHERWISE, is_final=True, draws_anew=True)
+    assert not {"d:0", "t:0"} & (await stored(redis, store, before)).keys()
 
 
 async def test_the_last_of_several_people_counts_the_statements_of_the_others(
