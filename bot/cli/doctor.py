@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import subprocess
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
+from agent_adapter.receipts.signer import kid_of
 from agent_adapter.redis.pool import SCHEMA, address_of, another_schema, open_redis
 from agent_adapter.redis.server_check import check_keys, explained, judge_server
 from bot.domain.admission import Admission, Place, Terms
@@ -33,6 +35,7 @@ from bot.policy.file import PolicyFile
 from bot.rendering.card.card import render_card
 from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.health import Health
+from bot.runtime.log_key import load_log_key
 from bot.runtime.settings import Access, Settings, load_access, load_settings, unknown_variables
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
@@ -124,6 +127,8 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield finding
     yield judge_signing(settings)
     yield judge_audit(settings.audit_dir)
+    for finding in judge_log(settings):
+        yield finding
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
@@ -202,6 +207,36 @@ def judge_audit(folder: str | None) -> Finding:
             f"the bot cannot write to {folder} (ASSENT_AUDIT_DIR): correct the path or its rights",
         )
     return Finding("ok", "audit", f"entries older than 7 days are kept in {folder}")
+
+
+def judge_log(settings: Settings) -> list[Finding]:
+    """Say whether the audit trail is sealed and anchored, where it is to be."""
+    try:
+        key = load_log_key(settings)
+    except SettingsError as error:
+        return [Finding("fail", "log", str(error))]
+    if key is None:
+        return []
+    found = [Finding("ok", "log", f"the audit trail is sealed with the key {kid_of(key.public)}")]
+    if not settings.anchor_targets:
+        sentence = "ASSENT_ANCHOR is not set, so whoever has the key of the log can write it anew unnoticed"
+        found.append(Finding("warn", "anchors", sentence))
+    return found + [judge_clone(target.where) for target in settings.anchor_targets if target.kind == "git"]
+
+
+def judge_clone(folder: str) -> Finding:
+    """Say whether anchors can be pushed from a clone."""
+    command = ["git", "-C", folder, "rev-parse", "--abbrev-ref", "@{upstream}"]
+    try:
+        ended = subprocess.run(command, capture_output=True, check=False, timeout=_WITHIN)  # noqa: S603  # the operator's own folder
+    except (OSError, subprocess.TimeoutExpired):
+        return Finding(
+            "fail", "anchors", "git cannot be run: install it, or use another target in ASSENT_ANCHOR"
+        )
+    if ended.returncode:
+        cure = "clone the repository there, with a branch that has a commit"
+        return Finding("fail", "anchors", f"{folder} is not a clone from which the bot can push: {cure}")
+    return Finding("ok", "anchors", f"files are pushed from {folder}")
 
 
 def judge_quarantine(aside: Sequence[Failing]) -> list[Finding]:
@@ -285,10 +320,9 @@ async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | Non
         yield judge_telling(me.scopes)
     if not settings.policy:
         yield await _channel(slack, settings, settings.channel)
-    for channel in _distinct(m.id for m in mentions if m.is_place and m.id[0] not in "UW"):
+    named_in_policy = [m.id for m in mentions if m.is_place and m.id[0] not in "UW"]
+    for channel in _distinct([*named_in_policy, *_own_channels(settings)]):
         yield await _channel(slack, settings, channel)
-    if settings.digest_channel:
-        yield await _channel(slack, settings, settings.digest_channel)
     approvers = settings.approvers if not settings.policy else [m.id for m in mentions if m.id[0] in "UWS"]
     for entry in _distinct(approvers):
         yield await _approver(slack, settings, entry, me.team_id)
@@ -346,6 +380,12 @@ async def _app_token(slack: SlackClient, settings: Settings | Access) -> Finding
 
 def _distinct(ids: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(ids))
+
+
+def _own_channels(settings: Settings) -> list[str]:
+    """Name the channels for what the bot says by itself."""
+    anchored = [target.where for target in settings.anchor_targets if target.kind == "slack"]
+    return [*filter(None, [settings.digest_channel]), *anchored]
 
 
 async def _channel(slack: SlackClient, settings: Settings, channel: str | None) -> Finding:

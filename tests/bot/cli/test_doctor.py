@@ -1,10 +1,13 @@
 """The doctor, against the stand-in for Slack and a real Redis: every problem is named, with its cure."""
 
+import subprocess
+
 import pytest
 from redis import Redis
 
-from agent_adapter.receipts.key_files import write_keys
+from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
+from agent_adapter.receipts.signer import LocalSigner
 from bot.cli.doctor import examine
 from bot.slack.manifest import SCOPES
 from playground.redis_server import RedisServer
@@ -71,6 +74,37 @@ async def test_what_is_not_signed_is_said(findings, signing):
     signing.ring_path.write_text("{")
     (broken,) = not_ok(await findings())
     assert broken.startswith(f"fail  receipts: {signing.ring_path}: not JSON")
+
+
+@pytest.fixture
+def log_key(signing):
+    """A key for the log that the ring has."""
+    signer = LocalSigner.generate()
+    key = RingKey.of(signer.public, "log", namespace="assent")
+    write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
+    return signer
+
+
+async def test_a_sealed_log_that_is_not_anchored_is_said(findings, log_key):
+    """Its key can write it anew. A key that the ring does not have is an error."""
+    (found,) = not_ok(await findings(log_key=log_key.private_pem()))
+    assert found.startswith("warn  anchors: ASSENT_ANCHOR is not set")
+
+    (foreign,) = not_ok(await findings(log_key=LocalSigner.generate().private_pem()))
+    assert foreign.startswith("fail  log: the ring ")
+
+
+async def test_each_target_of_anchors_is_looked_at(findings, log_key, tmp_path):
+    """A channel as any other, and a clone by whether it has a branch to push to."""
+    for command in (["init", "--bare", "bare.git"], ["clone", "bare.git", "clone"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)  # noqa: ASYNC221
+    targets = f"slack:C0NOWHERE git:{tmp_path}/nowhere git:{tmp_path}/clone https://example.com/secret"
+
+    found = not_ok(await findings(log_key=log_key.private_pem(), anchor=targets))
+
+    assert [line.partition(" is not")[0] for line in found[:1]] == [f"fail  anchors: {tmp_path}/nowhere"]
+    assert any(line.startswith("fail  channel: C0NOWHERE") for line in found)
+    assert not any("secret" in line for line in found)
 
 
 async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
