@@ -8,6 +8,7 @@ import binascii
 import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Self
 
 from bot.domain.errors import SettingsError
@@ -15,6 +16,8 @@ from bot.domain.errors import SettingsError
 KEY_BYTES = 32
 _MARK_BYTES = 24
 """192 bits cannot be guessed, and the mark stays short: Redis keeps short values in a compact form."""
+CLOCKS_DIFFER = timedelta(seconds=30)
+"""How far the clock of Redis may be from the clock of a bot with a seal."""
 _DOMAIN = "assent-seal-1"
 
 

@@ -13,7 +13,7 @@ from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
 from bot.runtime.statements import Signing
 from bot.store.deliveries import WITHIN
-from bot.store.sealed import sealed_fact
+from bot.store.sealed import Trust, sealed_fact
 
 
 class Connected:
@@ -37,6 +37,12 @@ class Connected:
         """Give the mark of what a bot writes into a field of a card; empty without a seal."""
         seal = self.signing.seal if self.signing else None
         return sealed_fact(seal, interrupt_id, field, text) if seal else ""
+
+    def _trust(self) -> Trust | None:
+        """Say how what else is stored is checked; `None` when it is not."""
+        if self.signing is None or self.signing.seal is None or self.signing.ring is None:
+            return None
+        return Trust(self.signing.seal, self.signing.ring.accepts_unsigned)
 
     async def _within(self, verb: str, interrupt_id: str, *, within: float = WITHIN, **given: Value) -> str:
         try:

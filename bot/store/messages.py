@@ -10,6 +10,7 @@ from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import PostedMessage, Shown
 from bot.store.codec import read_posted
 from bot.store.connected import Connected
+from bot.store.sealed import where_of, without_forged_parts
 
 READ_AT_ONCE = 50
 """How many records one script reads. Clicks wait a few milliseconds meanwhile."""
@@ -53,6 +54,7 @@ class Messages(Connected):
             part=str(part),
             owner=owner,
             picture=picture,
+            mark=self._mark(interrupt_id, f"part:{part}", where_of(picture)) if shown else None,
             remarks_from=REMARKS_FROM,
         )
         return bool(outcome == "drawn")
@@ -89,7 +91,7 @@ class Messages(Connected):
                 last = first + READ_AT_ONCE - 1
                 number, *read = await self.scripts("read_posted", lane.of(), first=first, last=last)
                 looked = max(looked, number)
-                found += _posted(read)
+                found += self._posted(read)
             first += READ_AT_ONCE
         return found, first if looked == READ_AT_ONCE else 0
 
@@ -105,7 +107,7 @@ class Messages(Connected):
             while True:
                 cursor, *read = await self.scripts("read_unresumed", lane.of(), cursor=cursor)
                 # A scan of Redis can return a key twice.
-                found |= {(message.interrupt_id, message.part): message for message in _posted(read)}
+                found |= {(message.interrupt_id, message.part): message for message in self._posted(read)}
                 if cursor == "0":
                     break
         return list(found.values())
@@ -114,10 +116,12 @@ class Messages(Connected):
         """Say to the waiting agents why nothing happens. An empty sentence removes the notice."""
         await self.scripts("set_notice", self._of(interrupt_id), sentence=sentence)
 
-
-def _posted(reply: Sequence[Any]) -> list[PostedMessage]:
-    found: list[PostedMessage] = []
-    for interrupt_id, fields in zip(reply[::2], reply[1::2], strict=True):
-        with contextlib.suppress(ValueError, LookupError, TypeError):
-            found += read_posted(interrupt_id, fields_of(fields))
-    return found
+    def _posted(self, reply: Sequence[Any]) -> list[PostedMessage]:
+        found: list[PostedMessage] = []
+        trust = self._trust()
+        for interrupt_id, flat in zip(reply[::2], reply[1::2], strict=True):
+            stored = fields_of(flat)
+            fields = without_forged_parts(trust, interrupt_id, stored) if trust else stored
+            with contextlib.suppress(ValueError, LookupError, TypeError):
+                found += read_posted(interrupt_id, fields)
+        return found

@@ -17,7 +17,7 @@ from bot.store.believed import believed
 from bot.store.codec import read_state, size_of
 from bot.store.connected import Connected
 from bot.store.memory import Memory
-from bot.store.sealed import Trust, bounded, unsealed
+from bot.store.sealed import bounded, unsealed
 
 logger = logging.getLogger(__name__)
 
@@ -76,12 +76,6 @@ class Reading(Connected):
         fields = [part for field in forged.items() for part in field]
         if dropped := await self.scripts("drop_forged", self._of(interrupt_id), fields):
             logger.error("record.forged", extra={"interrupt_id": interrupt_id, "fields": dropped})
-
-    def _trust(self) -> Trust | None:
-        """Say how what else is stored is checked; `None` when it is not."""
-        if self.signing is None or self.signing.seal is None or self.signing.ring is None:
-            return None
-        return Trust(self.signing.seal, self.signing.ring.accepts_unsigned)
 
     async def is_stored(self, interrupt_id: str) -> bool:
         """Say whether a record exists, also when it cannot be read.

@@ -2,22 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from agent_adapter.contract.record import Fields
 from bot.domain.errors import BrokenSealError
-from bot.domain.seal import Seal
-from bot.store.codec import ADMISSION, body_digest
+from bot.domain.seal import CLOCKS_DIFFER, Seal
+from bot.store.codec import ADMISSION, body_digest, milliseconds
 
-TOLERANCE = timedelta(seconds=30) // timedelta(milliseconds=1)
-"""Milliseconds by which the clock of Redis may differ from the clock of a bot with a seal."""
 _SEAL = "seal"
 """The field with the times of an admission and its mark."""
 _SEALED = "sealed"
 """The field with the kinds of fields that this mark covers, so that an older version checks those that it does not know."""
 _MARK = "seal:"
 """Begins the name of the field with the mark of another one."""
-FACTS = frozenset({"seen", "reached", "remark", "claim", "under", "proposal", "place"})
+FACTS = frozenset({"seen", "reached", "remark", "claim", "under", "part", "proposal", "place"})
 """The kinds of fields that are written later. Each has a mark of its own. One without it counts as if it were not there."""
 _NUMBERED = frozenset({"remark", "place"})
 """Those that scripts number. Their marks leave out the number."""
@@ -108,7 +105,22 @@ def _is_forged(trust: Trust, record: str, card: Fields, name: str, text: str) ->
     if mark is None:
         return not trust.accepts_unsealed
     sealed_name = kind if kind in _NUMBERED else name
-    return not trust.seal.holds(mark, record, "fact", (sealed_name, text))
+    said = where_of(text) if kind == "part" else text
+    return not trust.seal.holds(mark, record, "fact", (sealed_name, said))
+
+
+def where_of(part: str) -> str:
+    """Give where a message is. What it shows is noted beside it, and is doubted at times: that needs no mark."""
+    return " ".join(part.split(" ")[:2])
+
+
+def without_forged_parts(trust: Trust, record: str, card: Fields) -> Fields:
+    """Give the fields of a card that say where its messages are, without those that no bot wrote."""
+    return {
+        name: text
+        for name, text in card.items()
+        if _kind(name) != "part" or not _is_forged(trust, record, card, name, text)
+    }
 
 
 def _check_admission(trust: Trust, record: str, req: Fields, card: Fields) -> str:
@@ -154,4 +166,5 @@ def _kind(name: str) -> str:
 
 def bounded(now: int, own: int) -> int:
     """Give the time of Redis where it agrees with the bot's own clock, and the nearest time that does otherwise."""
-    return min(max(now, own - TOLERANCE), own + TOLERANCE)
+    apart = milliseconds(CLOCKS_DIFFER)
+    return min(max(now, own - apart), own + apart)

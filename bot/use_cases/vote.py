@@ -20,6 +20,7 @@ from bot.domain.errors import (
     VotersUnknownError,
 )
 from bot.domain.question import question
+from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
 from bot.domain.statement import Occasion, counted, said_by_person, statement_of
 from bot.domain.votes import Vote
@@ -72,6 +73,10 @@ class Voting:
             until: When Slack must have answered, by the clock of the event loop.
             delivery: The click, as in `Decisions.decide`.
         """
+        signing = self.store.signing
+        if signing and signing.seal and datetime.now(UTC) > state.deadline + CLOCKS_DIFFER:
+            # Redis would take it if somebody wrote a later deadline there. What was read may be from before an extension.
+            return Answer(False, " ".join(in_answer.already_ended(index, "expired") for index in ballots))
         kind = next(iter(ballots.values())).decision.type
         try:
             outcomes, gone = await self._record(

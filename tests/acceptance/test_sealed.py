@@ -9,6 +9,7 @@ from redis import Redis
 from agent_adapter import ApprovalClient, Context
 from agent_adapter.contract.keys import Keys
 from bot.domain.approval import Approval
+from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.sentences import in_answer, on_card
 from tests.conftest import keys_of
@@ -224,6 +225,29 @@ async def test_what_somebody_has_read_is_noted_by_bots_only(start_bot, sealed, a
     stored.change(ids[0], **{"seen:0:U0DANA": text.replace(f":{call.pages}", ":1")})
     found = await bot.store.admitted(ids[0])
     assert not found.pages_read(found.actions[0], "U0DANA")
+
+
+async def test_a_message_that_no_bot_posted_is_not_taken_for_its_card(start_bot, sealed, agent, stored, dana):
+    """Otherwise nobody would be asked, and the bot would write over the card of another request."""
+    bot = await start_bot(**sealed)
+    other = await agent.publish(asked("note"))
+    interrupt_id = await agent.publish(asked("deploy"))
+    before = [await dana.card("note"), await dana.card("deploy")]
+    await until_shown(bot, other, interrupt_id)
+    elsewhere, mark = (stored.card(other)[name] for name in ("part:0:0", "seal:part:0:0"))
+
+    stored.change(interrupt_id, **{"part:0:0": elsewhere, "seal:part:0:0": mark})
+    assert (await bot.store.admitted(interrupt_id)).shown == {}
+
+    async def is_asked_anew():
+        state = await bot.store.admitted(interrupt_id)
+        return state.shown.get(MessageId(0))
+
+    again = await eventually(is_asked_anew)
+    assert again.ts not in {each["ts"] for each in before}
+    await dana.slack.click("U0DANA", again.channel, again.ts, "approve:0")
+    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    assert "note" in str(await dana.card("note"))
 
 
 async def until_shown(bot, *ids):

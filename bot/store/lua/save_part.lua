@@ -4,11 +4,12 @@
 -- ARGV  part
 --       owner         of the lease
 --       picture       what is shown, '' when nothing was sent, '-' when it is gone
+--       mark          of where it is, or ''
 --       remarks_from  the first number of a message that is not a part of a card
 -- Returns 'drawn' | 'lost': another process has the lease
 
 local card = unpack(KEYS)
-local part, owner, picture, remarks_from = unpack(ARGV)
+local part, owner, picture, mark, remarks_from = unpack(ARGV)
 local PLACE_OF = '^%S+ %S+'
 
 local lease = redis.call('HGET', card, 'lease:' .. part) or ''
@@ -23,7 +24,7 @@ local function forget(each)
     local gone = redis.call('HGET', card, 'gone') or ''
     redis.call('HSET', card, 'gone', gone .. string.match(shown, PLACE_OF) .. '\n')
   end
-  redis.call('HDEL', card, 'part:' .. each, 'lease:' .. each, 'up:' .. each)
+  redis.call('HDEL', card, 'part:' .. each, 'seal:part:' .. each, 'lease:' .. each, 'up:' .. each)
 end
 
 redis.call('HDEL', card, 'lease:' .. part)
@@ -42,6 +43,8 @@ elseif picture ~= '' then
   if not before or string.match(before, PLACE_OF) ~= string.match(picture, PLACE_OF) then
     redis.call('HSET', card, 'up:' .. part, text(now()))
   end
-  redis.call('HSET', card, 'part:' .. part, picture)
+  local fields = {}
+  append_marked(fields, 'part:' .. part, picture, mark)
+  redis.call('HSET', card, unpack(fields))
 end
 return 'drawn'

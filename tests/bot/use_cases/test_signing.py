@@ -1,7 +1,8 @@
 """What the bot signs: the statement about each click says what was judged, shown and stored."""
 
 import asyncio
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -27,6 +28,7 @@ from agent_adapter.receipts.statement import (
     run_of,
 )
 from bot.domain.question import question
+from bot.domain.seal import CLOCKS_DIFFER, Seal
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.layout import lay_out
 from bot.runtime.statements import Signing
@@ -336,3 +338,17 @@ async def test_silence_approves_nothing_when_the_key_does_not_sign(client, store
 
     [recorded] = (await newest(store, state)).recorded
     assert recorded.decision.type == "reject"
+
+
+async def test_a_click_after_the_deadline_that_was_judged_is_not_taken(client, store, decisions, key):
+    """Whatever deadline is in Redis by then: a bot with a seal goes by its own clock."""
+    store.signing = Signing(LocalSigner(key), "assent", lambda: TEAM, seal=Seal("assent", (b"k" * 32,)))
+    state = await asked(client, store)
+    ended = datetime.now(UTC) - 2 * CLOCKS_DIFFER
+    remembered = replace(state, deadline=ended, now=ended - CLOCKS_DIFFER)
+
+    answer = await decisions.decide(remembered, ERIK, {0: ApproveDecision()})
+
+    assert not answer.recorded
+    assert "expired" in answer.sentence
+    assert (await newest(store, state)).decided == frozenset()
