@@ -253,11 +253,11 @@ class Bot:
         return redis, await open_namespace(redis, self.settings.namespace, address=address_of(url))
 
     def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:
-        url = self.settings.redis_url
+        url, bot_keys = self.settings.redis_url, self.bot_keys
         agents = Agents(url, keys.namespace, self.bot_keys.ring if self.bot_keys else None)
         self.health.loops.include(agents.loops)
         return build_api(
-            KeyRing(redis, keys, address=address_of(url)),
+            KeyRing(redis, keys, address=address_of(url), trust=lambda: bot_keys.trust if bot_keys else None),
             agents,
             Rates(self.settings.api_requests_per_minute, waits),
             bodies,

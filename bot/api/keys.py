@@ -2,10 +2,11 @@
 
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,11 +18,15 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import moment
 from agent_adapter.contract.wire import MAX_LIFE
 from agent_adapter.redis.server_check import answered
+from bot.domain.seal import Trust
+
+logger = logging.getLogger(__name__)
 
 NOTED_EVERY = 60.0
 """Seconds until another use of a key is noted again."""
 VOUCHED_FOR = (MAX_LIFE + timedelta(days=1)) // timedelta(milliseconds=1)
 """Milliseconds for which it is kept what a key says about requesters: until its interrupts are admitted or over."""
+_SEAL = "seal"
 _WRITTEN = re.compile(r"ass_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 
 
@@ -38,6 +43,8 @@ class ApiKey:
     """The one person for whom this agent acts."""
     may_name_requesters: bool = False
     """Whether its holder may name the person for whom the agent acts."""
+    sealed: bool = True
+    """Whether bots take it. Otherwise somebody without their seal key made it."""
 
     def vouches_for(self, person: str) -> bool:
         """Whether this key may say that the agent acts for this person."""
@@ -50,8 +57,24 @@ class KeyRing:
     Every verb raises ServerUnreachableError when Redis does not answer.
     """
 
-    def __init__(self, redis: Redis, keys: Keys, *, address: str = "") -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        keys: Keys,
+        *,
+        address: str = "",
+        trust: Callable[[], Trust | None] = lambda: None,
+    ) -> None:
+        """Prepare the keys.
+
+        Args:
+            redis: Where they are.
+            keys: The namespace.
+            address: Of Redis, for errors.
+            trust: Gives the seal that every key needs; `None` where there is no seal.
+        """
         self._redis = redis
+        self._trust = trust
         self._keys = keys
         self._address = address
         self._noted: dict[str, float] = {}
@@ -72,20 +95,31 @@ class KeyRing:
             entry["requester"] = requester
         if may_name_requesters:
             entry["may_name_requesters"] = True
-        await self._ask(self._redis.hset(self._keys.api_keys, key_id, encode(entry)))
+        await self._store(key_id, entry)
         return f"ass_{key_id}_{secret}"
 
     async def list(self) -> list[ApiKey]:
         """Give the keys, oldest first."""
         entries = await self._ask(self._redis.hgetall(self._keys.api_keys))
         used = await self._ask(self._redis.hgetall(self._keys.api_keys_used))
-        found = (_read(key_id, decode(text), used.get(key_id)) for key_id, text in entries.items())
+        found = (
+            _read(key_id, entry, used.get(key_id), sealed=self._is_sealed(key_id, entry))
+            for key_id, entry in ((key_id, decode(text)) for key_id, text in entries.items())
+        )
         return sorted(found, key=lambda key: key.created_at)
 
     async def revoke(self, key_id: str) -> bool:
         """Revoke a key. False when there was no such key."""
         await self._ask(self._redis.hdel(self._keys.api_keys_used, key_id))
         return bool(await self._ask(self._redis.hdel(self._keys.api_keys, key_id)))
+
+    async def seal(self, key_id: str) -> bool:
+        """Seal a key that was made before there was a seal. False when there is no such key."""
+        text = await self._ask(self._redis.hget(self._keys.api_keys, key_id))
+        if text is None:
+            return False
+        await self._store(key_id, decode(text))
+        return True
 
     async def exist(self) -> bool:
         """Whether there is any key. Without one, the API is off."""
@@ -101,14 +135,30 @@ class KeyRing:
         # 256 random bits cannot be guessed, so a fast hash protects them as well as a slow one.
         if not hmac.compare_digest(entry["secret"], _hashed(match[2])):
             return None
+        if not self._is_sealed(match[1], entry):
+            logger.warning("api.key_not_sealed", extra={"key": match[1]})
+            return None
         await self._note_use(match[1])
         return _read(match[1], entry)
 
     async def vouch(self, interrupt_id: str, person: str) -> None:
         """Note that a key says for whom the agent acts with this interrupt. Call it before the interrupt is published."""
         name = self._keys.lane_for(interrupt_id).vouched(interrupt_id)
-        await self._ask(self._redis.sadd(name, person))
+        trust = self._trust()
+        mark = trust.seal.mark(interrupt_id, "vouched", (person,)) if trust else ""
+        await self._ask(self._redis.sadd(name, f"{person} {mark}".strip()))
         await self._ask(self._redis.pexpire(name, VOUCHED_FOR))
+
+    async def _store(self, key_id: str, entry: Mapping[str, Any]) -> None:
+        said, trust = _without_seal(entry), self._trust()
+        mark = {_SEAL: trust.seal.mark(key_id, "key", (encode(said),))} if trust else {}
+        await self._ask(self._redis.hset(self._keys.api_keys, key_id, encode(said | mark)))
+
+    def _is_sealed(self, key_id: str, entry: Mapping[str, Any]) -> bool:
+        """Whether a bot or an operator with the seal key made this entry, or may have made it before there was one."""
+        trust = self._trust()
+        mark = str(entry.get(_SEAL, ""))
+        return trust is None or trust.believes(mark, key_id, "key", (encode(_without_seal(entry)),))
 
     async def _note_use(self, key_id: str) -> None:
         now = time.monotonic()
@@ -128,7 +178,11 @@ def _hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _read(key_id: str, entry: Mapping[str, Any], used: str | None = None) -> ApiKey:
+def _without_seal(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name != _SEAL}
+
+
+def _read(key_id: str, entry: Mapping[str, Any], used: str | None = None, *, sealed: bool = True) -> ApiKey:
     return ApiKey(
         key_id,
         entry["agent"],
@@ -136,4 +190,5 @@ def _read(key_id: str, entry: Mapping[str, Any], used: str | None = None) -> Api
         moment(used) if used else None,
         entry.get("requester"),
         entry.get("may_name_requesters", False),
+        sealed,
     )

@@ -22,6 +22,7 @@ from bot.cli.policy import policy_cli
 from bot.cli.signing import signing_cli
 from bot.domain.errors import BotError, SettingsError
 from bot.domain.person import is_person
+from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.logs import set_up_logging
 from bot.runtime.settings import load_access, load_settings, unknown_variables
 from bot.slack.manifest import Mode, build_manifest, to_yaml
@@ -194,12 +195,26 @@ def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")
             _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
 
 
+@keys.command("seal")
+def seal_key(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
+    """Seal a key that you made before there was a seal key. First make sure that it is yours."""
+    with _plain_errors():
+        if not _with_ring(lambda ring: ring.seal(key_id)):
+            _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
+
+
 def _with_ring(work: Callable[[KeyRing], Awaitable[_T]]) -> _T:
     settings = load_settings()
+    bot_keys = load_bot_keys(settings)
 
     async def with_redis() -> _T:
         async with open_redis(settings.redis_url, retries=0) as redis:
-            ring = KeyRing(redis, Keys(settings.namespace), address=address_of(settings.redis_url))
+            ring = KeyRing(
+                redis,
+                Keys(settings.namespace),
+                address=address_of(settings.redis_url),
+                trust=lambda: bot_keys.trust if bot_keys else None,
+            )
             return await work(ring)
 
     return asyncio.run(with_redis())
@@ -208,7 +223,8 @@ def _with_ring(work: Callable[[KeyRing], Awaitable[_T]]) -> _T:
 def _line(key: ApiKey) -> str:
     names = f"  for {key.requester}" if key.requester else "  names requesters" * key.may_name_requesters
     used = f"used {key.used_at:%Y-%m-%d %H:%M}" if key.used_at else "never used"
-    return f"{key.id}  {key.agent:<40}  made {key.created_at:%Y-%m-%d %H:%M}  {used}{names}"
+    not_sealed = "" if key.sealed else "  not sealed, so bots refuse it"
+    return f"{key.id}  {key.agent:<40}  made {key.created_at:%Y-%m-%d %H:%M}  {used}{names}{not_sealed}"
 
 
 @contextlib.contextmanager

@@ -54,6 +54,21 @@ class Seal:
         return any(hmac.compare_digest(given, _mark(key, message).encode()) for key in self.keys)
 
 
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """With which seal a bot checks what it reads back."""
+
+    seal: Seal
+    accepts_unsealed: bool = False
+    """Whether what has no mark counts, because it may be from before there was a seal."""
+
+    def believes(self, mark: str | None, record: str, name: str, values: Iterable[str]) -> bool:
+        """Whether a fact counts that was stored with this mark, or with none."""
+        if not mark:
+            return self.accepts_unsealed
+        return self.seal.holds(mark, record, name, values)
+
+
 def _mark(key: bytes, message: bytes) -> str:
     return base64.urlsafe_b64encode(hmac.digest(key, message, "sha256")[:_MARK_BYTES]).decode()
 

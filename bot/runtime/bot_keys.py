@@ -10,7 +10,7 @@ from agent_adapter.errors import InvalidRequestError, ReceiptError, SigningError
 from agent_adapter.receipts.ring import Ring, RingKey, read_unsigned_until
 from agent_adapter.receipts.signer import CREATE, LocalSigner, Signer, sign_envelope
 from bot.domain.errors import KeyUnfitError, SettingsError
-from bot.domain.seal import Seal
+from bot.domain.seal import Seal, Trust
 from bot.runtime.settings import Settings
 
 START = "application/vnd.assent.start.v1+json"
@@ -58,6 +58,11 @@ class BotKeys:
     ring: Ring
     seal: Seal
     """Marks what else the bot keeps in Redis. All replicas have the same."""
+
+    @property
+    def trust(self) -> Trust:
+        """Says how the marks of the seal are checked."""
+        return Trust(self.seal, self.ring.accepts_unsigned)
 
     async def try_out(self) -> None:
         """Sign once, and check it with the ring.

@@ -11,7 +11,7 @@ from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import Signer, sign_envelope
 from agent_adapter.receipts.statement import RECEIPT, ActionStatement, Statement, dump_statement
 from bot.domain.approval import Approval
-from bot.domain.seal import Seal
+from bot.domain.seal import Seal, Trust
 from bot.domain.statement import Issuer, Occasion, statement_of
 
 ALONE_WITHIN = 5.0
@@ -40,6 +40,11 @@ class Signing:
     def accepts_unsigned(self) -> bool:
         """Whether what no key has signed, or an older version has drawn, counts now."""
         return self.ring is None or self.ring.accepts_unsigned
+
+    @property
+    def trust(self) -> Trust | None:
+        """Says how the marks of the seal are checked; `None` when they are not."""
+        return Trust(self.seal, self.ring.accepts_unsigned) if self.seal and self.ring else None
 
     @property
     def issuer(self) -> Issuer:

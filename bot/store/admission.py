@@ -66,7 +66,14 @@ class Admitting(Connected):
         """
         # An interrupt that ended without an answer can be asked again: it has another id, but the same run and pauses.
         first = id_of(interrupt.agent, interrupt.run, interrupt.pauses)
-        return frozenset(await self._guarded(self._redis.smembers(self.keys.lane_for(first).vouched(first))))
+        members = await self._guarded(self._redis.smembers(self.keys.lane_for(first).vouched(first)))
+        said = [member.partition(" ")[::2] for member in members]
+        trust = self._trust
+        return frozenset(
+            person
+            for person, mark in said
+            if trust is None or trust.believes(mark, first, "vouched", (person,))
+        )
 
     async def admit(
         self,

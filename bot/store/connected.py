@@ -11,9 +11,10 @@ from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
+from bot.domain.seal import Trust
 from bot.runtime.statements import Signing
 from bot.store.deliveries import WITHIN
-from bot.store.sealed import Trust, sealed_fact
+from bot.store.sealed import sealed_fact
 
 
 class Connected:
@@ -38,11 +39,9 @@ class Connected:
         seal = self.signing.seal if self.signing else None
         return sealed_fact(seal, interrupt_id, field, text) if seal else ""
 
+    @property
     def _trust(self) -> Trust | None:
-        """Say how what else is stored is checked; `None` when it is not."""
-        if self.signing is None or self.signing.seal is None or self.signing.ring is None:
-            return None
-        return Trust(self.signing.seal, self.signing.ring.accepts_unsigned)
+        return self.signing.trust if self.signing else None
 
     async def _within(self, verb: str, interrupt_id: str, *, within: float = WITHIN, **given: Value) -> str:
         try:

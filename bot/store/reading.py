@@ -49,7 +49,7 @@ class Reading(Connected):
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
             verifier = self.signing.verifier if self.signing else None
-            if trust := self._trust():
+            if trust := self._trust:
                 found = await offload(received, unsealed, trust, interrupt_id, req, card)
                 req, card = found.req, found.card
                 req, card = found.req, found.card

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from agent_adapter.contract.record import Fields
 from bot.domain.errors import BrokenSealError
-from bot.domain.seal import CLOCKS_DIFFER, Seal
+from bot.domain.seal import CLOCKS_DIFFER, Seal, Trust
 from bot.store.codec import ADMISSION, body_digest, milliseconds
 
 _SEAL = "seal"
@@ -18,15 +18,6 @@ FACTS = frozenset({"seen", "reached", "remark", "claim", "under", "part", "propo
 """The kinds of fields that are written later. Each has a mark of its own. One without it counts as if it were not there."""
 _NUMBERED = frozenset({"remark", "place"})
 """Those that scripts number. Their marks leave out the number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """With which seal a bot checks what it reads back."""
-
-    seal: Seal
-    accepts_unsealed: bool = False
-    """Whether records count that were admitted before there was a seal."""
 
 
 def sealed_admission(
@@ -102,11 +93,9 @@ def _is_forged(trust: Trust, record: str, card: Fields, name: str, text: str) ->
     kind, mark = _kind(name), card.get(_MARK + name)
     if kind not in FACTS or (kind in ADMISSION and mark is None):
         return False
-    if mark is None:
-        return not trust.accepts_unsealed
     sealed_name = kind if kind in _NUMBERED else name
     said = where_of(text) if kind == "part" else text
-    return not trust.seal.holds(mark, record, "fact", (sealed_name, said))
+    return not trust.believes(mark, record, "fact", (sealed_name, said))
 
 
 def where_of(part: str) -> str:

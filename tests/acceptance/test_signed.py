@@ -54,7 +54,7 @@ async def test_an_agent_with_the_ring_takes_what_was_decided_in_slack(start_bot,
 
 async def test_an_agent_over_http_takes_what_was_decided_in_slack(start_bot, redis_url, signing, dana):
     bot = await start_bot(**signed_by(signing))
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
+    async with speaking(bot.port, await a_key(redis_url, seal_key=signing.seal_path.read_text())) as caller:
         interrupt_id = await caller.ask(payload=a_pause("send_email"), run="thread-1", pause="pause-1")
 
         await dana.press(await dana.card("wants to run"), "approve:0")

@@ -1,5 +1,6 @@
 """An agent that knows nothing but HTTP."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,6 +10,7 @@ import aiohttp
 from agent_adapter.contract.keys import Keys
 from agent_adapter.redis.pool import open_redis
 from bot.api.keys import KeyRing
+from bot.domain.seal import Seal, Trust
 
 Json = dict[str, Any]
 
@@ -22,10 +24,12 @@ def a_pause(*names: str, allowed: tuple[str, ...] = ("approve", "edit", "reject"
     }
 
 
-async def a_key(redis_url: str, agent: str = "billing", **given: Any) -> str:
-    """Make a key as the command does."""
+async def a_key(redis_url: str, agent: str = "billing", *, seal_key: str = "", **given: Any) -> str:
+    """Make a key as the command does, with the seal key of the bots."""
+    text = seal_key or os.environ.get("ASSENT_SEAL_KEY", "")
+    trust = Trust(Seal.parse(text, namespace="assent")) if text else None
     async with open_redis(redis_url) as redis:
-        return await KeyRing(redis, Keys("assent")).create(agent, **given)
+        return await KeyRing(redis, Keys("assent"), trust=lambda: trust).create(agent, **given)
 
 
 @asynccontextmanager

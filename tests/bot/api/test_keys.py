@@ -5,10 +5,15 @@ import re
 import pytest
 from redis import Redis
 
+from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
+from agent_adapter.receipts.ring import Ring
 from agent_adapter.redis.pool import open_redis
 from bot.api.keys import KeyRing
+from bot.domain.seal import Seal, Trust
+from bot.runtime.statements import Signing
 from tests.bot.cli.test_commands import command, environment  # noqa: F401  # fixtures: the commands as another process
+from tests.support.builders import an_action, an_interrupt
 
 
 @pytest.fixture
@@ -153,3 +158,74 @@ async def test_without_redis_the_command_says_so(command):  # noqa: F811  # a fi
     assert code == 1
     assert errors.startswith("Redis at redis://127.0.0.1:1/0 does not answer")
     assert "Traceback" not in errors
+
+
+SEAL = Seal("assent", (b"k" * 32,))
+
+
+@pytest.fixture
+async def sealed_ring(redis_url):
+    """As a bot with a seal key has it."""
+    async with open_redis(redis_url) as redis:
+        yield KeyRing(redis, Keys("assent"), trust=lambda: Trust(SEAL))
+
+
+async def test_a_bot_with_a_seal_takes_sealed_keys_only(ring, sealed_ring):
+    """A key that somebody wrote into Redis speaks for nobody."""
+    forged, genuine = await ring.create("billing"), await sealed_ring.create("billing")
+
+    assert await sealed_ring.find(forged) is None
+    assert (await sealed_ring.find(genuine)).agent == "billing"
+    assert sorted(key.sealed for key in await sealed_ring.list()) == [False, True]
+
+
+@pytest.mark.parametrize(
+    "change", [{"agent": "payroll"}, {"may_name_requesters": True}, {"requester": "U0DANA"}]
+)
+async def test_nobody_changes_a_sealed_key(sealed_ring, redis_url, change):
+    written = await sealed_ring.create("billing")
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        [(name, text)] = redis.hgetall("assent:keys").items()
+        redis.hset("assent:keys", name, encode(decode(text) | change))
+
+    assert await sealed_ring.find(written) is None
+
+
+async def test_the_seal_of_a_key_fits_no_other_key(sealed_ring, redis_url):
+    narrow, wide = [await sealed_ring.create("billing", may_name_requesters=wide) for wide in (False, True)]
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        first, second = (redis.hget("assent:keys", key.split("_")[1]) for key in (narrow, wide))
+        swapped = decode(first) | {name: decode(second)[name] for name in ("may_name_requesters", "seal")}
+        redis.hset("assent:keys", narrow.split("_")[1], encode(swapped))
+
+    assert await sealed_ring.find(narrow) is None
+
+
+async def test_a_key_from_before_the_seal_is_sealed_by_its_operator(ring, sealed_ring):
+    written = await ring.create("billing")
+
+    assert await sealed_ring.seal(written.split("_")[1])
+    assert (await sealed_ring.find(written)).agent == "billing"
+    assert not await sealed_ring.seal("000000000000")
+
+
+async def test_a_key_from_before_the_seal_counts_for_as_long_as_the_settings_say(redis_url, ring):
+    written = await ring.create("billing")
+    async with open_redis(redis_url) as redis:
+        accepting = KeyRing(redis, Keys("assent"), trust=lambda: Trust(SEAL, accepts_unsealed=True))
+        assert (await accepting.find(written)).agent == "billing"
+
+
+async def test_only_a_key_vouches_for_a_requester(sealed_ring, redis_url, client, store):
+    """Somebody writes a name beside the genuine one, or moves the genuine one to another record."""
+    store.signing = Signing(None, "assent", lambda: "T1", ring=Ring([]), seal=SEAL)
+    one, other = an_interrupt(an_action(), run="one"), an_interrupt(an_action(), run="other")
+    await sealed_ring.vouch(one.id, "U0NOOR")
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        mine, its = (store.keys.lane_for(each.id).vouched(each.id) for each in (one, other))
+        [genuine] = redis.smembers(mine)
+        redis.sadd(mine, "U0DANA", genuine.replace("U0NOOR", "U0ERIK"))
+        redis.sadd(its, genuine)
+
+    assert await store.vouched(one) == {"U0NOOR"}
+    assert await store.vouched(other) == frozenset()
