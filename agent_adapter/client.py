@@ -61,6 +61,7 @@ from agent_adapter.redis.pool import (
     open_blocking_redis,
     open_redis,
 )
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.records import Record, Records, milliseconds
 from agent_adapter.redis.replies import Replies
 from agent_adapter.redis.reports import Reports
@@ -96,6 +97,7 @@ class ApprovalClient:
         claim_lease: timedelta = timedelta(seconds=30),
         reconcile_every: timedelta = timedelta(seconds=30),
         seal: Seal | None = None,
+        record_cipher: RecordCipher | None = None,
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
     ) -> None:
@@ -110,7 +112,9 @@ class ApprovalClient:
         self._grace = grace
         self._lease = claim_lease
         self._every = reconcile_every.total_seconds()
-        self._seal = seal or Seal.from_environment()
+        # A seal without keys is meant, too.
+        self._seal = Seal.from_environment() if seal is None else seal
+        self._record_cipher = RecordCipher.from_environment() if record_cipher is None else record_cipher
         self._verifier = _verifier(ring, self._namespace, min_people)
         self._records: Records
         self._claims: Claims
@@ -129,6 +133,7 @@ class ApprovalClient:
         agent: str,
         namespace: str = "assent",
         seal: Seal | None = None,
+        record_cipher: RecordCipher | None = None,
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
         **settings: timedelta,
@@ -140,6 +145,8 @@ class ApprovalClient:
             agent: The name of the agent, shown on every card: lower-case letters, digits and hyphens.
             namespace: The same as the bot's `ASSENT_NAMESPACE`.
             seal: Encrypts the states of runs that workers resume; by default with the keys in `ASSENT_STATE_KEY`.
+            record_cipher: Encrypts what is asked and decided; by default with the keys in `ASSENT_RECORD_KEY`. The bot needs
+                the same keys.
             ring: The public keys of bots, or the path of their file; by default the file that `ASSENT_RING` names. With a
                 ring, only decisions count that one of these keys has signed.
             min_people: With a ring: how many people must have agreed before a call runs, even where the policy asks for
@@ -149,7 +156,7 @@ class ApprovalClient:
                 are read without a wake-up.
 
         Raises:
-            InvalidRequestError: when the agent's name, the namespace or a key in `ASSENT_STATE_KEY` is not valid.
+            InvalidRequestError: when the agent's name, the namespace, or a key in `ASSENT_STATE_KEY` or `ASSENT_RECORD_KEY` is not valid.
             ServerUnreachableError: when this is not the address of a Redis.
         """
         expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
@@ -162,6 +169,7 @@ class ApprovalClient:
             namespace=namespace,
             address=address,
             seal=seal,
+            record_cipher=record_cipher,
             ring=ring,
             min_people=min_people,
             **settings,
@@ -191,7 +199,9 @@ class ApprovalClient:
             await self._disconnect()
             raise
         lane, process = keys.lane_for(self.agent), f"{self.agent}.{secrets.token_hex(6)}"
-        scripts = Scripts(self._redis, keys, "agent_adapter.redis.lua", address=self._address)
+        scripts = Scripts(
+            self._redis, keys, "agent_adapter.redis.lua", address=self._address, cipher=self._record_cipher
+        )
         self._records = Records(
             self._redis,
             scripts,

@@ -16,6 +16,10 @@ class UnreadableRecordError(InvalidRequestError):
     """The stored record is not one that this version writes: something else writes to this Redis."""
 
 
+class LockedRecordError(UnreadableRecordError):
+    """The stored record is encrypted, and the key is not in `ASSENT_RECORD_KEY`."""
+
+
 class WrongArgumentError(InvalidRequestError, TypeError):
     """An argument is of the wrong kind or has a wrong name; the message says what to pass instead."""
 

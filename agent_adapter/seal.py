@@ -1,26 +1,14 @@
 """Encrypts the stored states of paused runs, if there is a key. Each text is bound to its record and field."""
 
-import base64
-import binascii
-import json
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from agent_adapter.errors import InvalidRequestError, UnreadableContinuationError
-from agent_adapter.extras import needs
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from agent_adapter.ciphers import MARK, Ciphers, keys_from_environment
+from agent_adapter.errors import UnreadableContinuationError
 
 VARIABLE = "ASSENT_STATE_KEY"
-MARK = "aes-256-gcm:"
-"""The beginning of an encrypted text. No JSON starts like this."""
 OLD_MARK = "fernet:"
 """The beginning of texts from versions before 0.2, which were not bound to their record."""
-NONCE = 12
-"""Bytes. Random for each text: NIST SP 800-38D allows this for up to 2^32 texts per key."""
 
 
 class Seal:
@@ -36,7 +24,7 @@ class Seal:
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
-        self._ciphers = [_cipher(key) for key in keys]
+        self._ciphers = Ciphers(keys, variable=VARIABLE)
 
     @classmethod
     def from_environment(cls) -> Self:
@@ -45,20 +33,15 @@ class Seal:
         Raises:
             InvalidRequestError: when a key is not valid, or the file cannot be read.
         """
-        path = os.environ.get(f"{VARIABLE}_FILE")
-        try:
-            text = Path(path).read_text(encoding="utf-8") if path else os.environ.get(VARIABLE, "")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidRequestError(f"{VARIABLE}_FILE: cannot read {path}: {error}") from error
-        return cls([key.strip() for key in text.split(",") if key.strip()])
+        return cls(keys_from_environment(VARIABLE))
+
+    def __bool__(self) -> bool:
+        """Whether there is a key."""
+        return bool(self._ciphers)
 
     def close(self, text: str, *, record: str, field: str) -> str:
         """Encrypt a text for one field of one record; without a key, return it unchanged."""
-        if not self._ciphers:
-            return text
-        nonce = os.urandom(NONCE)
-        sealed = self._ciphers[0].encrypt(nonce, text.encode(), _place(record, field))
-        return MARK + base64.b64encode(nonce + sealed).decode()
+        return self._ciphers.encrypt(text, record=record, field=field) if self._ciphers else text
 
     def open(self, text: str, *, record: str, field: str) -> str:
         """Decrypt a text; without a key, return it unchanged.
@@ -82,42 +65,10 @@ class Seal:
                 f"the state is not encrypted, but this worker has a key in {VARIABLE}: if the run was started without "
                 f"one, resume it with a worker without {VARIABLE}"
             )
-        return self._decrypt(text.removeprefix(MARK), _place(record, field)).decode()
-
-    def _decrypt(self, text: str, place: bytes) -> bytes:
-        from cryptography.exceptions import InvalidTag  # noqa: PLC0415  # installed only where keys are used
-
-        try:
-            sealed = base64.b64decode(text, validate=True)
-        except binascii.Error:
-            sealed = b""
-        for cipher in self._ciphers:
-            try:
-                return cipher.decrypt(sealed[:NONCE], sealed[NONCE:], place)
-            except (InvalidTag, ValueError):
-                continue
-        raise UnreadableContinuationError(
-            f"the state was encrypted with a key that is not in {VARIABLE}, or for another run: add the key after the "
-            "newer ones; if it is there already, somebody changed what is stored"
-        )
-
-
-def _place(record: str, field: str) -> bytes:
-    return json.dumps(["assent", record, field]).encode()
-
-
-def _cipher(key: str) -> "AESGCM":
-    try:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  # an extra
-    except ImportError as error:
-        raise InvalidRequestError(needs(VARIABLE, "encryption", error)) from error
-    try:
-        raw = base64.b64decode(key.translate({ord("-"): "+", ord("_"): "/"}), validate=True)
-    except (binascii.Error, ValueError):
-        raw = b""
-    if len(raw) != 32:
-        raise InvalidRequestError(
-            f"{VARIABLE}: each key is 32 bytes in base64; make one with "
-            '`python -c "import base64, os; print(base64.b64encode(os.urandom(32)).decode())"`'
-        )
-    return AESGCM(raw)
+        found = self._ciphers.decrypt(text, record=record, field=field)
+        if found is None:
+            raise UnreadableContinuationError(
+                f"the state was encrypted with a key that is not in {VARIABLE}, or for another run: add the key after the "
+                "newer ones; if it is there already, somebody changed what is stored"
+            )
+        return found

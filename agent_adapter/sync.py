@@ -19,6 +19,7 @@ from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongAr
 from agent_adapter.expected import expect
 from agent_adapter.idempotency import carrying
 from agent_adapter.receipts.ring import Ring
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.records import Record
 from agent_adapter.seal import Seal
 
@@ -51,6 +52,7 @@ class SyncApprovalClient:
         agent: str,
         namespace: str = "assent",
         seal: Seal | None = None,
+        record_cipher: RecordCipher | None = None,
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
         **settings: timedelta,
@@ -62,6 +64,7 @@ class SyncApprovalClient:
                 agent=agent,
                 namespace=namespace,
                 seal=seal,
+                record_cipher=record_cipher,
                 ring=ring,
                 min_people=min_people,
                 **settings,

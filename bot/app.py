@@ -29,6 +29,7 @@ from agent_adapter.redis.pool import (
     end_task,
     open_redis,
 )
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import check_keys, check_server
 from bot.api.agents import Agents
 from bot.api.keys import KeyRing
@@ -139,6 +140,7 @@ class Bot:
     """`None` when the audit trail is not sealed."""
     restore_guard: RestoreGuard = field(init=False)
     drawing: Worker = field(init=False)
+    _cipher: RecordCipher = field(init=False)
     _owed: dict[str, int] = field(default_factory=dict)
     _look: Look | None = None
     _aside: dict[str, int] = field(default_factory=dict)
@@ -155,6 +157,7 @@ class Bot:
         self.policies = PolicyKeeper(self.settings, self.health)
         self.bot_keys = load_bot_keys(self.settings)
         self.log_key = load_log_key(self.settings)
+        self._cipher = RecordCipher.from_setting(self.settings.record_key)
         self.health.signed = self.bot_keys is not None
 
     async def start(self) -> None:
@@ -168,8 +171,8 @@ class Bot:
         await self._try_signing()
         redis, keys = await self._open_redis()
         address = address_of(settings.redis_url)
-        self.store = ApprovalStore(redis, keys, address=address, signing=self._signing())
-        self.audit = AuditStore(redis, keys, settings.audit_dir, address=address)
+        self.store = ApprovalStore(redis, keys, address=address, signing=self._signing(), cipher=self._cipher)
+        self.audit = AuditStore(redis, keys, settings.audit_dir, address=address, cipher=self._cipher)
         self.sent_digests = SentDigests(redis, keys, address=address)
         timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
@@ -254,7 +257,9 @@ class Bot:
 
     def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:
         url, bot_keys = self.settings.redis_url, self.bot_keys
-        agents = Agents(url, keys.namespace, self.bot_keys.ring if self.bot_keys else None)
+        agents = Agents(
+            url, keys.namespace, self.bot_keys.ring if self.bot_keys else None, record_cipher=self._cipher
+        )
         self.health.loops.include(agents.loops)
         return build_api(
             KeyRing(redis, keys, address=address_of(url), trust=lambda: bot_keys.trust if bot_keys else None),

@@ -43,7 +43,10 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.receipts.answer import Verifier, proven
+from agent_adapter.redis.private import VARIABLE as RECORD_KEY
+from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts, Value, fields_of, read_hashes
+from agent_adapter.seal import VARIABLE as STATE_KEY
 from agent_adapter.seal import Seal
 
 SMALL = 16_384
@@ -61,6 +64,8 @@ class Record:
     _card: Fields
     _now: int
     _grace: int
+    _stored: Fields
+    """The bot's side as it is stored: encrypted if there is a key."""
     receipts: tuple[Receipt | None, ...] = ()
     """What proves that each call may run, for a client with a ring."""
     faults: Mapping[int, ReceiptError] = field(default_factory=dict)
@@ -187,7 +192,7 @@ class Record:
                 f"{self.interrupt.id}: the decision about action {index} ({name}) is {kind}, so it has no outcome: "
                 "report what became of approved and edited actions only"
             )
-        return self._card[f"d:{index}"]
+        return self._stored[f"d:{index}"]
 
     @property
     def ended_unanswered(self) -> bool:
@@ -263,7 +268,7 @@ class Records:
             lane.of(interrupt.id),
             [],
             [lane.pause(interrupt.agent, pause) for pause in pauses],
-            body=body,
+            body=Private(body, "body"),
             lifetime=milliseconds(interrupt.expires_in),
             process=self.process if waits else "",
             pauses=" ".join(pauses),
@@ -276,7 +281,7 @@ class Records:
         """Store the continuation of this interrupt for workers, unless the record already has one.
 
         Raises:
-            InvalidRequestError: when it is over the limit.
+            InvalidRequestError: when it is over the limit, or would not be encrypted although the question is.
         """
         given = self._continuation(interrupt_id, interrupt)
         await self._scripts("add_continuation", self._lane.of(interrupt_id), **given)
@@ -285,6 +290,11 @@ class Records:
         """Return the script arguments about a continuation; empty values without one."""
         if interrupt.continuation is None:
             return {"continuation": "", "needs": "", "head_start": 0}
+        if self._scripts.cipher and not self._seal:
+            raise InvalidRequestError(
+                f"continuation: {RECORD_KEY} encrypts the question, and nothing would encrypt the state of its run: set "
+                f"{STATE_KEY} too"
+            )
         text = dump_continuation(interrupt.continuation)
         return {
             "continuation": self._seal.close(text, record=record, field="continuation"),
@@ -325,7 +335,9 @@ class Records:
             UnknownInterruptError: when there is no such record.
         """
         with _of_our_types(interrupt_id):
-            outcome = await self._scripts("withdraw", self._lane.of(interrupt_id), reason=reason)
+            outcome = await self._scripts(
+                "withdraw", self._lane.of(interrupt_id), reason=Private(reason, "withdraw")
+            )
         if outcome == "unknown":
             raise self._unknown(interrupt_id)
 
@@ -432,7 +444,7 @@ class Records:
                 decided=decided,
                 fence=fence,
                 status=outcome.status,
-                outcome=dump_outcome(outcome),
+                outcome=Private(dump_outcome(outcome), f"outcome:{index}"),
             )
         match word:
             case "unknown":
@@ -445,20 +457,23 @@ class Records:
                 raise ConflictError(
                     f"{interrupt_id}: its decision has changed meanwhile: read the record again"
                 )
+        kept = self._scripts.cipher.opened(interrupt_id, {f"outcome:{index}": stored[0]})
         with reading(interrupt_id):
-            return replace(read_reported(stored[0]), is_repeat=word == "repeat")
+            return replace(read_reported(kept[f"outcome:{index}"]), is_repeat=word == "repeat")
 
     async def mark_stalled(self, interrupt_id: str, owner: str, reason: str) -> None:
         """Show on the card why its run could not be resumed, or with which error it ended under this claim."""
         names = self._lane.of(interrupt_id)
-        await self._scripts("mark_stalled", names, owner=owner, reason=reason[:REASON_SHOWN])
+        said = Private(reason[:REASON_SHOWN], "stalled")
+        await self._scripts("mark_stalled", names, owner=owner, reason=said)
 
     def new_owner(self) -> str:
         """Make a new owner name for a claim of this process."""
         return f"{self.process}:{secrets.token_hex(6)}"
 
-    async def _record(self, interrupt_id: str, req: Fields, card: Fields, now: int) -> Record:
-        expect_written(interrupt_id, req)
+    async def _record(self, interrupt_id: str, stored: Fields, decided: Fields, now: int) -> Record:
+        expect_written(interrupt_id, stored)
+        req, card = (self._scripts.cipher.opened(interrupt_id, each) for each in (stored, decided))
         body = req["body"]
         with reading(interrupt_id):
             is_large = len(body) > SMALL
@@ -466,9 +481,9 @@ class Records:
         if interrupt.id != interrupt_id:
             raise UnreadableRecordError(f"{interrupt_id} holds the interrupt {interrupt.id}")
         if self._verifier is None:
-            return Record(interrupt, req, card, now, self.grace)
+            return Record(interrupt, req, card, now, self.grace, decided)
         proof = proven(interrupt, card, self._verifier, now=time.time_ns() // 1_000_000)
-        return Record(interrupt, req, proof.fields, now, self.grace, proof.receipts, proof.faults)
+        return Record(interrupt, req, proof.fields, now, self.grace, decided, proof.receipts, proof.faults)
 
     def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
         return UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")

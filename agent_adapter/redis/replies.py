@@ -20,6 +20,7 @@ from agent_adapter.background import in_background
 from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import (
     AgentAdapterError,
+    LockedRecordError,
     LoopBrokenError,
     ServerRefusesError,
     ServerUnreachableError,
@@ -221,9 +222,18 @@ class Replies:
                     self.wake(interrupt_id)
             for entry, fields in entries_of(answer):
                 self._cursor = entry
-                self.wake(fields["id"], _text_of(fields.get("answer", "")))
+                self.wake(fields["id"], self._answer_of(fields["id"], fields.get("answer", "")))
             # The woken waits send their commands first; this loop then reads again while Redis answers them.
             await asyncio.sleep(0)
+
+    def _answer_of(self, interrupt_id: str, sent: str) -> str:
+        """Return the answer of a wake-up; empty if it cannot be read, so that the record is read and says so."""
+        if _FOREIGN.search(sent):
+            return ""
+        try:
+            return self._scripts.cipher.opened_answer(interrupt_id, sent)
+        except LockedRecordError:
+            return ""
 
     async def _reconcile(self, loop: Loop) -> None:
         delay = min(FIRST_LOOK, self._every)
@@ -320,8 +330,3 @@ def _closed(interrupt_id: str) -> AgentAdapterError:
 def _backoff(failures: int) -> float:
     longest: float = min(2.0, 0.05 * 2 ** min(failures, 6))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311  # spreads load, no secret
-
-
-def _text_of(answer: str) -> str:
-    """Return the answer of a wake-up; empty if it has bytes that are not UTF-8, so that the record is read and says so."""
-    return "" if _FOREIGN.search(answer) else answer

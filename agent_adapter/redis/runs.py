@@ -11,12 +11,15 @@ from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.record import Fields
 from agent_adapter.contract.wire import load_continuation
 from agent_adapter.errors import ConsumedError, CutOffError, ServerFailedError, UnreadableRecordError
+from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts, read_hashes
 from agent_adapter.redis.server_check import explaining
 from agent_adapter.seal import Seal
 
 SET_ASIDE = "set_aside"
 """The note that says why workers do not resume this run by themselves."""
+FAILURE = "failure"
+"""What the reason of a failed attempt is bound to when it is encrypted."""
 LOOKED_AT = 500
 """How many due runs one script looks at."""
 
@@ -200,7 +203,8 @@ class Runs:
     async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
         """Count a failed attempt and note its reason; return how many attempts have failed."""
         names = self._lane.of(interrupt_id)
-        return int(await self._scripts("fail_run", names, attempt=attempt, reason=reason))
+        said = Private(reason, FAILURE)
+        return int(await self._scripts("fail_run", names, attempt=attempt, reason=said))
 
     async def owed(self) -> AsyncIterator["Owed"]:
         """Yield every run that is owed; the run that has been due for longest comes first."""
@@ -210,6 +214,8 @@ class Runs:
             try:
                 req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
                 notes = await self._hash(self._lane.run(interrupt_id))
+                if reason := notes.get("reason"):
+                    notes["reason"] = self._scripts.cipher.open(reason, record=interrupt_id, field=FAILURE)
             except (ServerFailedError, UnreadableRecordError) as error:
                 yield Owed(interrupt_id, {}, {}, {}, int(due), 0, unreadable=str(error))
             else:

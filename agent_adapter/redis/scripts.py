@@ -18,6 +18,7 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import UnreadableRecordError
+from agent_adapter.redis.private import Private, RecordCipher
 from agent_adapter.redis.server_check import answered
 
 AGENT_LUA = "agent_adapter.redis.lua"
@@ -29,7 +30,7 @@ READ_ONLY = frozenset({"read", "read_audit", "read_posted", "read_queue"})
 """Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
 Sent: TypeAlias = str | int | float
-Value: TypeAlias = Sent | None
+Value: TypeAlias = Sent | Private | None
 _NAMES = re.compile(r"^local ([\w\s,]+?) = unpack\((KEYS|ARGV)\b", re.MULTILINE)
 _DEFINED = re.compile(r"^local (?:function (\w+)|([\w, ]+) =)", re.MULTILINE)
 
@@ -49,7 +50,7 @@ class Script:
         given: Mapping[str, Value],
         more: Iterable[Value] = (),
         more_keys: Iterable[str] = (),
-    ) -> tuple[list[str], list[Sent]]:
+    ) -> tuple[list[str], list[Sent | Private]]:
         """Put keys and arguments into the script's order. An argument that is `None` is written as `""`.
 
         Args:
@@ -107,7 +108,11 @@ def _words(lua: str) -> set[str]:
 class Scripts:
     """The scripts of one side, agent or bot, by name."""
 
-    def __init__(self, redis: Redis, keys: Keys, package: str, *, address: str = "") -> None:
+    def __init__(
+        self, redis: Redis, keys: Keys, package: str, *, address: str = "", cipher: RecordCipher | None = None
+    ) -> None:
+        self.cipher = cipher or RecordCipher()
+        """Encrypts what agents and people write."""
         self._redis = redis
         self._keys = keys
         self.address = address
@@ -134,7 +139,8 @@ class Scripts:
             UnreadableRecordError: when the answer is not UTF-8 text.
         """
         script = self._scripts[verb]
-        keys, args = script.call(names, given, more, more_keys)
+        keys, values = script.call(names, given, more, more_keys)
+        args = [self._closed(value, names) if isinstance(value, Private) else value for value in values]
         before = _cancellations()
         try:
             return await self._run(script, keys, args)
@@ -142,6 +148,11 @@ class Scripts:
             if _cancellations() > before:
                 # redis-py may turn a cancellation during a connect into a time-out, and try again.
                 raise asyncio.CancelledError
+
+    def _closed(self, value: Private, names: Mapping[str, str]) -> str:
+        *words, text = value.text.split(" ", value.words)
+        closed = self.cipher.close(text, record=value.record or names["id"], field=value.field)
+        return " ".join((*words, closed))
 
     async def _run(self, script: Script, keys: Sequence[str], args: Sequence[Sent]) -> Any:
         call = self._evaluate(script, len(keys), *keys, *args)

@@ -189,7 +189,8 @@ class InMemoryApprovalClient(ApprovalClient):
         kept = self._record(interrupt_id)
         resumed = {"resumed": str(_now())} if kept.resumed else {}
         req = {"created": str(kept.created), "deadline": str(kept.deadline), **kept.reported, **resumed}
-        return Record(kept.interrupt, req, dict(kept.card), _now(), 0)
+        card = dict(kept.card)
+        return Record(kept.interrupt, req, card, _now(), 0, card)
 
     async def report(
         self,

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import ConsumedError, UnknownInterruptError
 from agent_adapter.redis.pool import address_of, freeze_meta, open_redis
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.runs import Owed, Runs
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.seal import Seal
@@ -55,7 +56,8 @@ async def _opened(url: str, namespace: str) -> AsyncIterator[tuple[Keys, Callabl
     redis, address = open_redis(url), address_of(url)
     try:
         keys = await freeze_meta(redis, namespace, address=address)
-        scripts = Scripts(redis, keys, "agent_adapter.redis.lua", address=address)
+        cipher = RecordCipher.from_environment()
+        scripts = Scripts(redis, keys, "agent_adapter.redis.lua", address=address, cipher=cipher)
         yield keys, lambda lane: Runs(redis, scripts, lane, Seal())
     finally:
         await redis.aclose()

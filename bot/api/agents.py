@@ -7,14 +7,18 @@ from contextlib import AsyncExitStack
 from agent_adapter.client import ApprovalClient
 from agent_adapter.loops import Loop
 from agent_adapter.receipts.ring import Ring
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.seal import Seal
 
 
 class Agents:
     """Makes an agent's client at its first request. All clients share one stream of wake-ups."""
 
-    def __init__(self, url: str, namespace: str, ring: Ring | None = None) -> None:
+    def __init__(
+        self, url: str, namespace: str, ring: Ring | None = None, *, record_cipher: RecordCipher | None = None
+    ) -> None:
         self._url = url
+        self._record_cipher = record_cipher or RecordCipher()
         self._ring = ring
         self._namespace = namespace
         self._known: dict[str, ApprovalClient] = {}
@@ -29,9 +33,14 @@ class Agents:
         """
         async with self._opening:
             if name not in self._known:
-                # HTTP carries no continuation, so there is nothing to encrypt.
                 client = ApprovalClient.from_url(
-                    self._url, agent=name, namespace=self._namespace, seal=Seal(), ring=self._ring
+                    self._url,
+                    agent=name,
+                    namespace=self._namespace,
+                    # HTTP carries no continuation, so there is no state to encrypt.
+                    seal=Seal(),
+                    record_cipher=self._record_cipher,
+                    ring=self._ring,
                 )
                 self._known[name] = await self._stack.enter_async_context(client)
         return self._known[name]

@@ -20,6 +20,7 @@ from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.pool import address_of, open_redis
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import check_keys
 from bot.domain.audit_entry import AuditEntry
 from bot.domain.audit_export import COLUMNS, cells_of, json_line, neutral, ocsf_line
@@ -194,7 +195,8 @@ async def _with_trail(work: Callable[[AuditStore], Coroutine[Any, Any, int]]) ->
         await check_keys(redis, Keys(access.namespace), address)
         meta: Any = await redis.hgetall(Keys(access.namespace).meta)
         keys = Keys(access.namespace, int(meta.get("lanes", 1)))
-        return await work(AuditStore(redis, keys, access.audit_dir or None, address=address))
+        cipher = RecordCipher.from_setting(access.record_key)
+        return await work(AuditStore(redis, keys, access.audit_dir or None, address=address, cipher=cipher))
 
 
 @contextmanager

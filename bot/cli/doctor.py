@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import aiohttp
 import typer
@@ -18,9 +18,10 @@ from slack_sdk.errors import SlackApiError
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, LockedRecordError
 from agent_adapter.receipts.signer import kid_of
 from agent_adapter.redis.pool import SCHEMA, address_of, another_schema, open_redis
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import check_keys, explained, judge_server
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
@@ -48,6 +49,8 @@ _APP_TOKEN_CURE = "make an app-level token (xapp-…) with connections:write, un
 _CHANNEL_CURE = "copy the id from the channel's details; into a private channel the bot must be invited first"
 
 _WITHIN = 10.0
+BODIES_READ = 200
+"""How many questions of each lane are looked at."""
 SET_ASIDE_SHOWN = 20
 """How many records are named one by one."""
 
@@ -164,20 +167,22 @@ async def _redis(settings: Settings | Access) -> list[Finding]:
             found = judge_redis(await redis.info(), address)
             if any(finding.verdict == "fail" for finding in found):
                 return found
-            return found + await _namespace(redis, settings.namespace, address)
+            cipher = RecordCipher.from_setting(settings.record_key)
+            return found + await _namespace(redis, settings.namespace, address, cipher)
         except AgentAdapterError as error:
             return [Finding("fail", "redis", str(error))]
         except Exception as error:  # noqa: BLE001  # whatever it is, Redis cannot be used
             return [Finding("fail", "redis", str(explained(address, error)))]
 
 
-async def _namespace(redis: Redis, namespace: str, address: str) -> list[Finding]:
+async def _namespace(redis: Redis, namespace: str, address: str, cipher: RecordCipher) -> list[Finding]:
     await check_keys(redis, Keys(namespace), address)
     meta: Any = await redis.hgetall(Keys(namespace).meta)
     schema = judge_schema(meta, namespace)
     if schema.verdict != "ok":
         return [schema]
     store = ApprovalStore(redis, Keys(namespace, int(meta.get("lanes", 1))), address=address)
+    encrypted = judge_encryption(await _bodies(redis, store.keys), cipher)
     quarantine = Quarantine(store)
     foreign = [
         Finding(
@@ -187,7 +192,49 @@ async def _namespace(redis: Redis, namespace: str, address: str) -> list[Finding
         )
         for entry in (await quarantine.foreign())[:SET_ASIDE_SHOWN]
     ]
-    return [schema, *judge_quarantine(await quarantine.set_aside()), *foreign]
+    return [schema, *encrypted, *judge_quarantine(await quarantine.set_aside()), *foreign]
+
+
+async def _bodies(redis: Redis, keys: Keys) -> dict[str, str]:
+    """Read some questions that wait, as they are stored."""
+    found: dict[str, str] = {}
+    for lane in keys.all_lanes():
+        ids = cast("list[str]", await redis.zrange(lane.due, 0, BODIES_READ - 1))
+        for interrupt_id in ids:
+            if body := cast("str | None", await redis.hget(lane.req(interrupt_id), "body")):
+                found[interrupt_id] = body
+    return found
+
+
+def judge_encryption(bodies: Mapping[str, str], cipher: RecordCipher) -> list[Finding]:
+    """Say whether the questions that wait are encrypted, and whether the bot has their key."""
+    plain = locked = 0
+    for interrupt_id, body in bodies.items():
+        try:
+            plain += cipher.open(body, record=interrupt_id, field="body") == body
+        except LockedRecordError:
+            locked += 1
+    if locked:
+        return [
+            Finding(
+                "fail",
+                "encryption",
+                f"{locked} of {len(bodies)} questions that wait cannot be decrypted: set ASSENT_RECORD_KEY to the key of "
+                "their agents, and keep older keys after it",
+            )
+        ]
+    if not cipher:
+        return []
+    if plain:
+        return [
+            Finding(
+                "warn",
+                "encryption",
+                f"{plain} of {len(bodies)} questions that wait were asked without a key: whoever reads this Redis can "
+                "read them. Set ASSENT_RECORD_KEY for their agents, too",
+            )
+        ]
+    return [Finding("ok", "encryption", "what is asked and decided is encrypted")]
 
 
 def judge_audit(folder: str | None) -> Finding:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Literal
 
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import InvalidRequestError, LockedRecordError
 from bot.domain.approval import Approval, Published
 from bot.domain.messages import Remark
 from bot.domain.on_call import is_on_call
@@ -55,6 +55,8 @@ class Deadlines:
         """Do what is due for this record. Returns the milliseconds until something else is due."""
         try:
             state = await self._store.load(interrupt_id)
+        except LockedRecordError:
+            raise
         except InvalidRequestError:
             # The presenter refuses it, and says so on its card.
             await self._store.queue_drawing(interrupt_id)

@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import InvalidRequestError, LockedRecordError
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import BrokenSealError, SlackBusyError, SlackUnclearError, WorkspaceFaultError
 from bot.domain.messages import Shown
@@ -60,6 +60,9 @@ class Presenter:
     async def _present(self, interrupt_id: str) -> int | None:
         try:
             state = await self._ready(interrupt_id)
+        except LockedRecordError:
+            # Whoever has the key can go on with it, so it is not ended.
+            raise
         except InvalidRequestError as error:
             await end_unreadable(self.store, self.line.slack, interrupt_id, error)
             return None

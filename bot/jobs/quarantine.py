@@ -11,6 +11,7 @@ from pathlib import Path
 from agent_adapter.contract.record import moment
 from agent_adapter.loops import describe
 from agent_adapter.redis.pool import address_of, freeze_meta, open_redis
+from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import BotError
 from bot.runtime.settings import Settings
 from bot.store.records import ApprovalStore
@@ -116,7 +117,8 @@ async def opened(settings: Settings) -> AsyncIterator[Quarantine]:
     address = address_of(settings.redis_url)
     async with open_redis(settings.redis_url, retries=0) as redis:
         keys = await freeze_meta(redis, settings.namespace, address=address)
-        yield Quarantine(ApprovalStore(redis, keys, address=address))
+        cipher = RecordCipher.from_setting(settings.record_key)
+        yield Quarantine(ApprovalStore(redis, keys, address=address, cipher=cipher))
 
 
 async def release_one(settings: Settings, interrupt_id: str) -> bool:

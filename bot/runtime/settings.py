@@ -14,8 +14,9 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent_adapter.contract.names import Namespace
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from agent_adapter.redis.pool import address_of
+from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import SettingsError
 from bot.tlog.anchors import Target, read_targets
 
@@ -109,6 +110,9 @@ class Settings(_Environment):
     """Whether a bot without a key and a ring does not start."""
     unsigned_until: str = ""
     """The day (UTC) until which records without a signature are accepted, at most 30 days ahead."""
+
+    record_key: str | None = Field(None, repr=False)
+    """The keys that encrypt what is asked and decided in Redis, newest first, separated by commas."""
 
     audit_dir: str | None = None
     """The folder that keeps the audit trail beyond what Redis has of it."""
@@ -223,11 +227,29 @@ class Settings(_Environment):
         return level
 
     @field_validator(
-        "policy", "audit_dir", "pagerduty_token", "signing_key", "seal_key", "signer", "ring", "log_key"
+        "policy",
+        "audit_dir",
+        "pagerduty_token",
+        "signing_key",
+        "seal_key",
+        "signer",
+        "ring",
+        "log_key",
+        "record_key",
     )
     @classmethod
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None
+
+    @field_validator("record_key")
+    @classmethod
+    def _record_keys(cls, value: str | None) -> str | None:
+        try:
+            RecordCipher.from_setting(value)
+        except InvalidRequestError as error:
+            # The sentence begins with the name of the setting, which is put before it.
+            raise ValueError(str(error).partition(": ")[2]) from error
+        return value
 
     @field_validator("slack_api_url")
     @classmethod
@@ -271,6 +293,7 @@ class Access(_Environment):
     policy: str = Field("", alias="ASSENT_POLICY")
     audit_dir: str = Field("", alias="ASSENT_AUDIT_DIR")
     ring: str = Field("", alias="ASSENT_RING")
+    record_key: str = Field("", alias="ASSENT_RECORD_KEY", repr=False)
 
 
 class _NamedFiles(PydanticBaseSettingsSource):

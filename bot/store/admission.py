@@ -1,7 +1,7 @@
 """What is fixed before a card is drawn."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -11,6 +11,8 @@ from agent_adapter.contract.identity import interrupt_id as id_of
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import SigningError
+from agent_adapter.redis.private import Private, is_private
+from agent_adapter.redis.scripts import Value
 from bot.domain.admission import Admission
 from bot.domain.agent_limits import Limits, What
 from bot.domain.approval import Approval, Published
@@ -19,6 +21,7 @@ from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
 from bot.domain.waiting import circles_of, requester_of
 from bot.runtime.offload import offload
+from bot.store.audit import FACTS
 from bot.store.codec import admission_fields, body_digest, unix_milliseconds
 from bot.store.connected import Connected
 from bot.store.sealed import sealed_admission
@@ -101,14 +104,14 @@ class Admitting(Connected):
             self._of(state.id),
             [
                 *(part for use in covered for part in use),
-                *(part for field in self._fields(asked).items() for part in field),
+                *_closed(self._fields(asked)),
             ],
             created=unix_milliseconds(state.created_at),
             asked_until=unix_milliseconds(state.deadline),
             deadline=unix_milliseconds(asked.deadline),
             actions=len(state.interrupt.request.action_requests),
             is_due=int(bool(admission.steps or admission.extension)),
-            facts=facts,
+            facts=Private(facts, FACTS),
             waiting=circles_of(admission),
             requester=requester_of(state.interrupt, admission),
             covered=len(covered),
@@ -126,7 +129,7 @@ class Admitting(Connected):
             deadline=unix_milliseconds(asked.deadline),
         )
 
-    async def _use(self, asked: Approval, matched: StandingMatch) -> list[str | int]:
+    async def _use(self, asked: Approval, matched: StandingMatch) -> list[Value]:
         """Write the decision of an action that a standing approval answers, and what that approval keeps of this use.
 
         Empty when it cannot be signed: people are asked then.
@@ -147,9 +150,16 @@ class Admitting(Connected):
                 return []
         interrupt_id, _, index = matched.name.rpartition(":")
         call = asked.interrupt.request.action_requests[matched.index]
-        facts = facts_of_standing(call, asked.admission.terms[matched.index])
-        kept = encode(matched.kept)
-        return [matched.index, interrupt_id, index, matched.by, decision, kept, facts, statement]
+        facts = Private(facts_of_standing(call, asked.admission.terms[matched.index]), FACTS)
+        kept = Private(encode(matched.kept), f"sticky_uses:{index}", record=interrupt_id)
+        written = Private(decision, f"d:{matched.index}")
+        return [matched.index, interrupt_id, index, matched.by, written, kept, facts, statement]
+
+
+def _closed(fields: Mapping[str, str]) -> Iterator[Value]:
+    """Mark what quotes an agent among the fields of an admission: name, value, name, value, …"""
+    for name, text in fields.items():
+        yield from (name, Private(text, name) if is_private(name) else text)
 
 
 def deadline_of(state: Published, life: int | None) -> datetime:

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from math import inf
 
 from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.errors import LockedRecordError
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import fields_of
 from bot.domain.audit_entry import AuditEntry
 from bot.store.audit_folder import AuditFolder
@@ -20,14 +23,24 @@ LEASE = 60_000
 """Milliseconds for which a process keeps the right to seal entries and to take them out of Redis."""
 READ_AT_ONCE = 1000
 """How many entries one command reads. Clicks wait some milliseconds meanwhile."""
+FACTS = "facts"
+"""The field of an entry that says what was asked or decided."""
 _DAY = timedelta(days=1)
 
 
 class AuditStore(Connected):
     """Reads the audit trail. `torn` names the lines of the folder that a dying process did not finish."""
 
-    def __init__(self, redis: Redis, keys: Keys, folder: str | None = None, *, address: str = "") -> None:
-        super().__init__(redis, keys, address=address)
+    def __init__(
+        self,
+        redis: Redis,
+        keys: Keys,
+        folder: str | None = None,
+        *,
+        address: str = "",
+        cipher: RecordCipher | None = None,
+    ) -> None:
+        super().__init__(redis, keys, address=address, cipher=cipher)
         self.folder = AuditFolder(folder) if folder else None
         self.logs = AuditLogs(keys.namespace, folder) if folder else None
         self.torn: list[str] = []
@@ -102,12 +115,12 @@ class AuditStore(Connected):
     async def after(self, lane: Lane, number: str) -> list[AuditEntry]:
         """Give the next entries of a lane in Redis, as many as one command reads."""
         read = await self._guarded(self._redis.xrange(lane.audit, f"({number}", count=READ_AT_ONCE))
-        return [AuditEntry.of_stream(number_of(lane), number, fields) for number, fields in read]
+        return [self._entry(lane, number, fields) for number, fields in read]
 
     async def before(self, lane: Lane, number: str, *, most: int = READ_AT_ONCE) -> list[AuditEntry]:
         """Give the entries of a lane in Redis up to this one, newest first, as many as one command reads."""
         read = await self._guarded(self._redis.xrevrange(lane.audit, number, count=most))
-        return [AuditEntry.of_stream(number_of(lane), number, fields) for number, fields in read]
+        return [self._entry(lane, number, fields) for number, fields in read]
 
     async def counted(self, lane: Lane) -> int:
         """Give how many entries of a lane there ever were."""
@@ -122,7 +135,7 @@ class AuditStore(Connected):
             count = READ_AT_ONCE if most is None else min(most, READ_AT_ONCE)
             read = await self._guarded(self._redis.xrange(lane.audit, first, last, count=count))
             for number, fields in read:
-                yield AuditEntry.of_stream(number_of(lane), number, fields)
+                yield self._entry(lane, number, fields)
             if len(read) < count or most is not None:
                 return
             first = f"({read[-1][0]}"
@@ -137,8 +150,15 @@ class AuditStore(Connected):
                 "read_audit", names, first=first, last=str(end), count=READ_AT_ONCE
             )
             for number, fields in zip(read[::2], read[1::2], strict=True):
-                yield AuditEntry.of_stream(number_of(lane), number, fields_of(fields))
+                yield self._entry(lane, number, fields_of(fields))
             first = f"({next_one}" if next_one else ""
+
+    def _entry(self, lane: Lane, number: str, fields: dict[str, str]) -> AuditEntry:
+        """Read an entry of the stream. Facts that are encrypted with an unknown key stay as they are."""
+        with suppress(LockedRecordError):
+            facts = self.cipher.open(fields.get(FACTS, ""), record=fields.get("id", ""), field=FACTS)
+            fields = {**fields, FACTS: facts}
+        return AuditEntry.of_stream(number_of(lane), number, fields)
 
     async def size(self) -> int:
         """Give how many bytes the entries in Redis take, about."""

@@ -8,6 +8,7 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
@@ -21,14 +22,22 @@ class Connected:
     """The base of the store's classes: the scripts, and the names of keys."""
 
     def __init__(
-        self, redis: Redis, keys: Keys, *, address: str = "", signing: Signing | None = None
+        self,
+        redis: Redis,
+        keys: Keys,
+        *,
+        address: str = "",
+        signing: Signing | None = None,
+        cipher: RecordCipher | None = None,
     ) -> None:
         self.keys = keys
         self.signing = signing
         """Signs what people decide; `None` without a signing key."""
         self._redis = redis
         self._address = address
-        self.scripts = Scripts(redis, keys, "bot.store.lua", address=address)
+        self.scripts = Scripts(redis, keys, "bot.store.lua", address=address, cipher=cipher)
+        self.cipher = self.scripts.cipher
+        """Encrypts what agents and people write."""
 
     def _of(self, name: str) -> Named:
         """Name the keys that scripts take for a record or an agent."""

@@ -8,6 +8,7 @@ from typing import Any
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts
 from bot.domain.errors import BotError, StoreUnavailableError
 
@@ -19,6 +20,7 @@ WITHIN = 1.0
 """Seconds that Redis may take while a person waits."""
 LOOK_AGAIN, WAIT_AT_MOST = 0.05, 2.0
 """Seconds between looks for the answer to a body that is being handled elsewhere, and for all of them."""
+_FIELD = "answer"
 NOTHING = "{}"
 """The answer to a click."""
 
@@ -41,8 +43,9 @@ class Delivery:
         self._scripts = scripts
         self.pressed = pressed
         """Channel and ts of the message that was pressed; empty for a form."""
+        self._name = lane.delivery(person, digest)
         self.names: dict[str, str | None] = {
-            "delivery": lane.delivery(person, digest),
+            "delivery": self._name,
             "newest": lane.newest_delivery(person),
             "owner": secrets.token_hex(8),
         }
@@ -81,7 +84,9 @@ class Delivery:
             case ["first", *_]:
                 self.is_noted = True
             case ["again", answer]:
-                raise HandledBeforeError(decode(answer))
+                raise HandledBeforeError(
+                    decode(self._scripts.cipher.open(answer, record=self._name, field=_FIELD))
+                )
             case ["late"]:
                 raise StoreUnavailableError(
                     "this click failed before, and the person has sent another one since"
@@ -91,7 +96,8 @@ class Delivery:
     async def end(self, answer: str) -> None:
         """Keep the answer. An empty answer says that handling it failed."""
         try:
-            await self._scripts("end_delivery", {}, **self.names, answer=answer)
+            kept = Private(answer, _FIELD, record=self._name)
+            await self._scripts("end_delivery", {}, **self.names, answer=kept)
         except ServerUnreachableError as error:
             # Redis still says that it is being handled. The same body waits until that is too old, and is handled then.
             logger.warning("delivery.not_noted", extra={"reason": str(error)})

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import LockedRecordError, ServerUnreachableError
+from agent_adapter.redis.private import Private
 from bot.domain.drafts import Draft
 from bot.domain.errors import StoreUnavailableError
 from bot.store.connected import Connected
@@ -12,6 +13,7 @@ from bot.store.deliveries import WITHIN
 
 KEPT = timedelta(days=1)
 """How long a form that nobody submits keeps what was typed."""
+_FIELD = "draft"
 ATTEMPTS = 10
 """How often a change is tried again, because another press was quicker."""
 
@@ -25,7 +27,8 @@ class Drafts(Connected):
         Raises:
             StoreUnavailableError: when Redis does not answer in time.
         """
-        return Draft.load(await self._written(self._draft_key(interrupt_id, index, user)))
+        key = self._draft_key(interrupt_id, index, user)
+        return self._read(key, await self._written(key))
 
     async def change_draft(
         self, interrupt_id: str, index: int, user: str, change: Callable[[Draft], Awaitable[Draft]]
@@ -38,8 +41,8 @@ class Drafts(Connected):
         key, kept = self._draft_key(interrupt_id, index, user), KEPT // timedelta(milliseconds=1)
         for _ in range(ATTEMPTS):
             before = await self._written(key)
-            draft = await change(Draft.load(before))
-            after = "" if draft.is_empty else draft.dump()
+            draft = await change(self._read(key, before))
+            after = Private("" if draft.is_empty else draft.dump(), _FIELD, record=key)
             try:
                 async with asyncio.timeout(WITHIN):
                     outcome = await self.scripts(
@@ -58,6 +61,13 @@ class Drafts(Connected):
             return Draft()
 
         await self.change_draft(interrupt_id, index, user, nothing)
+
+    def _read(self, key: str, written: str) -> Draft:
+        try:
+            return Draft.load(self.cipher.open(written, record=key, field=_FIELD))
+        except LockedRecordError:
+            # What was typed under a key that is gone is typed again.
+            return Draft()
 
     def _draft_key(self, interrupt_id: str, index: int, user: str) -> str:
         return self.keys.lane_for(interrupt_id).draft(interrupt_id, index, user)

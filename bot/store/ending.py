@@ -7,6 +7,7 @@ from typing import Literal
 
 from agent_adapter.contract.record import GRACE
 from agent_adapter.errors import InvalidRequestError, SigningError
+from agent_adapter.redis.private import Private
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
@@ -47,7 +48,7 @@ class Ending(Reading):
                 self._of(interrupt_id),
                 silence.parts,
                 ending=status,
-                reason=reason,
+                reason=Private(reason, "reason"),
                 code=code,
                 grace=milliseconds(GRACE),
                 since=silence.since,
@@ -74,7 +75,8 @@ class Ending(Reading):
     async def refuse_rewound(self, interrupt_id: str, part: MessageId, *, code: str, reason: str) -> None:
         """End a record that knows less than this message of it shows. The message stays as it is."""
         names = self._of(interrupt_id)
-        await self.scripts("refuse_rewound", names, part=str(part), code=code, reason=reason)
+        said = Private(reason, "reason")
+        await self.scripts("refuse_rewound", names, part=str(part), code=code, reason=said)
 
     async def start_retention(self, interrupt_id: str, *, stalled_after: timedelta | None = None) -> None:
         """Let the keys of a record expire once it has ended and its card says so. The keys of an open record stay.

@@ -10,6 +10,7 @@ from bot.domain.mentioned import Mentioned
 from bot.store.connected import Connected
 from bot.store.deliveries import WITHIN
 
+_FIELD = "mention"
 KEPT = timedelta(days=1)
 """Slack repeats an event within minutes. The author may press the button for as long as they see it."""
 
@@ -23,8 +24,9 @@ class Mentions(Connected):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        kept = encode(found.model_dump(mode="json"))
-        return bool(await self._guarded(self._redis.set(self._of_event(event_id), kept, nx=True, px=KEPT)))
+        key, text = self._of_event(event_id), encode(found.model_dump(mode="json"))
+        kept = self.cipher.close(text, record=key, field=_FIELD)
+        return bool(await self._guarded(self._redis.set(key, kept, nx=True, px=KEPT)))
 
     async def mention(self, event_id: str) -> Mentioned | None:
         """Give a reply. `None` when it is not kept any more.
@@ -32,12 +34,15 @@ class Mentions(Connected):
         Raises:
             StoreUnavailableError: when Redis does not answer in time.
         """
+        key = self._of_event(event_id)
         try:
             async with asyncio.timeout(WITHIN):
-                found: str | None = await self._guarded(self._redis.get(self._of_event(event_id)))
+                found: str | None = await self._guarded(self._redis.get(key))
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError("Redis did not answer in time") from error
-        return Mentioned.model_validate(decode(found)) if found else None
+        if not found:
+            return None
+        return Mentioned.model_validate(decode(self.cipher.open(found, record=key, field=_FIELD)))
 
     def _of_event(self, event_id: str) -> str:
         return self.keys.lane_for(event_id).mention(event_id)

@@ -9,6 +9,7 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields, expect_written
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
 from agent_adapter.receipts.answer import Verifier
+from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import read_hashes
 from bot.domain.approval import Approval, Published
 from bot.runtime.offload import Received, offload
@@ -26,25 +27,33 @@ class Reading(Connected):
     """Reads records, and caches those that people look at now."""
 
     def __init__(
-        self, redis: Redis, keys: Keys, *, address: str = "", signing: Signing | None = None
+        self,
+        redis: Redis,
+        keys: Keys,
+        *,
+        address: str = "",
+        signing: Signing | None = None,
+        cipher: RecordCipher | None = None,
     ) -> None:
-        super().__init__(redis, keys, address=address, signing=signing)
+        super().__init__(redis, keys, address=address, signing=signing, cipher=cipher)
         self._remembered = Memory()
 
     async def load(self, interrupt_id: str) -> Published | None:
         """Read a record. It is an `Approval` once it was admitted, and `None` when there is no such record.
 
         Raises:
+            LockedRecordError: when it is encrypted with a key that this bot does not have.
             UnreadableRecordError: when this version cannot read what is stored.
             ServerUnreachableError: when Redis does not answer.
         """
         lane = self.keys.lane_for(interrupt_id)
         req: Fields
         card: Fields
-        req, card, now = await read_hashes(self.scripts, lane, interrupt_id)
+        req, stored, now = await read_hashes(self.scripts, lane, interrupt_id)
         if not req:
             return None
         expect_written(interrupt_id, req)
+        req, card = (self.cipher.opened(interrupt_id, each) for each in (req, stored))
         try:
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
@@ -52,10 +61,9 @@ class Reading(Connected):
             if trust := self._trust:
                 found = await offload(received, unsealed, trust, interrupt_id, req, card)
                 req, card = found.req, found.card
-                req, card = found.req, found.card
                 now = bounded(now, own=time.time_ns() // 1_000_000)
                 if found.forged:
-                    await self._drop(interrupt_id, found.forged)
+                    await self._drop(interrupt_id, {name: stored[name] for name in found.forged})
             state = await offload(received, _read, req, card, now=now, known=known, verifier=verifier)
         except UnreadableRecordError:
             raise

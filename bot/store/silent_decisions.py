@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision
 from agent_adapter.contract.record import EXPIRED, EXPIRED_MESSAGE, by_silence, dump_recorded
+from agent_adapter.redis.private import Private
+from agent_adapter.redis.scripts import Value
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_silence
 from bot.domain.statement import said_by_silence
 from bot.runtime.statements import Signing
 from bot.sentences import to_agent
+from bot.store.audit import FACTS
 from bot.store.codec import unix_milliseconds
 
 
@@ -26,10 +29,9 @@ class Silent:
     statement: str = ""
     """As it is signed; empty without a signing key."""
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """What the script takes."""
-        return self.text, self.facts, self.statement
+    def parts(self, index: int) -> tuple[Value, ...]:
+        """What the script takes for the action of this index."""
+        return Private(self.text, f"d:{index}"), Private(self.facts, FACTS), self.statement
 
     async def signed(self, state: Approval, index: int, signing: Signing) -> "Silent":
         """Give it with a signed statement."""
@@ -59,12 +61,12 @@ class SilentDecisions:
     """By the index of the action."""
 
     @property
-    def parts(self) -> list[str]:
+    def parts(self) -> list[Value]:
         """What the script takes: of each action its index, the message that asks, and the two decisions."""
         return [
             part
             for index, each in self.decided.items()
-            for part in (str(index), each.message, *each.watched.parts, *each.unwatched.parts)
+            for part in (str(index), each.message, *each.watched.parts(index), *each.unwatched.parts(index))
         ]
 
     async def signed(self, state: Approval, signing: Signing) -> "SilentDecisions":

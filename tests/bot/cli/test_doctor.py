@@ -1,17 +1,20 @@
 """The doctor, against the stand-in for Slack and a real Redis: every problem is named, with its cure."""
 
+import base64
 import subprocess
 
 import pytest
 from redis import Redis
 
+from agent_adapter.contract.keys import Keys
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.cli.doctor import examine
 from bot.slack.manifest import SCOPES
 from playground.redis_server import RedisServer
-from tests.conftest import keys_of, settings_for
+from tests.conftest import an_agent, keys_of, settings_for
+from tests.support.builders import an_interrupt
 from tests.support.on_call import KEY, serving
 
 
@@ -338,3 +341,31 @@ async def test_the_doctor_asks_each_schedule_who_is_on_call(findings, slack, tmp
         "fail  on call: night: ASSENT_CALENDARS has no rota: until it answers, nobody decides as on call",
     ]
     assert "ASSENT_PAGERDUTY_TOKEN is not set" in missing[0]
+
+
+KEYS = [base64.b64encode(bytes([number]) * 32).decode() for number in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("asked_with", "key", "said"),
+    [
+        ("", None, None),
+        (KEYS[0], KEYS[0], "ok    encryption: what is asked and decided is encrypted"),
+        ("", KEYS[0], "warn  encryption: 1 of 1 questions that wait were asked without a key"),
+        (KEYS[0], None, "fail  encryption: 1 of 1 questions that wait cannot be decrypted: set ASSENT_RECORD_KEY"),
+        (KEYS[0], KEYS[1], "fail  encryption: 1 of 1 questions that wait cannot be decrypted"),
+    ],
+)  # fmt: skip
+async def test_questions_that_are_not_encrypted_or_cannot_be_decrypted_are_counted(
+    findings, redis_url, monkeypatch, asked_with, key, said
+):
+    """Given a question that waits, and a bot with this key."""
+    monkeypatch.setenv("ASSENT_RECORD_KEY", asked_with)
+    async with an_agent(redis_url) as client:
+        interrupt_id = await client.publish(an_interrupt())
+    with Redis.from_url(redis_url) as redis:
+        redis.zadd(Keys().lane_for(interrupt_id).due, {interrupt_id: 0})
+
+    lines = [line for line in await findings(record_key=key) if " encryption: " in line]
+
+    assert [line.startswith(said) for line in lines] == ([True] if said else [])

@@ -1,0 +1,117 @@
+"""AES-256-GCM for texts that are kept in Redis. Each text is bound to its record and field."""
+
+import base64
+import binascii
+import hmac
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.extras import needs
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+MARK = "aes-256-gcm:"
+"""The beginning of an encrypted text. No JSON starts like this."""
+NONCE = 12
+"""Bytes. NIST SP 800-38D allows random ones for up to 2^32 texts per key."""
+
+
+class Ciphers:
+    """Encrypts with the first key, and decrypts with any of the keys.
+
+    Args:
+        keys: 32 random bytes each, in base64, newest first.
+        variable: The setting that they come from, for error messages.
+
+    Raises:
+        InvalidRequestError: when a key is not valid, or `cryptography` is not installed.
+    """
+
+    def __init__(self, keys: Sequence[str], *, variable: str) -> None:
+        raw = [_bytes_of(key, variable) for key in keys]
+        self._ciphers = [_cipher(each, variable) for each in raw]
+        self._nonces = hmac.digest(raw[0], b"assent: nonces of repeatable texts", "sha256") if raw else b""
+
+    def __bool__(self) -> bool:
+        """Whether there is a key."""
+        return bool(self._ciphers)
+
+    def encrypt(self, text: str, *, record: str, field: str, repeatable: bool = False) -> str:
+        """Encrypt a text for one field of one record.
+
+        Args:
+            text: What to encrypt.
+            record: The record.
+            field: The field.
+            repeatable: Whether the same text in the same place looks the same each time, for scripts that compare it.
+        """
+        place, plain = _place(record, field), text.encode()
+        nonce = self._nonce_of(place, plain) if repeatable else os.urandom(NONCE)
+        return MARK + base64.b64encode(nonce + self._ciphers[0].encrypt(nonce, plain, place)).decode()
+
+    def decrypt(self, text: str, *, record: str, field: str) -> str | None:
+        """Decrypt a text that begins with the mark. `None` when it was encrypted with another key or for another place."""
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415  # installed only where keys are used
+
+        try:
+            sealed = base64.b64decode(text.removeprefix(MARK), validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        for cipher in self._ciphers:
+            try:
+                return cipher.decrypt(sealed[:NONCE], sealed[NONCE:], _place(record, field)).decode()
+            except (InvalidTag, ValueError):
+                continue
+        return None
+
+    def _nonce_of(self, place: bytes, plain: bytes) -> bytes:
+        # The length keeps a place and a text from being taken for another pair.
+        return hmac.digest(self._nonces, b"%d:%b%b" % (len(place), place, plain), "sha256")[:NONCE]
+
+
+def keys_of(text: str | None) -> list[str]:
+    """Read keys that are separated by commas."""
+    return [key.strip() for key in (text or "").split(",") if key.strip()]
+
+
+def keys_from_environment(variable: str) -> list[str]:
+    """Read the keys from an environment variable, or from the file that the variable with `_FILE` names.
+
+    Raises:
+        InvalidRequestError: when the file cannot be read.
+    """
+    path = os.environ.get(f"{variable}_FILE")
+    try:
+        return keys_of(Path(path).read_text(encoding="utf-8") if path else os.environ.get(variable))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidRequestError(f"{variable}_FILE: cannot read {path}: {error}") from error
+
+
+def _place(record: str, field: str) -> bytes:
+    return json.dumps(["assent", record, field]).encode()
+
+
+def _bytes_of(key: str, variable: str) -> bytes:
+    try:
+        raw = base64.b64decode(key.translate({ord("-"): "+", ord("_"): "/"}), validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    if len(raw) != 32:
+        raise InvalidRequestError(
+            f"{variable}: each key is 32 bytes in base64; make one with "
+            '`python -c "import base64, os; print(base64.b64encode(os.urandom(32)).decode())"`'
+        )
+    return raw
+
+
+def _cipher(raw: bytes, variable: str) -> "AESGCM":
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise InvalidRequestError(needs(variable, "encryption", error)) from error
+    return AESGCM(raw)
