@@ -447,7 +447,11 @@ def open_line(text: str, where: str) -> Line:
             **({} if line.entry is None else {"entry": line.entry, "salt": fields["salt"]}),
         }
         # In its one form: nothing in it may differ, also nothing that reads the same.
-        if len(line.leaf) != 32 or json.dumps(whole, ensure_ascii=False, separators=(",", ":")) != text:
+        if (
+            len(line.leaf) != 32
+            or not isinstance(line.mark, str)
+            or json.dumps(whole, ensure_ascii=False, separators=(",", ":")) != text
+        ):
             raise ValueError("not in its one form")
         digest = None if line.entry is None else hashlib.sha256(salt + line.entry.encode()).digest()
     except (ValueError, TypeError, KeyError, AttributeError) as error:
