@@ -8,6 +8,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.domain.ids import MessageId, button_value
+from bot.domain.question import question
 from tests.support.builders import an_action
 from tests.support.faults import asking
 from tests.support.people import buttons, words
@@ -80,7 +81,7 @@ async def test_an_approve_all_that_an_older_version_put_above_the_parts_approves
     bot = await start_bot()
     interrupt, state = await asked(client, bot, *users())
     parent = await part(slack, state, 0)
-    await with_button(app, parent, "approve_all:0", interrupt)
+    await with_button(app, parent, "approve_all:0", interrupt, asks=question(state, range(24)))
 
     await dana.press(parent, "approve_all:0")
 
@@ -143,12 +144,12 @@ async def test_a_button_on_another_message_than_its_own_approves_nothing(
     assert await decided(bot, interrupt) == []
 
 
-async def with_button(app, message, action_id, interrupt, named=()):
+async def with_button(app, message, action_id, interrupt, named=(), asks=""):
     """Edit a message so that it carries this button, too."""
     button = {
         "type": "button",
         "action_id": action_id,
-        "value": button_value(interrupt.id, named),
+        "value": button_value(interrupt.id, named, asks),
         "text": {"type": "plain_text", "text": "?"},
     }
     blocks = [*message["blocks"][:2], {"type": "actions", "block_id": "forged", "elements": [button]}]
@@ -203,7 +204,7 @@ async def test_what_has_to_be_read_first_is_not_approved_by_the_button_of_its_pa
     assert f"review:0.{number}" in buttons(message)
     assert not any(name.startswith("approve_all") for name in buttons(message))
     forged = f"approve_all:0.{number}"
-    await with_button(app, message, forged, interrupt, named=shown)
+    await with_button(app, message, forged, interrupt, shown, question(state, shown))
 
     await dana.press(message, forged)
 

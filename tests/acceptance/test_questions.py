@@ -29,6 +29,11 @@ rules:
 LONG = "new colleague " * 400
 
 
+@pytest.fixture(autouse=True)
+def signed():
+    """Bots have no keys where a test gives them none: no seal protects a record, and the button alone says what was shown."""
+
+
 @pytest.fixture
 async def bot(start_bot, policy):
     return await start_bot(policy=str(policy), approvers="", channel=None)

@@ -7,12 +7,13 @@ import pytest
 
 from agent_adapter import Context
 from agent_adapter.contract.hitl import EditDecision, EditedAction
-from bot.domain.admission import Place
+from bot.domain.admission import Admission, Again, Place, Terms
 from bot.domain.approval import Assignment
 from bot.domain.ids import MessageId, button_value, parse_button_value
 from bot.domain.messages import Shown
 from bot.domain.question import QUESTION_LENGTH, question
 from bot.domain.schedule import Step
+from bot.domain.standing import StandingLimits
 from bot.domain.votes import Vote, position_of
 from bot.sentences.language import speaking
 from tests.support.builders import a_state, an_action, an_interrupt, on_terms
@@ -72,6 +73,45 @@ OTHERWISE = {
 @pytest.mark.parametrize("what", OTHERWISE)
 def test_what_a_decision_depends_on_changes_the_question(what):
     assert asks(a_record(**OTHERWISE[what])) != asks(a_record())
+
+
+NOT_ASKED = {
+    "what time or people change": {"time_limit", "extension", "thread_ts", "thread_per_run", "thread_is_known", "assign"},
+    "who is notified, and what people are called": {"named_only", "on_call"},
+    "where the outcome is told": {"told"},
+    "what happens to other requests": {"burst", "queued"},
+    "a place that is asked because of a proposal": {"proposed"},
+    "what has fields of its own in this test": {"terms", "places"},
+}  # fmt: skip
+OTHER = {
+    "approvers": ("U0MALLORY",), "decisions": ("approve",), "quorum": 3, "reject_quorum": 3, "risk": "high",
+    "type": "to", "mask": ("to",), "mask_random": ("to",), "mask_key": "k", "modal_only": ("to",),
+    "headline": ("to",), "reject_reasons": ("no",), "use_within": timedelta(days=30),
+    "standing": StandingLimits(), "again": Again(number=2, by="U0ERIK"), "resembles": "pay", "rule": "r",
+    "policy_version": "2", "pages": (1, 1), "on_timeout": "raise", "requested_by": "U0NOOR",
+    "thread_author": "U0NOOR", "steps": (Step(kind="remind", after=timedelta(hours=1), actions=(0,)),),
+    "channel": "C0OTHER", "actions": (0,), "parts": ((0,), (1,)), "opened_by": 1, "language": "de",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model", [Terms, Admission, Place], ids=lambda model: model.__name__)
+def test_whatever_is_fixed_when_people_are_asked_is_part_of_the_question(model):
+    """A new field is part of it as well, or stands above with the reason why not."""
+    before = a_record()
+    for name, field in model.model_fields.items():
+        if any(name in names for names in NOT_ASKED.values()):
+            continue
+        value = OTHER.get(name, not field.default)
+        admission = before.admission
+        if model is Terms:
+            admission = on_terms(admission, **{name: value})
+        elif model is Place:
+            place = admission.places[0].model_copy(update={name: value})
+            admission = admission.model_copy(update={"places": (place,)})
+        else:
+            admission = admission.model_copy(update={name: value})
+
+        assert asks(replace(before, admission=admission)) != asks(before), name
 
 
 def test_each_action_and_each_selection_of_them_asks_something_else():
