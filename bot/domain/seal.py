@@ -9,6 +9,7 @@ import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import Self
 
 from bot.domain.errors import SettingsError
@@ -50,8 +51,16 @@ class Seal:
 
     def holds(self, mark: str, record: str, name: str, values: Iterable[str]) -> bool:
         """Whether a bot made this mark for this very fact."""
-        message, given = _message(self.namespace, record, name, values), mark.encode()
-        return any(hmac.compare_digest(given, _mark(key, message).encode()) for key in self.keys)
+        return _holds(self.keys, self.namespace, mark, record, name, tuple(values))
+
+
+# A card is read many times between two changes.
+@lru_cache(4_096)
+def _holds(
+    keys: tuple[bytes, ...], namespace: str, mark: str, record: str, name: str, values: tuple[str, ...]
+) -> bool:
+    message, given = _message(namespace, record, name, values), mark.encode()
+    return any(hmac.compare_digest(given, _mark(key, message).encode()) for key in keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,9 @@ def _check_admission(trust: Trust, record: str, req: Fields, card: Fields) -> st
     kinds = card.get(_SEALED, "")
     listed = ADMISSION | set(kinds.split())
     covered = {
-        name: text for name, text in card.items() if _kind(name) in listed and _MARK + name not in card
+        name: text
+        for name, text in card.items()
+        if _kind(name) in listed and not (_kind(name) in FACTS and _MARK + name in card)
     }
     if not trust.seal.holds(mark, record, "admission", _admitted(covered, kinds, created, deadline)):
         raise BrokenSealError(

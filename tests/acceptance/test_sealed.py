@@ -113,6 +113,9 @@ FORGERIES = {
     "the approvers": changing(approvers="U0MIRA"),
     "an approver more": changing(approvers="U0DANA U0ERIK U0MIRA"),
     "approvers of one action": changing(approvers_of_0="U0MIRA"),
+    "approvers of one action, with a mark": lambda stored, record, _other: stored.change(
+        record, **{"approvers:0": "U0MIRA", "seal:approvers:0": "x" * 32}
+    ),
     "a lower quorum": changing(quorum="1"),
     "no quorum": changing(quorum=None),
     "a quorum of one action": changing(quorum_of_0="1"),
