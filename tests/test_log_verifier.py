@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,26 @@ def test_a_line_in_another_form_is_rejected(log, key, old, new):
     path = said(log)[1]
 
     with changed(log, **{path: log.storage.read(path).replace(old, new)}), pytest.raises(Rejected):
+        verify(log, key)
+
+
+def with_longer_salt(entry: Salted, taken: int) -> Salted:
+    """The same leaf, with the first bytes of the entry as the end of its salt."""
+    return Salted(entry.leaf, entry.entry[taken:], entry.salt + entry.entry[:taken], entry.mark)
+
+
+@pytest.mark.parametrize("taken", [1, 8, None], ids=["a byte", "some bytes", "the whole entry"])
+def test_the_beginning_of_an_entry_cannot_pass_for_a_part_of_its_salt(log, key, taken):
+    """The leaf would stay the same, and the entry would be gone or cut."""
+    path = said(log)[1]
+    (first, *others), signature = load_batch(log.storage.read(path))
+    moved = with_longer_salt(first, len(first.entry) if taken is None else taken)
+    assert sha256(moved.salt + moved.entry).digest() == first.leaf
+    file = dump_batch([moved, *others], signature)
+
+    with pytest.raises(ValueError, match="line 1 "):
+        load_batch(file)
+    with changed(log, **{path: file}), pytest.raises(Rejected):
         verify(log, key)
 
 
@@ -357,6 +378,11 @@ def test_a_proof_of_something_else_is_rejected(log, key, change):
 
     with pytest.raises(Rejected):
         assent_log.check_proof(json.dumps(proof), assent_log.read_keys(ring_of(key)))
+
+
+def test_a_proof_that_counts_an_entry_twice_is_rejected(log, key):
+    with pytest.raises(Rejected):
+        assent_log.check_proof(proof_of(log, 2, 2), assent_log.read_keys(ring_of(key)))
 
 
 def test_a_proof_by_another_key_or_about_nothing_is_rejected(log, key):

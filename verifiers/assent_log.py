@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 WIDTH, HEIGHT = 256, 8
+SALT = 32
 NOTE = re.compile(r"((?:[^\n]+\n)+)\n((?:\u2014 [^\n]+\n)+)")
 BATCH = re.compile(r"said/([0-9]{12,})")
 PARTIAL = re.compile(r"(tile/.+)\.p/([1-9][0-9]*)")
@@ -453,6 +454,9 @@ def open_line(text: str, where: str) -> Line:
             or json.dumps(whole, ensure_ascii=False, separators=(",", ":")) != text
         ):
             raise ValueError("not in its one form")
+        # Of one length: otherwise the beginning of an entry could pass for a part of its salt.
+        if line.entry is not None and len(salt) != SALT:
+            raise ValueError(f"a salt has {SALT} bytes")
         digest = None if line.entry is None else hashlib.sha256(salt + line.entry.encode()).digest()
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Rejected(f"{where} is not an entry") from error
@@ -494,17 +498,18 @@ def check_proof(text: str, keys: list[Key]) -> Proven:
     if not listed:
         raise Rejected("it proves nothing: it has no entry")
     head = open_one(note, keys)
-    found = []
+    found = {}
     for index, path, fields in listed:
         line = open_line(json.dumps(fields, ensure_ascii=False, separators=(",", ":")), f"entry {index}")
         if (
             line.mark
             or type(index) is not int
+            or index in found
             or root_by_path(line.leaf, index, head.size, path) != head.root
         ):
             raise Rejected(f"entry {index} is not in the log {head.origin}")
-        found.append((index, line.entry))
-    return Proven(head, tuple(found))
+        found[index] = line.entry
+    return Proven(head, tuple(found.items()))
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------

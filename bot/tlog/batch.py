@@ -14,7 +14,7 @@ from bot.tlog.tiles import MOST_BYTES
 SAID = "said"
 """The folder of the batches. The name of each is the place of its first entry in the log, so they are in order."""
 SALT = 32
-"""Bytes. Without the salt, nobody can find out an erased entry by trying what it may have been."""
+"""Bytes, no more and no fewer. Without the salt, nobody can find out an erased entry by trying what it may have been."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,13 @@ class Salted:
 
     @property
     def is_sound(self) -> bool:
-        """Whether it was erased, or still says what the leaf is about."""
-        return self.entry is None or sha256((self.salt or b"") + self.entry).digest() == self.leaf
+        """Whether it was erased, or still says what the leaf is about.
+
+        The length of the salt is fixed: otherwise the beginning of an entry could pass for a part of its salt.
+        """
+        if self.entry is None or self.salt is None:
+            return self.entry is self.salt
+        return len(self.salt) == SALT and sha256(self.salt + self.entry).digest() == self.leaf
 
 
 def batch_path(first: int) -> str:
