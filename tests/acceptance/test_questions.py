@@ -25,6 +25,10 @@ default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
 rules:
   - {match: {tool: wire}, quorum: 2}
   - {match: {tool: drop}, risk: high}
+  - match:
+      tool: refund
+      args: {properties: {amount: {type: number, maximum: 999}}, required: [amount]}
+  - {name: large refunds, match: {tool: refund}, quorum: 2}
 """
 LONG = "new colleague " * 400
 
@@ -329,6 +333,21 @@ async def test_who_agrees_agrees_with_the_change_that_the_form_showed(
     user, position, token, _, text = older.split(" ", 4)
     at = newer.split(" ", 4)[3]
     await forge(bot, redis, interrupt_id, **{"votes:0": f"{user} {position} {token} {at} {text}"})
+
+    answer = await erik.submit(form)
+
+    assert in_answer.ASKS_OTHERWISE in words(answer["views"][-1]["blocks"])
+    assert "d:0" not in await decided(redis, interrupt_id)
+
+
+async def test_who_agrees_with_a_proposal_agrees_with_what_the_form_showed(bot, client, redis, dana, erik):
+    """It has the same name in Redis, and other arguments."""
+    interrupt_id, _ = await asked(client, dana, "refund")
+    await dana.fill(await dana.opened(await dana.showing("edit:0"), "edit:0"), amount="5000")
+    form = await erik.opened(await erik.showing("agree:0"), "agree:0")
+    proposed = (await stored(redis, interrupt_id))["proposal:0"]
+    assert "5000" in words(form["blocks"])
+    await forge(bot, redis, interrupt_id, **{"proposal:0": proposed.replace("5000", "9000")})
 
     answer = await erik.submit(form)
 
