@@ -1,0 +1,96 @@
+"""What is left to somebody who can write to Redis and has no key of the bots: older genuine facts, and silence about others."""
+
+import asyncio
+
+import pytest
+
+from agent_adapter.contract.keys import Keys
+from tests.acceptance.test_sealed import Stored, agent, asked, sealed, stored
+from tests.support.people import buttons
+
+__all__ = ["agent", "sealed", "stored"]
+
+RULES = """\
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
+rules:
+  - {match: {tool: two}, quorum: 2}
+  - {match: {tool: quiet}, risk: low, on_timeout: approve, time_limit: 4s}
+"""
+
+
+@pytest.fixture
+async def bot(start_bot, sealed):
+    return await start_bot(**sealed)
+
+
+def put_back(stored: Stored, interrupt_id: str, card: dict[str, str]) -> None:
+    """Make the bot's side of a record what it was before."""
+    name = Keys().lane_for(interrupt_id).card(interrupt_id)
+    stored.redis.delete(name)
+    stored.redis.hset(name, mapping=card)
+
+
+async def test_redis_can_hold_a_decision_back(bot, agent, stored, dana):
+    """The agent waits as long. It takes the decision when it is there again."""
+    interrupt_id = await agent.publish(asked())
+
+    card = await dana.card("pay")
+    before = stored.card(interrupt_id)
+    await dana.press(card, "approve:0")
+    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    decided = stored.card(interrupt_id)
+
+    put_back(stored, interrupt_id, before)
+    waiting = asyncio.create_task(agent.wait(interrupt_id))
+    await asyncio.wait([waiting], timeout=2)
+    assert not waiting.done()
+    put_back(stored, interrupt_id, decided)
+    assert (await waiting).decisions[0].type == "approve"
+
+
+async def test_redis_can_prefer_one_of_two_people_who_contradict_each_other(bot, agent, stored, dana, erik):
+    """Both have really decided about this very call."""
+    interrupt_id = await agent.publish(asked())
+    card = await dana.card("pay")
+    open_ = stored.card(interrupt_id)
+    await dana.press(card, "approve:0")
+    approved = stored.card(interrupt_id)
+    put_back(stored, interrupt_id, open_)
+    bot.store.forget_remembered()
+    view = await erik.opened(card, "reject:0")
+    await erik.submit(view)
+    assert (await agent.wait(interrupt_id)).decisions[0].type == "reject"
+
+    put_back(stored, interrupt_id, approved)
+
+    resume = await agent.wait(interrupt_id)
+    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("approve", "U0DANA")
+
+
+async def test_redis_can_put_an_older_genuine_vote_back(bot, agent, stored, dana, erik):
+    """Dana agrees, and rejects it later. Redis forgets the rejection, and Erik makes it final that two agreed."""
+    interrupt_id = await agent.publish(asked("two"))
+    card = await dana.card("two")
+    await dana.press(card, "approve:0")
+    voted = stored.card(interrupt_id)
+    view = await dana.opened(card, "reject:0")
+    await dana.submit(view)
+
+    put_back(stored, interrupt_id, voted)
+    bot.store.forget_remembered()
+    await erik.press(await erik.card("two"), "approve:0")
+
+    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+
+
+async def test_redis_can_forget_that_somebody_could_not_answer(bot, agent, stored, dana):
+    """Silence approves then, where a rule lets it, and only after its full time."""
+    interrupt_id = await agent.publish(asked("quiet"))
+    card = await dana.card("quiet")
+    assert "approve:0" in buttons(card)
+    await bot.store.mark_missed(interrupt_id)
+    assert "missed" in stored.card(interrupt_id)
+
+    stored.change(interrupt_id, missed=None)
+
+    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
