@@ -91,7 +91,7 @@ from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
 from bot.store.audit import AuditStore
 from bot.store.digest import SentDigests
-from bot.store.namespace import open_namespace
+from bot.store.namespace import agree_on_seal, open_namespace
 from bot.store.records import ApprovalStore
 from bot.tlog.anchors import anchor_of
 from bot.use_cases.agent_limits import Quota
@@ -253,7 +253,10 @@ class Bot:
         self._stack.push_async_callback(redis.aclose)
         for warning in await check_server(redis, address_of(url)):
             logger.warning(warning)
-        return redis, await open_namespace(redis, self.settings.namespace, address=address_of(url))
+        keys = await open_namespace(redis, self.settings.namespace, address=address_of(url))
+        if self.bot_keys:
+            await agree_on_seal(redis, keys, self.bot_keys.seal, address=address_of(url))
+        return redis, keys
 
     def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:
         url, bot_keys = self.settings.redis_url, self.bot_keys

@@ -34,7 +34,8 @@ class Keys:
     """The data model. `lane` is the hash tag, so that one script touches one slot.
 
     ======================================  ======  =====================================================
-    `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used
+    `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used; `seal`: with which key
+                                                    the bots seal
     `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
     `assent:digests`                        HASH    the last weeks whose digest was sent, or is being sent
                                                     -> by which bot

@@ -9,6 +9,8 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.redis.pool import SCHEMA, freeze_meta
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_keys, explaining
+from bot.domain.errors import SettingsError
+from bot.domain.seal import Seal
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +35,26 @@ async def open_namespace(redis: Redis, namespace: str, *, address: str = "") -> 
             logger.info("redis.upgraded", extra={"schema": SCHEMA})
         await redis.hsetnx(keys.meta, "schema", str(SCHEMA))
     return await freeze_meta(redis, namespace, address=address)
+
+
+async def agree_on_seal(redis: Redis, keys: Keys, seal: Seal, *, address: str = "") -> None:
+    """Make sure that this bot has the key with which the others seal: it would refuse their requests otherwise.
+
+    Raises:
+        ServerUnreachableError: when Redis does not answer.
+        SettingsError: when it does not have that key.
+    """
+    own = seal.mark("", "meta", ())
+    with explaining(address):
+        known: Any = await redis.hget(keys.meta, "seal")
+        if known and not seal.holds(known, "", "meta", ()):
+            raise SettingsError(
+                "ASSENT_SEAL_KEY: the bots of this namespace seal with another key, so this one would refuse their requests: "
+                "write that key behind yours, after a comma; if it was lost or given away, first remove the field "
+                f"`seal` of {keys.meta} in Redis"
+            )
+        if known != own:
+            await redis.hset(keys.meta, "seal", own)
 
 
 async def _rename_keys(redis: Redis, keys: Keys, address: str) -> None:

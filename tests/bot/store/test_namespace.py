@@ -9,7 +9,9 @@ from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import ServerRefusesError, ServerUnsuitableError
 from agent_adapter.redis.pool import SCHEMA, freeze_meta
-from bot.store.namespace import open_namespace
+from bot.domain.errors import SettingsError
+from bot.domain.seal import Seal
+from bot.store.namespace import agree_on_seal, open_namespace
 
 DIGEST = pause_digest("billing", "run", "pause")
 LANE = Keys().lane(0)
@@ -106,3 +108,26 @@ async def test_an_overwritten_meta_is_named(redis: Redis):
 
     with pytest.raises(ServerRefusesError, match="assent:meta was overwritten: it is a string"):
         await open_namespace(redis, "assent")
+
+
+OLD, NEW = b"o" * 32, b"n" * 32
+
+
+async def test_a_bot_that_does_not_have_the_seal_key_of_the_others_does_not_start(redis: Redis):
+    """It would refuse all that is open. With the old key behind the new one it starts, and from then on the new one counts."""
+    await agree_on_seal(redis, Keys(), Seal("assent", (OLD,)))
+    with pytest.raises(SettingsError, match="seal with another key"):
+        await agree_on_seal(redis, Keys(), Seal("assent", (NEW,)))
+
+    await agree_on_seal(redis, Keys(), Seal("assent", (OLD, NEW)))
+    await agree_on_seal(redis, Keys(), Seal("assent", (NEW, OLD)))
+    await agree_on_seal(redis, Keys(), Seal("assent", (NEW,)))
+    with pytest.raises(SettingsError, match="seal with another key"):
+        await agree_on_seal(redis, Keys(), Seal("assent", (OLD,)))
+
+
+async def test_after_a_seal_key_was_lost_another_one_begins_anew(redis: Redis):
+    await agree_on_seal(redis, Keys(), Seal("assent", (OLD,)))
+    await redis.hdel(Keys().meta, "seal")
+
+    await agree_on_seal(redis, Keys(), Seal("assent", (NEW,)))
