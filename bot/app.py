@@ -375,7 +375,7 @@ class Bot:
             "due",
             Deadlines(
                 store,
-                SilenceCheck(slack_watch, judge, rules).why_not,
+                SilenceCheck(slack_watch, judge, store.refused, rules).why_not,
                 on_call=lambda entry: self.directory.members(entry, ""),
                 stalled_after=stalled_after,
             ).on_due,

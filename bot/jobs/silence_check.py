@@ -14,6 +14,7 @@ from bot.domain.errors import PersonUnknownError, SlackError
 from bot.domain.policy import Policy
 from bot.jobs.slack_watch import SlackWatch
 from bot.sentences import to_agent
+from bot.store.refused import Refused
 from bot.use_cases.judge import VOTER_FRESH_FOR, Judge
 
 logger = logging.getLogger(__name__)
@@ -30,6 +31,8 @@ class SilenceCheck:
 
     slack_watch: SlackWatch
     judge: Judge
+    refused: Refused
+    """The calls that somebody refused. Whoever can write to Redis can hide their answer there, and not here."""
     rules: Callable[[], Policy] | None = None
     """Gives the rules that hold now, for a bot that signs. It signs nothing that only the record in Redis says."""
 
@@ -42,6 +45,8 @@ class SilenceCheck:
         ]
         if not silent:
             return ""
+        if any(self.refused.has(state.id, action.index) for action in silent):
+            return to_agent.WAS_REFUSED
         if self.slack_watch.health.slack_fault:
             # Slack will not answer now, and other deadlines should not wait for it.
             return to_agent.NOT_LOOKED

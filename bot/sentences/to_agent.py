@@ -21,5 +21,6 @@ NOT_LOOKED = (
     "Silence does not approve it: at the deadline Slack did not say whether people could still object."
 )
 UNWATCHED = "Silence does not approve it: for some time no bot was running that could take an answer."
+WAS_REFUSED = "Silence does not approve it: somebody refused it, and their answer is no longer in Redis."
 NOT_BY_RULES = "Silence does not approve it: the rules that hold now do not say so."
 NOT_SIGNED = "Silence does not approve it: at the deadline the signing key of the bot did not answer."

@@ -15,6 +15,7 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Trust
 from bot.runtime.statements import Signing
 from bot.store.deliveries import WITHIN
+from bot.store.refused import Refused
 from bot.store.sealed import sealed_fact
 
 
@@ -38,6 +39,8 @@ class Connected:
         self.scripts = Scripts(redis, keys, "bot.store.lua", address=address, cipher=cipher)
         self.cipher = self.scripts.cipher
         """Encrypts what agents and people write."""
+        self.refused = Refused()
+        """The calls that somebody refused through this process."""
 
     def _of(self, name: str) -> Named:
         """Name the keys that scripts take for a record or an agent."""

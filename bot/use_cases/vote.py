@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from agent_adapter.contract.identity import digest
+from agent_adapter.contract.outcome import RUNS
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import SigningError
 from bot.domain.approval import Approval
@@ -94,8 +95,10 @@ class Voting:
             unfit = isinstance(error, KeyUnfitError)
             sentence = in_answer.MAY_NOT_SIGN if unfit else in_answer.NOT_SIGNED
             return Answer(False, sentence, is_final=True)
-        for outcome in outcomes.values():
+        for index, outcome in outcomes.items():
             DECISIONS.labels(kind, outcome).inc()
+            if outcome in {Outcome.RECORDED, Outcome.COUNTED} and ballots[index].decision.type not in RUNS:
+                self.store.refused.add(state.id, index)
         logger.info(
             "click.decided",
             extra={

@@ -149,7 +149,7 @@ async def test_a_bot_whose_key_is_for_another_workspace_ends(playground, redis_u
 SILENT = """\
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
 rules:
-  - {match: {tool: note}, risk: low, on_timeout: approve, time_limit: 3s}
+  - {match: {tool: note}, risk: low, on_timeout: approve, time_limit: 8s}
 """
 
 
@@ -175,7 +175,7 @@ async def test_silence_that_somebody_wrote_into_redis_is_not_signed(
 ):
     """Neither terms that no rule has, nor an earlier deadline, also while records without a seal are accepted."""
     rules = tmp_path / "policy.yaml"
-    rules.write_text(SILENT.replace("3s", "1h"))
+    rules.write_text(SILENT.replace("8s", "1h"))
     in_two_days = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
     await start_bot(
         **signed_by(signing), policy=str(rules), approvers="", channel=None, unsigned_until=in_two_days
@@ -198,6 +198,28 @@ async def test_silence_that_somebody_wrote_into_redis_is_not_signed(
         decision = (await waiting).decisions[0]
 
         assert (decision.type, why in decision.message) == ("reject", True)
+
+
+async def test_a_rejection_that_somebody_hides_in_redis_is_no_silence(
+    start_bot, redis_url, signing, silent_rules, dana
+):
+    """The bot that took it remembers it: put the card back as it was before, and the deadline still rejects."""
+    await start_bot(**signed_by(signing), **silent_rules)
+    async with an_agent_with(signing.ring_path, redis_url) as client:
+        interrupt_id = await client.publish(asked("note"))
+        lane, shown = Keys().lane_for(interrupt_id), await dana.card("note")
+        with Redis.from_url(redis_url) as redis:
+            before, due = redis.dump(lane.card(interrupt_id)), redis.zscore(lane.due, interrupt_id)
+
+            await dana.fill(await dana.opened(shown, "reject:0"), reason="never")
+
+            assert redis.hget(lane.card(interrupt_id), "d:0")
+            redis.restore(lane.card(interrupt_id), 0, before, replace=True)
+            redis.zadd(lane.due, {interrupt_id: due})
+
+        decision = (await client.wait(interrupt_id)).decisions[0]
+
+        assert (decision.type, "somebody refused it" in decision.message) == ("reject", True)
 
 
 def unix_now():

@@ -1,0 +1,21 @@
+"""The calls that people did not approve, as this process knows without asking Redis."""
+
+MOST = 100_000
+"""Calls to remember: some 20 MB. The one that was added first is forgotten first."""
+
+
+class Refused:
+    """Remembers for whom somebody said no, so that silence does not approve a call whose no has disappeared from Redis."""
+
+    def __init__(self) -> None:
+        self._calls: dict[tuple[str, int], None] = {}
+
+    def add(self, interrupt_id: str, index: int) -> None:
+        """Remember that somebody did not approve an action."""
+        self._calls[interrupt_id, index] = None
+        if len(self._calls) > MOST:
+            del self._calls[next(iter(self._calls))]
+
+    def has(self, interrupt_id: str, index: int) -> bool:
+        """Whether somebody did not approve an action."""
+        return (interrupt_id, index) in self._calls
