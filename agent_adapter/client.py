@@ -53,7 +53,9 @@ from agent_adapter.expected import (
 from agent_adapter.idempotency import carrying
 from agent_adapter.loops import Loops
 from agent_adapter.receipts.answer import Verifier
+from agent_adapter.receipts.question import AGENT_VARIABLE
 from agent_adapter.receipts.ring import Ring
+from agent_adapter.receipts.signer import LocalSigner, Signer
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.pool import (
     address_of,
@@ -100,6 +102,7 @@ class ApprovalClient:
         record_cipher: RecordCipher | None = None,
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
+        signer: Signer | None = None,
     ) -> None:
         for where, given in (("redis", redis), ("blocking", blocking)):
             expect(given, Redis, where=where, cure=f"for the address of a Redis, write {FROM_URL}")
@@ -116,6 +119,7 @@ class ApprovalClient:
         self._seal = Seal.from_environment() if seal is None else seal
         self._record_cipher = RecordCipher.from_environment() if record_cipher is None else record_cipher
         self._verifier = _verifier(ring, self._namespace, min_people)
+        self._signer = signer or LocalSigner.from_environment(AGENT_VARIABLE)
         self._records: Records
         self._claims: Claims
         self._replies: Replies
@@ -136,6 +140,7 @@ class ApprovalClient:
         record_cipher: RecordCipher | None = None,
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
+        signer: Signer | None = None,
         **settings: timedelta,
     ) -> Self:
         """Make a client for this Redis. It connects when it is entered with `async with`.
@@ -151,12 +156,13 @@ class ApprovalClient:
                 ring, only decisions count that one of these keys has signed.
             min_people: With a ring: how many people must have agreed before a call runs, even where the policy asks for
                 fewer. With 1, silence is not enough.
+            signer: Signs what this agent asks; by default with the private key in `ASSENT_AGENT_KEY`, if there is one.
             settings: Three durations, 30 seconds each. `grace`: how long after its deadline a wait ends without the bot.
                 `claim_lease`: how long a claim on a run holds until it is renewed. `reconcile_every`: how often records
                 are read without a wake-up.
 
         Raises:
-            InvalidRequestError: when the agent's name, the namespace, or a key in `ASSENT_STATE_KEY` or `ASSENT_RECORD_KEY` is not valid.
+            InvalidRequestError: when the agent's name, the namespace, or a key in `ASSENT_STATE_KEY`, `ASSENT_RECORD_KEY` or `ASSENT_AGENT_KEY` is not valid.
             ServerUnreachableError: when this is not the address of a Redis.
         """
         expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
@@ -172,6 +178,7 @@ class ApprovalClient:
             record_cipher=record_cipher,
             ring=ring,
             min_people=min_people,
+            signer=signer,
             **settings,
         )
 
@@ -211,6 +218,7 @@ class ApprovalClient:
             grace=self._grace,
             seal=self._seal,
             verifier=self._verifier,
+            signer=self._signer,
         )
         self.runs = Runs(self._redis, scripts, lane, self._seal, agent=self.agent)
         self._claims = Claims(self._records, lease=milliseconds(self._lease))

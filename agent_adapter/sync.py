@@ -19,6 +19,7 @@ from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongAr
 from agent_adapter.expected import expect
 from agent_adapter.idempotency import carrying
 from agent_adapter.receipts.ring import Ring
+from agent_adapter.receipts.signer import Signer
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.records import Record
 from agent_adapter.seal import Seal
@@ -55,6 +56,7 @@ class SyncApprovalClient:
         record_cipher: RecordCipher | None = None,
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
+        signer: Signer | None = None,
         **settings: timedelta,
     ) -> Self:
         """Make a client for this Redis. Arguments and errors are as in `ApprovalClient.from_url`."""
@@ -67,6 +69,7 @@ class SyncApprovalClient:
                 record_cipher=record_cipher,
                 ring=ring,
                 min_people=min_people,
+                signer=signer,
                 **settings,
             )
         )

@@ -47,7 +47,8 @@ class Keys:
                                                     `ts` `shown` `drawn` when, `gone` how often it was deleted, `lease`
     `assent:{pace}:queued:<channel>`        SET     the requests that joined it, until it is over
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
-                                                    `body` `pauses` `created` `deadline`,
+                                                    `body` `pauses` `created` `deadline`, `signature` of
+                                                    its agent,
                                                     `w:<process>` who waits, `f:<process>` who of them follows
                                                     each decision, `withdraw` the reason,
                                                     `fence` `claim_by` `claim_until` (0 when it was given back),
@@ -67,7 +68,8 @@ class Keys:
                                                     of a place stands, `-` for none,
                                                     `unsigned` no key signed when it was asked,
                                                     `requested_by` for whom, `requester_known` whether
-                                                    that is vouched for, `thread_author` who began its thread,
+                                                    that is vouched for, `agent_verified`,
+                                                    `thread_author` who began its thread,
                                                     `told` where the requester reads the outcome, and its terms
                                                     `approvers` `requester` `decisions` `once` `quorum`
                                                     `reject_quorum` `risk` `silence` `mask`

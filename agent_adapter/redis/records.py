@@ -43,6 +43,8 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.receipts.answer import Verifier, proven
+from agent_adapter.receipts.question import sign_question
+from agent_adapter.receipts.signer import Signer
 from agent_adapter.redis.private import VARIABLE as RECORD_KEY
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts, Value, fields_of, read_hashes
@@ -232,6 +234,7 @@ class Records:
         grace: timedelta,
         seal: Seal,
         verifier: Verifier | None = None,
+        signer: Signer | None = None,
     ) -> None:
         self.process = process
         self.grace = milliseconds(grace)
@@ -241,6 +244,7 @@ class Records:
         self._namespace = namespace
         self._seal = seal
         self._verifier = verifier
+        self._signer = signer
 
     async def publish(self, interrupt: Interrupt, *, waits: bool, replaced: str = "") -> tuple[str, str]:
         """Store an interrupt once.
@@ -256,6 +260,7 @@ class Records:
 
         Raises:
             InvalidRequestError: when it is over a limit.
+            SigningError: when the agent's key cannot sign it now.
         """
         lane = self._lane
         # The check of a large one takes a while, so it runs in a thread and does not block the event loop.
@@ -269,6 +274,7 @@ class Records:
             [],
             [lane.pause(interrupt.agent, pause) for pause in pauses],
             body=Private(body, "body"),
+            signature=await self._signed(interrupt, body),
             lifetime=milliseconds(interrupt.expires_in),
             process=self.process if waits else "",
             pauses=" ".join(pauses),
@@ -276,6 +282,12 @@ class Records:
             **self._continuation(interrupt.id, interrupt),
         )
         return outcome, found
+
+    async def _signed(self, interrupt: Interrupt, body: str) -> str:
+        if self._signer is None:
+            return ""
+        at = time.time_ns() // 1_000_000
+        return await sign_question(self._signer, interrupt, body, namespace=self._namespace, at=at)
 
     async def add_continuation(self, interrupt_id: str, interrupt: Interrupt) -> None:
         """Store the continuation of this interrupt for workers, unless the record already has one.

@@ -192,6 +192,8 @@ class Admission(WireModel):
     """The person for whom the agent acts, if the operator says so. `None`: the person that the agent names."""
     requester_known: bool = False
     """Whether somebody other than the agent vouches for that."""
+    agent_verified: bool = False
+    """Whether a key of the agent has signed the question, or a key of the HTTP API has asked it."""
     told: Told | None = None
     """Where the requester reads the outcome. `None`: nowhere."""
     thread_author: str | None = None

@@ -65,6 +65,8 @@ class Published:
     """The fingerprints of the actions, if they were computed when the record was read."""
     body: str = field(default="", compare=False, repr=False)
     """The interrupt as it is stored."""
+    signature: str = field(default="", compare=False, repr=False)
+    """The envelope in which its agent has signed it; empty without one. Nothing has checked it yet."""
     size: int = field(default=0, compare=False)
     """How many characters the record has."""
 

@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Route
+from agent_adapter.errors import ReceiptError
+from agent_adapter.receipts.question import check_question
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Again, Place, Terms, Told
-from bot.domain.admit import admit
+from bot.domain.admit import admit, vouched_agent
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import InterruptFaultError, SlackError
 from bot.domain.refusal import Refusal
@@ -54,7 +56,10 @@ class Admissions:
             await self.trouble.refuse(state.id, "limits", too_much.reason)
             return None
         vouched = await self.store.vouched(state.interrupt)
-        admission = await offload(state, admit, self.policies.policy, state.interrupt, vouched=vouched)
+        agent = vouched_agent(state.interrupt.agent)
+        is_verified = self._is_verified(state, by_key=agent in vouched)
+        people = vouched - {agent}
+        admission = await offload(state, admit, self.policies.policy, state.interrupt, vouched=people)
         if isinstance(admission, Refusal):
             await self.trouble.refuse(state.id, admission.code, admission.reason)
             return None
@@ -69,9 +74,31 @@ class Admissions:
         places = tuple([await self._in_queue(state, place) for place in filter(None, found)])
         terms = _never_by_silence(await self._beside_earlier(state, terms, places), places)
         fixed: dict[str, object] = {"told": told, "places": places, "thread_author": author, "terms": terms}
+        fixed["agent_verified"] = is_verified
         fixed["unsigned"] = self.store.signing is None
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
+
+    def _is_verified(self, state: Published, *, by_key: bool) -> bool:
+        """Whether a key of its agent has signed the question, or a key of the HTTP API has asked it.
+
+        A bot without a ring cannot tell.
+        """
+        signing = self.store.signing
+        if signing is None or signing.ring is None:
+            return False
+        if by_key and signing.trust:
+            return True
+        if not state.signature:
+            return False
+        try:
+            check_question(
+                signing.ring, state.signature, state.interrupt, state.body, namespace=signing.namespace
+            )
+        except ReceiptError as error:
+            logger.warning("agent.not_verified", extra={"interrupt_id": state.id, "reason": str(error)})
+            return False
+        return True
 
     async def _admit(self, state: Published, admission: Admission) -> Approval | None:
         limit = admission.time_limit

@@ -27,7 +27,7 @@ _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _PREFIX = "ASSENT_"
 # Settings of agents, workers and examples, which can share an environment with a bot.
-_OF_OTHERS = frozenset({"ASSENT_AGENT", "ASSENT_KEY", "ASSENT_STATE_KEY", "ASSENT_URL"})
+_OF_OTHERS = frozenset({"ASSENT_AGENT", "ASSENT_AGENT_KEY", "ASSENT_KEY", "ASSENT_STATE_KEY", "ASSENT_URL"})
 
 _NAMES = {
     "slack_bot_token": "SLACK_BOT_TOKEN",

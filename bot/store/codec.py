@@ -32,7 +32,7 @@ ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
     "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "resembles",
     "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "requested_by",
-    "requester_known", "unsigned", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
+    "requester_known", "agent_verified", "unsigned", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
 })  # fmt: skip
 """The kinds of fields that are fixed at admission."""
 _ALONE = "-"
@@ -86,6 +86,7 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
             notice=card.get("notice"),
             fingerprints=fingerprints,
             body=body,
+            signature=req.get("signature", ""),
             size=size_of(req, card),
         )
     return _approval(published, card, known) if "policy" in card else published
@@ -175,6 +176,7 @@ def admission_fields(admission: Admission) -> dict[str, str]:
     given = {
         "requested_by": admission.requested_by,
         "unsigned": "1" if admission.unsigned else None,
+        "agent_verified": "1" if admission.agent_verified else None,
         "requester_known": "1" if admission.requester_known else None,
         "thread_author": admission.thread_author,
         "told": dumped(admission.told) if admission.told else None,
@@ -250,6 +252,7 @@ def _admission(card: Fields, count: int) -> Admission:
         requested_by=card.get("requested_by"),
         unsigned="unsigned" in card,
         requester_known="requester_known" in card,
+        agent_verified="agent_verified" in card,
         thread_author=card.get("thread_author"),
         told=Told.model_validate(decode(card["told"])) if "told" in card else None,
         places=tuple(

@@ -4,6 +4,7 @@
 --       pause of each pause, …
 -- ARGV  id, prefix
 --       body
+--       signature     of the agent, or ''
 --       lifetime      milliseconds to the deadline
 --       process       which waits, or ''
 --       pauses        their digests, separated by spaces
@@ -14,7 +15,7 @@
 -- Returns {'created', id} | {'known', id} | {'mixed', id}: some pauses belong to that record, others do not
 
 local req, run, inbox = unpack(KEYS)
-local id, prefix, body, lifetime, process, pauses, replaced, continuation, needs, head_start = unpack(ARGV)
+local id, prefix, body, signature, lifetime, process, pauses, replaced, continuation, needs, head_start = unpack(ARGV)
 local FIRST_PAUSE = 4
 
 local found, is_missing
@@ -45,6 +46,9 @@ if continuation ~= '' then
 end
 if process ~= '' then
   redis.call('HSET', req, WAITS .. process, '1')
+end
+if signature ~= '' then
+  redis.call('HSET', req, 'signature', signature)
 end
 redis.call('HSET', req, 'body', body, 'pauses', pauses, 'created', text(at), 'deadline', text(at + lifetime))
 wake_bots(prefix, id)

@@ -85,7 +85,13 @@ def _line(state: Approval, place: Place) -> str:
     if any(state.is_open_at(index) for index in place.actions):
         return _open_lines(state, place)
     asked = on_card.asked_by(state.interrupt.agent, _requester(state))
-    said = [asked, *_ended_line(state, place), *run_words(state, place), ran_words(state, place)]
+    said = [
+        asked,
+        *_verified(state),
+        *_ended_line(state, place),
+        *run_words(state, place),
+        ran_words(state, place),
+    ]
     return " · ".join(filter(None, said))
 
 
@@ -106,9 +112,13 @@ def _open_lines(state: Approval, place: Place) -> str:
     for_whom = [on_card.on_behalf_of(named)] if named else []
     if not state.requested_by:
         for_whom = [on_card.REQUESTER_UNKNOWN]
-    first = " · ".join([*for_whom, *_deciders(state, place)])
+    first = " · ".join([*_verified(state), *for_whom, *_deciders(state, place)])
     second = " · ".join([_until(state, place.actions), *_asked_also(state, place)])
     return "\n".join([first, second, *_unsigned_words(state, place)])
+
+
+def _verified(state: Approval) -> list[str]:
+    return [on_card.VERIFIED_AGENT] if state.admission.agent_verified else []
 
 
 def _unsigned_words(state: Approval, place: Place) -> list[str]:

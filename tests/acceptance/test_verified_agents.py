@@ -1,0 +1,154 @@
+"""An agent signs what it asks with a key of its own, and the card says that the bot has checked it."""
+
+import pytest
+from redis import Redis
+
+from agent_adapter import ApprovalClient, Context
+from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.keys import Keys
+from agent_adapter.receipts.key_files import read_keys, write_keys
+from agent_adapter.receipts.ring import RingKey
+from agent_adapter.receipts.signer import LocalSigner
+from tests.conftest import keys_of
+from tests.support.builders import an_action, an_interrupt
+from tests.support.http_api import a_key, a_pause, speaking
+from tests.support.people import words
+from tests.support.redis_users import address_for
+
+SAYS = "*verified agent*"
+
+
+@pytest.fixture
+def signer(signing):
+    """The key of the agent `billing`, which the ring has."""
+    found = LocalSigner.generate()
+    key = RingKey.of(found.public, "agent", namespace="assent", agent="billing")
+    write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
+    return found
+
+
+def asking(redis_url, signer, agent="billing"):
+    return ApprovalClient.from_url(address_for(redis_url, "agent", agent), agent=agent, signer=signer)
+
+
+def asked(run, agent="billing"):
+    return an_interrupt(an_action(run), run=run, agent=agent, context=Context(requested_by="U0NOOR"))
+
+
+async def shown(dana, name):
+    return words((await dana.card(name))["blocks"])
+
+
+async def test_the_card_says_that_the_agent_is_verified_while_it_is_open_and_later(
+    start_bot, redis_url, signing, signer, dana
+):
+    """Beside the person for whom it asks. A question without a signature is asked as before."""
+    await start_bot(**keys_of(signing))
+    async with asking(redis_url, signer) as client, asking(redis_url, None) as plain:
+        interrupt_id = await client.publish(asked("pay"))
+        assert SAYS in await shown(dana, "pay")
+        await dana.press(await dana.card("pay"), "approve:0")
+        assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
+        assert SAYS in await shown(dana, "Approved by")
+
+        await plain.publish(asked("send"))
+        assert SAYS not in await shown(dana, "send")
+
+
+async def test_german_cards_say_it_in_german(start_bot, redis_url, signing, signer, dana, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA], language: de}\n")
+    await start_bot(policy=str(policy), approvers="", channel=None, **keys_of(signing))
+    async with asking(redis_url, signer) as client:
+        await client.publish(asked("pay"))
+        assert "*geprüfter Agent*" in await shown(dana, "pay")
+
+
+async def test_the_key_is_read_from_the_environment(start_bot, redis_url, signing, signer, dana, monkeypatch):
+    monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_pem())
+    await start_bot(**keys_of(signing))
+    async with asking(redis_url, None) as client:
+        await client.publish(asked("pay"))
+        assert SAYS in await shown(dana, "pay")
+
+
+async def test_an_agent_over_http_is_verified_by_its_key(start_bot, redis_url, signing, dana):
+    """The bot knows who asks: the key of the HTTP API is bound to one agent."""
+    bot = await start_bot(**keys_of(signing))
+    key = await a_key(redis_url, seal_key=signing.seal_path.read_text())
+    async with speaking(bot.port, key) as caller:
+        await caller.ask(payload=a_pause("send_email"), run="thread-1", pause="pause-1")
+        assert SAYS in await shown(dana, "send_email")
+
+
+@pytest.mark.parametrize("fault", ["stranger", "other agent", "other question", "other purpose", "garbage"])
+async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
+    start_bot, redis_url, signing, signer, dana, fault, caplog
+):
+    """A key that the ring does not have, or has for another agent or purpose; a signature of another question."""
+    stranger = LocalSigner.generate()
+    if fault == "other agent":
+        key = RingKey.of(stranger.public, "agent", namespace="assent", agent="hr")
+        write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
+    by = {"other purpose": signing.signer, "other question": signer}.get(fault, stranger)
+    async with asking(redis_url, by) as client:
+        first, second = await client.publish(asked("pay")), await client.publish(asked("send"))
+    lane = Keys().lane_for(first)
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        if fault == "other question":
+            redis.hset(lane.req(second), "signature", redis.hget(lane.req(first), "signature"))
+        if fault == "garbage":
+            redis.hset(lane.req(second), "signature", "{}")
+
+    await start_bot(**keys_of(signing))
+
+    assert SAYS not in await shown(dana, "send")
+    assert "agent.not_verified" in caplog.text
+
+
+async def test_a_question_that_was_changed_after_it_was_signed_is_not_verified(
+    start_bot, redis_url, signing, signer, dana
+):
+    """Somebody writes other arguments into Redis before the bot asks."""
+    async with asking(redis_url, signer) as client:
+        interrupt_id = await client.publish(asked("pay"))
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        name = Keys().lane_for(interrupt_id).req(interrupt_id)
+        body = decode(redis.hget(name, "body"))
+        body["request"]["action_requests"][0]["args"]["to"] = "mallory@example.com"
+        redis.hset(name, "body", encode(body))
+
+    await start_bot(**keys_of(signing))
+
+    assert SAYS not in await shown(dana, "mallory")
+
+
+async def test_what_was_verified_stays_so_and_what_was_not_is_not_verified_later(
+    start_bot, redis_url, signing, signer, dana
+):
+    """It is fixed when people are asked: a signature that comes later, or a key that is revoked later, changes no card."""
+    bot = await start_bot(**keys_of(signing))
+    async with asking(redis_url, signer) as client, asking(redis_url, None) as plain:
+        before, after = await client.publish(asked("pay")), await plain.publish(asked("send"))
+        await dana.card("pay")
+        await dana.card("send")
+        lane = Keys().lane_for(before)
+        with Redis.from_url(redis_url, decode_responses=True) as redis:
+            redis.hset(lane.req(after), "signature", redis.hget(lane.req(before), "signature"))
+        write_keys(
+            signing.ring_path,
+            [
+                key.model_copy(update={"revoked": True}) if key.purpose == "agent" else key
+                for key in read_keys(signing.ring_path)
+            ],
+        )
+        assert (await bot.store.admitted(before)).admission.agent_verified
+        assert not (await bot.store.admitted(after)).admission.agent_verified
+
+
+async def test_a_bot_without_a_ring_says_nothing(start_bot, redis_url, signer, dana):
+    bot = await start_bot()
+    async with asking(redis_url, signer) as client:
+        interrupt_id = await client.publish(asked("pay"))
+        assert SAYS not in await shown(dana, "pay")
+    assert not (await bot.store.admitted(interrupt_id)).admission.agent_verified
