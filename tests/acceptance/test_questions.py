@@ -283,6 +283,26 @@ async def test_a_button_of_an_older_version_counts_as_long_as_unsigned_records_d
     assert "d:0" in await decided(redis, interrupt_id)
 
 
+@pytest.mark.parametrize("has_ring", [False, True], ids=["without a ring", "with a ring"])
+async def test_a_form_of_an_older_version_counts_only_without_a_ring(
+    start_bot, client, redis, dana, app, signing, has_ring
+):
+    """It was open while the bot was replaced, and carries no question."""
+    await start_bot(**(keys_of(signing) if has_ring else {}))
+    interrupt_id, card = await asked(client, dana)
+    form = await dana.opened(card, "reject:0")
+    older = {name: form[name] for name in ("type", "callback_id", "title", "close", "submit", "blocks")}
+    meta = decode(form["private_metadata"])
+    assert meta.pop("question")
+    await app.views_update(view_id=form["id"], view={**older, "private_metadata": encode(meta)})
+
+    answer = await dana.submit(form)
+
+    assert ("d:0" in await decided(redis, interrupt_id)) is not has_ring
+    if has_ring:
+        assert in_answer.DRAWN_ANEW in words(answer["views"][-1]["blocks"])
+
+
 @pytest.mark.parametrize(
     ("tool", "button", "typed"),
     [

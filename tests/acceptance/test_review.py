@@ -238,7 +238,7 @@ async def test_what_became_of_each_call_is_read_where_all_of_them_are_shown(bot,
     """Which one failed, and why, in the agent's words; no page says only that all is decided."""
     interrupt, card = await asked(client, bot, slack, *users())
     await dana.press(card, "approve_all:0")
-    async with client.resuming(interrupt.id):
+    async with client.resuming(interrupt.id, interrupt=interrupt):
         pass
     await client.report(interrupt.id, 1, Outcome.done("tr_1"))
     await client.report(interrupt.id, 4, Outcome.failed("the *card* expired"))
