@@ -28,7 +28,7 @@ from bot.sentences import in_answer
 from bot.store.deliveries import Delivery
 from bot.use_cases.answers import Answer, unknown
 from bot.use_cases.deliveries import handle_once
-from bot.use_cases.missed_clicks import noting_missed
+from bot.use_cases.missed_clicks import note_refused, noting_missed
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +77,7 @@ class Buttons:
             answer = await store(delivery)
             # A copy of it says nothing of its own.
             await delivery.begin()
+            await self._enter(click, answer)
             if answer.recorded and (answer.sentence or click.in_review):
                 self._tell(click, answer.sentence)
             elif answer.sentence:
@@ -85,7 +86,7 @@ class Buttons:
 
         records, tasks = self.services.store, self.services.tasks
         try:
-            async with noting_missed(records, tasks, click.interrupt_id):
+            async with noting_missed(records, tasks, click.interrupt_id, click.user, click.verb):
                 await handle_once(records, tasks, click.interrupt_id, body, handle)
         except PersonUnknownError as error:
             await self.services.refuse(click, unknown(error), until=until)
@@ -104,9 +105,9 @@ class Buttons:
             in_view = click.view and not (click.in_review and button.scope == "action")
             elsewhere = click.from_menu or click.is_on_home or in_view
             if state is None or elsewhere or not has_button(state, click, button.scope):
-                return Answer(False, in_answer.OUTDATED)
+                return Answer(False, in_answer.OUTDATED, why="outdated")
             if sentence := why_not_pressed(state, click, button.scope, records.signing):
-                return Answer(False, sentence, draws_anew=True)
+                return Answer(False, sentence, draws_anew=True, why="outdated")
             return await does.decide(self.services, state, click, delivery)
 
         state = records.recall(click.interrupt_id) if does.from_memory else None
@@ -123,9 +124,9 @@ class Buttons:
         await delivery.begin()
         state = await self.services.store.admitted(click.interrupt_id)
         if state is None or not has_button(state, click, button.scope):
-            return Answer(False, in_answer.OUTDATED)
+            return Answer(False, in_answer.OUTDATED, why="outdated")
         if sentence := await self._asks_otherwise(state, click, button):
-            return Answer(False, sentence)
+            return Answer(False, sentence, why="outdated")
         answer = await does.store(self.services, state, click)
         if click.is_on_home and answer.recorded:
             self.services.refresh_home(click.user, click.home)
@@ -133,7 +134,9 @@ class Buttons:
 
     async def _open(self, click: Click, button: Button, does: Opens) -> None:
         try:
-            async with noting_missed(self.services.store, self.services.tasks, click.interrupt_id):
+            async with noting_missed(
+                self.services.store, self.services.tasks, click.interrupt_id, click.user, click.verb
+            ):
                 await self._open_now(click, button, does)
         except PersonUnknownError:
             await self.services.tell(click, in_answer.WHO_ARE_YOU)
@@ -153,13 +156,23 @@ class Buttons:
         state = await self.services.store.admitted(click.interrupt_id)
         await self.services.judge.directory.met(click.user)
         if state is None or not has_button(state, click, button.scope):
-            await self.services.tell(click, in_answer.OUTDATED)
+            refused = Answer(False, in_answer.OUTDATED, why="outdated")
         elif sentence := await self._asks_otherwise(state, click, button):
-            await self.services.tell(click, sentence)
-        elif why_not := await does.may(self.services, state, click, button.decision):
-            await self.services.tell(click, why_not)
+            refused = Answer(False, sentence, why="outdated")
+        elif sentence := await does.may(self.services, state, click, button.decision):
+            refused = Answer(False, sentence, why="not_allowed")
         else:
             await does.show(self.services, state, click)
+            return
+        await self._enter(click, refused)
+        await self.services.tell(click, refused.sentence)
+
+    async def _enter(self, click: Click, answer: Answer) -> None:
+        """Enter a click that stored nothing into the audit trail."""
+        records, indices = self.services.store, [click.number] if click.number >= 0 else []
+        await note_refused(
+            records, click.interrupt_id, click.user, answer, button=click.verb, indices=indices
+        )
 
     async def _asks_otherwise(self, state: Approval, click: Click, button: Button) -> str:
         """Say that what was pressed asks something else than its record, and have its card drawn again."""

@@ -20,9 +20,9 @@ from bot.listeners.table import BY_VERB, Opens
 from bot.rendering.buttons import Button
 from bot.sentences import in_answer
 from bot.store.deliveries import Delivery
-from bot.use_cases.answers import unknown
+from bot.use_cases.answers import Answer, unknown
 from bot.use_cases.deliveries import handle_once
-from bot.use_cases.missed_clicks import noting_missed
+from bot.use_cases.missed_clicks import note_refused, noting_missed
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Forms:
         submission = parse_submission(body)
         records, tasks = self.services.store, self.services.tasks
         try:
-            async with noting_missed(records, tasks, submission.meta.id):
+            async with noting_missed(records, tasks, submission.meta.id, submission.user, submission.form):
                 handle = partial(self._handle, submission)
                 reply = await handle_once(records, tasks, submission.meta.id, body, handle)
         except PersonUnknownError as error:
@@ -69,6 +69,7 @@ class Forms:
                 reply = await self._asks_otherwise(state, submission, button)
                 reply = reply or await submit(self.services, state, submission)
                 return self._back(submission, reply)
+        await self._enter_outdated(submission)
         return notice(in_answer.OUTDATED)
 
     async def _asks_otherwise(self, state: Approval, submission: Submission, button: Button) -> Reply | None:
@@ -78,7 +79,14 @@ class Forms:
         if not sentence:
             return None
         await self.services.draw_again(state, meta.channel, meta.ts)
+        await self._enter_outdated(submission)
         return notice(sentence)
+
+    async def _enter_outdated(self, submission: Submission) -> None:
+        """Enter into the audit trail that a form was submitted that asks something else than its record."""
+        outdated = Answer(False, why="outdated")
+        records, meta = self.services.store, submission.meta
+        await note_refused(records, meta.id, submission.user, outdated, button=submission.form)
 
     def _back(self, submission: Submission, reply: Reply) -> Reply:
         """After a form on top of a review or of a list: show both again, as they are now."""

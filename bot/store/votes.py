@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Literal
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.errors import ServerUnreachableError
@@ -198,6 +199,33 @@ class Votes(Connected):
             user=user,
             pages=shown,
             mark=self._mark(state.id, f"seen:{call.index}:{user}", shown),
+        )
+
+    async def note_click(
+        self,
+        interrupt_id: str,
+        user: str,
+        *,
+        event: Literal["click_refused", "click_failed"] = "click_refused",
+        button: str,
+        index: int | None = None,
+        code: str = "",
+    ) -> None:
+        """Enter into the audit trail that somebody pressed, and that nothing was stored.
+
+        Args:
+            interrupt_id: The record.
+            user: Who pressed.
+            event: Whether it was refused, or could not be done.
+            button: What they pressed, or the kind of their decision.
+            index: The index of the action, if it is about one.
+            code: Why.
+
+        Raises:
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        await self._within(
+            "note_click", interrupt_id, event=event, user=user, button=button, index=index, code=code
         )
 
     async def mark_missed(self, interrupt_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
@@ -11,6 +12,9 @@ from bot.domain.votes import Proposal, kind_of
 from bot.sentences import in_answer, on_action, words
 from bot.store.votes import Outcome
 from bot.text.literal import mrkdwn, one_line
+
+Why = Literal["not_allowed", "not_signed", "outdated", "refused"]
+"""Somebody else has to do it; it could not be signed; the record asks something else by now; anything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,8 @@ class Answer:
     """Empty when the card itself says it."""
     is_final: bool = False
     """Whether the reason does not lie in the record, so reading it anew changes nothing."""
+    why: Why = "refused"
+    """Why nothing was recorded, for the audit trail."""
     draws_anew: bool = False
     """Whether what was pressed asks something else than its record, so its card is drawn again."""
 

@@ -19,6 +19,7 @@ from bot.store.votes import Outcome
 from bot.text.names import plain_name
 from bot.use_cases.answers import Answer, closed, left_out, proposed
 from bot.use_cases.judge import Judge, look_up_until
+from bot.use_cases.missed_clicks import note_refused
 from bot.use_cases.objections import first_objection, masked_objection
 from bot.use_cases.propose import Opening, Proposals
 from bot.use_cases.vote import WRITE_WITHIN, Voting, read_again
@@ -67,6 +68,27 @@ class Decisions:
             StoreUnavailableError: when Redis did not answer in time.
         """
         kind = next(iter(decisions.values())).type
+        answer = await self._decide(
+            state, user, decisions, kind, code, note, changes, standing, shown, delivery
+        )
+        if not delivery:
+            # A button is judged again by the newest record, and enters it itself.
+            await note_refused(self.store, state.id, user, answer, button=kind, indices=[*decisions])
+        return answer
+
+    async def _decide(
+        self,
+        state: Approval,
+        user: str,
+        decisions: Mapping[int, Decision],
+        kind: str,
+        code: str,
+        note: str | None,
+        changes: str | None,
+        standing: StandingTerms | None,
+        shown: str,
+        delivery: Delivery | None,
+    ) -> Answer:
         until = look_up_until()
         verdicts = await self.judge.may_decide(state, user, decisions, kind, until=until, delivery=delivery)
         refused = {index: verdict.sentence for index, verdict in verdicts.items() if not verdict.allowed}
@@ -82,7 +104,7 @@ class Decisions:
                 },
             )
             if len(refused) == len(decisions):
-                return Answer(False, reasons)
+                return Answer(False, reasons, why="not_allowed")
             decisions = {index: decision for index, decision in decisions.items() if index not in refused}
         if sentence := await offload(state, first_objection, state, user, decisions, code=code):
             return Answer(False, sentence)
@@ -151,17 +173,24 @@ class Decisions:
             PersonUnknownError: when Slack does not say who they are.
             StoreUnavailableError: when Redis did not answer in time.
         """
+        answer = await self._agree(state, user, index, name, code, shown)
+        await note_refused(self.store, state.id, user, answer, button="approve", indices=[index])
+        return answer
+
+    async def _agree(
+        self, state: Approval, user: str, index: int, name: str, code: str, shown: str
+    ) -> Answer:
         until = look_up_until()
         action = state.actions[index]
         proposal = action.stricter
         if not state.is_open_at(index):
-            return Answer(False, closed(state, [index]))
+            return Answer(False, closed(state, [index]), why="outdated")
         if proposal is None or proposal.name != name:
-            return Answer(False, in_answer.GONE)
+            return Answer(False, in_answer.GONE, why="outdated")
         ballot = Ballot.on_proposal(proposal)
         verdict = await self.judge.may_cast(state, user, ballot, until=until)
         if not verdict.allowed:
-            return Answer(False, verdict.sentence)
+            return Answer(False, verdict.sentence, why="not_allowed")
         if not state.has_read(action.proposed, user):
             return Answer(False, in_answer.read_proposal_first(index))
         if action.proposed.has_code and not action.proposed.is_typed(code):
@@ -205,9 +234,9 @@ class Decisions:
         try:
             newest = await read_again(self.store, state, [index])
         except AsksOtherwiseError:
-            return Answer(False, in_answer.ASKS_OTHERWISE)
+            return Answer(False, in_answer.ASKS_OTHERWISE, why="outdated")
         if outcome not in {Outcome.RECORDED, Outcome.REPEAT}:
-            return Answer(False, closed(newest, [index]))
+            return Answer(False, closed(newest, [index]), why="outdated")
         if not counts:
             return Answer(True, proposed(newest, proposal, verdict.sentence or in_answer.AGREE_YOURSELF))
         answer = await self._voting.cast(newest, user, {index: ballot}, shown=shown, until=until)

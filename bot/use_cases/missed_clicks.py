@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, NotToldError, StoreUnavailableError
 from bot.runtime.tasks import Tasks
 from bot.store.records import ApprovalStore
+from bot.use_cases.answers import Answer
 
 logger = logging.getLogger(__name__)
 
@@ -16,22 +18,44 @@ TRIES = 15
 
 
 @asynccontextmanager
-async def noting_missed(store: ApprovalStore, tasks: Tasks, interrupt_id: str) -> AsyncIterator[None]:
-    """Note in the record that somebody tried to decide and could not, when the body raises."""
+async def noting_missed(
+    store: ApprovalStore, tasks: Tasks, interrupt_id: str, user: str, button: str
+) -> AsyncIterator[None]:
+    """Note in the record and in the audit trail that somebody tried to decide and could not, when the body raises."""
     try:
         yield
     except (DoneBeforeError, NotToldError):
         # This click did not fail: it was handled before, or refused.
         raise
-    except Exception:
-        tasks.start(_note(store, interrupt_id))
+    except Exception as error:
+        tasks.start(_note(store, interrupt_id, user, button, type(error).__name__))
         raise
 
 
-async def _note(store: ApprovalStore, interrupt_id: str) -> None:
+async def note_refused(
+    store: ApprovalStore,
+    interrupt_id: str,
+    user: str,
+    answer: Answer,
+    *,
+    button: str,
+    indices: Sequence[int] = (),
+) -> None:
+    """Enter into the audit trail that nothing was recorded, unless it was. The person is answered also while Redis is gone."""
+    if answer.recorded:
+        return
+    index = indices[0] if len(indices) == 1 else None
+    try:
+        await store.note_click(interrupt_id, user, button=button, index=index, code=answer.why)
+    except (AgentAdapterError, StoreUnavailableError) as error:
+        logger.warning("click.not_entered", extra={"interrupt_id": interrupt_id, "reason": str(error)})
+
+
+async def _note(store: ApprovalStore, interrupt_id: str, user: str, button: str, code: str) -> None:
     for _ in range(TRIES):
         try:
             await store.mark_missed(interrupt_id)
+            await store.note_click(interrupt_id, user, event="click_failed", button=button, code=code)
         except StoreUnavailableError:
             await asyncio.sleep(1)
         else:

@@ -84,7 +84,7 @@ class Voting:
                 state, user, ballots, standing, shown=shown, until=until, delivery=delivery
             )
         except AsksOtherwiseError:
-            return Answer(False, in_answer.ASKS_OTHERWISE, is_final=True, draws_anew=True)
+            return Answer(False, in_answer.ASKS_OTHERWISE, is_final=True, draws_anew=True, why="outdated")
         except SigningError as error:
             logger.error(  # noqa: TRY400  # only an unforeseen failure of a service has a cause to show
                 "click.not_signed",
@@ -94,7 +94,7 @@ class Voting:
             await self.store.mark_missed(state.id)
             unfit = isinstance(error, KeyUnfitError)
             sentence = in_answer.MAY_NOT_SIGN if unfit else in_answer.NOT_SIGNED
-            return Answer(False, sentence, is_final=True)
+            return Answer(False, sentence, is_final=True, why="not_signed")
         for index, outcome in outcomes.items():
             DECISIONS.labels(kind, outcome).inc()
             if outcome in {Outcome.RECORDED, Outcome.COUNTED} and ballots[index].decision.type not in RUNS:
@@ -111,15 +111,15 @@ class Voting:
             },
         )
         if Outcome.GONE in outcomes.values():
-            return Answer(False, in_answer.GONE)
+            return Answer(False, in_answer.GONE, why="outdated")
         if Outcome.DELETED in outcomes.values():
-            return Answer(False, in_answer.OUTDATED)
+            return Answer(False, in_answer.OUTDATED, why="outdated")
         lost = [index for index, outcome in outcomes.items() if outcome in {Outcome.TAKEN, Outcome.CLOSED}]
         if not lost and not any(ballot.terms.needs_votes for ballot in ballots.values()):
             return Answer(True, left_out)
         newest = await self.store.admitted(state.id) or state
         sentences = [closed(newest, lost), so_far(newest, user, outcomes), uncounted(gone), left_out]
-        return Answer(len(lost) < len(outcomes), " ".join(filter(None, sentences)))
+        return Answer(len(lost) < len(outcomes), " ".join(filter(None, sentences)), why="outdated")
 
     async def _record(
         self,
