@@ -80,7 +80,7 @@ def test_the_image_holds_what_the_wheels_hold(distributions):
 
 
 def test_the_bot_needs_the_library_of_its_version_and_the_packages_that_are_locked_for_it(distributions):
-    """Its dependencies stand in one place: the group `bot`, and `calendar` for its extra."""
+    """Its dependencies stand in one place: the group `bot`, and one group for each extra."""
     needed = {
         str(Requirement(line))
         for line in metadata(wheel(distributions, "assent_bot")).get_all("Requires-Dist")
@@ -91,7 +91,11 @@ def test_the_bot_needs_the_library_of_its_version_and_the_packages_that_are_lock
     assert needed == {
         f"assent=={library['Version']}",
         *(str(Requirement(line)) for line in groups["bot"]),
-        *(str(Requirement(f'{line}; extra == "calendar"')) for line in groups["calendar"]),
+        *(
+            str(Requirement(f'{line}; extra == "{extra}"'))
+            for extra in ("calendar", "s3")
+            for line in groups[extra]
+        ),
     }
 
 

@@ -143,7 +143,8 @@ class Keys:
     `assent:{00}:audit`                     STREAM  one entry per transition, the last 7 days
     `assent:{00}:audit_seq`                 STRING  how many entries there ever were: the `seq` of the newest
     `assent:{00}:audit_move`                HASH    who takes old entries out of it, `owner` and `till` when, and
-                                                    `folder_till` when a bot that keeps them in a folder counts
+                                                    `folder_till` when a bot that keeps them in a folder counts,
+                                                    `sealed` what was sealed last
     ======================================  ======  =====================================================
 
     Nothing pending expires, nothing in `unresumed`, and nothing that has ended while its card does not say so. From then

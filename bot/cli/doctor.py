@@ -12,13 +12,15 @@ from typing import Any, Literal, cast
 
 import aiohttp
 import typer
+from cryptography.exceptions import InvalidSignature
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 from slack_sdk.errors import SlackApiError
 
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import AgentAdapterError, LockedRecordError
+from agent_adapter.errors import AgentAdapterError, LockedRecordError, ServerUnreachableError
 from agent_adapter.receipts.signer import kid_of
 from agent_adapter.redis.pool import SCHEMA, address_of, another_schema, open_redis
 from agent_adapter.redis.private import RecordCipher
@@ -41,7 +43,10 @@ from bot.runtime.settings import Access, Settings, load_access, load_settings, u
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
 from bot.slack.manifest import DIRECT_SCOPES, MENTION, MENTION_SCOPE, needed_scopes
+from bot.store.audit import AuditStore
 from bot.store.records import ApprovalStore
+from bot.tlog.bucket import is_bucket
+from bot.tlog.log import LogKey
 
 TRANSPORT_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 _TOKEN_CURE = "copy the bot token (xoxb-…) again from your Slack app, under OAuth & Permissions"  # noqa: S105  # no token
@@ -130,7 +135,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield finding
     yield judge_signing(settings)
     yield judge_audit(settings.audit_dir)
-    for finding in judge_log(settings):
+    for finding in [*judge_log(settings), *await _sealed(settings)]:
         yield finding
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
@@ -237,6 +242,33 @@ def judge_encryption(bodies: Mapping[str, str], cipher: RecordCipher) -> list[Fi
     return [Finding("ok", "encryption", "what is asked and decided is encrypted")]
 
 
+async def _sealed(settings: Settings) -> list[Finding]:
+    """Say whether the log here is the one that the bots seal, and whether its checkpoints can be read."""
+    with contextlib.suppress(SettingsError, RedisError, ServerUnreachableError):
+        key = load_log_key(settings)
+        if key is None or settings.audit_dir is None:
+            return []
+        try:
+            behind = await _behind(settings, settings.audit_dir, key)
+        except (OSError, ValueError, InvalidSignature) as error:
+            return [Finding("fail", "log", str(error) or "a checkpoint is not signed with a key of the log")]
+        if behind:
+            sentence = (
+                f"the log in {settings.audit_dir} is behind what another bot has sealed ({', '.join(behind)}): give all "
+                "bots the same folder, on a disk that they share, or the same bucket"
+            )
+            return [Finding("fail", "log", sentence)]
+    # What is wrong with the settings or with Redis is said elsewhere.
+    return []
+
+
+async def _behind(settings: Settings, place: str, key: LogKey) -> list[str]:
+    async with open_redis(settings.redis_url, retries=0) as redis:
+        meta: Any = await redis.hgetall(Keys(settings.namespace).meta)
+        keys = Keys(settings.namespace, int(meta.get("lanes", 1)))
+        return await AuditStore(redis, keys, place).lanes_behind(key)
+
+
 def judge_audit(folder: str | None) -> Finding:
     """Judge where the audit trail is kept."""
     if not folder:
@@ -245,6 +277,8 @@ def judge_audit(folder: str | None) -> Finding:
             "audit",
             "ASSENT_AUDIT_DIR is not set, so who decided what is lost after 7 days: name a folder that outlives the bot",
         )
+    if is_bucket(folder):
+        return Finding("ok", "audit", f"entries are kept in the bucket {folder}")
     path = Path(folder)
     nearest = next((each for each in (path, *path.absolute().parents) if each.exists()), path)
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):

@@ -97,6 +97,7 @@ class Sealer:
             sealed = await asyncio.to_thread(sealed.append, sealings)
             if len(sealings) < READ_AT_ONCE:
                 break
+        await self.store.note_sealed(lane, sealed.mark)
         name = number_of(lane)
         self._marks[name], self._sealed_at[name] = sealed.mark, time.monotonic()
         return sealed.mark

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -14,6 +15,7 @@ from agent_adapter.receipts.ring import Ring, RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import Settings
+from bot.tlog.bucket import is_bucket
 from bot.tlog.note import Verify
 
 CREATE = "`python -m bot keys signing create KEY_FILE --ring RING --purpose log`"
@@ -81,6 +83,10 @@ def load_log_key(settings: Settings) -> RingLogKey | None:
         SettingsError: when it is broken, not in the ring, or there is no place for the log; or when there is a log and no key.
     """
     if not settings.log_key:
+        if is_bucket(settings.audit_dir or ""):
+            raise SettingsError(
+                f"ASSENT_AUDIT_DIR names a bucket, and ASSENT_LOG_KEY is not set: a bucket has sealed logs only; {CREATE} makes a key"
+            )
         if settings.anchor:
             raise SettingsError(
                 f"ASSENT_ANCHOR is set, and ASSENT_LOG_KEY is not, so there is no log to anchor: {CREATE} makes a key"
@@ -95,6 +101,8 @@ def load_log_key(settings: Settings) -> RingLogKey | None:
         raise SettingsError(f"ASSENT_LOG_KEY is set, and ASSENT_RING is not: {CREATE} makes both")
     if not settings.audit_dir:
         raise SettingsError("ASSENT_LOG_KEY is set, and ASSENT_AUDIT_DIR is not: name a folder for the log")
+    if is_bucket(settings.audit_dir) and not find_spec("boto3"):
+        raise SettingsError("ASSENT_AUDIT_DIR names a bucket: pip install 'assent-bot[s3]'")
     try:
         key = RingLogKey(
             LocalSigner.parse(settings.log_key, where="ASSENT_LOG_KEY"),

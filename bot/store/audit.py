@@ -13,9 +13,12 @@ from agent_adapter.errors import LockedRecordError
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import fields_of
 from bot.domain.audit_entry import AuditEntry
+from bot.domain.sealing import Mark
 from bot.store.audit_folder import AuditFolder
 from bot.store.audit_log import AuditLogs, number_of
 from bot.store.connected import Connected
+from bot.tlog.bucket import is_bucket
+from bot.tlog.log import LogKey
 
 IN_REDIS = timedelta(days=7)
 """For how long entries stay in Redis."""
@@ -41,7 +44,7 @@ class AuditStore(Connected):
         cipher: RecordCipher | None = None,
     ) -> None:
         super().__init__(redis, keys, address=address, cipher=cipher)
-        self.folder = AuditFolder(folder) if folder else None
+        self.folder = AuditFolder(folder) if folder and not is_bucket(folder) else None
         self.logs = AuditLogs(keys.namespace, folder) if folder else None
         self.torn: list[str] = []
 
@@ -185,6 +188,26 @@ class AuditStore(Connected):
                 has_folder=int(self.keeps),
             )
         )
+
+    async def note_sealed(self, lane: Lane, mark: Mark) -> None:
+        """Note what is sealed of a lane. Only `doctor` reads it, to see whether all bots use the same log."""
+        await self._guarded(self._redis.hset(lane.audit_move, "sealed", str(mark)))
+
+    async def lanes_behind(self, key: LogKey) -> list[str]:
+        """Name the lanes of which a bot has sealed more than the log here has: then that bot has another log.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+            OSError, ValueError, InvalidSignature: when a log cannot be read.
+        """
+        return [number_of(lane) for lane in self.keys.all_lanes() if await self._is_behind(lane, key)]
+
+    async def _is_behind(self, lane: Lane, key: LogKey) -> bool:
+        if self.logs is None:
+            return False
+        noted = Mark.parse(await self._guarded(self._redis.hget(lane.audit_move, "sealed")) or "")
+        here = (await asyncio.to_thread(self.logs.sealed, lane, key)).mark
+        return (noted.epoch, noted.order) > (here.epoch, here.order)
 
     async def trim(self, lane: Lane, process: str, last: str) -> bool:
         """Take the entries up to this one out of Redis. No when the right went to another process."""

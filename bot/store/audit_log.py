@@ -4,13 +4,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
+from functools import cached_property
 from typing import Self
 
 from agent_adapter.contract.keys import Lane
 from bot.domain.audit_entry import AuditEntry
 from bot.domain.sealing import Mark, Sealing
 from bot.tlog.batch import SAID, Salted, dump_batch, load_batch
+from bot.tlog.bucket import Bucket, is_bucket
 from bot.tlog.log import Log, LogKey
 from bot.tlog.note import Checkpoint
 from bot.tlog.storage import Folder, Storage
@@ -191,12 +192,12 @@ class AuditLogs:
 
     Args:
         namespace: Of the keys in Redis.
-        folder: The folder of the audit trail.
+        place: The folder of the audit trail, or the bucket.
     """
 
-    def __init__(self, namespace: str, folder: str) -> None:
+    def __init__(self, namespace: str, place: str) -> None:
         self._namespace = namespace
-        self._folder = folder
+        self._place = place
         self._lanes: dict[str, LaneLog] = {}
 
     @property
@@ -210,7 +211,7 @@ class AuditLogs:
 
     def _lane(self, number: str) -> LaneLog:
         if number not in self._lanes:
-            self._lanes[number] = LaneLog(Folder(Path(self._folder, FOLDER, number)))
+            self._lanes[number] = LaneLog(self.beside.below(number))
         return self._lanes[number]
 
     def log(self, lane: Lane, key: LogKey) -> Log:
@@ -229,10 +230,11 @@ class AuditLogs:
         """Return the logs that are there, by the two digits of their lane."""
         return {name: self._lane(name) for name in self.beside.names("") if name.isdecimal()}
 
-    @property
+    @cached_property
     def beside(self) -> Storage:
         """Where files about all logs are."""
-        return Folder(Path(self._folder, FOLDER))
+        root = Bucket.open(self._place) if is_bucket(self._place) else Folder(self._place)
+        return root.below(FOLDER)
 
 
 def _day_of(at: int) -> date:

@@ -22,7 +22,10 @@ class Storage(Protocol):
         """Write a file whole, unless there is one. Returns whether it was written."""
 
     def names(self, folder: str) -> list[str]:
-        """Give the names of the files in a folder, in order."""
+        """Give the names of the files and folders in a folder, in order."""
+
+    def below(self, folder: str) -> "Storage":
+        """Return the files in a folder of it."""
 
     def swap(self, path: str, before: bytes | None, after: bytes) -> bool:
         """Write a file whole, if it is still as it was read. Returns whether it was written."""
@@ -33,6 +36,10 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
+
+    def below(self, folder: str) -> "Folder":
+        """Return the files in a folder of it."""
+        return Folder(self._path / folder)
 
     def read(self, path: str) -> bytes | None:
         """Return a file, `None` when there is none."""
@@ -59,7 +66,7 @@ class Folder:
             return True
 
     def names(self, folder: str) -> list[str]:
-        """Give the names of the files in a folder, in order."""
+        """Give the names of the files and folders in a folder, in order."""
         try:
             files = (self._path / folder).iterdir()
             return sorted(file.name for file in files if not file.name.startswith("."))

@@ -8,6 +8,7 @@ import pytest
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
+from bot.cli.doctor import examine
 from bot.jobs.sealer import Sealer
 from tests.conftest import keys_of
 from tests.support.builders import an_action, review
@@ -84,3 +85,17 @@ async def test_a_running_bot_seals_by_itself(bot):
     """Its first look comes at once."""
     assert "sealing" in {loop.name for loop in bot.health.loops}
     assert bot.health.audit_unsealed == {"00": 0}
+
+
+async def test_doctor_notices_a_log_that_is_not_the_one_of_the_other_bots(bot, client, dana, tmp_path):
+    reviewing = review(client, an_action("mail", {"to": "ann"}))
+    await dana.card()
+    reviewing.cancel()
+    await Sealer(bot.audit, bot.audit.logs, bot.log_key, bot.health, "now").seal(bot.store.keys.lane(0))
+    apart = bot.settings.model_copy(update={"audit_dir": str(tmp_path / "apart")})
+
+    here = [str(finding) async for finding in examine(bot.settings) if finding.subject == "log"]
+    elsewhere = [str(finding) async for finding in examine(apart) if finding.subject == "log"]
+
+    assert all(sentence.startswith("ok") for sentence in here)
+    assert any("is behind what another bot has sealed (00)" in sentence for sentence in elsewhere)

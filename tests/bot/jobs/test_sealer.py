@@ -223,6 +223,16 @@ async def test_a_log_that_somebody_else_signed_is_not_gone_on_with(redis, trail,
     assert "not signed with a key of the log" in one.health.warnings[WARNING]
 
 
+async def test_a_bot_that_seals_into_a_folder_of_its_own_is_noticed(redis, store, trail, lane, key, tmp_path):
+    """`doctor` compares the log that it sees with what was sealed last."""
+    await happened(redis, lane, "a")
+    await sealer(trail, key).seal(lane)
+    apart = AuditStore(redis, store.keys, str(tmp_path / "apart"))
+
+    assert await trail.lanes_behind(key) == []
+    assert await apart.lanes_behind(key) == ["00"]
+
+
 async def test_entries_are_sealed_when_a_minute_has_passed_or_a_thousand_wait(redis, trail, lane, key):
     one = sealer(trail, key)
     await one.look(lane)

@@ -101,3 +101,10 @@ def test_a_folder_with_a_sealed_log_is_not_gone_on_with_without_its_key(signing,
     make_log(tmp_path / "trail" / "log" / "00", TestLogKey(), ["first"])
 
     assert "has a sealed log" in refusal(settings_of(signing, tmp_path))
+
+
+def test_a_bucket_needs_a_key(signing, tmp_path):
+    """It has sealed logs only."""
+    assert "a bucket has sealed logs only" in refusal(
+        settings_of(signing, tmp_path, audit_dir="s3://trail/assent")
+    )
