@@ -1,7 +1,7 @@
 """The answer to the person who clicked, written from the record."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from bot.domain.action import Action
@@ -26,7 +26,7 @@ class Answer:
     """Empty when the card itself says it."""
     is_final: bool = False
     """Whether the reason does not lie in the record, so reading it anew changes nothing."""
-    why: Why = "refused"
+    why: Why = field(default="refused", compare=False)
     """Why nothing was recorded, for the audit trail."""
     draws_anew: bool = False
     """Whether what was pressed asks something else than its record, so its card is drawn again."""
