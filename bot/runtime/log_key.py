@@ -102,7 +102,7 @@ def load_log_key(settings: Settings) -> RingLogKey | None:
     if not settings.audit_dir:
         raise SettingsError("ASSENT_LOG_KEY is set, and ASSENT_AUDIT_DIR is not: name a folder for the log")
     if is_bucket(settings.audit_dir) and not find_spec("boto3"):
-        raise SettingsError("ASSENT_AUDIT_DIR names a bucket: pip install 'assent-bot[s3]'")
+        raise SettingsError("ASSENT_AUDIT_DIR names a bucket, which needs one package: pip install boto3")
     try:
         key = RingLogKey(
             LocalSigner.parse(settings.log_key, where="ASSENT_LOG_KEY"),

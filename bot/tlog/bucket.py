@@ -33,7 +33,7 @@ class Bucket:
             import boto3  # noqa: PLC0415  # an extra
             from botocore.config import Config  # noqa: PLC0415
         except ImportError as error:
-            raise OSError("a bucket needs boto3: pip install 'assent-bot[s3]'") from error
+            raise OSError("a bucket needs one package: pip install boto3") from error
         where = urlsplit(address)
         if not where.netloc:
             raise OSError(f"{address} names no bucket: write s3://bucket/prefix")
