@@ -15,7 +15,7 @@ from agent_adapter.receipts.ring import Ring, RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import Settings
-from bot.tlog.bucket import is_bucket
+from bot.tlog.bucket import NOT_INSTALLED, is_bucket
 from bot.tlog.note import Verify
 
 CREATE = "`python -m bot keys signing create KEY_FILE --ring RING --purpose log`"
@@ -102,7 +102,7 @@ def load_log_key(settings: Settings) -> RingLogKey | None:
     if not settings.audit_dir:
         raise SettingsError("ASSENT_LOG_KEY is set, and ASSENT_AUDIT_DIR is not: name a folder for the log")
     if is_bucket(settings.audit_dir) and not find_spec("boto3"):
-        raise SettingsError("ASSENT_AUDIT_DIR names a bucket, which needs one package: pip install boto3")
+        raise SettingsError(f"ASSENT_AUDIT_DIR: {NOT_INSTALLED}")
     try:
         key = RingLogKey(
             LocalSigner.parse(settings.log_key, where="ASSENT_LOG_KEY"),

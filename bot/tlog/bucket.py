@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+NOT_INSTALLED = "a bucket needs one package: pip install boto3"
 _NOT_THERE = {"404", "NoSuchKey"}
 _OTHERWISE = {"412", "PreconditionFailed"}
 
@@ -33,7 +34,7 @@ class Bucket:
             import boto3  # noqa: PLC0415  # an extra
             from botocore.config import Config  # noqa: PLC0415
         except ImportError as error:
-            raise OSError("a bucket needs one package: pip install boto3") from error
+            raise OSError(NOT_INSTALLED) from error
         where = urlsplit(address)
         if not where.netloc:
             raise OSError(f"{address} names no bucket: write s3://bucket/prefix")
