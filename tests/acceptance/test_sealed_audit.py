@@ -1,5 +1,6 @@
 """The sealed audit trail of a real bot: everything that happened is in the log, and others can check it."""
 
+import asyncio
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.cli.doctor import examine
+from bot.jobs.audit_mover import FULL
 from bot.jobs.sealer import Sealer
 from tests.conftest import keys_of
 from tests.support.builders import an_action, review
@@ -99,3 +101,32 @@ async def test_doctor_notices_a_log_that_is_not_the_one_of_the_other_bots(bot, c
 
     assert all(sentence.startswith("ok") for sentence in here)
     assert any("is behind what another bot has sealed (00)" in sentence for sentence in elsewhere)
+
+
+async def test_while_too_much_is_not_sealed_nobody_is_asked_and_the_agent_learns_why(
+    bot, client, slack, dana
+):
+    """Open cards can still be decided. New ones come once the log can be written."""
+    first = review(client, an_action("mail", {"to": "ann"}))
+    card = await dana.card()
+    bot.health.fault(FULL, "the log cannot be written")
+    second = review(client, an_action("pay", {"to": "bob"}))
+
+    async with asyncio.timeout(20):
+        while "the audit trail is full" not in str([await noticed(bot, key) async for key in records(bot)]):
+            await asyncio.sleep(0.1)
+    await dana.press(card, "approve:0")
+    assert (await first).decisions[0].type == "approve"
+    assert not second.done()
+    bot.health.recover(FULL)
+    await dana.press(await dana.card("pay"), "approve:0")
+
+    assert (await second).decisions[0].type == "approve"
+
+
+def records(bot):
+    return bot.store._redis.scan_iter("assent:{00}:card:*")
+
+
+async def noticed(bot, key):
+    return await bot.store._redis.hgetall(key)
