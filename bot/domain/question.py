@@ -71,7 +71,8 @@ def _of_record(state: Approval) -> str:
         interrupt.run,
         scrub_all(context, state.actions[0].secrets),
         [state.requested_by, admission.requester_known, admission.thread_author],
-        [admission.policy_version, state.on_expiry, admission.unsigned],
+        [admission.policy_version, state.on_expiry],
+        [admission.agent_verified, admission.unsigned],
     )
 
 
