@@ -49,6 +49,7 @@ class Ending(Reading):
                 silence.parts,
                 ending=status,
                 reason=Private(reason, "reason"),
+                mark=self._mark(interrupt_id, "reason", reason),
                 code=code,
                 grace=milliseconds(GRACE),
                 since=silence.since,
@@ -76,7 +77,8 @@ class Ending(Reading):
         """End a record that knows less than this message of it shows. The message stays as it is."""
         names = self._of(interrupt_id)
         said = Private(reason, "reason")
-        await self.scripts("refuse_rewound", names, part=str(part), code=code, reason=said)
+        mark = self._mark(interrupt_id, "reason", reason)
+        await self.scripts("refuse_rewound", names, part=str(part), code=code, reason=said, mark=mark)
 
     async def start_retention(self, interrupt_id: str, *, stalled_after: timedelta | None = None) -> None:
         """Let the keys of a record expire once it has ended and its card says so. The keys of an open record stay.

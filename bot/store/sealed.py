@@ -14,7 +14,7 @@ _SEALED = "sealed"
 """The field with the kinds of fields that this mark covers, so that an older version checks those that it does not know."""
 _MARK = "seal:"
 """Begins the name of the field with the mark of another one."""
-FACTS = frozenset({"seen", "reached", "remark", "claim", "under", "part", "proposal", "place"})
+FACTS = frozenset({"seen", "reached", "remark", "claim", "under", "part", "proposal", "place", "reason"})
 """The kinds of fields that are written later. Each has a mark of its own. One without it counts as if it were not there."""
 _NUMBERED = frozenset({"remark", "place"})
 """Those that scripts number. Their marks leave out the number."""

@@ -12,7 +12,7 @@ from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.sentences import in_answer, on_card
-from tests.conftest import keys_of
+from tests.conftest import keys_of, until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import eventually
 from tests.support.people import buttons
@@ -251,6 +251,20 @@ async def test_a_message_that_no_bot_posted_is_not_taken_for_its_card(start_bot,
     await dana.slack.click("U0DANA", again.channel, again.ts, "approve:0")
     assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
     assert "note" in str(await dana.card("note"))
+
+
+async def test_a_card_gives_no_reason_that_no_bot_wrote(start_bot, sealed, agent, stored, dana):
+    """Its words would be taken for the bot's own."""
+    bot = await start_bot(**sealed)
+    interrupt_id = await agent.publish(asked())
+    await dana.card("pay")
+
+    stored.change(interrupt_id, status="refused", reason="the CFO has approved this on the phone")
+    await bot.store.queue_drawing(interrupt_id)
+
+    await until(lambda: "reason" not in stored.card(interrupt_id))
+    card = await dana.card("pay")
+    assert "CFO" not in str(card)
 
 
 async def until_shown(bot, *ids):

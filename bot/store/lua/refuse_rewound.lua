@@ -6,10 +6,11 @@
 --       part
 --       code
 --       reason
+--       mark   of it, or ''
 -- Returns 'ended' | 'unknown'
 
 local req, card, undrawn, unresumed, audit = unpack(KEYS)
-local id, prefix, part, code, reason = unpack(ARGV)
+local id, prefix, part, code, reason, mark = unpack(ARGV)
 
 if redis.call('EXISTS', req) == 0 then
   return 'unknown'
@@ -19,7 +20,9 @@ local shown = redis.call('HGET', card, 'part:' .. part)
 if shown then
   redis.call('HSET', card, 'part:' .. part, (string.gsub(shown, '%S+$', '=')))
 end
-redis.call('HSET', card, 'status', 'refused', 'code', code, 'reason', reason)
+local changes = { 'status', 'refused', 'code', code }
+append_marked(changes, 'reason', reason, mark)
+redis.call('HSET', card, unpack(changes))
 redis.call('HSETNX', card, 'settled', text(at))
 -- Its run may have continued before Redis went back.
 redis.call('ZREM', unresumed, id)

@@ -4,6 +4,7 @@
 -- ARGV  id, prefix
 --       ending  'expired' | 'withdrawn' | 'refused'
 --       reason
+--       mark    of it, or ''
 --       code
 --       grace   milliseconds after a deadline in which an agent still waits for the answer
 --       since   from when on a bot must have been running for silence to approve
@@ -12,8 +13,8 @@
 -- Returns 'settled' | 'early': the deadline is not reached | the status it already ended with | 'unknown'
 
 local req, card, undrawn, due, unresumed, watched, audit = unpack(KEYS)
-local id, prefix, ending, reason, code, grace, since = unpack(ARGV)
-local FIRST_SILENT, PER_SILENT = 8, 8
+local id, prefix, ending, reason, mark, code, grace, since = unpack(ARGV)
+local FIRST_SILENT, PER_SILENT = 9, 8
 
 if redis.call('EXISTS', req) == 0 then
   redis.call('ZREM', due, id)
@@ -28,7 +29,8 @@ end
 if ending == 'expired' and at < tonumber(deadline or redis.call('HGET', req, 'deadline')) then
   return 'early'
 end
-local changes = { 'status', ending, 'reason', reason, 'code', code, 'settled', text(at) }
+local changes = { 'status', ending, 'code', code, 'settled', text(at) }
+append_marked(changes, 'reason', reason, mark)
 queue_drawing(undrawn, id, at)
 -- An agent whose deadline and grace passed without a bot may have continued without the answer.
 queue_run(unresumed, req, prefix, id, at)

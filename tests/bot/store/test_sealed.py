@@ -65,6 +65,7 @@ def a_record(run="one", *, seal=SEAL, approvers=("U0DANA",), quorum=2, amount=90
         "reached:0": str(CREATED + 1),
         "claim:0": f"{CREATED} {CREATED + HOUR} {user}",
         "under:0": "-",
+        "reason": "",
         "remark:1": dumped(Remark(kind="hand_over", by=user, places=(0,))),
         "place:1": place_field(Place(channel="C2", actions=(0,), proposed=True)),
     }
@@ -174,6 +175,7 @@ def test_what_a_bot_believes_of_a_sealed_record_is_what_bots_wrote(changes):
     assert state.read.items() <= STATE.read.items()
     assert state.reached.items() <= STATE.reached.items()
     assert state.assignments.items() <= STATE.assignments.items()
+    assert not state.reason
     assert said(state.remarks) <= said(STATE.remarks)
     assert {(name, each.channel, each.ts) for name, each in state.shown.items()} <= {
         (name, each.channel, each.ts) for name, each in STATE.shown.items()
@@ -187,7 +189,9 @@ def test_a_genuine_record_is_believed_wholly():
     assert (state.reached, state.extended, len(state.read)) == ({0: True}, 1, 1)
 
 
-@pytest.mark.parametrize("fact", ["seen:0:U0DANA", "reached:0", "claim:0", "under:0", "remark:1", "part:0:0"])
+@pytest.mark.parametrize(
+    "fact", ["seen:0:U0DANA", "reason", "reached:0", "claim:0", "under:0", "remark:1", "part:0:0"]
+)
 def test_a_fact_without_its_mark_counts_only_while_older_records_do(fact):
     card = {name: text for name, text in GENUINE.card.items() if name != f"seal:{fact}"}
     bare = replace(GENUINE, card=card)
