@@ -291,6 +291,7 @@ def test_the_errors_page_names_every_reason_to_refuse():
     text = page("docs/reference/errors.md")
 
     assert set(ours) == {
+        "agent",
         "agent_channel",
         "look_alike",
         "no_channel",

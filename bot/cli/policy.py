@@ -143,6 +143,8 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     yield "may decide", ", ".join(_approver(rule, entry) for entry in rule.approvers) + agree
     if rule.notify is not None:
         yield "notified", ", ".join(_approver(rule, entry) for entry in rule.notify) or "nobody"
+    if rule.agent == "verified":
+        yield "agent", "only a verified one"
     yield "requester", f"{_requester(policy, agent)}; {_MAY[rule.requester_may_decide]}"
     if rule.tell_requester != "no":
         yield "told", f"the requester, if vouched for: {_TOLD[rule.tell_requester]}"
@@ -171,6 +173,8 @@ def _requester(policy: Policy, agent: str) -> str:
 
 def _refusals(policy: Policy, rule: Rule, agent: str) -> Iterator[str]:
     """Say when a call would be refused, by what this command does not know of it."""
+    if rule.agent == "verified":
+        yield "if the agent is not verified (code agent)"
     trusted = policy.requester_of(agent)
     if trusted and trusted != AGENT:
         yield f"if the agent names another requester than {trusted} (code requester)"

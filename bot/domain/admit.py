@@ -12,18 +12,21 @@ from bot.domain.rules import TELLS, Burst, Rule
 from bot.domain.schedule import Extension, Step
 
 
-def admit(policy: Policy, interrupt: Interrupt, *, vouched: Collection[str] = ()) -> Admission | Refusal:
+def admit(
+    policy: Policy, interrupt: Interrupt, *, vouched: Collection[str] = (), verified: bool = False
+) -> Admission | Refusal:
     """Say where an interrupt is asked, who may answer and until when, or why it cannot be asked.
 
     Args:
         policy: The rules in force.
         interrupt: What is asked.
         vouched: The people for whom a key of the HTTP API says that the agent acts.
+        verified: Whether it is known that this agent asks.
     """
     calls = interrupt.request.action_requests
     rules = [policy.rule_for(interrupt.agent, call.name, call.args) for call in calls]
     requester, is_known = _requester(policy, interrupt, vouched)
-    if refusal := why_not_taken(interrupt, rules, requester, is_known=is_known):
+    if refusal := why_not_taken(interrupt, rules, requester, is_known=is_known, is_verified=verified):
         return refusal
     asked: dict[tuple[str, str | None], list[int]] = {}
     for index, (call, rule) in enumerate(zip(calls, rules, strict=True)):
@@ -47,6 +50,7 @@ def admit(policy: Policy, interrupt: Interrupt, *, vouched: Collection[str] = ()
         policy_version=policy.version,
         requested_by=None if requester == interrupt.context.requested_by else requester,
         requester_known=is_known,
+        agent_verified=verified,
         told=_told(interrupt.route, rules, requester) if requester and is_known else None,
         on_timeout=_on_timeout(interrupt, rules),
         time_limit=min(limits, default=None),

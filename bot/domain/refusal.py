@@ -24,7 +24,12 @@ class Refusal:
 
 
 def why_not_taken(
-    interrupt: Interrupt, rules: Sequence[Rule], requester: str | None, *, is_known: bool
+    interrupt: Interrupt,
+    rules: Sequence[Rule],
+    requester: str | None,
+    *,
+    is_known: bool,
+    is_verified: bool,
 ) -> Refusal | None:
     """Say why an interrupt cannot be asked at all, whatever it asks; `None` when it can.
 
@@ -33,9 +38,12 @@ def why_not_taken(
         rules: Of each action.
         requester: For whom the agent acts.
         is_known: Whether somebody else than the agent says so.
+        is_verified: Whether it is known that this agent asks.
     """
     named = interrupt.context.requested_by
     for rule in rules:
+        if rule.agent == "verified" and not is_verified:
+            return Refusal("agent", in_refusal.agent_not_verified(rule.name, interrupt.agent))
         if rule.requester == "required" and not is_known:
             return Refusal("requester", in_refusal.requester_unknown(rule.name, named, interrupt.agent))
     if named and requester and named != requester:

@@ -99,6 +99,8 @@ class Rule:
     requester: Literal["optional", "required"] = "optional"
     """Whether somebody other than the agent has to say for whom it acts."""
     requester_may_decide: bool = False
+    agent: Literal["any", "verified"] = "any"
+    """Whether a key of the agent must have signed the question, or a key of the HTTP API must have asked it."""
     tell_requester: Tell = "no"
     """Where the person for whom the agent acts reads the outcome."""
     language: str = ENGLISH

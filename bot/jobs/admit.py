@@ -59,7 +59,9 @@ class Admissions:
         agent = vouched_agent(state.interrupt.agent)
         is_verified = self._is_verified(state, by_key=agent in vouched)
         people = vouched - {agent}
-        admission = await offload(state, admit, self.policies.policy, state.interrupt, vouched=people)
+        admission = await offload(
+            state, admit, self.policies.policy, state.interrupt, vouched=people, verified=is_verified
+        )
         if isinstance(admission, Refusal):
             await self.trouble.refuse(state.id, admission.code, admission.reason)
             return None
@@ -74,7 +76,6 @@ class Admissions:
         places = tuple([await self._in_queue(state, place) for place in filter(None, found)])
         terms = _never_by_silence(await self._beside_earlier(state, terms, places), places)
         fixed: dict[str, object] = {"told": told, "places": places, "thread_author": author, "terms": terms}
-        fixed["agent_verified"] = is_verified
         fixed["unsigned"] = self.store.signing is None
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)

@@ -70,6 +70,8 @@ def _weaker_in_deciding(rule: Rule, other: Rule) -> Iterator[str]:
         yield f"risk {other.risk}, not {rule.risk}"
     if rule.confirm and not other.confirm and other.risk != "high":
         yield "no question before it is approved"
+    if rule.agent == "verified" != other.agent:
+        yield "any agent, not only a verified one"
     if rule.requester == "required" != other.requester:
         yield "requester optional, not required"
     if other.requester_may_decide and not rule.requester_may_decide:

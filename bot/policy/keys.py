@@ -157,6 +157,8 @@ class SharedKeys(TypedDict, total=False):
     """Whether somebody else than the agent has to say for whom it acts."""
     requester_may_decide: bool
     """Whether the person for whom the agent acts may approve, too. They may always reject."""
+    agent: Literal["any", "verified"]
+    """Whether the agent has to sign its question, or to ask with a key of the HTTP API."""
     tell_requester: Tell
     """Where the person for whom the agent acts reads the outcome: `direct`, `thread` (where the run came from) or `no`."""
     thread_per_run: bool

@@ -84,6 +84,14 @@ def at_place(place: str, cure: str) -> str:
 # --- For whom the agent acts --------------------------------------------------------------------------------------------
 
 
+def agent_not_verified(rule: str, agent: str) -> str:
+    """Say that a rule needs to know that it is this agent who asks."""
+    return (
+        f"rule {rule!r} requires a verified agent, and no key of the agent {agent} has signed this question: "
+        "give the agent its key in ASSENT_AGENT_KEY and the bot's ring its public key, or let it ask with a key of the HTTP API"
+    )
+
+
 def requester_unknown(rule: str, named: str | None, agent: str) -> str:
     """Say that a rule needs to know for whom the agent acts.
 

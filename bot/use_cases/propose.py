@@ -77,6 +77,8 @@ class Proposals:
         place = where_asked(policy, interrupt, edited, rule)
         if isinstance(place, Refusal):
             return _refused(rule, place.reason)
+        if rule.agent == "verified" and not state.admission.agent_verified:
+            return _refused(rule, in_answer.AGENT_UNVERIFIED)
         if rule.requester == "required" and not state.admission.requester_known:
             return _refused(rule, in_answer.REQUESTER_UNVERIFIED)
         # Silence never approves an edit, so no time is given.

@@ -152,3 +152,56 @@ async def test_a_bot_without_a_ring_says_nothing(start_bot, redis_url, signer, d
         interrupt_id = await client.publish(asked("pay"))
         assert SAYS not in await shown(dana, "pay")
     assert not (await bot.store.admitted(interrupt_id)).admission.agent_verified
+
+
+STRICT = """
+default: {channel: C0APPROVALS, approvers: [U0DANA], agent: verified}
+rules:
+  - match: {tool: look, args: {properties: {n: {type: number, maximum: 5}}, required: [n]}}
+    agent: any
+"""
+
+
+@pytest.fixture
+def strict(start_bot, tmp_path):
+    """Start a bot that takes most calls from verified agents only."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(STRICT)
+
+    async def start(**settings):
+        return await start_bot(policy=str(policy), approvers="", channel=None, **settings)
+
+    return start
+
+
+async def test_a_rule_can_take_verified_agents_only(strict, redis_url, signing, signer, dana):
+    """The agent that is refused reads the code and what to do."""
+    await strict(**keys_of(signing))
+    async with asking(redis_url, signer) as client, asking(redis_url, None) as plain:
+        refused = await plain.wait(await plain.publish(asked("send")))
+        await client.publish(asked("pay"))
+        assert SAYS in await shown(dana, "pay")
+
+    assert (refused.status, refused.code) == ("refused", "agent")
+    assert "ASSENT_AGENT_KEY" in refused.reason
+
+
+async def test_a_bot_without_a_ring_refuses_everything_under_such_a_rule(strict, redis_url, signer):
+    """It cannot tell who asks."""
+    await strict()
+    async with asking(redis_url, signer) as client:
+        refused = await client.wait(await client.publish(asked("pay")))
+
+    assert (refused.status, refused.code) == ("refused", "agent")
+
+
+async def test_an_edit_into_such_a_rule_is_refused_too(strict, redis_url, signing, dana):
+    """Otherwise an unverified agent would run by an edit what it may not ask."""
+    await strict(**keys_of(signing))
+    async with asking(redis_url, None) as plain:
+        await plain.publish(an_interrupt(an_action("look", {"n": 1}), context=Context(requested_by="U0NOOR")))
+        view = await dana.opened(await dana.card("look"), "edit:0")
+
+        answer = await dana.fill(view, n="9")
+
+    assert "verified agents only" in str(answer)

@@ -156,6 +156,7 @@ def edit_refused(rule: str, why: str) -> str:
     return f"Über diese Werte entscheidet die Regel „{rule}“, und {why}. Nichts wurde gespeichert."
 
 
+AGENT_UNVERIFIED = "sie nimmt nur Aufrufe geprüfter Agenten an"
 REQUESTER_UNVERIFIED = "nur der Agent sagt, für wen er handelt, und das genügt dieser Regel nicht"
 NO_EDITS = "sie bietet kein Bearbeiten an"
 NO_ROOM = "die Karte hat keinen Platz für den Vorschlag"

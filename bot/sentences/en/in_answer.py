@@ -134,6 +134,7 @@ def edit_refused(rule: str, why: str) -> str:
     return f"The rule “{rule}” decides about these values, and {why}. Nothing was recorded."
 
 
+AGENT_UNVERIFIED = "it takes calls of verified agents only"
 REQUESTER_UNVERIFIED = "only the agent says for whom it acts, which this rule does not accept"
 NO_EDITS = "it does not offer edits"
 NO_ROOM = "the card has no room for the proposal"

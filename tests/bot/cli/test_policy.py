@@ -302,6 +302,7 @@ async def test_explaining_says_what_becomes_of_edits_into_other_rules(command):
 KEYS = {
     "requester": "required",
     "requester_may_decide": "true",
+    "agent": "verified",
     "decisions": "[reject]",
     "notify": "[]",
     "tell_requester": "direct",
