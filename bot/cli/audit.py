@@ -185,6 +185,10 @@ async def _write(
         sys.stderr.write(
             f"{one_line(place)} is not a whole entry: a bot died while it wrote it, and wrote its entries again later\n"
         )
+    for sentence in trail.broken:
+        sys.stderr.write(
+            f"entries are missing here, because a part of the log cannot be read: {one_line(sentence)}. `audit verify` says more\n"
+        )
     return count
 
 

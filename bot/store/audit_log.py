@@ -69,10 +69,12 @@ class LaneLog:
     def days(self) -> list[date]:
         """Give the days that it may have entries of, in order."""
         names = self.batches()
-        if not names:
+        first = next((batch for name in names if (batch := self._load(name)).entries), None)
+        last = next((batch for name in reversed(names) if (batch := self._load(name)).entries), None)
+        if first is None or last is None:
             return []
-        day, last = _day_of(self._load(names[0]).began), _day_of(self._load(names[-1]).ended)
-        return [day + timedelta(days=count) for count in range((last - day).days + 1)]
+        day, end = _day_of(first.began), _day_of(last.ended)
+        return [day + timedelta(days=count) for count in range((end - day).days + 1)]
 
     def read(self, start: int, end: int, about: str = "") -> list[AuditEntry]:
         """Give the entries between two times, in milliseconds, and about one request if it is named."""

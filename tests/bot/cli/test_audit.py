@@ -15,6 +15,7 @@ import pytest
 from bot.jobs.audit_mover import AuditMover
 from bot.runtime.health import Health
 from bot.store.audit import AuditStore
+from tests.support.logs import TestLogKey, make_log
 
 ROOT = Path(__file__).parents[3]
 DAY = 86_400_000
@@ -178,3 +179,19 @@ async def test_export_prints_what_matches_for_another_program(command, trail, fo
     assert ["billing.a" in line for line in lines[-2:]] == [True, False]
     if form == "ocsf":
         assert {json.loads(line)["class_uid"] for line in lines} == {6003}
+
+
+async def test_a_part_of_a_sealed_log_that_cannot_be_read_is_named(command, tmp_path, redis):
+    """Nothing is left out silently."""
+    key = TestLogKey()
+    log = make_log(
+        tmp_path / "trail" / "log" / "00", key, ['{"at":"x","lane":"00","entry":"5-0","id":"billing.a"}']
+    )
+    batch = tmp_path / "trail" / "log" / "00" / "said" / "000000000000"
+    batch.write_bytes(batch.read_bytes().replace(b"billing.a", b"billing.z"))
+
+    code, output, errors = await command("--as", "jsonl")
+
+    assert (code, output, log.head().size) == (0, "", 1)
+    assert "entries are missing here" in errors
+    assert "said/000000000000: line 1 does not say what its leaf in the tree is about" in errors

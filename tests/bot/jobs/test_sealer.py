@@ -233,6 +233,18 @@ async def test_a_bot_that_seals_into_a_folder_of_its_own_is_noticed(redis, store
     assert await apart.lanes_behind(key) == ["00"]
 
 
+async def test_a_batch_that_cannot_be_read_hides_no_other(redis, trail, lane, key, folder):
+    """What it said is missing, and is named."""
+    for name in "abc":
+        await happened(redis, lane, name)
+        await sealer(trail, key).seal(lane)
+    await redis.delete(lane.audit)
+    (folder / "log" / "00" / "said" / "000000000002").write_bytes(b"broken")
+
+    assert [each["id"] async for each in trail.entries()] == ["billing.a", "billing.b"]
+    assert trail.broken[0].startswith("said/000000000002: ")
+
+
 async def test_entries_are_sealed_when_a_minute_has_passed_or_a_thousand_wait(redis, trail, lane, key):
     one = sealer(trail, key)
     await one.look(lane)
