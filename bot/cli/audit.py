@@ -175,20 +175,28 @@ def _print(form: Form, ask: Callable[[AuditStore], AsyncIterator[AuditEntry]], w
 async def _write(
     trail: AuditStore, entries: AsyncIterator[AuditEntry], wanted: Wanted, lines: "_Lines"
 ) -> int:
-    count = 0
+    count = unsealed = 0
     async for entry in entries:
         if wanted.matches(entry):
             lines.add(entry)
             count += 1
+            unsealed += entry.identity in trail.unsealed
     lines.end()
     for place in dict.fromkeys(trail.torn):
         sys.stderr.write(
             f"{one_line(place)} is not a whole entry: a bot died while it wrote it, and wrote its entries again later\n"
         )
+    if unsealed:
+        sys.stderr.write(
+            f"{unsealed} of these {count} entries are not in the sealed log: they are from before it, or newer than its last "
+            "checkpoint, or no bot wrote them\n"
+        )
     for sentence in trail.broken:
         sys.stderr.write(
             f"entries are missing here, because a part of the log cannot be read: {one_line(sentence)}. `audit verify` says more\n"
         )
+    if trail.broken:
+        raise typer.Exit(1)
     return count
 
 

@@ -1,7 +1,7 @@
 """`python -m bot audit verify | prove | erase`: the sealed log of the audit trail."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,9 +17,11 @@ from bot.domain.errors import SettingsError
 from bot.domain.sealing import Mark
 from bot.runtime.log_key import RingLogKey
 from bot.runtime.settings import load_access
+from bot.store.audit_folder import AuditFolder
 from bot.store.audit_log import FOLDER, AuditLogs
 from bot.text.literal import one_line
-from bot.tlog.batch import Salted
+from bot.tlog.batch import SAID, Salted
+from bot.tlog.bucket import is_bucket
 from bot.tlog.examine import Examined, entries_of, examine, notes_in
 from bot.tlog.log import CHECKPOINT, Log
 from bot.tlog.note import Checkpoint, open_checkpoint
@@ -48,6 +50,8 @@ def verify(
             used.update(of_log)
             found = _checked(log, lambda: examine(log, _opened(log, of_log)))  # noqa: B023  # called at once
             typer.echo(_say(log, found))
+            for sentence in _beside(log, found.head.size):
+                typer.echo(sentence)
         if missing := [note.partition("\n")[0] for note in older if note not in used]:
             _fail(f"{against} has a checkpoint of {one_line(missing[0])}, and there is no such log here")
 
@@ -105,9 +109,28 @@ def _say(log: Log, found: Examined) -> str:
     last = f", the last one of {at:%Y-%m-%d %H:%M:%S} UTC" if head.size else ""
     erased = ""
     if found.erased:
-        named = ", ".join(map(str, found.erased[:_SHOWN])) + (", …" if len(found.erased) > _SHOWN else "")
-        erased = f" {len(found.erased):,} of them were erased: {named}."
+        erased = f" {len(found.erased):,} of them were erased: {_few(map(str, found.erased))}."
     return f"{log.origin}: {head.size:,} entries{last}.{erased} Every file is what the key has signed."
+
+
+def _beside(log: Log, size: int) -> Iterator[str]:
+    """Say what is beside the log, and is no part of it."""
+    beyond = [name for name in log.storage.names(SAID) if not name.isdecimal() or int(name) >= size]
+    if beyond:
+        yield f"{log.origin}: not checked, because no checkpoint covers them: {_few(f'{SAID}/{name}' for name in beyond)}."
+    first = next(entries_of(log), None)
+    place = load_access().audit_dir
+    if first is None or not place or is_bucket(place):
+        return
+    began = datetime.fromtimestamp(Mark.parse(first[1][0].mark).order[0] / 1000, UTC)
+    later = [day for day in AuditFolder(place).days() if day > f"{began:%Y-%m-%d}"]
+    if later:
+        yield f"{log.origin}: not sealed, though newer than its first entry: {_few(f'{day}.jsonl' for day in later)}."
+
+
+def _few(names: Iterable[str]) -> str:
+    found = [one_line(name) for name in names]
+    return ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
 
 
 def _audit_logs() -> AuditLogs:

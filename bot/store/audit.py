@@ -1,7 +1,7 @@
 """The audit trail, read as one story: the last days are in Redis, older ones in a folder."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from math import inf
@@ -47,6 +47,8 @@ class AuditStore(Connected):
         self.folder = AuditFolder(folder) if folder and not is_bucket(folder) else None
         self.logs = AuditLogs(keys.namespace, folder) if folder else None
         self.torn: list[str] = []
+        self.unsealed = set[tuple[object, ...]]()
+        """The identities of entries that were read, and are not in the sealed log that is there."""
 
     @property
     def keeps(self) -> bool:
@@ -73,10 +75,11 @@ class AuditStore(Connected):
             OSError: when the folder cannot be read.
         """
         lanes = [self.keys.lane_for(about)] if about else self.keys.all_lanes()
+        is_sealed = await asyncio.to_thread(self._signed, lanes)
         for day in await self._days(lanes):
             if (since and day < since.date()) or (until and day > until.date()):
                 continue
-            for entry in await self._of_day(day, lanes, about):
+            for entry in await self._of_day(day, lanes, about, is_sealed=is_sealed):
                 if (not since or entry.at >= since) and (not until or entry.at < until):
                     yield entry
 
@@ -94,7 +97,11 @@ class AuditStore(Connected):
                     day += _DAY
         return sorted(days)
 
-    async def _of_day(self, day: date, lanes: list[Lane], about: str) -> list[AuditEntry]:
+    def _signed(self, lanes: Iterable[Lane]) -> bool:
+        """Whether one of these lanes has a sealed log."""
+        return self.logs is not None and any(self.logs.lane(lane).signed() for lane in lanes)
+
+    async def _of_day(self, day: date, lanes: list[Lane], about: str, *, is_sealed: bool) -> list[AuditEntry]:
         # Redis first: an entry that is moved meanwhile is found twice, and never missed.
         start = int(datetime.combine(day, time(), UTC).timestamp() * 1000)
         end = start + int(_DAY.total_seconds() * 1000) - 1
@@ -113,6 +120,8 @@ class AuditStore(Connected):
                 sealed += await asyncio.to_thread(self.logs.lane(lane).read, start, end, about)
         for entry in sealed:
             found.pop(entry.identity, None)
+        if is_sealed:
+            self.unsealed.update(found)
         return sorted([*sealed, *found.values()], key=lambda entry: entry.order)
 
     async def after(self, lane: Lane, number: str) -> list[AuditEntry]:

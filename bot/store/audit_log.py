@@ -12,8 +12,8 @@ from bot.domain.audit_entry import AuditEntry
 from bot.domain.sealing import Mark, Sealing
 from bot.tlog.batch import SAID, Salted, dump_batch, load_batch
 from bot.tlog.bucket import Bucket, is_bucket
-from bot.tlog.log import Log, LogKey
-from bot.tlog.note import Checkpoint
+from bot.tlog.log import CHECKPOINT, Log, LogKey
+from bot.tlog.note import Checkpoint, size_in
 from bot.tlog.storage import Folder, Storage
 
 FOLDER = "log"
@@ -66,9 +66,14 @@ class LaneLog:
         """Name the batches, oldest first."""
         return self.storage.names(SAID)
 
+    def signed(self) -> list[str]:
+        """Name the batches that its checkpoint covers, oldest first. Whether it is signed is for `verify` to say."""
+        size = size_in(self.storage.read(CHECKPOINT))
+        return [name for name in self.batches() if name.isdecimal() and int(name) < size]
+
     def days(self) -> list[date]:
         """Give the days that it may have entries of, in order."""
-        names = self.batches()
+        names = self.signed()
         first = next((batch for name in names if (batch := self._load(name)).entries), None)
         last = next((batch for name in reversed(names) if (batch := self._load(name)).entries), None)
         if first is None or last is None:
@@ -131,7 +136,7 @@ class LaneLog:
         return 0
 
     def _between(self, start: int, end: int) -> Iterator[Batch]:
-        names = self.batches()
+        names = self.signed()
         for name in names[bisect_left(names, start, key=self._ends) :]:
             batch = self._load(name)
             if batch.began > end:

@@ -74,6 +74,12 @@ def open_checkpoint(note: str, origin: str, keys: Mapping[bytes, Verify]) -> Che
     return checkpoint
 
 
+def size_in(note: bytes | None) -> int:
+    """Return how many entries a checkpoint speaks of; 0 when it cannot be read. No signature is checked."""
+    _, size, *_ = [*(note or b"").split(b"\n"), b"", b""]
+    return int(size) if size.isdigit() else 0
+
+
 def _signature(line: str) -> tuple[str, bytes, bytes]:
     name, _, text = line.removeprefix(_MARK).partition(" ")
     if not line.startswith(_MARK) or not name or not text:

@@ -1,8 +1,10 @@
 """The sealed audit trail of a real bot: everything that happened is in the log, and others can check it."""
 
 import asyncio
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from agent_adapter.receipts.signer import LocalSigner
 from bot.cli.doctor import examine
 from bot.jobs.audit_mover import FULL
 from bot.jobs.sealer import Sealer
+from bot.tlog.note import size_in
 from tests.conftest import keys_of
 from tests.support.builders import an_action, review
 
@@ -130,3 +133,48 @@ def records(bot):
 
 async def noticed(bot, key):
     return await bot.store._redis.hgetall(key)
+
+
+async def test_whoever_reads_the_trail_is_told_what_is_not_sealed(bot, client, dana, redis, tmp_path):
+    """An entry that somebody wrote into Redis. A batch that no checkpoint covers is not read at all."""
+    lane = bot.store.keys.lane(0)
+    reviewing = review(client, an_action("mail", {"to": "ann"}))
+    await dana.press(await dana.card(), "approve:0")
+    await reviewing
+    note = await seal(bot, lane)
+    said = tmp_path / "trail" / "log" / "00" / "said"
+    (said / f"{size_in(note):012d}").write_bytes((said / "000000000000").read_bytes())
+    await redis.xadd(lane.audit, {"event": "decided", "id": "billing.forged", "by": "U0ERIK"})
+
+    code, told, errors = show_all(bot, tmp_path)
+
+    assert (code, told.count('"published"'), "billing.forged" in told) == (0, 1, True)
+    assert "are not in the sealed log" in errors
+    assert "or no bot wrote them" in errors
+
+
+async def test_a_batch_that_was_changed_is_told_to_whoever_reads_the_trail(bot, client, dana, tmp_path):
+    reviewing = review(client, an_action("mail", {"to": "ann"}))
+    await dana.press(await dana.card(), "approve:0")
+    await reviewing
+    await seal(bot, bot.store.keys.lane(0))
+    first = tmp_path / "trail" / "log" / "00" / "said" / "000000000000"
+    first.write_text(first.read_text().replace("U0DANA", "U0ERIK"))
+
+    code, _, errors = show_all(bot, tmp_path)
+
+    assert code == 1
+    assert "entries are missing here" in errors
+
+
+def show_all(bot, folder):
+    """Run `python -m bot audit`. Gives the exit code, what it prints, and what it warns of."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(Path.cwd()),
+        "REDIS_URL": bot.settings.redis_url,
+        "ASSENT_AUDIT_DIR": bot.settings.audit_dir,
+    }
+    command = [sys.executable, "-m", "bot", "audit", "--as", "jsonl"]
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout, ended.stderr

@@ -152,6 +152,19 @@ async def test_what_was_erased_is_gone_and_the_log_says_where_it_was(command, lo
     assert (await command("verify"))[0] == 0
 
 
+async def test_what_lies_beside_the_log_is_named(command, log, folder, tmp_path):
+    """Nobody signed it, so nobody should take it for a part of the story."""
+    (folder / "said" / "000000000099").write_text("{}")
+    for day in ("2026-11-01", "2030-01-01"):
+        (tmp_path / "trail" / f"{day}.jsonl").write_text("")
+
+    code, output, _ = await command("verify")
+
+    assert code == 0
+    assert "not checked, because no checkpoint covers them: said/000000000099." in output
+    assert "not sealed, though newer than its first entry: 2030-01-01.jsonl." in output
+
+
 async def test_nothing_is_erased_without_a_yes(command, log):
     code, _, _ = await command("erase", "billing.a")
 
