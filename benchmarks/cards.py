@@ -168,6 +168,7 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
                     [],
                     [LANE.pause(AGENT, pause)],
                     body=body.replace(model.id, record).replace(model.run, run),
+                    signature="",
                     lifetime=LIFE,
                     process=f"{AGENT}.gone",
                     pauses=pause,
@@ -205,7 +206,7 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                     own = {"created": created, "asked_until": until, "deadline": until}
                     admit(pipe, names, fields, actions=ACTIONS, is_due=0, covered=0, **own, **same)
                     lease(pipe, names, **part, lease=30_000)
-                    save(pipe, names, **part, picture=shown, remarks_from=REMARKS_FROM)
+                    save(pipe, names, **part, picture=shown, remarks_from=REMARKS_FROM, mark="")
                 pipe.execute()
         # A bot would have taken it before it admitted them.
         redis.delete(LANE.inbox(AGENT))
