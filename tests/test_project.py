@@ -118,10 +118,15 @@ async def tidy(redis_url, tmp_path):
     """Start the program of the tutorial, as a program."""
     (source,) = fenced(TUTORIAL, "python")
     (tmp_path / "tidy.py").write_text(source.replace("redis://127.0.0.1:6390/0", redis_url))
-    return await asyncio.create_subprocess_exec(
+    program = await asyncio.create_subprocess_exec(
         sys.executable, "tidy.py", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
+    yield program
+    # One that goes on would ask beside the tests that follow.
+    if program.returncode is None:
+        program.kill()
+        await program.communicate()
 
 
 async def test_the_tutorial_prints_what_it_says(everything_is_approved, tidy):

@@ -25,6 +25,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import ServerUnreachableError, ServerUnsuitableError
+from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.server_check import check_keys, explaining
 
 try:
@@ -66,13 +67,12 @@ class _Sending(AbstractConnection):
             return super().pack_command(*args)
 
     async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
-        task = asyncio.current_task()
-        cancelled = task.cancelling() if task else 0
+        before = await cancellations()
         try:
             await super().send_packed_command(*args, **kwargs)
         except RuntimeError as error:
             raise RedisConnectionError(f"the connection was lost: {error}") from error
-        if task and task.cancelling() > cancelled:
+        if was_cancelled_since(before):
             # Nobody will read the answer, so nobody else may get this connection.
             await self.disconnect(nowait=True)
             raise asyncio.CancelledError

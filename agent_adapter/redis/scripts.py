@@ -18,6 +18,7 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import UnreadableRecordError
+from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.private import Private, RecordCipher
 from agent_adapter.redis.server_check import answered
 
@@ -141,11 +142,11 @@ class Scripts:
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
         args = [self._closed(value, names) if isinstance(value, Private) else value for value in values]
-        before = _cancellations()
+        before = await cancellations()
         try:
             return await self._run(script, keys, args)
         finally:
-            if _cancellations() > before:
+            if was_cancelled_since(before):
                 # redis-py may turn a cancellation during a connect into a time-out, and try again.
                 raise asyncio.CancelledError
 
@@ -198,11 +199,6 @@ async def read_hashes(
 def fields_of(flat: Sequence[str]) -> dict[str, str]:
     """Read a hash as a script returns it: name, value, name, value, …"""
     return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _cancellations() -> int:
-    task = asyncio.current_task()
-    return task.cancelling() if task else 0
 
 
 def _verbs(package: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -67,6 +68,25 @@ async def test_a_command_that_is_cancelled_at_any_moment_ends_as_cancelled(redis
 
             assert command.cancelled(), steps
         assert await redis.ping()
+
+
+async def test_a_task_that_ctrl_c_cancels_while_it_runs_goes_no_further_than_its_next_command(redis_url):
+    """Python 3.11 alone would lose such a cancellation while the command is written."""
+    went_on = []
+
+    async def cancelled_while_it_runs(command):
+        asyncio.current_task().cancel()
+        await command()
+        went_on.append(command)
+
+    async with open_redis(redis_url) as redis:
+        await redis.ping()
+        scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
+        for command in (redis.ping, partial(scripts, "read", Keys().lane(0).of("billing.none"))):
+            await asyncio.wait([asyncio.create_task(cancelled_while_it_runs(command))], timeout=5)
+
+        assert await redis.ping()
+    assert went_on == []
 
 
 async def test_a_script_that_the_server_has_forgotten_is_sent_and_run_in_one_request(redis: Redis):
