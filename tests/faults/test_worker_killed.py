@@ -43,9 +43,8 @@ class Death:
             raise ServerUnreachableError("the dead write nothing")
         return await self._scripts(*given, **named)
 
-    @property
-    def address(self):
-        return self._scripts.address
+    def __getattr__(self, name):
+        return getattr(self._scripts, name)
 
     async def die(self, *_args, **_kwargs):
         self.came.set()
