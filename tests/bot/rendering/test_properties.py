@@ -359,10 +359,8 @@ def _with_all_about_time(state):
 )
 @example(count=33, size=300, quorum=2, risk="high", timed=False, language="en")
 @example(count=12, size=320, quorum=1, risk="high", timed=False, language="de")
-def test_a_card_with_a_proposal_for_every_call_is_one_that_slack_takes(
-    count, size, quorum, risk, timed, language
-):
-    """Messages are divided before anybody proposes anything. A proposal that has no room is refused when it is made."""
+def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, risk, timed, language):
+    """Messages are divided before anybody proposes anything. Further proposals that have no room are refused when they are made."""
     calls = [
         an_action(f"a_tool_with_a_long_name_{n}", {"amount": "x" * size, "account": "a"})
         for n in range(count)
@@ -386,7 +384,7 @@ def test_a_card_with_a_proposal_for_every_call_is_one_that_slack_takes(
             pages=0,
             channel="C0000000009",
         )
-        for n in range(count)
+        for n in {part.actions[0] for part in render_card(state) if part.actions}
     }
 
     for part in render_card(replace(state, proposals=proposals)):
