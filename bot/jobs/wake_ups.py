@@ -47,11 +47,14 @@ class WakeUps:
     async def run(self, loop: Loop) -> None:
         """Listen until cancelled."""
         redis = open_blocking_redis(self._url, block=QUIET)
+        is_lost = False
         try:
             while True:
                 try:
-                    await self._listen(redis, loop)
+                    await self._listen(redis, loop, again=is_lost)
+                    is_lost = False
                 except (RedisError, OSError) as error:
+                    is_lost = True
                     logger.warning("wake.disconnected", extra={"reason": str(error)})
                     # The server that answers next can hold an older state.
                     self._restore_guard.doubt()
@@ -60,13 +63,19 @@ class WakeUps:
         finally:
             await redis.aclose()
 
-    async def _listen(self, redis: Redis, loop: Loop) -> None:
+    async def _listen(self, redis: Redis, loop: Loop, *, again: bool) -> None:
         """Hear messages until there is none for a while.
 
         After a failover the address can lead to another server, and a connection to the old one only goes silent.
+
+        Args:
+            again: Whether the connection was lost before.
         """
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)
+            if again:
+                # While this was not connected, a server may have come and gone.
+                self._restore_guard.doubt()
             # What was said while nobody listened.
             self._draw()
             self._inboxes.look_at_all()
