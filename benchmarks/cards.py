@@ -4,7 +4,8 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
 from urllib.parse import quote_plus
 
 from redis import Redis
@@ -43,6 +44,7 @@ KEYS = Keys(NAMESPACE)
 LANE = KEYS.lane_for(AGENT)
 PER_PIPELINE = 500
 DRAWN_WITHIN = 120.0
+Blocks: TypeAlias = list[dict[str, Any]]
 
 
 def request(actions: int = ACTIONS) -> HITLRequest:
@@ -94,38 +96,57 @@ class Presses:
 
     def __init__(self) -> None:
         self._model = interrupt(apart=True)
-        self._texts = [
-            json.dumps(_payload(self._model, index), separators=(",", ":")) for index in range(ACTIONS)
-        ]
+        blocks, text = _drawn(self._model)
+        buttons = approve_buttons(blocks)
+        self._values = [buttons[index]["value"] for index in range(ACTIONS)]
+        payloads = [_payload(self._model, buttons[index], blocks, text) for index in range(ACTIONS)]
+        self._texts = [json.dumps(payload, separators=(",", ":")) for payload in payloads]
         self._forms = [f"payload={quote_plus(text)}" for text in self._texts]
+        self._posted: dict[tuple[str, int], str] = {}
+        """What the buttons of real cards carry: each names its own question."""
+
+    def note(self, blocks: Blocks) -> None:
+        """Note a card that was posted."""
+        for index, button in approve_buttons(blocks).items():
+            self._posted[button["value"].partition(" ")[0], index] = button["value"]
 
     def text(self, record: str, index: int) -> str:
         """As Socket Mode carries it."""
-        return self._pressed(self._texts[index], record)
+        return self._pressed(self._texts[index], record, index)
 
     def form(self, record: str, index: int) -> bytes:
         """As HTTP carries it."""
-        return self._pressed(self._forms[index], record).encode()
+        return self._pressed(self._forms[index], record, index, quote_plus).encode()
 
-    def _pressed(self, text: str, record: str) -> str:
+    def _pressed(
+        self, text: str, record: str, index: int, written: Callable[[str], str] = lambda value: value
+    ) -> str:
+        # A floor posts no cards, and looks at no question.
+        if posted := self._posted.get((record, index)):
+            text = text.replace(written(self._values[index]), written(posted))
         return text.replace(self._model.id, record).replace(channel_of(self._model.id), channel_of(record))
 
 
-def _payload(asked: Interrupt, index: int) -> dict[str, object]:
+def approve_buttons(blocks: Blocks) -> dict[int, dict[str, Any]]:
+    """Give the buttons that approve one call, by its index."""
+    found = [element for block in blocks for element in block.get("elements", ())]
+    names = [(element, element.get("action_id", "").partition(":")) for element in found]
+    return {int(index): element for element, (verb, _, index) in names if verb == "approve"}
+
+
+def _drawn(asked: Interrupt) -> tuple[Blocks, str]:
     now = int(time.time() * 1000)
     req = {"body": dump_interrupt(asked), "created": str(now), "deadline": str(now + LIFE)}
     card = {"status": "pending", **admission_fields(admission(asked))}
     part = render_card(read_state(req, card, now=now))[0]
-    pressed = next(
-        element
-        for block in part.blocks
-        for element in block.get("elements", ())
-        if element.get("action_id") == f"approve:{index}"
-    )
+    return part.blocks, part.text
+
+
+def _payload(asked: Interrupt, pressed: dict[str, Any], blocks: Blocks, text: str) -> dict[str, object]:
     who = {"id": REVIEWER, "username": "dana", "name": "dana", "team_id": "T0PLAY"}
     message = {
         "type": "message", "subtype": "bot_message", "user": "U0BOT", "bot_id": "B0PLAY", "app_id": "A0PLAY",
-        "team": "T0PLAY", "ts": TS, "text": part.text, "blocks": part.blocks,
+        "team": "T0PLAY", "ts": TS, "text": text, "blocks": blocks,
     }  # fmt: skip
     return {
         "type": "block_actions",
@@ -147,7 +168,7 @@ def _payload(asked: Interrupt, index: int) -> dict[str, object]:
         "state": {"values": {}},
         "response_url": f"https://hooks.slack.com/actions/T0PLAY/1234567890123/{'k' * 24}",
         "actions": [
-            {**pressed, "block_id": f"a:{index}:buttons", "action_ts": "1790000001.000200"},
+            {**pressed, "block_id": "buttons", "action_ts": "1790000001.000200"},
         ],
     }
 

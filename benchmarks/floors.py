@@ -61,10 +61,8 @@ def bolt_app(redis: Redis, *, waits_for_listener: bool) -> AsyncApp:
     @app.action(_ANYTHING)
     async def press(ack: Callable[[], Awaitable[Any]], body: dict[str, Any]) -> None:
         pressed = body["actions"][0]
-        await record(
-            keys=[f"req:{pressed['value']}", REPLIES],
-            args=[pressed["action_id"], body["user"]["id"], pressed["value"]],
-        )
+        name = pressed["value"].partition(" ")[0]
+        await record(keys=[f"req:{name}", REPLIES], args=[pressed["action_id"], body["user"]["id"], name])
         await ack()
 
     return app

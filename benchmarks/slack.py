@@ -110,9 +110,11 @@ class Slack:
                 answer |= {"user": {"id": request.query["user"], "team_id": TEAM}}
             case "conversations.info":
                 answer |= {"channel": {"id": request.query["channel"]}}
-            case "chat.postMessage" | "chat.update":
+            case "chat.postMessage" | "chat.update" as method:
                 said = await request.json()
                 self._metadata[said["channel"]] = said["metadata"]
+                if method == "chat.postMessage":
+                    PRESSES.note(said["blocks"])
                 answer |= {"ts": TS}
             case "conversations.history":
                 # The bot looks whether its cards are still there, and would draw anew what it misses.
