@@ -24,6 +24,7 @@ from agent_adapter.redis.pool import SCHEMA
 from bot.cli.commands import cli
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
+from bot.runtime.log_key import load_log_key
 from bot.runtime.metrics import COUNTED, build_registry
 from bot.runtime.settings import Settings, load_settings, variable_of
 from bot.sentences.in_refusal import AT_PLACE
@@ -620,8 +621,7 @@ def test_the_compose_file_runs_with_ids_or_with_a_policy_file(with_policy):
         }
     )
 
-    [mounted] = [volume.split(":") for volume in service["volumes"]]
-    assert mounted == ["./policy", "/etc/assent", "ro"]
+    assert "./policy:/etc/assent:ro" in service["volumes"]
     assert settings.policy == ("/etc/assent/policy.yaml" if with_policy else None)
     assert bool(settings.approvers and settings.channel) is not with_policy
 
@@ -674,6 +674,34 @@ def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch
     for name, value in {**known, **unset, **empty}.items():
         monkeypatch.setenv(name, value)
     assert load_bot_keys(load_settings(env_file=None)) is None
+
+
+def test_the_compose_file_has_a_place_for_the_audit_trail_and_the_keys_at_rest(monkeypatch):
+    """The volume belongs to the user of the bot. Without keys, the bot starts without them."""
+    described = yaml.safe_load(page("deploy/compose.yaml"))
+    service = described["services"]["bot"]
+    environment, example = service["environment"], page("deploy/compose.env.example")
+
+    (folder,) = re.findall(r"^# ASSENT_AUDIT_DIR=(.+)$", example, re.MULTILINE)
+    assert f"audit:{folder}" in service["volumes"]
+    assert "audit" in described["volumes"]
+    assert re.search(rf"--owner=10001 .* {folder}\nUSER 10001", page("deploy/Dockerfile"))
+    for name in ("record_key", "log_key"):
+        assert name in service["secrets"]
+        assert described["secrets"][name] == {"file": f"${{ASSENT_{name.upper()}_FILE:-/dev/null}}"}
+        assert environment[f"ASSENT_{name.upper()}_FILE"] == f"/run/secrets/{name}"
+        assert f"# ASSENT_{name.upper()}_FILE=" in example
+        monkeypatch.setenv(f"ASSENT_{name.upper()}_FILE", "/dev/null")
+    for name in (
+        "SLACK_BOT_TOKEN=xoxb-1",
+        "SLACK_APP_TOKEN=xapp-1",
+        "ASSENT_APPROVERS=U0DANA",
+        "ASSENT_CHANNEL=C0OPS",
+    ):
+        monkeypatch.setenv(*name.split("="))
+    settings = load_settings(env_file=None)
+    assert not settings.record_key
+    assert load_log_key(settings) is None
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a checkout")
