@@ -64,12 +64,9 @@ class WakeUps:
             await redis.aclose()
 
     async def _listen(self, redis: Redis, loop: Loop, *, again: bool) -> None:
-        """Hear messages until there is none for a while.
+        """Hear messages until there is none for a while; `again` if the connection was lost before.
 
         After a failover the address can lead to another server, and a connection to the old one only goes silent.
-
-        Args:
-            again: Whether the connection was lost before.
         """
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)

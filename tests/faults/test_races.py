@@ -60,13 +60,13 @@ class Person:
 @pytest.mark.timeout(900)
 async def test_of_four_people_who_decide_at_once_one_wins(client, slack, store, watcher):
     """The other three are told who decided; record, card and agent agree on it."""
-    failed = []
+    lost = []
     for number in range(rounds(40, 500)):
         interrupt = client.interrupt(asking(an_action("pay", {"to": f"al-{number}"})))
         async with asyncio.timeout(30):
-            failed += await race(client, slack, store, watcher, interrupt)
-    # A machine that stalls for three seconds makes Slack show a click as failed, which is true then.
-    assert len(failed) <= 2, failed
+            lost += await race(client, slack, store, watcher, interrupt)
+    # On a machine that stalls for seconds, some clicks are shown as failed, which is true then.
+    assert len(lost) <= 2, lost
 
 
 async def race(client, slack, store, watcher, interrupt):
@@ -88,13 +88,18 @@ async def race(client, slack, store, watcher, interrupt):
     for person, answer in zip(deciding, answers, strict=True):
         if person.user == winner:
             assert resume.decisions[0].type == person.decision
-        elif answer["ack"]["ok"]:
+        elif not failed(answer):
             assert f"by <@{winner}>" in await person.notice()
     state = await settled_card(store, watcher, interrupt.id)
     assert state.recorded[0].decided_by == winner
     assert state.recorded[0].decision == resume.decisions[0]
     assert state.stage == "resumed"
-    return [answer["ack"] for answer in answers if not answer["ack"]["ok"]]
+    return [answer for answer in answers if failed(answer)]
+
+
+def failed(answer):
+    """Tell whether Slack showed this click as failed, or the form stays and says that nothing was recorded in time."""
+    return not answer["ack"]["ok"] or answer.get("result") == "errors"
 
 
 TWO = f"""

@@ -56,8 +56,16 @@ class Proxy:
         link.add_done_callback(self._links.discard)
 
     async def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        server_reader, server_writer = await asyncio.open_unix_connection(self._path)
         self._clients.add(writer)
+        try:
+            await self._pass(reader, writer)
+        finally:
+            self._clients.discard(writer)
+            # Not `close`, which would wait for what is still to be written.
+            writer.transport.abort()
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server_reader, server_writer = await asyncio.open_unix_connection(self._path)
         pumps = [
             asyncio.create_task(_pump(reader, server_writer)),
             asyncio.create_task(_pump(server_reader, writer)),
@@ -65,12 +73,9 @@ class Proxy:
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._clients.discard(writer)
             for pump in pumps:
                 pump.cancel()
             server_writer.close()
-            # Not `close`, which would wait for what is still to be written.
-            writer.transport.abort()
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -608,7 +608,9 @@ def test_what_is_ticked_is_the_only_change(args, schema, trims, data):
 
 
 def _changed(before, after):
-    if isinstance(before, dict) and isinstance(after, dict):
+    # A text of an object that is not there comes with its object.
+    if isinstance(before, dict | None) and isinstance(after, dict) and (before or after):
+        before = before or {}
         for key in [*before, *(key for key in after if key not in before)]:
             yield from _changed(before.get(key), after.get(key))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
