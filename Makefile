@@ -80,7 +80,7 @@ lowest newest:
 
 faults: .venv/dev.ok     ## Kills, races and generated input in their full counts: 15 minutes
 	@$(BIN)/python $(REDIS)
-	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) -m "faults or hypothesis" tests/faults tests/agent_adapter tests/bot tests/playground $(ARGS)
+	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) -m "faults or hypothesis" tests/faults tests/agent_adapter tests/bot tests/playground tests/test_log_verifier.py $(ARGS)
 
 bench: .venv/dev.ok     ## Measure against the floors, in one run
 	@$(BIN)/python -m benchmarks $(ARGS)

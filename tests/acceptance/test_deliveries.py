@@ -244,9 +244,9 @@ async def test_a_bot_of_a_whole_organisation_takes_clicks_of_that_organisation(
 
 async def pressed_in_vain(slack, redis_url, person, card):
     """Approve while Slack takes its time to say who this is, and Redis stops taking writes before it has said so."""
-    await slack.fault("users.info", "delay", seconds=0.7)
+    await slack.fault("users.info", "delay", seconds=0.5)
     pressing = asyncio.create_task(person.press(card, "approve:0"))
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.2)
     async with Redis.from_url(redis_url) as redis:
         await redis.client_pause(2_000, all=False)
         failed = await pressing

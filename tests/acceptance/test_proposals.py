@@ -546,7 +546,7 @@ rules:
       args: {properties: {database: {const: test}}, required: [database]}
     risk: low
     on_timeout: approve
-    time_limit: 4s
+    time_limit: 8s
   - name: production
     match: {tool: run_sql}
     risk: high
@@ -567,7 +567,7 @@ def code_of(card):
 
 async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, erik):
     """From high risk into high risk: the author typed the code of the call as it was asked, which counts for nothing else."""
-    policy.write_text(CARE.replace("risk: low\n    on_timeout: approve\n    time_limit: 4s", "risk: high"))
+    policy.write_text(CARE.replace("risk: low\n    on_timeout: approve\n    time_limit: 8s", "risk: high"))
     await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("run_sql", {"database": "test", "sql": "drop"}))
     card = await dana.card("High risk")

@@ -67,18 +67,20 @@ async def test_redis_can_prefer_one_of_two_people_who_contradict_each_other(bot,
     assert (resume.decisions[0].type, resume.records[0].decided_by) == ("approve", "U0DANA")
 
 
-async def test_redis_can_put_an_older_genuine_vote_back(bot, agent, stored, dana, erik):
-    """Dana agrees, and rejects it later. Redis forgets the rejection, and Erik makes it final that two agreed."""
+async def test_redis_can_put_an_older_genuine_vote_back(bot, agent, stored, slack, dana, erik):
+    """Dana agrees, and rejects it before Slack shows more. Redis forgets the rejection, and Erik makes it final that two agreed."""
     interrupt_id = await agent.publish(asked("two"))
-    card = await dana.card("two")
-    await dana.press(card, "approve:0")
+    await dana.press(await dana.card("two"), "approve:0")
+    card = await dana.card("1 of 2")
     voted = stored.card(interrupt_id)
+    # A card that shows the rejection would tell the bot that Redis went back.
+    await slack.fault("chat.update", "error", error="internal_error", times=3)
     view = await dana.opened(card, "reject:0")
     await dana.submit(view)
 
     put_back(stored, interrupt_id, voted)
     bot.store.forget_remembered()
-    await erik.press(await erik.card("two"), "approve:0")
+    await erik.press(await erik.showing("approve:0"), "approve:0")
 
     assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
 
