@@ -41,7 +41,7 @@ up: .venv/demo.ok     ## Run the bot with the settings of .env
 unit: .venv/dev.ok     ## Pure tests, without servers: half a minute
 	@$(BIN)/python $(PYTEST) -m "not server" $(UNIT) $(ARGS)
 
-test: .venv/dev.ok .venv/tools.ok .venv-server/server.ok     ## The whole suite, with real servers and frameworks: 8 minutes on two cores
+test: .venv/dev.ok .venv/tools.ok .venv-server/server.ok     ## The whole suite, with real servers and frameworks: 20 minutes on two cores
 	@$(BIN)/python $(REDIS)
 	@$(BIN)/python $(PYTEST) $(ARGS)
 
@@ -78,7 +78,7 @@ lowest newest:
 	@.venv-$@/bin/python $(REDIS)
 	@.venv-$@/bin/python $(PYTEST) $(or $(ARGS),$(SECOND))
 
-faults: .venv/dev.ok     ## Kills, races and generated input in their full counts: 15 minutes
+faults: .venv/dev.ok     ## Kills, races and generated input in their full counts: 20 minutes
 	@$(BIN)/python $(REDIS)
 	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) -m "faults or hypothesis" tests/faults tests/agent_adapter tests/bot tests/playground tests/test_log_verifier.py $(ARGS)
 

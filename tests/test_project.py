@@ -91,8 +91,7 @@ def test_the_examples_about_testing_pass(tmp_path):
     for file, source in {**files_of(name), "pytest.ini": fenced(page(name), "ini")[0]}.items():
         (tmp_path / file).write_text(source)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q"], cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""},
+        [sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from bot.sentences import in_answer
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
@@ -98,8 +99,9 @@ async def race(client, slack, store, watcher, interrupt):
 
 
 def failed(answer):
-    """Tell whether Slack showed this click as failed, or the form stays and says that nothing was recorded in time."""
-    return not answer["ack"]["ok"] or answer.get("result") == "errors"
+    """Tell whether Slack showed this click as failed, or the form stays and says that somebody took too long to answer."""
+    said = {*answer.get("errors", {}).values()}
+    return not answer["ack"]["ok"] or bool(said and said <= {in_answer.NOT_SAVED, in_answer.WHO_ARE_YOU})
 
 
 TWO = f"""
