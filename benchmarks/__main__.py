@@ -19,7 +19,7 @@ from benchmarks.slack import Slack
 async def measure(rounds: int, *, quick: bool) -> str:
     """Run all of it, and write what was found."""
     plan = clicks.Plan(slow_seconds=3, fast_seconds=2, burst=900) if quick else clicks.Plan()
-    window, count, last = (30.0, 20_000, 60) if quick else (60.0, 100_000, 120)
+    window, count, last = (20.0, 5_000, 30) if quick else (60.0, 100_000, 120)
     async with Slack().running() as slack:
         # All of them only wait for a minute or two, so they wait together.
         announce(
@@ -94,7 +94,7 @@ def main() -> None:
         prog="python -m benchmarks", description="What the bot costs, against floors."
     )
     asked.add_argument("--rounds", type=int, help="of clicks; 5, or 1 with --quick")
-    asked.add_argument("--quick", action="store_true", help="a look in two minutes, not to be quoted")
+    asked.add_argument("--quick", action="store_true", help="a look in some minutes, not to be quoted")
     asked.add_argument(
         "--neighbours", action="store_true", help="what one agent does to the others, and nothing else"
     )

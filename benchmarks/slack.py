@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import itertools
 import json
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,6 +20,7 @@ TEAM = "T0PLAY"
 SECRET = "bench-signing-secret"
 APP_TOKEN = "xapp-bench"
 CONNECTIONS = 32
+PRESSES_AT_MOST = 3
 
 Click = tuple[str, int]
 """Record and index of the action that is approved."""
@@ -161,13 +163,27 @@ class HttpPeople:
             yield self
 
     async def press(self, raw: bytes) -> None:
-        """Send one request and read its answer."""
+        """Press until it is acknowledged, as a person does whom Slack tells that it was not.
+
+        Raises:
+            NotAcknowledgedError: when three presses were not.
+        """
+        for _ in range(PRESSES_AT_MOST):
+            head = await self._send(raw)
+            if head.startswith(b"HTTP/1.1 200"):
+                return
+            sys.stderr.write(
+                f"{time.strftime('%X')} a press was answered with {head.split(b' ')[1].decode()}\n"
+            )
+        raise NotAcknowledgedError(head.decode())
+
+    async def _send(self, raw: bytes) -> bytes:
+        """Send one request; give the head of its answer."""
         reader, writer = await self._free.get()
         writer.write(raw)
         head = await _answer(reader)
         self._free.put_nowait((reader, writer))
-        if not head.startswith(b"HTTP/1.1 200"):
-            raise NotAcknowledgedError(head.decode())
+        return head
 
     def requests(self, clicks: Iterable[Click]) -> list[bytes]:
         """Make what `press` sends, signed now."""

@@ -254,7 +254,7 @@ class Control:
         *,
         channel: str | None = None,
         as_user: str | None = None,
-        within: float = 10.0,
+        within: float = 30.0,
     ) -> Json:
         """Wait for a message that `predicate` accepts; it may be there already.
 
@@ -275,7 +275,7 @@ class Control:
             raise TimeoutError(f"No such message within {within} s; there are {texts[-5:]}.") from error
 
     async def wait_for_view(
-        self, user: str, predicate: Callable[[Json], bool] = lambda _: True, *, within: float = 10.0
+        self, user: str, predicate: Callable[[Json], bool] = lambda _: True, *, within: float = 30.0
     ) -> Json:
         """Wait for the modal on top of a person's stack; with `predicate`, for one that it accepts.
 

@@ -81,7 +81,8 @@ class RedisServer:
         self._process = subprocess.Popen(  # noqa: S603  # a server found on this machine, with our own arguments
             [
                 self.executable or find_executable(), "--port", "0", "--unixsocket", str(self.folder / "redis.sock"),
-                "--dir", str(self.folder), "--appendonly", "yes", "--save", "",
+                # What it has written outlives its process, which is all that is asked of it; a slow disk would halt it.
+                "--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", "no", "--save", "",
                 "--maxmemory-policy", "noeviction", "--loglevel", "warning", *self.options,
             ],
             stdout=subprocess.DEVNULL,

@@ -172,7 +172,7 @@ def an_agent(redis_url: str, agent: str = "billing") -> ApprovalClient:
     )
 
 
-async def until(condition: Callable[[], object], *, within: float = 10.0) -> None:
+async def until(condition: Callable[[], object], *, within: float = 30.0) -> None:
     """Wait until something holds."""
     async with asyncio.timeout(within):
         while not condition():

@@ -50,7 +50,7 @@ class Gallery:
         """Wait until each window shows this view as it is now."""
         for screen in self.stage.screens.values():
             await expect(screen.modal).to_have_attribute("data-view-id", view["id"])
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while not await self._is_shown(screen):
                     await asyncio.sleep(0.02)
 

@@ -116,7 +116,7 @@ async def test_a_slack_that_takes_too_long_about_somebody_decides_nothing(start_
 
 async def until_known(slack, person, card):
     """Press again until Slack has answered what it was asked before."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while "approve:0" in buttons(await person.card()):
             await person.press(card, "approve:0")
             await asyncio.sleep(0.2)

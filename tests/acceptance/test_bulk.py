@@ -37,7 +37,7 @@ async def asked(client, bot, *actions):
     """Publish these actions and wait until all of the card is there."""
     interrupt = client.interrupt(asking(*actions))
     await client.publish(interrupt)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not ((state := await bot.store.admitted(interrupt.id)) and state.is_shown):
             await asyncio.sleep(0.02)
     return interrupt, state
@@ -175,7 +175,7 @@ async def test_a_call_that_is_asked_in_two_places_is_approved_where_it_is_shown(
     bot = await start_bot(policy=str(policy), approvers="", channel=None)
     interrupt = client.interrupt(asking(*users()))
     await client.publish(interrupt)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while not (
             (state := await bot.store.admitted(interrupt.id)) and state.is_shown and len(state.places) == 2
         ):

@@ -51,7 +51,7 @@ async def remarks(slack, channel="C0APPROVALS"):
 
 async def remark(slack, saying, channel="C0APPROVALS"):
     """Wait for a word in a thread."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not (found := [text for text in await remarks(slack, channel) if saying in text]):
             await asyncio.sleep(0.02)
     return found[0]
@@ -59,7 +59,7 @@ async def remark(slack, saying, channel="C0APPROVALS"):
 
 async def card_in(slack, channel, saying=""):
     """Wait for the card of a channel."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             for message in await slack.messages(channel):
                 if message.get("thread_ts") in {None, message["ts"]} and saying in words(

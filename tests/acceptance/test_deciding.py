@@ -246,7 +246,7 @@ async def test_what_has_ended_goes_in_time_once_its_card_says_so(client, people,
         await client.withdraw(asked)
 
     assert (await client.wait(asked)).status == end
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await redis.ttl(lane.req(asked)) < 0:
             await asyncio.sleep(0.02)
     assert before == [-1, -1]
@@ -263,7 +263,7 @@ async def test_a_record_that_this_bot_cannot_read_is_refused(client, bot, redis)
     )
     await redis.zadd(lane.undrawn, {asked: 0})
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await redis.ttl(lane.card(asked)) < 0:
             await asyncio.sleep(0.02)
     status, code, reason = await redis.hmget(lane.card(asked), "status", "code", "reason")

@@ -322,7 +322,7 @@ async def test_a_button_of_a_modal_that_is_about_no_action_says_so(
         return "nothing was recorded" in words((await slack.views("U0DANA"))[-1]["blocks"])
 
     assert status == 200
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not await says():
             await asyncio.sleep(0.02)
     reviewing.cancel()

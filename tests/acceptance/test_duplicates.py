@@ -61,7 +61,7 @@ async def test_a_page_turn_that_comes_twice_shows_that_page(start_bot, slack, cl
 
 
 async def _delivered(slack, count):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while sum(d["outcome"] == "acked" for d in await slack.deliveries("block_actions")) < count:
             await asyncio.sleep(0.05)
 

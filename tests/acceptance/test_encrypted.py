@@ -308,7 +308,7 @@ async def test_a_bot_without_the_key_ends_nothing_and_goes_on_with_other_records
         await until(lambda: bot.health.ready)
         await other.publish(asked_about(a_call("pay", "open"), run="open"))
         await dana.press(await dana.card(f"{MARK} open"), "approve:0")
-        await until(lambda: "work.set_aside" in caplog.text, within=30)
+        await until(lambda: "work.set_aside" in caplog.text, within=60)
         with pytest.raises(LockedRecordError, match="ASSENT_RECORD_KEY"):
             await other.wait(locked)
     assert "is encrypted: set ASSENT_RECORD_KEY" in caplog.text

@@ -61,7 +61,7 @@ async def test_langgraph_agent_sends_only_what_was_approved(button, sent, start_
     dana = Someone(slack, "U0DANA")
 
     async with example("langgraph_agent.py", redis_url) as agent:
-        card = await dana.card("send_email", within=30)
+        card = await dana.card("send_email", within=60)
         await dana.press(card, button)
         if button == "reject:0":
             await dana.fill(await slack.wait_for_view(dana.user))

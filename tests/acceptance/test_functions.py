@@ -222,7 +222,7 @@ async def test_a_card_says_that_an_edit_would_have_run_as_another_value(client, 
 async def test_the_example_sends_only_what_was_approved(button, printed, dana, redis_url):
     """Given the example and a bot, when a person decides, then the reminder is sent or it is not."""
     async with example("plain_functions.py", redis_url) as program:
-        card = await dana.card("send_reminder", within=30)
+        card = await dana.card("send_reminder", within=60)
         await dana.press(card, button)
         if button == "reject:0":
             await dana.fill(await dana.slack.wait_for_view(dana.user))

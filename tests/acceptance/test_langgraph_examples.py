@@ -45,7 +45,7 @@ async def test_example_does_only_what_was_decided(
     dana = Someone(slack, "U0DANA")
 
     async with example(name, redis_url) as agent:
-        card = await dana.card(asks, within=30)
+        card = await dana.card(asks, within=60)
         if typed:
             await dana.fill(await dana.opened(card, button), **typed)
         else:

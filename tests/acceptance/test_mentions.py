@@ -85,7 +85,7 @@ async def test_the_message_with_the_button_goes_when_the_change_request_was_sent
     await dana.press(message, buttons(message)[0])
     await reviewing
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while await whispers(slack, "U0DANA"):
             await asyncio.sleep(0.02)
 

@@ -245,6 +245,6 @@ async def shows(slack, user, tool):
 
 async def eventually(condition):
     """Wait until something holds that has to be asked."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not await condition():
             await asyncio.sleep(0.05)

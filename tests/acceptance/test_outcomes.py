@@ -144,7 +144,7 @@ async def test_a_run_does_not_wait_for_its_report(start_bot, dana, client, monke
     calling = await asked(client, 5)
     await dana.press(await dana.card("amount"), "approve:0")
 
-    assert await asyncio.wait_for(calling, 10) == "paid 5 as tr_1"
+    assert await asyncio.wait_for(calling, 60) == "paid 5 as tr_1"
     card = await dana.card("the agent has resumed")
     assert not title_of(card).endswith("done")
 

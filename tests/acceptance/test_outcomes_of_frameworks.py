@@ -105,7 +105,7 @@ async def test_a_worker_says_what_became_of_the_run_of_another_process(dana, cli
     await dana.press(card, "approve:1")
 
     async with working(worker, owned):
-        card = await dana.card("2 tools, done", within=20)
+        card = await dana.card("2 tools, done", within=60)
 
     assert title_of(card).endswith("2 tools, done")
 
@@ -125,7 +125,7 @@ async def test_a_worker_whose_run_fails_says_with_which_error(dana, client, work
     await dana.press(card, "approve:1")
 
     async with working(worker, Broken("office", owned.graph, version="1")):
-        card = await dana.card("the agent could not go on", within=20)
+        card = await dana.card("the agent could not go on", within=60)
 
     assert "the run failed with ConnectionError" in words(card["blocks"])
     assert notes.calls == []

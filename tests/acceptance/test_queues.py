@@ -73,7 +73,7 @@ async def flood(client, watcher, *actions, **route):
 async def queue_card(slack, saying):
     """Wait for the card of the queue to say this."""
     return await slack.wait_for_message(
-        lambda m: m["user"] == "U0BOT" and saying in words(m.get("blocks") or []), within=15
+        lambda m: m["user"] == "U0BOT" and saying in words(m.get("blocks") or []), within=60
     )
 
 
@@ -463,7 +463,7 @@ async def test_a_deleted_card_of_a_queue_is_posted_again(start, client, slack, d
     await slack.delete("U0DANA", CHANNEL, card["ts"], event=True)
 
     again = await slack.wait_for_message(
-        lambda m: m["ts"] != card["ts"] and "1 request waits" in words(m.get("blocks") or []), within=15
+        lambda m: m["ts"] != card["ts"] and "1 request waits" in words(m.get("blocks") or []), within=60
     )
     assert buttons(again) == [LOOK]
 
@@ -578,7 +578,7 @@ async def test_a_card_that_was_deleted_unnoticed_is_posted_again(
         await start()
 
     again = await slack.wait_for_message(
-        lambda m: m["ts"] != card["ts"] and "1 request waits" in words(m.get("blocks") or []), within=25
+        lambda m: m["ts"] != card["ts"] and "1 request waits" in words(m.get("blocks") or []), within=60
     )
     assert buttons(again) == [LOOK]
 
@@ -691,7 +691,7 @@ async def test_the_agent_hears_that_slack_takes_no_card_of_a_queue(
     await flood(client, watcher)
     await slack.fault("chat.postMessage", times=None, **fault)
     [asked] = await ask(client, an_action("pay"))
-    notice = await eventually(lambda: notice_of(bot.store, asked), within=20)
+    notice = await eventually(lambda: notice_of(bot.store, asked), within=60)
     assert "Slack" in notice
 
     await slack.clear_faults()

@@ -16,7 +16,7 @@ async def bot(start_bot):
 async def entered(bot, event, count=1):
     """Wait for entries of a kind, and give them without what differs each time."""
     found = []
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(30):
         while len(found) < count:
             trail = await bot.store._redis.xrange(bot.store.keys.lane(0).audit)
             found = [fields for _, fields in trail if fields["event"] == event]

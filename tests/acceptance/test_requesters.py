@@ -65,7 +65,7 @@ async def test_a_trusted_agent_that_sends_an_empty_name_names_nobody(client, wri
     asked, configured = an_action()
     interrupt = client.interrupt(HITLRequest(action_requests=[asked], review_configs=[configured]))
     with pytest.raises(InterruptRefusedError, match="nobody is named") as refused:
-        async with asyncio.timeout(5), client.reviewing(interrupt.model_copy(update={"context": context})):
+        async with asyncio.timeout(30), client.reviewing(interrupt.model_copy(update={"context": context})):
             pass
 
     assert refused.value.code == "requester"

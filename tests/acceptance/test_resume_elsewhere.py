@@ -76,8 +76,8 @@ async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, 
         tmp_path, redis_url, "-m", "agent_adapter.worker", "office:registry", "--agent", "billing"
     )
     try:
-        await dana.press(await dana.card("bo@example.com", within=30), "approve:0")
-        sent = [(await asyncio.wait_for(worker.stdout.readline(), 30)).decode() for _ in range(3)]
+        await dana.press(await dana.card("bo@example.com", within=60), "approve:0")
+        sent = [(await asyncio.wait_for(worker.stdout.readline(), 60)).decode() for _ in range(3)]
         worker.send_signal(signal.SIGTERM)
         _, log = await said(worker)
     finally:

@@ -52,7 +52,7 @@ async def asked(client, bot, slack, *actions):
     """Publish these calls, wait until all of the card is there, and give its first message."""
     interrupt = client.interrupt(asking(*actions))
     await client.publish(interrupt)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not ((state := await bot.store.admitted(interrupt.id)) and state.is_shown):
             await asyncio.sleep(0.02)
     shown = state.shown[MessageId(0)]
@@ -68,7 +68,7 @@ async def decided(bot, interrupt):
 
 async def turned(person, before):
     """Wait until the view in front is another one."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while (found := (await person.slack.views(person.user))[-1])["hash"] == before["hash"]:
             await asyncio.sleep(0.02)
     return found

@@ -115,7 +115,7 @@ async def test_while_too_much_is_not_sealed_nobody_is_asked_and_the_agent_learns
     bot.health.fault(FULL, "the log cannot be written")
     second = review(client, an_action("pay", {"to": "bob"}))
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while "the audit trail is full" not in str([await noticed(bot, key) async for key in records(bot)]):
             await asyncio.sleep(0.1)
     await dana.press(card, "approve:0")

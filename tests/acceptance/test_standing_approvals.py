@@ -124,7 +124,7 @@ async def cards(slack):
 
 async def is_asked(slack, reviewing, *, card: int):
     """Tell whether a call was asked about, and not run by what was approved before."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(await cards(slack)) < card:
             assert not reviewing.done()
             await asyncio.sleep(0.02)
@@ -259,7 +259,7 @@ async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, revie
 
     await slack.click_view("U0ERIK", view["id"], "revoke:0.0")
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while "There are no standing approvals that you can revoke" not in words(
             (await slack.wait_for_view("U0ERIK"))["blocks"]
         ):
@@ -278,7 +278,7 @@ async def test_it_holds_only_while_its_giver_may_still_give_it(bot, slack, revie
     policy.write_text(RULES.replace("[U0DANA, U0ERIK]", "[U0ERIK]", 1))
     version = bot.policies.policy.version
     bot.policies.look_now()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while bot.policies.policy.version == version:
             await asyncio.sleep(0.02)
 
@@ -351,7 +351,7 @@ async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, po
     await first
     waiting = [review() for _ in range(12)]
     assert "Used 5 of 5." in (await standing_message(slack, "*Ended*"))["text"]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while len(await cards(slack)) < 1 + 7:
             await asyncio.sleep(0.05)
 

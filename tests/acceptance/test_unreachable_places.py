@@ -22,7 +22,7 @@ async def refused(client, **route) -> InterruptRefusedError:
     """Ask there, past what the library would refuse by itself, and give what the agent hears."""
     interrupt = client.interrupt(asking(an_action())).model_copy(update={"route": Route(**route)})
     with pytest.raises(InterruptRefusedError) as caught:
-        async with asyncio.timeout(5), client.reviewing(interrupt):
+        async with asyncio.timeout(30), client.reviewing(interrupt):
             raise AssertionError("it was asked")
     return caught.value
 
@@ -67,7 +67,7 @@ async def test_an_agent_that_names_no_place_to_ask_is_refused_at_once(
     assert (error.code, says in str(error)) == (code, True), str(error)
     reviewing = asyncio.create_task(client.review(asking(an_action())))
     dana = Someone(slack, "U0DANA")
-    await dana.press(await dana.card(within=2), "approve:0")
+    await dana.press(await dana.card(), "approve:0")
     assert (await reviewing).status == "decided"
     assert await readiness(bot) == (200, {"ready": True, "signed": False})
     assert "slack.unavailable" not in caplog.text
@@ -83,7 +83,7 @@ async def test_a_place_that_cannot_be_searched_is_not_a_fault_of_the_workspace(
     caplog.set_level(logging.WARNING)
 
     with pytest.raises(InterruptRefusedError) as caught:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await client.review(asking(an_action()))
 
     assert caught.value.code == "missing_scope"
@@ -104,14 +104,14 @@ async def test_a_scope_that_is_needed_everywhere_refuses_nothing(start_bot, slac
     bot = await start_bot()
     await slack.set_scopes(*(scope for scope in SCOPES if scope != "chat:write"))
     reviewing = asyncio.create_task(client.review(asking(an_action())))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while "chat:write" not in (bot.health.slack_fault or ""):
             await asyncio.sleep(0.01)
 
     await slack.set_scopes(*SCOPES)
 
     dana = Someone(slack, "U0DANA")
-    await dana.press(await dana.card(within=20), "approve:0")
+    await dana.press(await dana.card(within=60), "approve:0")
     assert (await reviewing).status == "decided"
 
 
@@ -136,7 +136,7 @@ async def test_a_place_of_the_policy_that_is_gone_is_reported_to_the_operator_to
     errors = []
     for tool in ("pay", "ask"):
         with pytest.raises(InterruptRefusedError) as caught:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await client.review(asking(an_action(tool)))
         errors.append(caught.value.code)
 

@@ -38,7 +38,7 @@ def why(slack):
     async def ask(user, message):
         await slack.shortcut(user, message["channel"], message["ts"], WHY)
         text = ""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not text or "Looking for the record" in text:
                 text = words((await slack.wait_for_view(user))["blocks"])
                 await asyncio.sleep(0.02)

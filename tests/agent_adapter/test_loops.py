@@ -39,7 +39,7 @@ async def test_a_loop_goes_on_after_what_nobody_expected(error, caplog):
     """The error is in the log and is counted; a cancellation that was meant for something else is one, too."""
     body, kept = Body(error, error), Loops()
     task = kept.start("drawing", body, within=5)
-    await asyncio.wait_for(body.at_work.wait(), 5)
+    await asyncio.wait_for(body.at_work.wait(), 60)
     [loop] = kept
 
     assert (loop.failures, loop.trouble) == (2, "")
@@ -56,7 +56,7 @@ async def test_a_loop_that_keeps_failing_is_given_up_with_a_sentence():
     kept.start("drawing", Body(*[ValueError("a secret argument")] * FEW), within=5)
 
     with pytest.raises(LoopBrokenError) as caught:
-        await asyncio.wait_for(kept.until_broken(), 5)
+        await asyncio.wait_for(kept.until_broken(), 60)
 
     assert str(caught.value).startswith(
         "the loop 'drawing' failed 5 times in a row, at last with ValueError: the log"
@@ -74,7 +74,7 @@ async def test_a_loop_that_starts_later_is_watched_too():
     kept.start("policy", Body(FileNotFoundError("policy.yaml")), within=5, fatal=(OSError,))
 
     with pytest.raises(FileNotFoundError, match=r"policy\.yaml"):
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 60)
 
 
 async def test_errors_that_are_long_past_do_not_count(monkeypatch):
@@ -83,7 +83,7 @@ async def test_errors_that_are_long_past_do_not_count(monkeypatch):
     body = Body(*[ValueError()] * 3 * FEW)
     running = asyncio.create_task(supervise(Loop("drawing", within=5), body))
 
-    await asyncio.wait_for(body.at_work.wait(), 5)
+    await asyncio.wait_for(body.at_work.wait(), 60)
     await end_task(running)
 
 
@@ -93,7 +93,7 @@ async def test_an_error_after_which_nothing_helps_ends_the_loop_at_once():
     kept.start("policy", body, within=5, fatal=(OSError,))
 
     with pytest.raises(FileNotFoundError, match=r"policy\.yaml"):
-        await asyncio.wait_for(kept.until_broken(), 5)
+        await asyncio.wait_for(kept.until_broken(), 60)
 
 
 async def test_a_loop_without_progress_is_overdue(monkeypatch):

@@ -416,7 +416,7 @@ async def test_a_worker_goes_on_with_what_was_decided(kind):
     given = {"config": thread("t")} if kind == "graph" else {}
 
     await agent.start(GO if kind == "graph" else "go", approvals=approvals, **given)
-    async with working(approvals, agent), asyncio.timeout(10):
+    async with working(approvals, agent), asyncio.timeout(30):
         while not notes.over:
             await asyncio.sleep(0.01)
 

@@ -52,7 +52,7 @@ async def bot(start_bot):
 
 async def asked(watcher):
     """Give the one card that there is."""
-    await until(watcher.all_cards, within=30)
+    await until(watcher.all_cards, within=60)
     [card] = watcher.all_cards()
     return card
 
@@ -65,7 +65,7 @@ async def waiting(store, card, *, processes):
     async def all_wait():
         return sum(name.startswith("w:") for name in await store._redis.hkeys(req)) == processes
 
-    await eventually(all_wait, within=30)
+    await eventually(all_wait, within=60)
 
 
 async def approve(slack, card, *indices):
@@ -74,7 +74,7 @@ async def approve(slack, card, *indices):
 
 
 @pytest.mark.parametrize(("mode", "decided"), CASES[: rounds(1, 4)])
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_restarted_agent_takes_the_answer_of_its_first_question(decided, desk, slack, store, watcher):
     """Killed while it waits, it finds its record again: one card, the same decision, each tool runs once."""
     async with asyncio.timeout(100):
@@ -115,7 +115,7 @@ async def test_of_two_processes_that_wait_one_resumes(desk, slack, store, watche
 
 
 @pytest.mark.parametrize("mode", ["per_call"])
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_partly_resumed_turn_is_not_asked_again(desk, slack, store, watcher):
     """One of two pauses is answered by hand; the restarted agent finds the other in the record that it already has."""
     async with asyncio.timeout(100):
@@ -132,14 +132,14 @@ async def test_partly_resumed_turn_is_not_asked_again(desk, slack, store, watche
 
 
 @pytest.mark.parametrize("mode", ["per_call"])
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_agent_killed_inside_a_tool_goes_on_with_the_rest(desk, slack, store, watcher):
     """What had run does not run again, nobody is asked again, and the tool that was cut off is run with its approval."""
     async with asyncio.timeout(100):
         first = desk.agent("start", slowness=60)
         card = await asked(watcher)
         await approve(slack, card, 0, 1)
-        await until(lambda: desk.notes == ["send_email al"], within=30)
+        await until(lambda: desk.notes == ["send_email al"], within=60)
         await asyncio.sleep(0.5)
         first.kill()
         # The claim of the dead process has to lapse first.

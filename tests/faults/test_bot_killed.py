@@ -214,7 +214,7 @@ async def connected(slack, *, sockets):
     async def so_many():
         return (await slack.state())["sockets"] == sockets
 
-    await eventually(so_many, within=30)
+    await eventually(so_many, within=60)
 
 
 async def fault_was_met(slack):

@@ -58,7 +58,7 @@ async def ask(client, watcher, store, tool, count):
     return [interrupt.id for interrupt in interrupts]
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("replicas", [1, 2])
 async def test_an_hour_is_caught_up_with_in_order_and_without_a_storm(
     replicas, start, client, store, watcher, slack

@@ -64,7 +64,7 @@ async def test_a_bot_whose_idle_connections_are_reset_goes_on(
         await link.reset()
         await asyncio.sleep(QUIET)
         await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
-        resume = await asyncio.wait_for(agent, 10)
+        resume = await asyncio.wait_for(agent, 60)
         await settled_card(store, watcher, interrupt.id, stage="resumed")
         assert [decision.type for decision in resume.decisions] == ["approve"]
         await link.reset()
@@ -95,4 +95,4 @@ async def test_an_agent_whose_idle_connections_are_reset_still_gets_its_answer(
         await asyncio.sleep(1.2)
     await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
 
-    assert await asyncio.wait_for(waiting, 10) == ["approve"]
+    assert await asyncio.wait_for(waiting, 60) == ["approve"]

@@ -107,7 +107,7 @@ async def press_at(moment, client, slack, store, watcher):
     """Press so many seconds after the deadline; give how it ended."""
     interrupt = client.interrupt(asking(an_action()), expires_in=3 * SECOND)
     agent = asyncio.create_task(take(client, interrupt))
-    await until(lambda: watcher.cards(interrupt.id) or agent.done(), within=20)
+    await until(lambda: watcher.cards(interrupt.id) or agent.done(), within=60)
     if not (cards := watcher.cards(interrupt.id)):
         # On a busy machine no bot could post it in time, and a card that nobody needs is not posted.
         assert (await agent).status == "expired"
@@ -142,7 +142,7 @@ async def test_a_person_who_pressed_too_late_is_answered_so(start_bot, client, s
     await start_bot(sweep_seconds=0.1)
     await slack.fault("chat.update", "delay", seconds=0.8, times=None)
     interrupt = client.interrupt(asking(an_action()), expires_in=2 * SECOND)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         agent = asyncio.create_task(take(client, interrupt))
         card = await watcher.card(interrupt.id)
         assert (await agent).status == "expired"

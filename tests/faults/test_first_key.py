@@ -34,12 +34,12 @@ async def test_what_was_decided_before_is_not_taken_for_lost(
         await settled_card(store, watcher, interrupt.id, stage="ended")
 
     async with running(settings_for(playground, redis_url, **with_key)) as bot:
-        await until(lambda: bot.health.ready, within=20)
+        await until(lambda: bot.health.ready, within=60)
         await asyncio.sleep(2)
         async with client.resuming(interrupt.id) as resume:
             assert [each.type for each in resume.decisions] == ["approve", "approve"]
         if accepts:
-            await until(lambda: "the agent has resumed" in shown(watcher, interrupt.id), within=20)
+            await until(lambda: "the agent has resumed" in shown(watcher, interrupt.id), within=60)
         assert "*Approved*" in shown(watcher, interrupt.id)
         assert bot.health.warnings == {}
 
@@ -67,7 +67,7 @@ async def test_a_standing_approval_given_before_is_not_taken_for_lost(
         await dana.card("standing approval for later calls")
 
     async with running(settings_for(playground, redis_url, **given, **with_key)) as bot:
-        await until(lambda: bot.health.ready, within=20)
+        await until(lambda: bot.health.ready, within=60)
         again = client.interrupt(asking(an_action("pay")), run="again")
         await client.publish(again)
         assert "approve:0" in buttons(await watcher.card(again.id))

@@ -109,7 +109,7 @@ async def test_nothing_is_lost_by_an_overwritten_key_once_it_is_gone(
 
 async def answer_of(agent: asyncio.Task[Resume], client, interrupt) -> Resume:
     """Give what an agent gets, which asks again where it was told the sentence."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return await (take(client, interrupt) if await sentence_of(agent) else agent)
 
 
@@ -126,7 +126,7 @@ async def test_a_withdrawal_is_carried_out_once_its_key_is_deleted(redis, client
     await redis.delete("assent:{00}:due")
 
     with pytest.raises(InterruptWithdrawnError):
-        await asyncio.wait_for(agent, 10)
+        await asyncio.wait_for(agent, 60)
 
 
 def _hindrance(bot, name: str) -> str:
@@ -148,6 +148,6 @@ async def test_a_run_that_is_entrusted_late_is_owed_once_its_key_is_deleted(
 
     await redis.delete("assent:{00}:unresumed")
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not await redis.zscore("assent:{00}:unresumed", interrupt.id):
             await asyncio.sleep(0.01)

@@ -125,7 +125,7 @@ async def test_a_record_that_was_set_aside_is_drawn_again_when_an_operator_says_
     await eventually(lambda: nothing_is_said(store, interrupt.id))
     await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
 
-    resume = await asyncio.wait_for(agent, 10)
+    resume = await asyncio.wait_for(agent, 60)
     assert [decision.type for decision in resume.decisions] == ["approve"]
     await settled_card(store, watcher, interrupt.id, stage="resumed")
 
@@ -158,7 +158,7 @@ async def test_something_new_gives_a_record_another_attempt(
     await repaired(redis, interrupt.id)
     await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
     await settled_card(store, watcher, interrupt.id, stage="resumed")
-    await asyncio.wait_for(agent, 10)
+    await asyncio.wait_for(agent, 60)
     await set_aside(settings, 0)
 
 

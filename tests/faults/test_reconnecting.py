@@ -35,7 +35,7 @@ async def test_a_connection_that_does_not_come_back_is_replaced(start_bot, slack
     await slack.delivery(disconnect="refresh_requested")
 
     await until(lambda: "Socket Mode" in bot.health.faults.get("slack", ""))
-    await until(lambda: bot.health.ready, within=20)
+    await until(lambda: bot.health.ready, within=60)
     interrupt = client.interrupt(asking(an_action()))
     await client.publish(interrupt)
     card = await watcher.card(interrupt.id)

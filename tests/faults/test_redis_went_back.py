@@ -69,7 +69,7 @@ async def a_bot_lives(request, playground, redis, redis_url):
     async def begin():
         context = running(settings_for(playground, redis_url))
         bots.append((context, await context.__aenter__()))
-        await until(lambda: bots[-1][1].health.ready, within=20)
+        await until(lambda: bots[-1][1].health.ready, within=60)
 
     async def end():
         context, _ = bots.pop()
@@ -82,7 +82,7 @@ async def a_bot_lives(request, playground, redis, redis_url):
             await begin()
         else:
             await redis.restore()
-            await until(lambda: bots[-1][1].health.ready, within=20)
+            await until(lambda: bots[-1][1].health.ready, within=60)
         return bots[-1][1]
 
     await begin()
@@ -96,7 +96,7 @@ def card_of(watcher, interrupt_id):
 
 
 async def warned(bot):
-    await until(lambda: "went_back" in bot.health.warnings, within=20)
+    await until(lambda: "went_back" in bot.health.warnings, within=60)
 
 
 async def test_what_was_approved_is_neither_asked_again_nor_said_to_have_expired(
@@ -113,7 +113,7 @@ async def test_what_was_approved_is_neither_asked_again_nor_said_to_have_expired
 
     bot = await a_bot_lives()
 
-    await until(lambda: BACK in words(card_of(watcher, interrupt.id)["blocks"]), within=20)
+    await until(lambda: BACK in words(card_of(watcher, interrupt.id)["blocks"]), within=60)
     text = words(card_of(watcher, interrupt.id)["blocks"])
     assert "*Approved*" in text
     assert "the agent has resumed" in text
@@ -151,7 +151,7 @@ async def test_a_deadline_that_passed_meanwhile_says_nothing_of_what_was_approve
 
     await a_bot_lives()
 
-    await until(lambda: BACK in words(card_of(watcher, interrupt.id)["blocks"]), within=20)
+    await until(lambda: BACK in words(card_of(watcher, interrupt.id)["blocks"]), within=60)
     assert not [text for text in watcher.shown[card["ts"]] if "xpired" in text]
 
 
@@ -188,7 +188,7 @@ async def test_a_card_whose_record_is_gone_says_so(a_bot_lives, redis, slack, cl
 
     bot = await a_bot_lives()
 
-    await until(lambda: not any(map(buttons, watcher.cards(interrupt.id))), within=20)
+    await until(lambda: not any(map(buttons, watcher.cards(interrupt.id))), within=60)
     for card in watcher.cards(interrupt.id):
         assert "the record of this request is gone" in words(card["blocks"])
     assert "after" in words(watcher.cards(interrupt.id)[0]["blocks"])
@@ -196,7 +196,7 @@ async def test_a_card_whose_record_is_gone_says_so(a_bot_lives, redis, slack, cl
     assert buttons(before)
     await warned(bot)
     with pytest.raises(UnknownInterruptError):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await agent
 
 
@@ -258,12 +258,12 @@ async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
             await agent
             standing_message = await dana.card("standing approval for later calls")
             await redis.save()
-            await until(lambda: bot.health.ready, within=20)
+            await until(lambda: bot.health.ready, within=60)
             await dana.press(standing_message, "revoke:0.0")
             await dana.card("*Ended*")
         await redis.restore()
         async with running(settings) as bot:
-            await until(lambda: bot.health.ready, within=20)
+            await until(lambda: bot.health.ready, within=60)
             again = client.interrupt(asking(an_action("pay")), run="r", pauses=["2"], context=Context())
             await client.publish(again)
 

@@ -63,7 +63,7 @@ async def test_death_between_post_and_save_leaves_one_reminder(settings, client,
             assert len(reminders(watcher, interrupt_id)) == 1
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "fault",
     [

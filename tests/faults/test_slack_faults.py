@@ -64,7 +64,7 @@ async def test_card_that_can_never_be_posted_is_refused_with_slacks_code(code, c
     await slack.fault("chat.postMessage", "error", error=code, times=None)
 
     with pytest.raises(InterruptRefusedError, match=code) as refused:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await client.review(asking(an_action()))
 
     assert refused.value.code == code
@@ -75,7 +75,7 @@ async def test_card_that_can_never_be_posted_is_refused_with_slacks_code(code, c
 async def test_card_that_can_no_longer_be_changed_is_refused(client, slack, store, watcher):
     """Its channel is archived between two decisions: the first one stands on the record, and nothing is resumed."""
     interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         agent = asyncio.create_task(take(client, interrupt))
         card = await watcher.card(interrupt.id)
         await slack.channel(CHANNEL, is_archived=True)
@@ -107,7 +107,7 @@ async def test_lost_token_turns_the_bot_red_and_heals_by_itself(
     recover = await break_token(slack)
     agents = [asyncio.create_task(client.review(asking(an_action(f"tool-{n}")))) for n in range(3)]
 
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(100):
         await until(lambda: code in (bot.health.slack_fault or ""))
         async with aiohttp.ClientSession() as session, session.get(readiness(bot)) as response:
             assert response.status == 503

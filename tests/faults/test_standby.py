@@ -51,7 +51,7 @@ async def test_a_bot_over_the_connection_limit_waits_and_takes_over(
         try:
             await until(lambda: len(started) == len(ends))
             bots = [bot for bot, _ in started]
-            await until(lambda: sum(bot.health.ready for bot in bots) == MOST_BOTS, within=20)
+            await until(lambda: sum(bot.health.ready for bot in bots) == MOST_BOTS, within=60)
             await until(lambda: len(standing_by(bots)) == 2)
             status, said = await readiness(standing_by(bots)[0])
             assert (status, set(said["faults"])) == (503, {"clicks"})
@@ -69,7 +69,7 @@ async def test_a_bot_over_the_connection_limit_waits_and_takes_over(
 
             bot, end = next((bot, end) for bot, end in started if bot.health.ready)
             end.set()
-            await until(lambda: len(standing_by(b for b in bots if b is not bot)) == 1, within=20)
+            await until(lambda: len(standing_by(b for b in bots if b is not bot)) == 1, within=60)
         finally:
             for end in ends:
                 end.set()

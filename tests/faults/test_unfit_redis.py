@@ -185,7 +185,7 @@ async def test_a_redis_that_takes_nothing_for_now_is_named_and_waited_for(
     await make(redis, True)
     await until(lambda: bot.health.ready)
     await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
-    resume = await asyncio.wait_for(agent, 10)
+    resume = await asyncio.wait_for(agent, 60)
     assert [decision.type for decision in resume.decisions] == ["approve"]
 
 
@@ -200,7 +200,7 @@ async def test_an_answer_that_cannot_be_taken_says_why(make, redis, start_bot, c
 
     await make(redis, False)
     with pytest.raises(ServerUnreachableError, match="Redis at") as refused:
-        await asyncio.wait_for(client.resuming(interrupt.id).__aenter__(), 10)
+        await asyncio.wait_for(client.resuming(interrupt.id).__aenter__(), 60)
     assert refused.value.code == ("OOM" if make is no_memory else "NOREPLICAS")
     await make(redis, True)
     async with client.resuming(interrupt.id) as resume:
@@ -255,7 +255,7 @@ async def test_a_password_that_was_changed_ends_a_wait(redis_url, redis, start_b
         await admin.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 
         with pytest.raises(ServerRefusesError, match="wants a user and a password"):
-            await asyncio.wait_for(waiting, 10)
+            await asyncio.wait_for(waiting, 60)
         await until(lambda: "wants a user and a password" in bot.health.reasons.get("redis", ""))
 
         await admin.config_set("requirepass", "")
@@ -286,7 +286,7 @@ async def test_a_user_without_one_command_loses_no_decision(
 
         assert is_stored or await approve(slack, card)
         assert await approve(slack, await watcher.card(meanwhile.id))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             answers = await asyncio.gather(*agents)
         assert [decision.type for resume in answers for decision in resume.decisions] == ["approve"] * 2
 
@@ -340,7 +340,7 @@ async def test_a_failover_behind_one_name_is_followed_without_a_restart(
         await until(lambda: bot.health.ready)
         await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
 
-        resume = await asyncio.wait_for(agent, 10)
+        resume = await asyncio.wait_for(agent, 60)
         assert [decision.type for decision in resume.decisions] == ["approve"]
 
 

@@ -40,7 +40,7 @@ async def damage(redis: Redis, interrupt_id: str, what: str) -> None:
 async def outcome(agent: asyncio.Task) -> str:
     """Give the words of our error that an agent gets."""
     with pytest.raises(AgentAdapterError) as caught:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await agent
     return f"{type(caught.value).__name__}: {caught.value}"
 
@@ -185,7 +185,7 @@ async def test_times_that_are_no_times_are_our_own_error(side, field, value, cli
         f"assent:{{00}}:card:{fine.id}", mapping={"status": "refused", "code": "x", "reason": "y"}
     )
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert (await waits[1]).status == "refused"
     waits[0].cancel()
     await asyncio.gather(*waits, return_exceptions=True)
@@ -267,7 +267,7 @@ async def test_a_key_of_another_type_ends_its_own_wait_only(side, start_bot, sla
     assert (await outcome(waits[0])).startswith(f"UnreadableRecordError: {damaged.id} cannot be read")
     assert not waits[1].done()
     await Someone(slack, "U0DANA").press(card, "approve:0")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert (await waits[1]).status == "decided"
 
 

@@ -100,7 +100,7 @@ async def test_stream_tells_every_change(control, slack):
                 seen.put_nowait(change)
 
     watching = asyncio.create_task(watch())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while seen.empty():
             await control.set_scopes("chat:write")
             await control.person("U0DANA")
@@ -109,7 +109,7 @@ async def test_stream_tells_every_change(control, slack):
     await slack.chat_delete(channel=CHANNEL, ts=posted["ts"])
 
     changes = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not changes or changes[-1]["type"] != "deleted":
             changes.append(await seen.get())
     watching.cancel()

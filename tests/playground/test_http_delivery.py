@@ -33,7 +33,7 @@ async def endpoint(control):
 
 async def settle(control, count):
     """Wait until so many deliveries have an outcome."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             deliveries = await control.deliveries()
             if len(deliveries) >= count and all(each["outcome"] != "pending" for each in deliveries):

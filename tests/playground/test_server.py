@@ -88,13 +88,13 @@ async def test_it_runs_as_a_process_of_its_own():
         sys.executable, "-m", "playground", "--no-limits", stdout=asyncio.subprocess.PIPE
     )
     try:
-        connect = json.loads(await asyncio.wait_for(process.stdout.readline(), 20))
+        connect = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
         async with ClientSession() as http, http.get(f"{connect['url']}/control/state") as response:
             assert (await response.json())["limits"] is False
         assert connect["SLACK_API_URL"] == f"{connect['url']}/api/"
     finally:
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), 60) == 0
 
 
 async def test_page_is_served_with_its_parts(playground, http):
@@ -114,7 +114,7 @@ async def test_a_port_that_cannot_be_used_is_refused_with_a_sentence(playground,
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "playground", "--port", port), stderr=asyncio.subprocess.PIPE
     )
-    _, said = await asyncio.wait_for(process.communicate(), 20)
+    _, said = await asyncio.wait_for(process.communicate(), 60)
 
     assert process.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in said.decode()

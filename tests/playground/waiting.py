@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 
-async def eventually(condition: Callable[[], Awaitable[bool]], within: float = 5.0) -> None:
+async def eventually(condition: Callable[[], Awaitable[bool]], within: float = 30.0) -> None:
     """Look every 10 ms until the condition holds."""
     for _ in range(int(within / 0.01)):
         if await condition():

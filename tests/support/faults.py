@@ -91,7 +91,7 @@ class Watcher:
         """Give the words that only this person sees, oldest first."""
         return [m["text"] for m in self._messages.values() if m.get("ephemeral_for") == user]
 
-    async def card(self, interrupt_id: str, *, within: float = 20.0) -> Json:
+    async def card(self, interrupt_id: str, *, within: float = 60.0) -> Json:
         """Wait for an interrupt's card."""
         await until(lambda: self.cards(interrupt_id), within=within)
         return self.cards(interrupt_id)[0]
@@ -125,7 +125,7 @@ async def watching(slack: Control) -> AsyncIterator[Watcher]:
     await end_task(following)
 
 
-async def eventually(probe: Callable[[], Awaitable[_T | None]], *, within: float = 20.0) -> _T:
+async def eventually(probe: Callable[[], Awaitable[_T | None]], *, within: float = 60.0) -> _T:
     """Look again and again until something is found, and give it.
 
     Raises:
@@ -144,7 +144,7 @@ async def settled_card(
     interrupt_id: str,
     *,
     stage: Stage | None = None,
-    within: float = 20.0,
+    within: float = 60.0,
 ) -> Published:
     """Wait until Slack shows an interrupt exactly as its record is, and both have come so far; give the record.
 
@@ -165,7 +165,7 @@ async def settled_card(
     return await eventually(agreed, within=within)
 
 
-async def nothing_owed(store: ApprovalStore, *, within: float = 20.0) -> None:
+async def nothing_owed(store: ApprovalStore, *, within: float = 60.0) -> None:
     """Wait until no work is owed.
 
     Raises:

@@ -5,7 +5,7 @@ import asyncio
 from tests.support.people import buttons, words
 
 
-async def eventually(condition, *, within=10.0):
+async def eventually(condition, *, within=30.0):
     """Wait until something holds that has to be asked."""
     async with asyncio.timeout(within):
         while not await condition():

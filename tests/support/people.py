@@ -15,7 +15,7 @@ class Someone:
         self.slack = slack
         self.user = user
 
-    async def card(self, saying: str = "", *, within: float = 10.0) -> Json:
+    async def card(self, saying: str = "", *, within: float = 30.0) -> Json:
         """Wait for the newest card that says this somewhere."""
         return await self.slack.wait_for_message(
             lambda m: bool(m.get("blocks")) and m["user"] == "U0BOT" and saying in words(m["blocks"]),
@@ -46,7 +46,7 @@ class Someone:
 
     async def view(self, saying: str = "", *, depth: int = 1) -> Json:
         """Wait for a view that says this, in front of as many as `depth` says less one."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 stack = await self.slack.views(self.user)
                 if len(stack) == depth and saying in words(stack[-1]["blocks"]):

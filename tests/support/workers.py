@@ -199,7 +199,7 @@ async def resumed(store: ApprovalStore, interrupt_id: str) -> bool:
     return bool(state and state.resumed_at)
 
 
-async def eventually(probe: Callable[[], Awaitable[Any]], *, within: float = 10.0) -> Any:
+async def eventually(probe: Callable[[], Awaitable[Any]], *, within: float = 30.0) -> Any:
     """Look until something is found, and give it."""
     async with asyncio.timeout(within):
         while not (found := await probe()):

@@ -84,9 +84,9 @@ async def test_nobody_else_runs_a_thread_while_its_graph_runs(go, input):
     graph, approvals = a_release(till), InMemoryApprovalClient(ScriptedReviewer([approve()]))
     settings = {"approvals": approvals, "config": CONFIG, "dialect": "boolean"}
     first = asyncio.create_task(go(graph, {}, **settings))
-    await asyncio.wait_for(till.began.wait(), 10)
+    await asyncio.wait_for(till.began.wait(), 60)
     with pytest.raises(ClaimedError):
-        await asyncio.wait_for(go(graph, input, **settings), 10)
+        await asyncio.wait_for(go(graph, input, **settings), 60)
     till.goes_on.set()
     await first
     await run(graph, None, **settings)
@@ -115,7 +115,7 @@ async def test_second_process_finds_the_thread_in_use(start_bot, slack, redis_ur
     async with an_agent(redis_url) as one, an_agent(redis_url) as two:
         first = asyncio.create_task(run(till.agent(saver, mode=mode), GO, approvals=one, config=CONFIG))
         await dana.press(await dana.card("refund"), "approve:0")
-        await asyncio.wait_for(till.began.wait(), 10)
+        await asyncio.wait_for(till.began.wait(), 60)
         for _ in range(4):
             with pytest.raises((ClaimedError, ConsumedError)):
                 await asyncio.wait_for(
@@ -123,7 +123,7 @@ async def test_second_process_finds_the_thread_in_use(start_bot, slack, redis_ur
                 )
             await asyncio.sleep(0.5)
         till.goes_on.set()
-        await asyncio.wait_for(first, 10)
+        await asyncio.wait_for(first, 60)
     assert till.ran == [7]
 
 
@@ -134,7 +134,7 @@ async def test_cancelled_run_leaves_its_thread_to_one_of_two(start_bot, slack, r
     async with an_agent(redis_url) as one, an_agent(redis_url) as two:
         first = asyncio.create_task(run(till.agent(saver), GO, approvals=one, config=CONFIG))
         await dana.press(await dana.card("refund"), "approve:0")
-        await asyncio.wait_for(till.began.wait(), 10)
+        await asyncio.wait_for(till.began.wait(), 60)
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
         till.began.clear()
@@ -144,7 +144,7 @@ async def test_cancelled_run_leaves_its_thread_to_one_of_two(start_bot, slack, r
         ]
         ended, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED, timeout=10)
         assert [type(task.exception()) for task in ended] == [ClaimedError]
-        await asyncio.wait_for(till.began.wait(), 10)
+        await asyncio.wait_for(till.began.wait(), 60)
         till.goes_on.set()
         await asyncio.wait(both, timeout=10)
     assert till.ran == [7, 7]
@@ -159,7 +159,7 @@ async def test_start_finds_the_thread_that_a_worker_runs_in_use(start_bot, slack
         await there.start(GO, approvals=two, config=CONFIG)
         async with working(one, here):
             await dana.press(await dana.card("refund"), "approve:0")
-            await asyncio.wait_for(till.began.wait(), 10)
+            await asyncio.wait_for(till.began.wait(), 60)
             with pytest.raises(ClaimedError, match="free again within"):
                 await there.start(None, approvals=two, config=CONFIG)
             till.goes_on.set()
@@ -188,7 +188,7 @@ async def test_answer_of_a_thread_that_went_on_resumes_nothing(start_bot, slack,
     await run(agent, {"messages": [("user", "forget it")]}, approvals=client, config=CONFIG)
     await dana.press(card, "approve:0")
     with pytest.raises(ConsumedError, match="went on without this answer"):
-        await asyncio.wait_for(first, 10)
+        await asyncio.wait_for(first, 60)
 
     await eventually(lambda: went_on_without(slack))
     assert not office.ran

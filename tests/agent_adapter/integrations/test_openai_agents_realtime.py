@@ -95,7 +95,7 @@ class Talk:
     async def says(self, arguments='{"amount": 5}', call_id="call_1"):
         """Let the model call the tool, and give what it hears."""
         await self.line.call(arguments, call_id)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await self.line.outputs.get()
 
 
@@ -168,7 +168,7 @@ async def test_a_question_that_is_open_when_the_conversation_ends_is_withdrawn(c
 async def asked(redis_url):
     """Wait until there is a record, and give its id."""
     redis = Redis.from_url(redis_url, decode_responses=True)
-    async with redis, asyncio.timeout(5):
+    async with redis, asyncio.timeout(30):
         while not (notes := await redis.xrange("assent:{00}:inbox:billing")):
             await asyncio.sleep(0.01)
     [(_, note)] = notes

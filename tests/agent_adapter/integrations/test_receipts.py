@@ -253,7 +253,7 @@ async def worked_off(approvals, resumable, start):
     await start
     worker = ResumeWorker(approvals, [resumable], sweep=timedelta(milliseconds=20))
     running = asyncio.create_task(worker.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         await over.wait()
     worker.stop()
     await running

@@ -228,7 +228,7 @@ async def test_a_server_that_accepts_and_says_nothing_is_given_up(monkeypatch: p
     host, port = server.sockets[0].getsockname()
     url = f"redis://{host}:{port}/0"
     with pytest.raises(ServerUnreachableError, match="is it running"):
-        async with asyncio.timeout(10), ApprovalClient.from_url(url, agent="billing"):
+        async with asyncio.timeout(30), ApprovalClient.from_url(url, agent="billing"):
             pass
 
     assert 1 < len(accepted) < 6

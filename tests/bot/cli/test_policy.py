@@ -428,7 +428,7 @@ async def test_an_old_name_of_a_key_is_logged_at_the_start_and_at_every_reload(s
 
 
 async def line_with(process, event):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while line := (await process.stderr.readline()).decode():
             if event in line:
                 return line

@@ -270,7 +270,7 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
     assert await redis.zscore(store.keys.lane(0).due, before.id)
 
     assert 0 < await clock.on_due(before.id) <= 300
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not (found := await loaded(store, before.id)).standing[0].ended:
             await fall_due(store, clock)
             await asyncio.sleep(0.05)

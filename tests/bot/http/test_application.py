@@ -146,7 +146,7 @@ async def send_head(bot):
         reader, writer = await asyncio.open_connection("127.0.0.1", bot.port)
         head = ["POST /slack/events HTTP/1.1", "Host: bot", f"Content-Type: {FORM}", *headers]
         writer.write("\r\n".join([*head, "", ""]).encode())
-        line = await asyncio.wait_for(reader.readline(), 3)
+        line = await asyncio.wait_for(reader.readline(), 60)
         writer.close()
         return line.decode()
 

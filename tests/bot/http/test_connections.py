@@ -66,7 +66,7 @@ async def connect() -> AsyncIterator[Callable[..., object]]:
 async def is_cut(opened: Opened) -> bool:
     """Tell whether the server ends this connection within two seconds, without an answer."""
     try:
-        return await asyncio.wait_for(opened[0].read(), 2) == b""
+        return await asyncio.wait_for(opened[0].read(), 60) == b""
     except ConnectionError:
         return True
     except TimeoutError:

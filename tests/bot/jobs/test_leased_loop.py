@@ -44,7 +44,7 @@ async def start(store: ApprovalStore) -> AsyncIterator[Callable[..., Worker]]:
 
 
 async def nothing_owed(store: ApprovalStore) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while (await store.owed())["undrawn"]:
             await asyncio.sleep(0.01)
 

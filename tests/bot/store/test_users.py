@@ -111,7 +111,7 @@ async def test_a_client_does_all_it_does_under_its_own_user(client, store):
         interrupt_id
     ]
     await decide(store, interrupt_id, ApproveDecision())
-    assert (await asyncio.wait_for(waiting, 10)).status == "decided"
+    assert (await asyncio.wait_for(waiting, 60)).status == "decided"
 
     async with client.running("run"), client.resuming(interrupt_id) as resume:
         assert resume.decisions[0].type == "approve"

@@ -333,7 +333,7 @@ async def test_an_agent_resumes_with_what_was_signed(ask, decide, agent):
     state = await ask(interrupt)
     await decide(state, ERIK, APPROVE, note="fine")
 
-    async with asyncio.timeout(5), agent.reviewing(interrupt) as resume:
+    async with asyncio.timeout(30), agent.reviewing(interrupt) as resume:
         assert resume.decisions[0].type == "approve"
         assert (resume.records[0].decided_by, resume.records[0].note) == (ERIK, "fine")
         assert resume.receipt(0).args == encode({"to": "al", "amount": 5})
@@ -357,7 +357,7 @@ async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
     await redis.hset(card, "status", "pending")
     await decide(state, MIRA, RejectDecision(message="no"))
 
-    resume = await asyncio.wait_for(waiting, 5)
+    resume = await asyncio.wait_for(waiting, 60)
     assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", MIRA)
 
 
@@ -367,7 +367,7 @@ async def test_a_forged_answer_is_a_rejection_when_the_time_is_over(ask, agent, 
     text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
     await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1", "status": "decided"})
 
-    resume = await asyncio.wait_for(agent.wait(state.id), 10)
+    resume = await asyncio.wait_for(agent.wait(state.id), 60)
 
     assert (resume.status, resume.decisions[0].type) == ("expired", "reject")
     assert resume.records[0].decided_by == "expired"
@@ -395,7 +395,7 @@ async def test_single_decisions_are_given_once_they_are_proven(ask, decide, agen
     await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1"})
     await decide(state, MIRA, APPROVE, 1)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async for index, decision in agent.decisions(state.id):
             assert (index, decision.type) == (1, "approve")
             break

@@ -100,7 +100,7 @@ class Stage:
 
     async def drawn(self) -> None:
         """Wait until no card is owed."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while (await self.bot.store.owed())["undrawn"]:
                 await asyncio.sleep(0.05)
 
