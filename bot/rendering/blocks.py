@@ -41,7 +41,12 @@ def boxed(text: str) -> Block:
 
 def quote(block_id: str, text: str) -> Block:
     """Words of others as a quote, letter by letter like `literal`."""
-    return rich_text(block_id, [{"type": "rich_text_quote", "elements": leaves(text)}])
+    return rich_text(block_id, [quoted(text)])
+
+
+def quoted(text: str) -> Block:
+    """A part of `rich_text`: words of others as a quote."""
+    return {"type": "rich_text_quote", "elements": leaves(text)}
 
 
 def rich_text(block_id: str, elements: list[Block]) -> Block:

@@ -76,7 +76,7 @@ async def test_the_thread_gets_one_message_that_is_edited(start_bot, dana, clien
         await dana.press(card, f"approve:{index}")
     resume = await asking
     await client.report(resume.interrupt_id, 0, Outcome.done("one"))
-    card = await dana.card("in the thread")
+    card = await dana.card("is in the thread")
     await dana.card("What became of the calls, 1 done, 2 not reported")
     await client.report(resume.interrupt_id, 1, Outcome.failed("two"))
     await client.report(resume.interrupt_id, 2, Outcome.done("three"))

@@ -10,6 +10,7 @@ from bot.rendering.blocks import Block, actions, context, leaves, literal, liter
 from bot.rendering.buttons import REVIEW, value_of
 from bot.rendering.calls import care_words, description_blocks, description_is_cut, safe_name
 from bot.rendering.card.outcomes import common_outcome, outcome_line, outcome_text
+from bot.rendering.card.ran import shows_failure
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import breaks_plainly, question, row_lines, same_lines, table_of
 from bot.rendering.card.votes import proposal_text
@@ -70,12 +71,15 @@ def rows_blocks(calls: Sequence[Action]) -> list[Block]:
 
 
 def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> list[Block]:
-    """Draw calls that are decided, on a line that Slack wraps. Where that would be long, they are in the review."""
+    """Draw calls that are decided, on a line that Slack wraps. Where that would be long, they are in the review.
+
+    Where one of a few calls failed, the card has its values in place of the button. The thread has those of the others.
+    """
     line = question(calls, with_tool=False) or ""
     is_short = units(line) <= _FOLDED
     section = {"type": "rich_text_section", "elements": leaves(line, "code")}
     blocks = [*([rich_text("rows", [section])] if is_short else []), *_caution_blocks(calls)]
-    if not is_short or calls[0].description:
+    if (not is_short or calls[0].description) and not shows_failure(state, state.places[place]):
         button = _SHOW_ALL.drawn(
             place, value_of(state, state.places[place].actions), on_card.show_all(len(calls))
         )

@@ -66,8 +66,9 @@ def run_words(state: Approval, place: Place) -> list[str]:
         if state.stalled and not reported_at:
             return [on_card.RUN_FAILED]
         recorded = [state.recorded[index] for index in place.actions]
-        nothing_ran = all(found and found.decision.type == "reject" for found in recorded)
-        return [on_card.resumed_without(len(recorded)) if nothing_ran else on_card.RESUMED]
+        # Whom people ask for changes may come back with the call.
+        is_over = all(found and found.decision.type == "reject" and not found.changes for found in recorded)
+        return [on_card.resumed_without(len(recorded)) if is_over else on_card.RESUMED]
     if reported_at:
         return [on_card.all_reported(reported_at)]
     if state.claim_has_lapsed:

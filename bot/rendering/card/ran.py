@@ -10,56 +10,71 @@ from agent_adapter.contract.outcome import Outcome
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.outcomes import secrets_in, without_secrets
-from bot.rendering.blocks import Block, context, literal_within, quote, rich_text, section
+from bot.rendering.blocks import (
+    Block,
+    context,
+    json_size,
+    leaves,
+    literal_within,
+    quoted,
+    rich_text,
+    section,
+)
 from bot.rendering.calls import safe_name
-from bot.rendering.card.folded import ran_line
+from bot.rendering.card.folded import ONE_LINE, ran_line
 from bot.rendering.card.title import run_suffix
-from bot.sentences import on_action, on_outcome, words
+from bot.sentences import in_text, on_outcome, words
 from bot.text.literal import visible
 
 _ERROR, _RESULT = 900, 400
 """JSON characters of an error and of a result on the card. A card has this much room beside its calls."""
 _VALUES = 100
-"""Characters of the values of a call that failed."""
+"""Characters of the values of one of several calls in the thread."""
+_FEW = 8
+"""Up to how many calls the thread says what each ran with."""
+_LEAST = 300
+"""JSON characters that are left for the words of a call beside its values."""
 _IN_THREAD = 7_000
 _NAMED = 20
 """How many calls the message in the thread names."""
 
 
 def ran_blocks(state: Approval, place: Place) -> list[Block]:
-    """Draw what became of the only call, or of the first call that failed, and say where the others are."""
+    """Draw the agent's words about the only call, or about the first call that failed, with the values it ran with.
+
+    The line above says which call that is. Where none of several failed, they are in the thread.
+    """
     reported = reported_in(state, place)
     if not reported:
         return []
-    failed = [index for index in reported if state.outcomes[index].outcome.status == "failed"]
-    if len(place.actions) == 1:
-        blocks = _blocks(state, reported[0], secrets_in(state), _ERROR if failed else _RESULT, is_brief=True)
-        # The line above says what the first block says.
-        return blocks[1:]
-    first = _failed_blocks(state, failed[0]) if failed else []
-    return [*first, context("ran", on_outcome.in_thread(len(reported)))]
-
-
-def _failed_blocks(state: Approval, index: int) -> list[Block]:
-    """Draw one call of several that failed: its name, the values it ran with, and the agent's words."""
-    line = ran_line(state.actions[index], _VALUES)
-    if not line:
-        return _blocks(state, index, secrets_in(state), _ERROR, is_brief=True, named=True)
-    values = rich_text(f"ran:{index}:values", [{"type": "rich_text_section", "elements": line}])
-    says, shown = _says(state, index, secrets_in(state), is_brief=True, opening=on_action.AGENT_SAYS)
-    words = [
-        context(f"ran:{index}:says", says),
-        literal_within(f"ran:{index}:text", shown, _ERROR, quote),
-    ]
-    return [context(f"ran:{index}", _status(state, index, named=True)), values, *(words if shown else [])]
+    failed = failed_in(state, place)
+    if len(place.actions) > 1 and not failed:
+        return [context("ran", on_outcome.in_thread(len(reported)))]
+    (index, *_) = failed or reported
+    _, shown = _says(state, index, secrets_in(state), is_brief=True)
+    values = _values(state, index, ONE_LINE) if len(place.actions) > 1 else []
+    return _words(index, values, shown, _ERROR if failed else _RESULT)
 
 
 def ran_words(state: Approval, place: Place) -> str:
-    """Say in the line below the title what became of the only call; `ran_blocks` has the agent's words about it."""
-    reported = reported_in(state, place)
-    if len(place.actions) != 1 or not reported:
+    """Say in the line below the title what became of the only call, or which calls failed; `ran_blocks` has the words."""
+    reported, failed = reported_in(state, place), failed_in(state, place)
+    if len(place.actions) == 1 and reported:
+        return _says(state, reported[0], secrets_in(state), is_brief=True)[0]
+    if not failed:
         return ""
-    return _says(state, reported[0], secrets_in(state), is_brief=True)[0]
+    opening = on_outcome.failed(failed)
+    return _says(state, failed[0], secrets_in(state), is_brief=True, opening=opening)[0]
+
+
+def shows_failure(state: Approval, place: Place) -> bool:
+    """Whether the card shows a call that failed, and the thread what each of the others ran with."""
+    return len(place.actions) <= _FEW and bool(failed_in(state, place))
+
+
+def failed_in(state: Approval, place: Place) -> list[int]:
+    """Give the calls of a place that ran and failed, as the agent reported."""
+    return [index for index in reported_in(state, place) if state.outcomes[index].outcome.status == "failed"]
 
 
 def is_told_in_thread(state: Approval, place: Place) -> bool:
@@ -81,10 +96,12 @@ def thread_blocks(state: Approval, place: Place) -> list[Block]:
         reported_in(state, place), key=lambda index: state.outcomes[index].outcome.status != "failed"
     )
     named = reported[:_NAMED]
-    room = max(_IN_THREAD // len(named), 300)
+    room = max(_IN_THREAD // len(named), _LEAST)
     blocks, secrets = [section("ran", thread_text(state, place))], secrets_in(state)
     for index in named:
-        blocks += _blocks(state, index, secrets, min(room, 3_000), named=len(place.actions) > 1)
+        values = _values(state, index, _VALUES) if 1 < len(place.actions) <= _FEW else []
+        kept = values if json_size(values) <= room - _LEAST else []
+        blocks += _blocks(state, index, secrets, min(room, 3_000), named=len(place.actions) > 1, values=kept)
     left = len(reported) - len(named)
     return [*blocks, *([context("ran:more", on_outcome.more(left))] if left else [])]
 
@@ -118,12 +135,26 @@ def _blocks(
     secrets: Sequence[str],
     room: int,
     *,
-    is_brief: bool = False,
     named: bool = False,
+    values: Sequence[Block] = (),
 ) -> list[Block]:
-    says, shown = _says(state, index, secrets, is_brief=is_brief, named=named)
-    words = [literal_within(f"ran:{index}:text", shown, room, quote)] if shown else []
-    return [context(f"ran:{index}", says), *words]
+    says, shown = _says(state, index, secrets, is_brief=False, named=named)
+    return [context(f"ran:{index}", says), *_words(index, values, shown, room)]
+
+
+def _values(state: Approval, index: int, room: int) -> list[Block]:
+    """Draw the values that one of several calls ran with, on one line."""
+    line = ran_line(state.actions[index], room) or leaves(in_text.NO_ARGUMENTS)
+    return [{"type": "rich_text_section", "elements": line}]
+
+
+def _words(index: int, values: Sequence[Block], text: str, room: int) -> list[Block]:
+    """Draw values, and the agent's words below them: both are the agent's."""
+
+    def draw(block_id: str, text: str) -> Block:
+        return rich_text(block_id, [*values, *([quoted(text)] if text else [])])
+
+    return [literal_within(f"ran:{index}:text", text, room, draw)] if values or text else []
 
 
 def _status(state: Approval, index: int, *, named: bool) -> str:
@@ -148,11 +179,11 @@ def _says(
     """
     outcome = state.outcomes[index].outcome
     text = without_secrets(outcome, secrets).strip()
-    says = _status(state, index, named=named)
+    says = opening or _status(state, index, named=named)
     if not text:
         return says, ""
     # The title of a card about one call says whether it is done.
-    usual = on_outcome.IT_SAYS if is_brief and not named else says + on_outcome.WORDS_FOLLOW
+    usual = on_outcome.IT_SAYS if is_brief else says + on_outcome.WORDS_FOLLOW
     follows = opening or usual
     lines = text.splitlines()
     is_cut = is_brief and outcome.status == "done" and len(lines) > 1

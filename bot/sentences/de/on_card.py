@@ -100,7 +100,7 @@ WAITING_FOR_OTHERS = "wartet auf das, was anderswo gefragt ist"
 
 
 def resumed_without(count: int) -> str:
-    """Say that the agent has resumed, and that none of these calls ran."""
+    """Say that the agent has resumed, and that these calls were rejected."""
     return (
         "der Agent macht ohne den Aufruf weiter"
         if count == 1

@@ -1,14 +1,16 @@
 """What a card and its thread say about calls that ran."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from bot.sentences.de import grouped
-from bot.sentences.de.words import when
+from bot.sentences.de.words import calls, when
 
 TITLE = "Ergebnis der Aufrufe"
 NO_WORDS = "Der Agent hat nichts dazu gesagt."
 WORDS_FOLLOW, IT_SAYS = ", in den Worten des Agenten:", "er meldet:"
 """What comes before a quote: of one of several calls, and in the line that says how the agent goes on."""
+_NAMED = 40
 _STATUS = {"done": "Erledigt", "failed": "Fehlgeschlagen"}
 
 
@@ -30,6 +32,13 @@ def first_line(lines: int) -> str:
 def beginning(kept: int, length: int) -> str:
     """Say that the agent kept only the beginning of a longer text."""
     return f" (der Agent hat die ersten {grouped(kept)} von {grouped(length)} Zeichen gesendet)"
+
+
+def failed(indices: Sequence[int]) -> str:
+    """Say which of several calls failed. The first one of them follows."""
+    which = calls(indices)
+    named = which if len(which) <= _NAMED else f"{len(indices)} Aufrufe"
+    return f"{named} fehlgeschlagen{f', hier ist {indices[0] + 1}' if len(indices) > 1 else ''}:"
 
 
 def in_thread(reported: int) -> str:

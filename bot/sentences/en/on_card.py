@@ -85,7 +85,7 @@ WAITING_FOR_OTHERS = "waiting for what is asked elsewhere"
 
 
 def resumed_without(count: int) -> str:
-    """Say that the agent has resumed, and that none of these calls ran."""
+    """Say that the agent has resumed, and that these calls were rejected."""
     return f"{RESUMED} without {'it' if count == 1 else 'them'}"
 
 

@@ -1,13 +1,15 @@
 """What a card and its thread say about calls that ran."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from bot.sentences.en.words import when
+from bot.sentences.en.words import calls, when
 
 TITLE = "What became of the calls"
 NO_WORDS = "The agent said nothing about it."
 WORDS_FOLLOW, IT_SAYS = ", in the agent's words:", "it says:"
 """What comes before a quote: of one of several calls, and in the line that says how the agent goes on."""
+_NAMED = 40
 _STATUS = {"done": "Done", "failed": "Failed"}
 
 
@@ -29,6 +31,13 @@ def first_line(lines: int) -> str:
 def beginning(kept: int, length: int) -> str:
     """Say that the agent kept only the beginning of a longer text."""
     return f" (the agent sent the first {kept:,} of {length:,} characters)"
+
+
+def failed(indices: Sequence[int]) -> str:
+    """Say which of several calls failed. The first one of them follows."""
+    which = calls(indices)
+    named = which if len(which) <= _NAMED else f"{len(indices)} calls"
+    return f"{named} failed{f', here is {indices[0] + 1}' if len(indices) > 1 else ''}:"
 
 
 def in_thread(reported: int) -> str:

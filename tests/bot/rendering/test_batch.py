@@ -473,6 +473,21 @@ def test_rows_fold_to_a_line_when_all_are_decided():
     assert button_labels(blocks) == ["Show all 24…"]
 
 
+def test_a_call_of_the_rows_that_failed_stands_in_place_of_the_button():
+    """A decided card stays short. The thread names the others with their values."""
+    calls, every = refunds(), range(5)
+    done = {index: Reported(Outcome.done("re_1"), NOW) for index in every[:4]}
+    failed = {4: Reported(Outcome.failed("the card has expired"), NOW)}
+    ended = {"status": "decided", "settled_at": NOW, "resumed_at": NOW, "outcomes": done | failed}
+    state = laid_out(*calls, decided=dict.fromkeys(every, ApproveDecision()), **ended)
+
+    parts = render_card(state)
+    assert button_labels(parts[0].blocks) == []
+    assert shown([block_of(parts[0].blocks, "who")]).endswith(" · call 5 failed:")
+    values = {call.args["customer"] for call, _ in calls}
+    assert {name for name in values if name in shown(parts[1].blocks)} == values
+
+
 def test_the_last_open_row_has_the_buttons_of_its_call():
     """Two taps for one call would be one too many."""
     state = laid_out(*refunds(), decided=dict.fromkeys(range(4), ApproveDecision()))

@@ -112,27 +112,63 @@ def test_the_card_of_one_short_outcome_needs_no_message_in_the_thread():
 def test_the_thread_gets_one_message_about_several_calls():
     card, thread = drawn(PAID, LOST, None, tools=["a", "b", "c"])
 
-    failed, _, says, error, where = about_runs(card)
-    assert failed.startswith("2. `b` · *Failed*")
-    assert (says, error) == ("The agent says:", "insufficient funds")
-    assert "in the thread" in where
+    assert text_of(card.blocks[1]).endswith(" · the agent has resumed · call 2 failed:")
+    assert words_of(card) == "insufficient funds"
     assert "`b` · *Failed*" in about_runs(thread)[0]
     assert "`a` · *Done*" in about_runs(thread)[2]
+
+
+def test_a_card_whose_calls_are_all_done_says_where_the_results_are():
+    card, _ = drawn(PAID, PAID, tools=["a", "b"])
+    assert about_runs(card) == ["What became of each of the 2 calls is in the thread."]
+
+
+def test_a_card_names_every_call_that_failed_and_shows_the_first():
+    card, _ = drawn(PAID, LOST, PAID, Outcome.failed("too late"), tools=["pay"] * 4)
+
+    assert text_of(card.blocks[1]).endswith(" · calls 2, 4 failed, here is 2:")
+    assert words_of(card) == "insufficient funds"
+
+
+def test_a_card_does_not_list_the_numbers_of_very_many_calls_that_failed():
+    reports = [LOST, PAID] * 25
+    card, *_ = drawn(*reports, tools=["pay"] * 50, plan=lay_out)
+    assert text_of(card.blocks[1]).endswith(" · 25 calls failed, here is 1:")
 
 
 BATCH = {"tools": ["pay", "pay"]}
 
 
-def values_of(card):
-    return next(text_of(block) for block in card.blocks if block["block_id"].endswith(":values"))
+def elements_of(message, index=1):
+    """Give what the block of a call has: its values, and the agent's words below them."""
+    (block,) = (block for block in message.blocks if block["block_id"] == f"ran:{index}:text")
+    return block["elements"]
+
+
+def values_of(message):
+    values, *_ = elements_of(message)
+    assert values["type"] == "rich_text_section"
+    return "".join(leaf["text"] for leaf in values["elements"])
+
+
+def words_of(message):
+    *_, words = elements_of(message)
+    assert words["type"] == "rich_text_quote"
+    return "".join(leaf["text"] for leaf in words["elements"])
 
 
 def test_the_call_of_several_that_failed_stands_with_its_values():
-    """In a block of their own: they are the agent's."""
+    """The agent's words are a quote below them."""
     args = {"customer": "Ada *Park*", "amount": 64.95, "note": "n" * 300}
-    card, _ = drawn(PAID, LOST, **BATCH, args=args)
+    card, thread = drawn(PAID, LOST, **BATCH, args=args)
 
-    assert values_of(card) == 'customer: "Ada *Park*"   amount: 64.95   +1 more'
+    assert values_of(card) == 'customer: "Ada *Park*"   +2 more'
+    assert values_of(thread) == 'customer: "Ada *Park*"   amount: 64.95   +1 more'
+
+
+def test_a_call_of_several_without_arguments_says_so():
+    card, _ = drawn(PAID, Outcome.failed(""), **BATCH, args={})
+    assert [text_of(part) for part in card.blocks if part["block_id"] == "ran:1:text"] == ["(no arguments)"]
 
 
 def test_the_values_are_those_that_ran_and_not_those_that_were_asked():
@@ -143,10 +179,10 @@ def test_the_values_are_those_that_ran_and_not_those_that_were_asked():
 
 
 def test_a_masked_value_of_a_call_that_failed_is_not_shown():
-    card, _ = drawn(PAID, LOST, **BATCH, args={"password": "hunter22", "amount": 7}, mask=("password",))
+    card, thread = drawn(PAID, LOST, **BATCH, args={"password": "hunter22", "amount": 7}, mask=("password",))
 
-    assert "amount: 7" in values_of(card)
-    assert "hunter22" not in str(card)
+    assert values_of(thread) == "password: •••• (masked)   amount: 7"
+    assert "hunter22" not in str([card, thread])
 
 
 def test_very_long_names_and_values_of_a_call_that_failed_are_counted():

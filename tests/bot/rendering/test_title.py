@@ -175,3 +175,15 @@ def test_the_line_below_says_how_the_run_goes_on_and_who_asked():
     line = block_of(part.blocks, "who")["elements"][0]["text"]
     assert line.startswith("asked by `billing` for <@U0DANA> · ")
     assert line.endswith(" · the agent has resumed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "ends"),
+    [(None, "the agent has resumed without it"), ("Half of it.", "the agent has resumed")],
+)
+def test_an_agent_goes_on_without_a_call_unless_it_was_asked_for_changes(changes, ends):
+    """It may come back with the call."""
+    rejected = (RejectDecision(message="no"), {**DANA, "changes": changes})
+    part = drawn(how=[rejected], status="decided", settled_at=NOW, resumed_at=NOW)
+
+    assert block_of(part.blocks, "who")["elements"][0]["text"].endswith(f" · {ends}")

@@ -79,6 +79,11 @@ class Situation:
         """Whether it shows a question that nobody has touched."""
         return self.reach is _open
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether it shows a question that nobody can decide any more."""
+        return self.reach not in {_open, _one_of_two, _proposed}
+
 
 # --- What is asked --------------------------------------------------------------------------------------------------
 
@@ -295,11 +300,10 @@ SITUATIONS = (
     Situation("failed", "Approved, and failed", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _failed, most=DECIDED),
     Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=DECIDED),
     Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected, most=DECIDED),
-    # At some times of the day, the digits are wider, and the line below the title takes one line more.
-    Situation("changes-requested", "Changes requested", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changes_asked, most=DECIDED + 15),
+    Situation("changes-requested", "Changes requested", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changes_asked, most=DECIDED),
     Situation("answered", "A question that was answered", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), _answered, most=DECIDED),
     Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
     Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
     Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=DECIDED),
-    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided),
+    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=DECIDED),
 )  # fmt: skip
