@@ -479,7 +479,7 @@ def test_a_call_of_the_rows_that_failed_stands_in_place_of_the_button():
     done = {index: Reported(Outcome.done("re_1"), NOW) for index in every[:4]}
     failed = {4: Reported(Outcome.failed("the card has expired"), NOW)}
     ended = {"status": "decided", "settled_at": NOW, "resumed_at": NOW, "outcomes": done | failed}
-    state = laid_out(*calls, decided=dict.fromkeys(every, ApproveDecision()), **ended)
+    state = replace(laid_out(*calls, decided=dict.fromkeys(every, ApproveDecision())), **ended)
 
     parts = render_card(state)
     assert button_labels(parts[0].blocks) == []
