@@ -1,8 +1,8 @@
 """What an agent believes of the decisions in Redis: what signed statements prove about its own question, and nothing else."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ActionRequest
@@ -15,7 +15,6 @@ from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.receipts.ring import Opened, Ring
 from agent_adapter.receipts.statement import (
     ActionStatement,
-    arguments_digest,
     bytes_digest,
     pause_of,
     run_of,
@@ -83,11 +82,12 @@ def proven(interrupt: Interrupt, card: Fields, verifier: Verifier, *, now: int) 
     fields = {name: text for name, text in card.items() if not name.startswith(_DECIDED)}
     found: list[_Decided | None] = []
     faults = {}
-    for index, own in enumerate(_own_actions(interrupt)):
+    asked = zip(interrupt.request.action_requests, slots(interrupt.pauses), strict=True)
+    for index, (call, place) in enumerate(asked):
         each = None
-        if own.field in card:
+        if f"d:{index}" in card:
             try:
-                each = _decided(own, card, verifier, now)
+                each = _decided(_Own.of(interrupt, index, call, place), card, verifier, now)
                 fields |= each.fields
             except ReceiptError as error:
                 faults[index] = error
@@ -105,6 +105,16 @@ class _Own:
     index: int
     call: ActionRequest
     pause: str
+    """The digest of its place."""
+    args: str
+    """The bytes of its arguments, as people were shown them."""
+    asked: str
+    """Their digest."""
+
+    @classmethod
+    def of(cls, interrupt: Interrupt, index: int, call: ActionRequest, place: tuple[str, int]) -> Self:
+        args = encode(call.args)
+        return cls(interrupt, index, call, pause_of(*place), args, bytes_digest(args))
 
     @property
     def field(self) -> str:
@@ -113,12 +123,6 @@ class _Own:
     @property
     def place(self) -> str:
         return f"{self.interrupt.id}: decision {self.index + 1} ({self.call.name})"
-
-
-def _own_actions(interrupt: Interrupt) -> Iterator[_Own]:
-    places = slots(interrupt.pauses)
-    for index, (call, place) in enumerate(zip(interrupt.request.action_requests, places, strict=True)):
-        yield _Own(interrupt, index, call, pause_of(*place))
 
 
 def _decided(own: _Own, card: Fields, verifier: Verifier, now: int) -> _Decided:
@@ -149,7 +153,8 @@ def statements_about(
     interrupt: Interrupt, index: int, texts: Iterable[str], verifier: Verifier, *, now: int
 ) -> list[Said]:
     """Give those of these statements that are signed, and about this action as it was asked."""
-    own = list(_own_actions(interrupt))[index]
+    call, place = interrupt.request.action_requests[index], slots(interrupt.pauses)[index]
+    own = _Own.of(interrupt, index, call, place)
     return _read(own, texts, verifier, now)[0]
 
 
@@ -192,8 +197,7 @@ def _said(own: _Own, text: str, verifier: Verifier, now: int) -> Said:
         raise ReceiptError(f"{own.place}: it was signed for the agent {statement.aud!r}", code="audience")
     if statement.run != run_of(interrupt.run):
         raise ReceiptError(f"{own.place}: it was signed for another run", code="run")
-    asked = (own.pause, own.call.name, arguments_digest(own.call.args))
-    if (action.pause, action.tool, action.asked) != asked:
+    if (action.pause, action.tool, action.asked) != (own.pause, own.call.name, own.asked):
         raise ReceiptError(
             f"{own.place}: people were shown another call than the one that was asked", code="action"
         )
@@ -238,11 +242,11 @@ def _proven_by(last: Said, all_said: Iterable[Said], own: _Own, card: Fields, ve
     }
     if args is None:
         return _Decided(fields)
-    return _Decided(fields, Receipt(tuple(each.text for each in agreed), own.index, encode(args)))
+    return _Decided(fields, Receipt(tuple(each.text for each in agreed), own.index, args))
 
 
-def _args_that_run(text: str, action: ActionStatement, own: _Own) -> Any:
-    """Give the arguments that may run; `None` when nothing may.
+def _args_that_run(text: str, action: ActionStatement, own: _Own) -> str | None:
+    """Give the bytes of the arguments that may run; `None` when nothing may.
 
     Raises:
         ReceiptError: when the stored decision says something else than its statement.
@@ -251,14 +255,14 @@ def _args_that_run(text: str, action: ActionStatement, own: _Own) -> Any:
         stored: Any = decode(text)
         decision, by = stored["decision"], stored["decided_by"]
         kind = decision["type"]
-        args = decision["edited_action"]["args"] if kind == "edit" else own.call.args
+        args = encode(decision["edited_action"]["args"]) if kind == "edit" else own.args
     except (InvalidRequestError, LookupError, TypeError) as error:
         raise ReceiptError(f"{own.place} cannot be read", code="stored") from error
     if (kind, by) != (action.kind, action.by):
         raise ReceiptError(f"{own.place} says something else than was signed", code="stored")
     if kind not in RUNS:
         return None
-    if action.runs != arguments_digest(args):
+    if action.runs != bytes_digest(args):
         raise ReceiptError(
             f"{own.place}: the arguments that would run are not those that were approved", code="arguments"
         )

@@ -2,9 +2,11 @@
 
 import base64
 import binascii
+import hashlib
 import logging
 import os
 import time
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -30,7 +32,7 @@ from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.extras import needs
 from agent_adapter.receipts.dsse import Envelope, load_envelope
-from agent_adapter.receipts.signer import CREATE, kid_of
+from agent_adapter.receipts.signer import CREATE, LocalSigner, kid_of
 from agent_adapter.receipts.statement import LONGEST_USE, RECEIPT, Statement, load_statement
 
 if TYPE_CHECKING:
@@ -270,6 +272,18 @@ class Ring:
         """
         return self._current().check(envelope, purpose, type)
 
+    def keep(self, signer: LocalSigner, signature: bytes, data: bytes) -> None:
+        """Keep in memory that this process has just made this signature over these bytes, so that it need not verify it.
+
+        All other checks are made all the same. It is forgotten when the file changes.
+
+        Args:
+            signer: What made it. It counts only if it has the private key of a public key in this ring.
+            signature: The signature.
+            data: The bytes that were signed.
+        """
+        self._current().keep(signer, signature, data)
+
     def open_statement(self, text: str, *, namespace: str) -> Opened:
         """Read a statement about a click that a bot of this namespace has signed. A second reading is fast.
 
@@ -311,6 +325,15 @@ class _Trusted:
         self.keys = MappingProxyType(by_name)
         # By its text, so that no other text can meet a result. Errors are not kept.
         self.open = lru_cache(KEPT)(self._open)
+        # Whole signatures, each with a digest of all bytes that were signed. The oldest is first.
+        self._made: OrderedDict[tuple[str, bytes, bytes], None] = OrderedDict()
+
+    def keep(self, signer: LocalSigner, signature: bytes, data: bytes) -> None:
+        key = self.keys.get(signer.kid)
+        if key and _public_bytes(key.public) == signer.public:
+            self._made[_made(key, signature, data)] = None
+            if len(self._made) > KEPT:
+                self._made.popitem(last=False)
 
     def check(self, envelope: Envelope, purpose: Purpose, type: str) -> RingKey:
         if envelope.type != type:
@@ -325,6 +348,8 @@ class _Trusted:
                 f"the key {fit[0][1].kid} is revoked, so what it signed counts no more", code="revoked"
             )
         for signature, key in usable:
+            if _made(key, signature.bytes, envelope.signed) in self._made:
+                return key
             if key.verifies(signature.bytes, envelope.signed):
                 return key
         raise ReceiptError(
@@ -339,6 +364,10 @@ class _Trusted:
         _check_key(key, statement)
         _check_times(key, statement)
         return Opened(statement, envelope.digest, key)
+
+
+def _made(key: RingKey, signature: bytes, data: bytes) -> tuple[str, bytes, bytes]:
+    return key.kid, signature, hashlib.sha256(data).digest()
 
 
 def _unknown(envelope: Envelope, other: RingKey | None, purpose: Purpose) -> ReceiptError:

@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
@@ -16,6 +17,8 @@ RECEIPT = "application/vnd.assent.receipt.v1+json"
 VERSION: Final = 1
 LONGEST_USE = timedelta(days=30)
 """How long after the deadline an approved call may run at most."""
+KEPT = 1024
+"""How many digests of runs and of pauses are kept in memory: a record is read again at every click."""
 
 Kind = Literal["approve", "edit", "reject", "respond"]
 
@@ -139,11 +142,13 @@ def arguments_digest(args: Any) -> str:
     return bytes_digest(encode(args))
 
 
+@lru_cache(KEPT)
 def run_of(run: str) -> str:
     """Return the digest of the id of a run."""
     return _named("run", run)
 
 
+@lru_cache(KEPT)
 def pause_of(pause: str, position: int) -> str:
     """Return the digest of an action's place: the framework's own id of its pause, and its position in that pause."""
     return _named("pause", pause, position)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.identity import action_fingerprint
-from agent_adapter.contract.record import SIGNED, Fields, load_recorded
+from agent_adapter.contract.record import SIGNED, Fields, Recorded, moment
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.receipts.answer import TOLERANCE, Proof, Verifier, proven, statements_about
 from agent_adapter.receipts.statement import bytes_digest
@@ -32,7 +32,7 @@ def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
     }
     return replace(
         state,
-        recorded=tuple(load_recorded(proof.fields, index) for index in range(len(state.recorded))),
+        recorded=tuple(_proven(each, index, proof) for index, each in enumerate(state.recorded)),
         unsigned=frozenset(proof.faults),
         votes={index: found for index, found in votes.items() if found},
         unsigned_votes={
@@ -48,6 +48,16 @@ def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
             index: found for index, found in state.proposals.items() if _is_itself(state, index, found)
         },
         signed={token: _opening(texts, verifier) for token, texts in state.signed.items()},
+    )
+
+
+def _proven(recorded: Recorded | None, index: int, proof: Proof) -> Recorded | None:
+    """Give a decision with the time and the people that are signed; `None` if it is not proven."""
+    if recorded is None or f"d:{index}" not in proof.fields:
+        return None
+    agreed_by = tuple(proof.fields.get(f"by:{index}", "").split())
+    return recorded.model_copy(
+        update={"decided_at": moment(proof.fields[f"at:{index}"]), "agreed_by": agreed_by}
     )
 
 

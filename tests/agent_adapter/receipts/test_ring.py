@@ -6,10 +6,12 @@ import traceback
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_adapter import InvalidRequestError, ReceiptError
 from agent_adapter.receipts import ring as ring_module
-from agent_adapter.receipts.dsse import Envelope, Signature, load_envelope
+from agent_adapter.receipts.dsse import Envelope, Signature, load_envelope, pre_authentication
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import LONGEST_WAIT, Ring, RingKey, dump_keys
 from agent_adapter.receipts.signer import LocalSigner, kid_of, sign_envelope
@@ -403,6 +405,90 @@ async def test_a_rotated_key_opens_what_it_signed_in_its_time(tmp_path):
     assert ring.open_statement(await signed(new), namespace="assent")
     assert refusal(ring, await signed(old, at=AT + 1)) == "key_time"
     assert len(read_keys(tmp_path / "ring.json")) == 2
+
+
+# --- What this process has signed itself --------------------------------------------------------------------------
+
+
+async def kept(ring, signer, **given):
+    """Sign a statement as a bot does, and keep that in the ring."""
+    envelope = load_envelope(await signed(signer, **given))
+    ring.keep(signer, envelope.signatures[0].bytes, envelope.signed)
+    return envelope
+
+
+async def test_what_this_process_has_just_signed_is_not_verified_again(signer, monkeypatch):
+    ring = Ring([key_of(signer)])
+    envelope = await kept(ring, signer)
+    monkeypatch.setattr(RingKey, "verifies", lambda *_: False)
+
+    assert ring.open_statement(envelope.dump(), namespace="assent").digest == envelope.digest
+
+
+@given(st.data())
+async def test_only_the_very_bytes_that_were_signed_are_known_again(data):
+    """One changed bit, in what was signed or in the signature, and the signature is verified and refused."""
+    signer = LocalSigner.generate()
+    ring = Ring([key_of(signer)])
+    envelope = await kept(ring, signer)
+    signature, payload = envelope.signatures[0].bytes, envelope.payload
+    bit = data.draw(st.integers(0, 8 * (len(signature) + len(payload)) - 1))
+    changed = (int.from_bytes(signature + payload) ^ 1 << bit).to_bytes(len(signature + payload))
+    cut = len(signature)
+    forged = Envelope(RECEIPT, changed[cut:], (Signature(signer.kid, changed[:cut]),))
+
+    assert refusal(ring, forged.dump()) == "signature"
+
+
+async def test_bytes_that_move_between_a_signature_and_what_was_signed_are_not_known_again(signer):
+    """The payload contains the beginning of another signed text. The signature takes all that stands before it."""
+    ring, inner = Ring([key_of(signer)]), dump_statement(statement_of(signer.kid))
+    hidden = pre_authentication(RECEIPT, inner)
+    envelope = await kept(ring, signer, payload=b"{}" + hidden)
+    before = envelope.signed[: -len(hidden)]
+    forged = Envelope(RECEIPT, inner, (Signature(signer.kid, envelope.signatures[0].bytes + before),))
+
+    assert forged.signatures[0].bytes + forged.signed == envelope.signatures[0].bytes + envelope.signed
+    assert refusal(ring, forged.dump()) == "signature"
+
+
+async def test_what_another_key_signed_under_the_name_of_a_listed_one_is_not_kept(signer):
+    ring, other = Ring([key_of(signer)]), LocalSigner.generate()
+    other.kid = signer.kid
+
+    assert refusal(ring, (await kept(ring, other)).dump()) == "signature"
+
+
+async def test_what_this_process_signed_meets_every_other_check(signer):
+    ring = Ring([key_of(signer)])
+
+    assert refusal(ring, (await kept(ring, signer, type="application/other")).dump()) == "type"
+    assert refusal(ring, (await kept(ring, signer, team="T2")).dump()) == "team"
+    assert refusal(ring, (await kept(ring, signer)).dump(), namespace="other") == "namespace"
+
+
+async def test_what_this_process_signed_is_revoked_with_its_key(tmp_path, look_at_once):
+    signing = make_signing(tmp_path, team="T1")
+    ring = signing.ring
+    envelope = await kept(ring, signing.signer)
+    assert ring.open_statement(envelope.dump(), namespace="assent")
+
+    write_keys(
+        signing.ring_path,
+        [each.model_copy(update={"revoked": True}) for each in read_keys(signing.ring_path)],
+    )
+
+    assert refusal(ring, envelope.dump()) == "revoked"
+
+
+async def test_only_the_last_signatures_of_this_process_are_kept(signer, monkeypatch):
+    monkeypatch.setattr(ring_module, "KEPT", 2)
+    ring = Ring([key_of(signer)])
+    first, *last = [await kept(ring, signer, at=AT + number) for number in range(3)]
+    monkeypatch.setattr(RingKey, "verifies", lambda *_: False)
+
+    assert refusal(ring, first.dump()) == "signature"
+    assert all(ring.open_statement(each.dump(), namespace="assent") for each in last)
 
 
 # --- Settings of a verifier ---------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import traceback
+from contextlib import nullcontext
 from datetime import UTC, datetime
 
 import pytest
@@ -15,10 +16,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from agent_adapter import InvalidRequestError
-from agent_adapter.errors import SigningError
+from agent_adapter.errors import ReceiptError, SigningError
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import LocalSigner, sign_envelope
 from bot.domain.errors import SettingsError
 from bot.domain.seal import Seal
 from bot.runtime.bot_keys import BotKeys, ListedSigner, load_bot_keys
@@ -150,8 +151,8 @@ class Service:
 
 
 def keys_with(signing, signer):
-    seal = Seal.parse(signing.seal_path.read_text(), namespace="assent")
-    return BotKeys(ListedSigner(signer, signing.ring, "assent"), signing.ring, seal)
+    seal, ring = Seal.parse(signing.seal_path.read_text(), namespace="assent"), signing.ring
+    return BotKeys(ListedSigner(signer, ring, "assent"), ring, seal)
 
 
 async def test_a_service_can_keep_the_key(signing, tmp_path, monkeypatch):
@@ -169,6 +170,35 @@ async def test_a_service_can_keep_the_key(signing, tmp_path, monkeypatch):
 
 async def test_a_service_that_signs_with_another_key_ends_the_start(signing):
     keys = keys_with(signing, Service(signing.signer, key=LocalSigner.generate()))
+
+    with pytest.raises(SettingsError, match="cannot be used"):
+        await keys.try_out()
+
+
+async def test_a_bot_verifies_what_a_service_signed_and_knows_again_what_it_signed_itself(
+    signing, monkeypatch
+):
+    verified = []
+    really = RingKey.verifies
+    monkeypatch.setattr(RingKey, "verifies", lambda *given: verified.append(1) or really(*given))
+    wrong = Service(signing.signer, key=LocalSigner.generate())
+
+    for signer, accepted, checks in (
+        (signing.signer, True, 0),
+        (Service(signing.signer), True, 1),
+        (wrong, False, 1),
+    ):
+        verified.clear()
+        keys = keys_with(signing, signer)
+        envelope = await sign_envelope(keys.signer, "a click", b"{}")
+        with nullcontext() if accepted else pytest.raises(ReceiptError):
+            keys.ring.check(envelope, purpose="receipts", type="a click")
+        assert len(verified) == checks
+
+
+async def test_a_bot_that_starts_verifies_what_its_key_signs(signing, monkeypatch):
+    keys = keys_with(signing, signing.signer)
+    monkeypatch.setattr(RingKey, "verifies", lambda *_: False)
 
     with pytest.raises(SettingsError, match="cannot be used"):
         await keys.try_out()
