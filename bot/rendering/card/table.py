@@ -1,14 +1,14 @@
 """Calls of one tool as a table of text: a line for each call, and what the calls have in common once.
 
 Every value can be read in one way only. A text stands without quotes where it is plain words, and nothing else is
-written like them. Columns are two spaces apart, and no text without quotes has two spaces.
+written like them. Columns are at least two spaces apart, and no text without quotes has two spaces.
 """
 
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, Inexact, localcontext
 from itertools import zip_longest
 from typing import Any
@@ -50,13 +50,18 @@ class Table:
     """The arguments that have a column."""
     usual: Mapping[str, str]
     """The values that a row has unless it names another one."""
-    right: frozenset[str]
-    """The columns of numbers."""
+    behind: Mapping[str, int]
+    """The columns of numbers: for how many characters each has room from the decimal point on."""
 
     @property
     def has_exceptions(self) -> bool:
         """Whether a row has another value than the usual one."""
         return any(row.get(name) != text for row in self.rows.values() for name, text in self.usual.items())
+
+    def cell(self, number: int, name: str) -> str:
+        """Write what a row has in a column. The decimal points of a column stand below each other."""
+        text = self.rows[number].get(name, in_text.LEFT_OUT)
+        return text + " " * (self.behind.get(name, 0) - len(_from_point(text)))
 
     def named(self, number: int) -> list[str]:
         """Write what a row has and most others do not, and what it does not have."""
@@ -93,7 +98,25 @@ def table_of(calls: Sequence[Action]) -> Table | None:
             columns.append(name)
         elif text:
             usual[name] = text
-    return Table(rows, tuple(columns), usual, frozenset(name for name in columns if numbers[name]))
+    behind = {
+        name: _behind([row[name] for row in rows.values() if name in row])
+        for name in columns
+        if numbers[name]
+    }
+    return Table(rows, tuple(columns), usual, behind)
+
+
+def _behind(numbers: Sequence[str]) -> int:
+    """Count the characters from the decimal point on. Beside a number with an exponent, a point says nothing about size."""
+    return (
+        0 if any("e" in number for number in numbers) else max(len(_from_point(number)) for number in numbers)
+    )
+
+
+def _from_point(number: str) -> str:
+    """Give a number from its decimal point on."""
+    _, point, digits = number.partition(".")
+    return point + digits
 
 
 def breaks_plainly(table: Table) -> bool:
@@ -154,22 +177,30 @@ def same_lines(table: Table) -> list[str]:
 def row_lines(table: Table) -> list[str]:
     """Write the rows below the names of their columns, in lines that break between values only."""
     first = max(len(str(number)) for number in table.rows)
+    table = _aligned(table, first + 1)
     groups = _groups(table, first + 1)
     lines: list[str] = []
     if table.columns:
         lines += _line(f"{'#':>{first}} ", table, groups, {name: name for name in table.columns}, [])
-    for number, row in table.rows.items():
-        cells = {name: row.get(name, in_text.LEFT_OUT) for name in table.columns}
+    for number in table.rows:
+        cells = {name: table.cell(number, name) for name in table.columns}
         if table.columns or table.named(number):
             lines += _line(f"{number:>{first}} ", table, groups, cells, table.named(number))
     return lines
+
+
+def _aligned(table: Table, lead: int) -> Table:
+    """Put decimal points below each other where that takes no more lines; numbers then stand to the right."""
+    to_the_right = replace(table, behind=dict.fromkeys(table.behind, 0))
+    takes_more = len(_groups(table, lead)) > len(_groups(to_the_right, lead))
+    return to_the_right if takes_more else table
 
 
 def _groups(table: Table, lead: int) -> list[dict[str, int]]:
     """Divide the columns into the lines of a row. Gives the width of each."""
     groups: list[dict[str, int]] = [{}]
     for name in table.columns:
-        texts = [name, *(row.get(name, in_text.LEFT_OUT) for row in table.rows.values())]
+        texts = [name, *(table.cell(number, name) for number in table.rows)]
         width = max(map(columns_of, texts))
         if groups[-1] and lead + sum(groups[-1].values()) + len(_GAP) * len(groups[-1]) + width > WIDTH:
             groups.append({})
@@ -185,7 +216,7 @@ def _line(
     named: Sequence[str],
 ) -> Iterator[str]:
     *above, last = (
-        _GAP.join(_padded(cells[name], width, right=name in table.right) for name, width in group.items())
+        _GAP.join(_padded(cells[name], width, right=name in table.behind) for name, width in group.items())
         for group in groups
     )
     lead = " " * len(start)

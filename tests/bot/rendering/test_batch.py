@@ -92,21 +92,56 @@ def is_rows(*actions, **more):
 
 
 def test_five_refunds_are_five_lines_below_the_names_of_their_columns():
-    """Numbers stand to the right; what is the same in all is said once."""
+    """Decimal points stand below each other; what is the same in all is said once."""
     state = laid_out(*refunds())
 
     assert rows(state) == [
         "# customer  amount  reason",
         "1 Ada Park   64.95  charged_twice",
-        "2 Bo Lind     12.0  late_delivery",
-        "3 Cy Marsh   899.0  defective",
-        "4 Di Noor     45.5  charged_twice",
+        "2 Bo Lind    12.0   late_delivery",
+        "3 Cy Marsh  899.0   defective",
+        "4 Di Noor    45.5   charged_twice",
         "5 Ed Stone    7.25  goodwill",
     ]
     blocks = card(state).blocks
     assert shown([block_of(blocks, "same:label")]) == "The same in all 5:"
     assert literal_text(blocks, "same") == "currency: EUR"
     assert button_labels(blocks) == ["Approve all 5", "One by one…", "Reject all"]
+
+
+def numbers(*values):
+    """The column of these numbers, without the numbers of the rows."""
+    calls = [an_action("pay", {"amount": value, "to": f"u{n}"}) for n, value in enumerate(values)]
+    return [line[2:] for line in rows(laid_out(*calls))[1:]]
+
+
+@pytest.mark.parametrize(
+    ("values", "column"),
+    [
+        ([5, 1200, -30], ["     5  u0", "  1200  u1", "   -30  u2"]),
+        ([5, 1200.5, 0.25], ["   5     u0", "1200.5   u1", "   0.25  u2"]),
+        ([1, 2.5, 1e300], ["     1  u0", "   2.5  u1", "1e+300  u2"]),
+        ([1.5, "1", 2], ["1.5     u0", '"1"     u1', "2       u2"]),
+    ],
+    ids=["whole", "decimal", "exponent", "text among them"],
+)
+def test_the_decimal_points_of_a_column_stand_below_each_other(values, column):
+    """A larger number looks larger."""
+    assert numbers(*values) == column
+
+
+def test_numbers_are_aligned_only_where_that_takes_no_more_lines():
+    """A row on one line is read faster than one on two."""
+    calls = [
+        an_action("pay", {"to": f"account-{n:015}", "amount": value})
+        for n, value in enumerate((123456789, 0.123456789, 5))
+    ]
+    assert rows(laid_out(*calls)) == [
+        "# to                            amount",
+        "1 account-000000000000000    123456789",
+        "2 account-000000000000001  0.123456789",
+        "3 account-000000000000002            5",
+    ]
 
 
 def test_twenty_four_users_are_one_message_and_the_odd_one_is_named_in_its_row():
