@@ -40,9 +40,22 @@ from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.log_key import load_log_key
 from bot.runtime.settings import Access, Settings, load_access, load_settings, unknown_variables
+from bot.sentences import in_why
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
-from bot.slack.manifest import DIRECT_SCOPES, MENTION, MENTION_SCOPE, needed_scopes
+from bot.slack.manifest import (
+    COMMAND,
+    COMMAND_SCOPE,
+    DIRECT_SCOPES,
+    GROUP_CHANGED,
+    GROUP_SCOPE,
+    HOME_OPENED,
+    LEFT_CHANNEL,
+    MENTION,
+    MENTION_SCOPE,
+    WHY,
+    needed_scopes,
+)
 from bot.store.audit import AuditStore
 from bot.store.records import ApprovalStore
 from bot.tlog.bucket import is_bucket
@@ -64,7 +77,8 @@ SET_ASIDE_SHOWN = 20
 class Finding:
     """What one check found."""
 
-    verdict: Literal["ok", "warn", "fail"]
+    verdict: Literal["ok", "note", "warn", "fail"]
+    """`note`: it cannot be checked, so somebody has to look."""
     subject: str
     sentence: str
 
@@ -395,8 +409,12 @@ async def _slack(slack: SlackClient, settings: Settings, named: PolicyFile | Non
         if keys and (problem := keys.wrong_team(me.team_id)):
             yield Finding("fail", "receipts", problem)
     mentions = named.mentions if named else ()
-    yield judge_scopes(me.scopes, scopes_for(named) if named else needed_scopes(()))
+    needed = scopes_for(named) if named else needed_scopes(())
+    yield judge_scopes(me.scopes, needed)
+    yield judge_commands(me.scopes)
     yield judge_mentions(me.scopes)
+    for finding in unseen_events(groups=GROUP_SCOPE in needed):
+        yield finding
     if named and any(rule.tell_requester == "direct" for rule in (*named.policy.rules, named.policy.default)):
         yield judge_telling(me.scopes)
     if not settings.policy:
@@ -519,18 +537,54 @@ def judge_scopes(granted: Collection[str], needed: Iterable[str]) -> Finding:
             "scopes",
             f"missing {', '.join(missing)}: add them under OAuth & Permissions, then reinstall the app",
         )
-    return Finding("ok", "scopes", "all that is needed was granted")
+    return Finding("ok", "scopes", "all that approvals need was granted")
+
+
+def judge_commands(granted: Collection[str]) -> Finding:
+    """Say whether people can have the command and the message shortcut. Without them, everything else works."""
+    if COMMAND_SCOPE in granted:
+        return Finding(
+            "note",
+            "commands",
+            f"Slack does not say which ones the app has: look for {COMMAND} under Slash Commands, and for the message "
+            f"shortcut with the callback id {WHY} under Interactivity & Shortcuts",
+        )
+    return Finding(
+        "warn",
+        "commands",
+        f"{COMMAND} and the message shortcut {in_why.TITLE!r} are missing: add the scope {COMMAND_SCOPE} under OAuth & "
+        f"Permissions, the command under Slash Commands, and the shortcut with the callback id {WHY} under "
+        "Interactivity & Shortcuts, then reinstall the app",
+    )
 
 
 def judge_mentions(granted: Collection[str]) -> Finding:
-    """Say whether replies that mention the app reach the bot. Without them, everything else works."""
+    """Say whether replies that mention the app can reach the bot. Without them, everything else works."""
     if MENTION_SCOPE in granted:
-        return Finding("ok", "mentions", "replies in the thread of a card may ask for changes")
+        return _unseen_event(MENTION, "replies that mention the app are not answered")
     return Finding(
         "warn",
         "mentions",
         f"replies that mention the app are not answered: add the scope {MENTION_SCOPE} under OAuth & Permissions and "
         f"the bot event {MENTION} under Event Subscriptions, then reinstall the app",
+    )
+
+
+def unseen_events(*, groups: bool) -> list[Finding]:
+    """Name the events that need no scope of their own, with what is missing without each."""
+    left = "may decide for up to a minute longer"
+    found = [
+        _unseen_event(HOME_OPENED, "the Home tab stays empty; it also has to be turned on under App Home"),
+        _unseen_event(LEFT_CHANNEL, f"whoever leaves a channel {left}"),
+    ]
+    return found + ([_unseen_event(GROUP_CHANGED, f"whoever leaves a user group {left}")] if groups else [])
+
+
+def _unseen_event(name: str, without: str) -> Finding:
+    return Finding(
+        "note",
+        "events",
+        f"Slack does not say whether it sends {name}: look for it under Event Subscriptions. Without it, {without}",
     )
 
 

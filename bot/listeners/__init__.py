@@ -17,7 +17,7 @@ from bot.listeners.replies import Replies
 from bot.listeners.views import Forms
 from bot.listeners.why import WhyShortcut
 from bot.slack.directory import Directory
-from bot.slack.manifest import COMMAND, MENTION, WHY
+from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL, MENTION, WHY
 
 logger = logging.getLogger(__name__)
 
@@ -43,15 +43,15 @@ def bind(
     app.message_shortcut(WHY)(why.ask)
     app.event(MENTION)(replies.mentioned)
 
-    @app.event("app_home_opened")
+    @app.event(HOME_OPENED)
     async def home_opened(event: Mapping[str, Any]) -> None:
         await home.opened(event)
 
-    @app.event("subteam_members_changed")
+    @app.event(GROUP_CHANGED)
     async def group_changed(event: Mapping[str, Any]) -> None:
         directory.forget("group", event["subteam_id"])
 
-    @app.event("member_left_channel")
+    @app.event(LEFT_CHANNEL)
     async def member_left(event: Mapping[str, Any]) -> None:
         directory.forget("channel", event["channel"])
 

@@ -44,8 +44,13 @@ MENTION = "app_mention"
 MENTION_SCOPE = "app_mentions:read"
 """Without it, nobody can ask for changes with a reply in the thread. Everything else works."""
 
-_EVENTS = ("app_home_opened", "member_left_channel", MENTION)
-_GROUP_EVENTS = ("subteam_members_changed",)
+HOME_OPENED = "app_home_opened"
+"""The event of somebody who opens the Home tab."""
+LEFT_CHANNEL = "member_left_channel"
+GROUP_CHANGED = "subteam_members_changed"
+"""The event of a changed user group. Slack sends it only with `GROUP_SCOPE`."""
+_EVENTS = (HOME_OPENED, LEFT_CHANNEL, MENTION)
+_GROUP_EVENTS = (GROUP_CHANGED,)
 _PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
 

@@ -11,7 +11,7 @@ from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.cli.doctor import examine
-from bot.slack.manifest import SCOPES
+from bot.slack.manifest import SCOPES, build_manifest
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, keys_of, settings_for
 from tests.support.builders import an_interrupt
@@ -34,7 +34,11 @@ def findings(playground, redis_url, tmp_path, signing):
 
 
 def not_ok(lines):
-    return [line for line in lines if not line.startswith("ok ")]
+    return [line for line in lines if not line.startswith(("ok ", "note "))]
+
+
+def noted(lines):
+    return [line.removeprefix("note  ") for line in lines if line.startswith("note ")]
 
 
 async def test_a_sound_installation_passes_every_check(findings, redis_url):
@@ -52,7 +56,8 @@ async def test_a_sound_installation_passes_every_check(findings, redis_url):
         "app",
         "bot",
         "scopes",
-        "mentions",
+        "commands",
+        *["events"] * 3,
         "channel",
         *["approvers"] * 3,
         "card",
@@ -126,7 +131,7 @@ async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
 async def test_missing_scopes_are_named(slack, findings):
     """Exactly those that the settings need, and how to add them."""
     await slack.set_scopes(
-        "chat:write", "users:read", "channels:read", "channels:history", "app_mentions:read"
+        *("chat:write", "users:read", "channels:read", "channels:history", "app_mentions:read", "commands")
     )
 
     (line,) = not_ok(await findings())
@@ -138,21 +143,52 @@ async def test_missing_scopes_are_named(slack, findings):
 
 async def test_without_the_scope_for_mentions_only_replies_are_not_answered(slack, findings):
     """The bot can work without it, so it is no fault."""
-    await slack.set_scopes(*SCOPES)
+    await slack.set_scopes(*SCOPES, "commands")
 
-    (line,) = not_ok(await findings(approvers="U0DANA"))
+    lines = await findings(approvers="U0DANA")
 
+    (line,) = not_ok(lines)
+    assert not any("app_mention" in each for each in noted(lines))
     assert line.startswith(
         "warn  mentions: replies that mention the app are not answered: add the scope app_mentions:read"
     )
     assert "the bot event app_mention" in line
 
 
-async def test_user_groups_need_a_scope_only_when_one_approves(slack, findings):
-    """`usergroups:read` is not asked of others."""
+async def test_without_the_scope_for_commands_only_the_command_and_the_shortcut_are_missing(slack, findings):
+    """It is said whatever the rules are, and it is no fault."""
     await slack.set_scopes(*SCOPES, "app_mentions:read")
 
-    assert not_ok(await findings(approvers="U0DANA")) == []
+    (line,) = not_ok(await findings(approvers="U0DANA"))
+
+    assert line.startswith(
+        "warn  commands: /approvals and the message shortcut 'Why was this approved?' are missing: add the scope commands"
+    )
+
+
+async def test_what_slack_does_not_say_is_never_called_ok(findings):
+    """Each event that the manifest has, the command and the shortcut: where to look, and what is missing without it."""
+    lines = await findings(approvers="S0OPS")
+
+    events = build_manifest(groups=True)["settings"]["event_subscriptions"]["bot_events"]
+    for event in events:
+        (line,) = [each for each in lines if event in each]
+        assert line.startswith(
+            f"note  events: Slack does not say whether it sends {event}: look for it under "
+        )
+        assert "Without it, " in line
+    (commands,) = [each for each in noted(lines) if each.startswith("commands")]
+    assert "/approvals" in commands
+    assert "callback id why" in commands
+
+
+async def test_user_groups_need_a_scope_only_when_one_approves(slack, findings):
+    """`usergroups:read` is not asked of others."""
+    await slack.set_scopes(*SCOPES, "app_mentions:read", "commands")
+
+    lines = await findings(approvers="U0DANA")
+    assert not_ok(lines) == []
+    assert not any("subteam_members_changed" in each for each in noted(lines))
     scopes, group = not_ok(await findings(approvers="S0OPS"))
     assert "missing usergroups:read" in scopes
     assert "S0OPS" in group
