@@ -30,6 +30,8 @@ class Answer:
     """Why nothing was recorded, for the audit trail."""
     draws_anew: bool = False
     """Whether what was pressed asks something else than its record, so its card is drawn again."""
+    not_theirs: tuple[int, ...] = field(default=(), compare=False)
+    """The actions that they may not decide, when others were recorded."""
 
 
 def closed(state: Approval, indices: Sequence[int]) -> str:

@@ -123,7 +123,7 @@ class Decisions:
             index: replace(Ballot.on_call(state, index, decision), note=note, changes=changes)
             for index, decision in decisions.items()
         }
-        return await self._voting.cast(
+        answer = await self._voting.cast(
             state,
             user,
             ballots,
@@ -133,6 +133,7 @@ class Decisions:
             until=until,
             delivery=delivery,
         )
+        return replace(answer, not_theirs=tuple(refused))
 
     async def why_no_edit(self, state: Approval, index: int, decision: EditDecision, author: str) -> str:
         """Say why these values cannot be recorded, before their author is asked whether they are meant; empty when they can."""

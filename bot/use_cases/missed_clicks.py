@@ -9,7 +9,7 @@ from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, NotToldError, StoreUnavailableError
 from bot.runtime.tasks import Tasks
 from bot.store.records import ApprovalStore
-from bot.use_cases.answers import Answer
+from bot.use_cases.answers import Answer, Why
 
 logger = logging.getLogger(__name__)
 
@@ -41,12 +41,14 @@ async def note_refused(
     button: str,
     indices: Sequence[int] = (),
 ) -> None:
-    """Enter into the audit trail that nothing was recorded, unless it was. The person is answered also while Redis is gone."""
-    if answer.recorded:
-        return
+    """Enter into the audit trail what was not recorded, and why. The person is answered also while Redis is gone."""
     index = indices[0] if len(indices) == 1 else None
+    entries: list[tuple[int | None, Why]] = [(each, "not_allowed") for each in answer.not_theirs]
+    if not answer.recorded:
+        entries = [(index, answer.why)]
     try:
-        await store.note_click(interrupt_id, user, button=button, index=index, code=answer.why)
+        for each, why in entries:
+            await store.note_click(interrupt_id, user, button=button, index=each, code=why)
     except (AgentAdapterError, StoreUnavailableError) as error:
         logger.warning("click.not_entered", extra={"interrupt_id": interrupt_id, "reason": str(error)})
 

@@ -42,6 +42,27 @@ async def test_a_click_of_somebody_who_may_not_decide_is_entered_once(bot, clien
     ]
 
 
+async def test_the_calls_of_a_batch_that_somebody_may_not_approve_are_entered(
+    start_bot, client, dana, tmp_path
+):
+    """The others were approved by the same click."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}\n"
+        "rules: [{match: {tool: delete_user}, approvers: [U0ERIK]}]\n"
+    )
+    bot = await start_bot(policy=str(policy))
+    reviewing = review(client, an_action("mail"), an_action("delete_user"))
+
+    await dana.press(await dana.card(), "approve_all:0")
+
+    assert await entered(bot, "click_refused") == [
+        {"index": "1", "by": "U0DANA", "button": "approve_all", "code": "not_allowed"}
+    ]
+    assert [entry["index"] for entry in await entered(bot, "decided")] == ["0"]
+    reviewing.cancel()
+
+
 async def test_a_form_that_somebody_submits_in_vain_is_entered(start_bot, client, slack, dana):
     """They act from another workspace by then."""
     bot = await start_bot(approvers="S0OPS")
