@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.people import Someone
+from tests.support.redis_users import address_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -28,7 +29,7 @@ async def example(name: str, redis_url: str) -> AsyncIterator[asyncio.subprocess
         cwd=EXAMPLES.parent,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        env={**environment, "REDIS_URL": redis_url},
+        env={**environment, "REDIS_URL": address_for(redis_url, "agent", "billing")},
     )
     try:
         yield process

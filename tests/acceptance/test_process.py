@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.builders import an_action
 from tests.support.people import Someone
+from tests.support.redis_users import address_for
 
 BOT = [sys.executable, "-m", "bot"]
 
@@ -19,7 +20,7 @@ def environment(playground, redis_url, **changed):
         "SLACK_BOT_TOKEN": playground.bot_token,
         "SLACK_APP_TOKEN": playground.app_token,
         "SLACK_API_URL": playground.api_url,
-        "REDIS_URL": redis_url,
+        "REDIS_URL": address_for(redis_url, "bot"),
         "ASSENT_APPROVERS": "U0DANA",
         "ASSENT_CHANNEL": "C0APPROVALS",
         "ASSENT_HTTP_HOST": "127.0.0.1",

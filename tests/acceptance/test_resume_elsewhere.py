@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.people import Someone
+from tests.support.redis_users import address_for
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/how-to/resume-in-another-process.md").read_text(encoding="utf-8")
@@ -60,20 +61,21 @@ async def test_a_worker_refuses_a_log_level_that_there_is_not(redis_url, tmp_pat
     assert log.decode().endswith("ASSENT_LOG_LEVEL: 'CHATTY' is not one of DEBUG, INFO, WARNING, ERROR\n")
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, slack, redis_url, tmp_path):
     """Given a question whose process has ended, when it is approved, then a worker sends, asks again, and sends again."""
     await start_bot()
     dana = Someone(slack, "U0DANA")
-    written(tmp_path, redis_url)
+    asks, works = (address_for(redis_url, role, "billing") for role in ("agent", "worker"))
+    written(tmp_path, asks)
 
-    printed, _ = await said(await python(tmp_path, redis_url, "ask.py"))
+    printed, _ = await said(await python(tmp_path, asks, "ask.py"))
     (first,) = re.findall(r"Paused\(interrupt_id='(billing\..*)'\)", printed)
     await dana.press(await dana.card("dana@example.com"), "approve:0")
     await dana.card("waiting for the agent")
-    listed, _ = await said(await python(tmp_path, redis_url, "-m", "agent_adapter.worker", "--list"))
+    listed, _ = await said(await python(tmp_path, works, "-m", "agent_adapter.worker", "--list"))
     worker = await python(
-        tmp_path, redis_url, "-m", "agent_adapter.worker", "office:registry", "--agent", "billing"
+        tmp_path, works, "-m", "agent_adapter.worker", "office:registry", "--agent", "billing"
     )
     try:
         await dana.press(await dana.card("bo@example.com", within=60), "approve:0")

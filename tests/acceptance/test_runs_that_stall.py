@@ -14,6 +14,7 @@ from tests.conftest import an_agent
 from tests.support.builders import an_interrupt
 from tests.support.http_api import a_key, speaking
 from tests.support.people import Someone, words
+from tests.support.redis_users import address_for
 
 ROOT = Path(__file__).parents[2]
 LAPSED = "the agent took the answer and did not finish"
@@ -149,13 +150,18 @@ async def main():
 """
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("program", DIES.values(), ids=DIES)
 async def test_process_that_dies_in_the_approved_tool_is_said_so(bot, dana, redis_url, program):
     """Nobody reports the call, so its card neither says that it is done nor that the agent has gone on."""
     text = f"{PROGRAM}\n{dedent(program)}\nasyncio.run(main())\n"
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", text, redis_url, cwd=ROOT, env={"PATH": os.environ["PATH"]}
+        sys.executable,
+        "-c",
+        text,
+        address_for(redis_url, "agent", "billing"),
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},
     )
     try:
         await dana.press(await dana.card("pay", within=60), "approve:0")
