@@ -34,7 +34,8 @@ CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
 CARD_DESCRIPTION = 900
 """JSON characters of a description that a card shows whole."""
-_HEAD = 1_200
+_HEAD = 600
+"""JSON characters of the beginning of longer ones. The button that opens the reading stays in sight on a phone."""
 # Characters of arguments whose text is kept for the next drawing.
 _REMEMBERED = 16_384
 _HEADLINE_VALUE = 60

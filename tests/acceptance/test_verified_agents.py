@@ -15,7 +15,7 @@ from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import words
 from tests.support.redis_users import address_for
 
-SAYS = "*verified agent*"
+SAYS = " · verified agent"
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def test_german_cards_say_it_in_german(start_bot, redis_url, signing, sign
     await start_bot(policy=str(policy), approvers="", channel=None, **keys_of(signing))
     async with asking(redis_url, signer) as client:
         await client.publish(asked("pay"))
-        assert "*geprüfter Agent*" in await shown(dana, "pay")
+        assert " · geprüfter Agent" in await shown(dana, "pay")
 
 
 async def test_the_key_is_read_from_the_environment(start_bot, redis_url, signing, signer, dana, monkeypatch):

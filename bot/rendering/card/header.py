@@ -113,8 +113,8 @@ def _open_lines(state: Approval, place: Place) -> str:
     for_whom = [on_card.on_behalf_of(named)] if named else []
     if not state.requested_by:
         for_whom = [on_card.REQUESTER_UNKNOWN]
-    first = " · ".join([*_verified(state), *for_whom, *_deciders(state, place)])
-    second = " · ".join([_until(state, place.actions), *_asked_also(state, place)])
+    first = " · ".join([*for_whom, *_deciders(state, place)])
+    second = " · ".join([_until(state, place.actions), *_asked_also(state, place), *_verified(state)])
     return "\n".join([first, second, *_unsigned_words(state, place)])
 
 

@@ -120,8 +120,8 @@ def so_far(decided: int, total: int) -> str:
 
 # --- The line below: who asks, who decides, and until when ----------------------------------------------------------------
 
-UNSIGNED = "⚠️ *Entscheidungen sind nicht signiert*: Wer ins Redis des Bots schreiben kann, kann sie fälschen."
-VERIFIED_AGENT = "*geprüfter Agent*"
+UNSIGNED = "⚠️ *Nicht signiert*: Entscheidungen sind fälschbar."
+VERIFIED_AGENT = "geprüfter Agent"
 REQUESTER_UNKNOWN = "*unbekannt, für wen*"
 FOR_PERSON_ABOVE = "für die Person, die auf der Karte oben genannt ist"
 SEVERAL_DECIDERS = "wer entscheidet, steht bei jedem Aufruf"

@@ -101,8 +101,8 @@ def so_far(decided: int, total: int) -> str:
 
 # --- The line below: who asks, who decides, and until when ----------------------------------------------------------------
 
-UNSIGNED = "⚠️ *Decisions are not signed*: whoever can write to the bot's Redis can forge them."
-VERIFIED_AGENT = "*verified agent*"
+UNSIGNED = "⚠️ *Decisions are not signed*, so they could be forged."
+VERIFIED_AGENT = "verified agent"
 REQUESTER_UNKNOWN = "*requester unknown*"
 FOR_PERSON_ABOVE = "for the person named on the card above"
 SEVERAL_DECIDERS = "different people decide, named at each call"

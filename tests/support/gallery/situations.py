@@ -73,6 +73,8 @@ class Situation:
     together: int = 1
     """How many people approve it."""
     expires_in: timedelta = timedelta(hours=1)
+    is_signed: bool = False
+    """Whether the agent signs what it asks, with a key that the bot knows."""
 
     @property
     def is_open(self) -> bool:
@@ -292,6 +294,7 @@ SITUATIONS = (
     Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"approve": 2, "reject": 2}),
     Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Answer": "Yes."}),
     Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
+    Situation("verified", "Asked by a verified agent", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), is_signed=True),
     Situation("german", "A card in German", _call("book_trip", {"nach": "Köln", "am": "2026-12-01", "preis": 189.9}, description="Der Termin beim Kunden ist bestätigt."), most=450),
     Situation("refunds", "Five refunds", _refunds(), most=480, taps={"approve": 2, "reject": 2}),
     Situation("users", "24 new users, one of them an admin", _users(), taps={"approve": 2, "reject": 2}),

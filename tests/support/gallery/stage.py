@@ -12,11 +12,15 @@ from typing import Any
 from playwright.async_api import Locator, expect
 
 from agent_adapter import ApprovalClient, Context, HITLRequest, Outcome
+from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.ring import RingKey
+from agent_adapter.receipts.signer import LocalSigner
 from bot.app import Bot, running
 from playground import Playground
 from playground.client import Control
 from playground.redis_server import private_redis
-from tests.conftest import settings_for, until
+from playground.workspace import TEAM
+from tests.conftest import keys_of, settings_for, until
 from tests.support.browser import Screen, browsing
 from tests.support.gallery.hands import Hands, primary
 from tests.support.gallery.situations import POLICY, Situation
@@ -79,23 +83,25 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stand-in, a bot with the policy of the gallery, an agent, and a window of each width."""
+    """A stand-in, a bot with keys and the policy of the gallery, an agent, and a window of each width."""
 
     slack: Control
     bot: Bot
     agent: ApprovalClient
+    signing_agent: ApprovalClient
     screens: dict[int, Screen] = field(default_factory=dict)
 
     async def ask(self, situation: Situation) -> Question:
         """Ask once more."""
         since = max((float(message["ts"]) for message in await self.slack.messages()), default=0.0)
         requests, configs = zip(*situation.calls, strict=True)
-        interrupt = self.agent.interrupt(
+        agent = self.signing_agent if situation.is_signed else self.agent
+        interrupt = agent.interrupt(
             HITLRequest(action_requests=requests, review_configs=configs),
             expires_in=situation.expires_in,
             context=Context(requested_by="U0NOOR"),
         )
-        await self.agent.publish(interrupt)
+        await agent.publish(interrupt)
         return Question(self, interrupt.id, since)
 
     async def drawn(self) -> None:
@@ -169,6 +175,14 @@ class Stage:
         return len(await self.slack.calls(method))
 
 
+def _agent_signer(ring_path: Path) -> LocalSigner:
+    """Make a key for the agent, and list it in the ring."""
+    found = LocalSigner.generate()
+    key = RingKey.of(found.public, "agent", namespace="assent", agent="billing")
+    write_keys(ring_path, [*read_keys(ring_path), key])
+    return found
+
+
 @asynccontextmanager
 async def on_stage(*widths: int) -> AsyncIterator[Stage]:
     """Start everything, with a window of each of these widths."""
@@ -178,16 +192,28 @@ async def on_stage(*widths: int) -> AsyncIterator[Stage]:
         (folder / "policy.yaml").write_text(POLICY)
         playground = await stack.enter_async_context(Playground(limits=False))
         slack = await stack.enter_async_context(Control(playground.url))
+        signing = make_signing(folder, team=TEAM["id"])
+        signer = _agent_signer(signing.ring_path)
         settings = settings_for(
-            playground, redis_url, approvers="", channel=None, policy=str(folder / "policy.yaml")
+            playground,
+            redis_url,
+            approvers="",
+            channel=None,
+            policy=str(folder / "policy.yaml"),
+            **keys_of(signing),
         )
         bot = await stack.enter_async_context(running(settings))
-        agent = await stack.enter_async_context(
-            ApprovalClient.from_url(redis_url, agent="billing", reconcile_every=timedelta(seconds=1))
-        )
+        agent, signing_agent = [
+            await stack.enter_async_context(
+                ApprovalClient.from_url(
+                    redis_url, agent="billing", reconcile_every=timedelta(seconds=1), signer=found
+                )
+            )
+            for found in (None, signer)
+        ]
         screens = {
             width: await stack.enter_async_context(browsing(playground.url, width=width, height=2800))
             for width in widths
         }
         await until(lambda: bot.health.ready)
-        yield Stage(slack, bot, agent, screens)
+        yield Stage(slack, bot, agent, signing_agent, screens)
