@@ -132,7 +132,7 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     if not place.parts:
         fill = [*frame, *bulk]
         drawn = _rows(state, id, place, fill) if place.rows else _filled(state, place, place.actions, fill)
-        blocks = [*frame, *_one_primary(bulk, drawn), *bulk]
+        blocks = [*frame, *_one_primary(state, place.actions, drawn, bulk), *bulk]
         return Part(id, place.channel, place.thread_ts, None, text, blocks, place.actions)
     blocks = [*frame, _summary_block(state, place), *bulk]
     return Part(id, place.channel, place.thread_ts, None, text, blocks, ())
@@ -143,14 +143,25 @@ def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
     title = on_card.part(id.number, len(place.parts), shown)
     top = [header("part", title), context("who", " · ".join(line_of_part(state, shown)))]
     bulk = told_apart(bulk_blocks(state, id), title)
-    blocks = [*top, *_one_primary(bulk, _filled(state, place, shown, [*top, *bulk])), *bulk]
+    drawn = _filled(state, place, shown, [*top, *bulk])
+    blocks = [*top, *_one_primary(state, shown, drawn, bulk), *bulk]
     text = on_card.part_for(title, state.interrupt.agent)
     return Part(id, place.channel, place.thread_ts, id.card, text, blocks, shown)
 
 
-def _one_primary(bulk: list[Block], drawn: list[Block]) -> list[Block]:
-    """Give the actions of a message with one primary button at the most: that of all of them, where there is one."""
-    return without_primary(drawn) if without_primary(bulk) != bulk else drawn
+def _one_primary(state: Approval, shown: Sequence[int], drawn: list[Block], bulk: list[Block]) -> list[Block]:
+    """Give the actions of a message without primary buttons, where it asks about several of them.
+
+    The button of all of them can be primary. Where there is none, the button that finishes what colleagues began is.
+    """
+    still = [index for index in shown if state.is_open_at(index)]
+    if len(still) < 2:
+        return drawn
+    begun = [index for index in still if state.actions[index].proposal]
+    is_led = without_primary(bulk) != bulk or len(begun) != 1
+    kept = None if is_led else f"a:{begun[0]}:buttons"
+    plain = without_primary(drawn)
+    return [old if old["block_id"] == kept else new for old, new in zip(drawn, plain, strict=True)]
 
 
 def _rows(state: Approval, id: MessageId, place: Place, frame: list[Block]) -> list[Block]:

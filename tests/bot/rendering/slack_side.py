@@ -24,6 +24,7 @@ def assert_slack_takes_card(parts: tuple[Part, ...]) -> None:
         assert len(encode(part.blocks)) <= BUDGET
         assert len(part.blocks) <= MAX_BLOCKS
         assert all(len(leaf) <= 2_800 for leaf in leaves(part.blocks))
+        assert len(primary(part.blocks)) <= 1
         _sdk_takes(Block.parse_all(part.blocks), len(part.blocks))
 
 
@@ -123,6 +124,11 @@ def button_labels(payload: Any) -> list[str]:
 def buttons(payload: Any) -> list[dict[str, Any]]:
     """Every button of a payload; a choice in a menu as the button that it stands for."""
     return [button for element in in_sight(payload) for button in _as_buttons(element)]
+
+
+def primary(payload: Any) -> list[dict[str, Any]]:
+    """The green buttons of a payload."""
+    return [button for button in buttons(payload) if button.get("style") == "primary"]
 
 
 def in_sight(payload: Any) -> list[dict[str, Any]]:

@@ -33,7 +33,15 @@ from bot.rendering.modal.forms import (
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.modal.standing import render_standing_list, render_standing_view
 from bot.rendering.modal.view import render_notice_view
-from tests.bot.rendering.slack_side import assert_slack_takes_view, block_of, buttons, in_sight, shown
+from tests.bot.rendering.slack_side import (
+    assert_slack_takes_card,
+    assert_slack_takes_view,
+    block_of,
+    buttons,
+    in_sight,
+    primary,
+    shown,
+)
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt, calls_of
 
 HOUR = timedelta(hours=1)
@@ -45,7 +53,7 @@ def asked(*actions: Any, place: dict[str, Any] | None = None, **fields: Any) -> 
     """Build an open record of these actions; fields go to the admission where it has them."""
     interrupt = an_interrupt(*(actions or [an_action()]))
     everywhere = tuple(range(len(interrupt.request.action_requests)))
-    known = {*Admission.model_fields, *Terms.model_fields}
+    known = {*Admission.model_fields, *Terms.model_fields, "own"}
     given = {name: fields.pop(name) for name in tuple(fields) if name in known}
     where = {"parts": plan_parts(interrupt, calls_of(interrupt)), **(place or {})}
     admission = an_admission(places=(Place(channel="C1", actions=everywhere, **where),), **given)
@@ -222,6 +230,44 @@ def test_at_most_three_buttons_are_in_sight_and_only_the_first_can_be_primary(
 ):
     """The first does what is asked for: it approves, answers, opens the reading, or finishes what colleagues began."""
     assert styles(asked(action, **fields)) == expected
+
+
+PAY, REFUND = an_action("pay", {"to": "Ada"}), an_action("refund", {"to": "Bo"})
+RISKY = Terms(approvers=("U0ERIK",), risk="high")
+CHANGED = (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)
+
+
+@pytest.mark.parametrize(
+    ("actions", "fields", "expected"),
+    [
+        ([PAY, REFUND], {}, ["approve_all:0"]),
+        ([PAY, an_action("sql", LONG)], {}, ["review:0"]),
+        ([PAY, REFUND], {"risk": "high"}, []),
+        ([PAY, REFUND] * 2, {"risk": "high"}, []),
+        ([PAY] * 5, {"risk": "high"}, []),
+        ([PAY, REFUND], {"own": {0: RISKY}}, []),
+        ([PAY, REFUND, REFUND], {"own": {0: RISKY}}, ["approve_all:0"]),
+        ([an_action(allowed=["respond"])] * 2, {}, []),
+        ([PAY, an_action(allowed=["respond"])], {}, []),
+        ([PAY, REFUND], {"quorum": 2, "votes": {1: CHANGED}}, ["agree:1"]),
+        ([PAY, REFUND], {"quorum": 2, "votes": {0: CHANGED, 1: CHANGED}}, []),
+        ([PAY, REFUND, REFUND], {"quorum": 2, "votes": {1: CHANGED}}, ["approve_all:0"]),
+        ([PAY, REFUND], {"risk": "high", "decided": {0: ApproveDecision()}}, ["confirm:1"]),
+        (
+            [PAY] * 5,
+            {"decided": dict.fromkeys(range(4), ApproveDecision()), "place": {"rows": True}},
+            ["approve:4"],
+        ),
+    ],
+)
+def test_a_message_about_several_calls_has_one_primary_button_at_most(
+    actions: Any, fields: dict[str, Any], expected: list[str]
+):
+    """The one of all calls; without it, the one that finishes what colleagues began; the one of the last open call."""
+    parts = render_card(asked(*actions, **fields))
+
+    assert_slack_takes_card(parts)
+    assert [found["action_id"] for part in parts for found in primary(part.blocks)] == expected
 
 
 def test_a_choice_in_a_menu_carries_what_its_button_would_and_names_its_action():

@@ -11,7 +11,7 @@ AT_ONCE = {"approve", "approve_all"}
 
 
 class Hands(Someone):
-    """Decides on cards as they are drawn: presses the green button, and goes through what it opens."""
+    """Decides on cards as they are drawn: presses the leading button, and goes through what it opens."""
 
     taps = 0
 
@@ -28,8 +28,8 @@ class Hands(Someone):
         return await super().submit(view, **typed)
 
     async def approve(self, card: Json, types: Mapping[str, str]) -> None:
-        """Press the primary button, read and type what it asks for, and agree."""
-        button = primary(card)
+        """Press the leading button, read and type what it asks for, and agree."""
+        button = leading(card)
         await self.press(card, button)
         if button.partition(":")[0] not in AT_ONCE:
             code = words(card["blocks"]).partition("type *")[2][:4]
@@ -85,20 +85,14 @@ class Hands(Someone):
         assert answer["result"] != "errors", answer
 
 
-def primary(card: Json) -> str:
-    """Give the green button of a card; the first, where there are several."""
-    for block in reversed(card["blocks"]):
-        for element in block.get("elements") or ():
-            if element.get("style") == "primary" and element.get("action_id", "").endswith("_all:0"):
-                return str(element["action_id"])
-    found = [
-        element["action_id"]
-        for block in card["blocks"]
-        for element in block.get("elements") or ()
-        if element.get("style") == "primary"
+def leading(card: Json) -> str:
+    """Give the green button of a card; where none is green, the first of the first call."""
+    offered = [
+        found for block in card["blocks"] for found in block.get("elements") or () if "action_id" in found
     ]
-    assert found, "the card has no primary button"
-    return str(found[0])
+    assert offered, "the card has no button"
+    green = [found for found in offered if found.get("style") == "primary"]
+    return str([*green, *offered][0]["action_id"])
 
 
 def _asks(card: Json, button: str) -> bool:

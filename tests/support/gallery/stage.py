@@ -22,7 +22,7 @@ from playground.redis_server import private_redis
 from playground.workspace import TEAM
 from tests.conftest import keys_of, settings_for, until
 from tests.support.browser import Screen, browsing
-from tests.support.gallery.hands import Hands, primary
+from tests.support.gallery.hands import Hands, leading
 from tests.support.gallery.situations import POLICY, Situation
 from tests.support.people import buttons, words
 
@@ -164,7 +164,7 @@ class Stage:
         asked = await self.ask(situation)
         for person in (asked.dana, asked.erik)[: situation.together]:
             card = await asked.card()
-            assert primary(card)
+            assert leading(card)
             await person.approve(card, situation.types)
         await asked.run()
         await asked.card("the agent has resumed")
