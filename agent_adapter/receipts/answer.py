@@ -67,7 +67,7 @@ class Said:
     action: ActionStatement
 
 
-def proven(interrupt: Interrupt, card: Fields, verifier: Verifier, *, now: int) -> Proof:
+def proven(interrupt: Interrupt, card: Fields, verifier: Verifier, *, body: str, now: int) -> Proof:
     """Give the card of a record as far as signed statements prove it.
 
     A decision that is not proven is left out, and so the action counts as open: whoever can write to Redis can neither
@@ -77,17 +77,19 @@ def proven(interrupt: Interrupt, card: Fields, verifier: Verifier, *, now: int) 
         interrupt: What was asked.
         card: The card as it is stored.
         verifier: What is trusted.
+        body: The question as it is stored: every word of it has to be what people were asked.
         now: In Unix milliseconds of this process.
     """
     fields = {name: text for name, text in card.items() if not name.startswith(_DECIDED)}
     found: list[_Decided | None] = []
     faults = {}
+    shown = bytes_digest(body)
     asked = zip(interrupt.request.action_requests, slots(interrupt.pauses), strict=True)
     for index, (call, place) in enumerate(asked):
         each = None
         if f"d:{index}" in card:
             try:
-                each = _decided(_Own.of(interrupt, index, call, place), card, verifier, now)
+                each = _decided(_Own.of(interrupt, index, call, place, shown), card, verifier, now)
                 fields |= each.fields
             except ReceiptError as error:
                 faults[index] = error
@@ -110,11 +112,15 @@ class _Own:
     """The bytes of its arguments, as people were shown them."""
     asked: str
     """Their digest."""
+    body: str
+    """The digest of the whole question."""
 
     @classmethod
-    def of(cls, interrupt: Interrupt, index: int, call: ActionRequest, place: tuple[str, int]) -> Self:
+    def of(
+        cls, interrupt: Interrupt, index: int, call: ActionRequest, place: tuple[str, int], body: str
+    ) -> Self:
         args = encode(call.args)
-        return cls(interrupt, index, call, pause_of(*place), args, bytes_digest(args))
+        return cls(interrupt, index, call, pause_of(*place), args, bytes_digest(args), body)
 
     @property
     def field(self) -> str:
@@ -150,11 +156,11 @@ def _decided(own: _Own, card: Fields, verifier: Verifier, now: int) -> _Decided:
 
 
 def statements_about(
-    interrupt: Interrupt, index: int, texts: Iterable[str], verifier: Verifier, *, now: int
+    interrupt: Interrupt, index: int, texts: Iterable[str], verifier: Verifier, *, body: str, now: int
 ) -> list[Said]:
     """Give those of these statements that are signed, and about this action as it was asked."""
     call, place = interrupt.request.action_requests[index], slots(interrupt.pauses)[index]
-    own = _Own.of(interrupt, index, call, place)
+    own = _Own.of(interrupt, index, call, place, bytes_digest(body))
     return _read(own, texts, verifier, now)[0]
 
 
@@ -201,6 +207,12 @@ def _said(own: _Own, text: str, verifier: Verifier, now: int) -> Said:
         raise ReceiptError(
             f"{own.place}: people were shown another call than the one that was asked", code="action"
         )
+    if statement.body != own.body:
+        raise ReceiptError(
+            f"{own.place}: the question is stored with other words than people were asked with: "
+            "look for what else writes to this Redis",
+            code="body",
+        )
     if now - TOLERANCE >= statement.use_by:
         raise ReceiptError(
             f"{own.place}: its approval could be used for a time that is over: ask again, or raise `use_within` in the policy",
@@ -238,6 +250,8 @@ def _proven_by(last: Said, all_said: Iterable[Said], own: _Own, card: Fields, ve
         own.field: text,
         f"t:{own.index}": card[f"t:{own.index}"],
         f"at:{own.index}": str(last.opened.statement.at),
+        # What becomes of the rest of the batch is part of what was decided.
+        "on_timeout": last.opened.statement.silence,
         **({f"by:{own.index}": " ".join(each.action.by for each in agreed)} if others else {}),
     }
     if args is None:

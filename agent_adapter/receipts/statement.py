@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WireModel
+from agent_adapter.contract.interrupt import OnExpiry
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 
@@ -80,6 +81,8 @@ class Statement(WireModel):
     """The digest of the agent's run: `run_of`."""
     aud: str
     """The name of the agent."""
+    body: str
+    """The SHA-256 of the whole question as it was stored when people were asked, before it is encrypted, in hex."""
     policy: str
     """The version of the policy."""
     requester: Requester | None = None
@@ -92,6 +95,8 @@ class Statement(WireModel):
     """Until when people could decide, in Unix milliseconds."""
     use_by: int
     """Until when an approved call may run, in Unix milliseconds."""
+    silence: OnExpiry = "reject"
+    """What the deadline does with the actions that are open then: with `raise`, nothing runs."""
     counts: tuple[str, ...] = ()
     """The digests of the earlier statements, of other people, that it counts."""
     actions: tuple[ActionStatement, ...] = Field(min_length=1)

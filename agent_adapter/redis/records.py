@@ -494,7 +494,7 @@ class Records:
             raise UnreadableRecordError(f"{interrupt_id} holds the interrupt {interrupt.id}")
         if self._verifier is None:
             return Record(interrupt, req, card, now, self.grace, decided)
-        proof = proven(interrupt, card, self._verifier, now=time.time_ns() // 1_000_000)
+        proof = proven(interrupt, card, self._verifier, body=body, now=time.time_ns() // 1_000_000)
         return Record(interrupt, req, proof.fields, now, self.grace, decided, proof.receipts, proof.faults)
 
     def _unknown(self, interrupt_id: str) -> UnknownInterruptError:

@@ -7,7 +7,7 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.receipt import Receipt
-from agent_adapter.contract.wire import dump_decision
+from agent_adapter.contract.wire import dump_decision, dump_interrupt
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.extras import needs
 from agent_adapter.receipts.dsse import Envelope, Signature, pre_authentication
@@ -64,6 +64,7 @@ class Signing:
         at = max(int(each.decided_at.timestamp() * 1000) for each in resume.records if each)
         statement = Statement(
             kid=self._kid, ns=NAMESPACE, team=TEAM, rec=interrupt.id, run=run_of(interrupt.run), aud=interrupt.agent,
+            body=bytes_digest(dump_interrupt(interrupt)),
             policy=next(each.policy for each in resume.records if each) or "", at=at, deadline=deadline,
             use_by=deadline + int(USE_WITHIN.total_seconds() * 1000), actions=tuple(actions),
         )  # fmt: skip

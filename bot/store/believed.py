@@ -26,7 +26,7 @@ def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
     if not any(state.recorded) and not state.votes and not state.standing and not state.proposals:
         return state
     # How long an approval may be used says nothing about whether it was given.
-    proof = proven(state.interrupt, card, verifier, now=0)
+    proof = proven(state.interrupt, card, verifier, body=state.body, now=0)
     votes = {
         index: _signed_votes(state, index, found, card, verifier) for index, found in state.votes.items()
     }
@@ -85,7 +85,8 @@ def _is_signed(state: Approval, index: int, vote: Vote, text: str, card: Fields,
     texts = card.get(SIGNED + vote.token, "").split()
     if not texts:
         return verifier.ring.accepts_unsigned
-    said = (each.action for each in statements_about(state.interrupt, index, texts, verifier, now=0))
+    found = statements_about(state.interrupt, index, texts, verifier, body=state.body, now=0)
+    said = (each.action for each in found)
     own = (vote.user, vote.position, bytes_digest(text))
     return any((each.by, each.position, each.stored) == own for each in said)
 

@@ -60,6 +60,7 @@ class Signing:
     def statement(self, *actions: ActionStatement, **changed: Any) -> Statement:
         fields: dict[str, Any] = {
             "kid": self.kid, "ns": "assent", "team": TEAM, "rec": RECORD, "run": run_of("thread-1"), "aud": "billing",
+            "body": bytes_digest("the question"),
             "policy": "7f3c09d1be42", "at": milliseconds(self.now), "deadline": milliseconds(self.now + timedelta(hours=1)),
             "use_by": milliseconds(self.now + timedelta(hours=25)), "actions": actions or (self.action(),),
         }  # fmt: skip

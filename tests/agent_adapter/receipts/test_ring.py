@@ -53,6 +53,7 @@ def statement_of(kid, **changed):
         "rec": "billing.1",
         "run": "r",
         "aud": "billing",
+        "body": "b",
         "policy": "1",
         "at": AT,
         "deadline": AT + HOUR,

@@ -11,8 +11,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from agent_adapter import ApprovalClient, ConflictError, InvalidRequestError, ReceiptError
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
-from agent_adapter.contract.interrupt import Context
-from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.interrupt import Context, Route, Source
+from agent_adapter.contract.record import dump_recorded, read_resume
+from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.receipts.ring import Ring, RingKey
 from agent_adapter.receipts.signer import LocalSigner
@@ -106,9 +107,13 @@ def now():
     return time.time_ns() // 1_000_000
 
 
+def proven_of(interrupt, card, verifier, *, now, body=None):
+    return proven(interrupt, card, verifier, body=body or dump_interrupt(interrupt), now=now)
+
+
 def fault(interrupt, card, verifier, at=None):
     """Say why the first decision is not proven."""
-    proof = proven(interrupt, card, verifier, now=at or now())
+    proof = proven_of(interrupt, card, verifier, now=at or now())
     assert "d:0" not in proof.fields
     assert proof.fields.get("status") != "decided"
     assert proof.receipts[0] is None
@@ -124,7 +129,7 @@ async def test_what_people_decided_is_proven_with_their_statements(ask, decide, 
     await decide(state, MIRA, APPROVE, note="both are fine")
     card = await card_of(state)
 
-    proof = proven(state.interrupt, card, verifier, now=now())
+    proof = proven_of(state.interrupt, card, verifier, now=now())
 
     assert proof.faults == {}
     assert proof.fields["status"] == "decided"
@@ -143,7 +148,7 @@ async def test_the_time_of_a_decision_is_the_signed_one(ask, decide, card_of, ve
     await decide(state, ERIK, APPROVE)
     card = await card_of(state)
 
-    proof = proven(state.interrupt, card | {"at:0": "1"}, verifier, now=now())
+    proof = proven_of(state.interrupt, card | {"at:0": "1"}, verifier, now=now())
 
     assert abs(int(proof.fields["at:0"]) - int(card["at:0"])) < 60_000
 
@@ -152,7 +157,7 @@ async def test_a_rejection_is_proven_and_runs_nothing(ask, decide, card_of, veri
     state = await ask(a_payment())
     await decide(state, ERIK, RejectDecision(message="no"))
 
-    proof = proven(state.interrupt, await card_of(state), verifier, now=now())
+    proof = proven_of(state.interrupt, await card_of(state), verifier, now=now())
 
     assert (proof.faults, proof.receipts) == ({}, (None,))
 
@@ -173,7 +178,44 @@ async def test_an_approval_is_worth_nothing_without_its_statement(ask, decide, c
 
     assert fault(state.interrupt, card, verifier) == "unsigned"
     verifier.ring.unsigned_until = datetime.now(UTC) + timedelta(days=1)
-    assert proven(state.interrupt, card, verifier, now=now()).fields == card
+    assert proven_of(state.interrupt, card, verifier, now=now()).fields == card
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"context": Context(requested_by=MIRA)},
+        {"context": Context(requested_by="U0NOBODY", title="Checked by finance")},
+        {"on_expiry": "raise"},
+        {"route": Route(channel="C0OTHER")},
+        {"source": Source(dialect="boolean", payload={"question": "pay?"})},
+        {"expires_in": timedelta(hours=2)},
+    ],
+)
+async def test_a_decision_is_proven_only_for_every_word_of_its_question(
+    ask, decide, card_of, verifier, changed
+):
+    """Also for the words that no action has."""
+    state = await ask(a_payment())
+    await decide(state, ERIK, APPROVE)
+    card = await card_of(state)
+
+    assert fault(state.interrupt.model_copy(update=changed), card, verifier) == "body"
+
+
+async def test_what_the_deadline_does_with_the_rest_is_signed_with_each_decision(
+    ask, decide, card_of, verifier
+):
+    """With `raise`, a batch that is decided by half runs nothing. Somebody writes that the rest was rejected."""
+    state = await ask(a_payment(count=2, on_expiry="raise"))
+    await decide(state, ERIK, APPROVE, 0)
+    card = await card_of(state) | {"status": "expired", "on_timeout": "reject"}
+
+    fields = proven_of(state.interrupt, card, verifier, now=now()).fields
+
+    assert fields["on_timeout"] == "raise"
+    resume = read_resume(state.interrupt, fields, deadline=0, now=0, grace=0)
+    assert (resume.status, resume.decisions[1]) == ("expired", None)
 
 
 async def test_a_rejection_is_not_turned_into_an_approval(ask, decide, card_of, verifier):
@@ -213,7 +255,7 @@ async def test_edited_arguments_are_not_changed_or_swapped(ask, decide, card_of,
     await decide(state, ERIK, edits[0], 0)
     await decide(state, ERIK, edits[1], 1)
     card = await card_of(state)
-    assert proven(state.interrupt, card, verifier, now=now()).receipts[1].args == encode(
+    assert proven_of(state.interrupt, card, verifier, now=now()).receipts[1].args == encode(
         {"to": "al", "amount": 2}
     )
 
@@ -302,7 +344,7 @@ async def test_an_agent_may_want_more_people_than_the_policy(ask, decide, card_o
     card = await card_of(state)
 
     assert fault(state.interrupt, card, Verifier(verifier.ring, "assent", min_people=2)) == "people"
-    assert proven(state.interrupt, card, Verifier(verifier.ring, "assent", 1), now=now()).receipts[0]
+    assert proven_of(state.interrupt, card, Verifier(verifier.ring, "assent", 1), now=now()).receipts[0]
 
 
 async def test_an_approval_is_used_in_its_time(ask, decide, card_of, verifier):
@@ -311,7 +353,7 @@ async def test_an_approval_is_used_in_its_time(ask, decide, card_of, verifier):
     card = await card_of(state)
     end = int(card["deadline"]) + 300_000
 
-    assert proven(state.interrupt, card, verifier, now=end).receipts[0]
+    assert proven_of(state.interrupt, card, verifier, now=end).receipts[0]
     assert fault(state.interrupt, card, verifier, at=end + 31_000) == "expired"
 
 
@@ -322,7 +364,7 @@ async def test_broken_statements_beside_a_good_one_change_nothing(ask, decide, c
     name = f"signed:{card['t:0']}"
 
     noisy = card | {name: f"{{}}\n{card[name]}\n[[[["}
-    assert proven(state.interrupt, noisy, verifier, now=now()).receipts[0]
+    assert proven_of(state.interrupt, noisy, verifier, now=now()).receipts[0]
 
 
 # --- Through the client ---------------------------------------------------------------------------------------------
