@@ -16,18 +16,19 @@ from typing import Any, TypeAlias
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
+from agent_adapter.ciphers import MARK
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
-from agent_adapter.redis.private import Private, RecordCipher
+from agent_adapter.redis.private import Private, RecordCipher, is_private
 from agent_adapter.redis.server_check import answered
 
 AGENT_LUA = "agent_adapter.redis.lua"
 PRELUDE = "prelude"
-SHARED_SCRIPTS = ("read", "lease_work", "finish_work")
+SHARED_SCRIPTS = ("read", "is_plain", "lease_work", "finish_work")
 """Scripts that the agent's side and the bot share."""
 
-READ_ONLY = frozenset({"read", "read_audit", "read_posted", "read_queue"})
+READ_ONLY = frozenset({"read", "is_plain", "read_audit", "read_posted", "read_queue"})
 """Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
 Sent: TypeAlias = str | int | float
@@ -141,7 +142,7 @@ class Scripts:
         """
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
-        args = [self._closed(value, names) if isinstance(value, Private) else value for value in values]
+        args = await self._closed(values, names)
         before = await cancellations()
         try:
             return await self._run(script, keys, args)
@@ -150,7 +151,23 @@ class Scripts:
                 # redis-py may turn a cancellation during a connect into a time-out, and try again.
                 raise asyncio.CancelledError
 
-    def _closed(self, value: Private, names: Mapping[str, str]) -> str:
+    async def _closed(self, values: Sequence[Sent | Private], names: Mapping[str, str]) -> list[Sent]:
+        """Encrypt what is private. What belongs to a question that was asked without encryption stays readable to its agent."""
+        of_record = any(
+            isinstance(value, Private) and value.text and is_private(value.field) for value in values
+        )
+        is_plain = of_record and bool(self.cipher) and await self._is_plain(names["id"])
+        return [
+            value if not isinstance(value, Private)
+            else value.text if is_plain and is_private(value.field)
+            else self._encrypted(value, names)
+            for value in values
+        ]  # fmt: skip
+
+    async def _is_plain(self, interrupt_id: str) -> bool:
+        return bool(await self("is_plain", self._keys.lane_for(interrupt_id).of(interrupt_id), mark=MARK))
+
+    def _encrypted(self, value: Private, names: Mapping[str, str]) -> str:
         *words, text = value.text.split(" ", value.words)
         closed = self.cipher.close(text, record=value.record or names["id"], field=value.field)
         return " ".join((*words, closed))

@@ -91,11 +91,8 @@ class Quarantine:
         return counts
 
     async def release(self, interrupt_id: str) -> bool:
-        """Have a record tried again; false when nothing about it had failed."""
-        released = await self._store.release_work(interrupt_id)
-        if released:
-            await self._store.set_notice(interrupt_id, "")
-        return released
+        """Have a record tried again; false when nothing about it had failed. The bot that succeeds removes the notice."""
+        return await self._store.release_work(interrupt_id)
 
     async def _all(self) -> tuple[list[Failing], list[str]]:
         found, foreign = [], []

@@ -298,6 +298,52 @@ async def test_a_key_is_changed_while_cards_are_open(playground, redis_url, monk
             assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
 
 
+async def test_an_agent_without_the_key_reads_every_answer_to_what_it_asked_without_it(
+    bot, redis_url, monkeypatch, dana, erik
+):
+    """The bots have the key first. Whatever they write into such a record stays as readable as its question is."""
+    monkeypatch.delenv("ASSENT_RECORD_KEY")
+    async with an_agent(redis_url) as plain:
+        answer = review(
+            plain, a_call("pay", "to approve"), a_call("pay", "to edit"), a_call("ask", "to answer")
+        )
+        await dana.press(await dana.card("to approve"), "approve:0")
+        form = await dana.opened(await dana.card("Approved"), "edit:1")
+        await dana.fill(form, text=f"{MARK} edited")
+        form = await dana.opened(await dana.showing("respond:2"), "respond:2")
+        await dana.fill(form, **{the_input(form): f"{MARK} said"})
+        decisions = (await answer).decisions
+        voted = review(plain, a_call("send", "to vote on"))
+        await dana.press(await dana.card("to vote on"), "approve:0")
+        await erik.press(await erik.card("1 of 2"), "approve:0")
+        silent = review(plain, a_call("nudge", "by silence"))
+        agreed = (await voted).records[0].agreed_by
+        by_silence = (await silent).records[0].decided_by
+
+    assert [each.type for each in decisions] == ["approve", "edit", "respond"]
+    assert (decisions[1].edited_action.args["text"], decisions[2].message) == (
+        f"{MARK} edited",
+        f"{MARK} said",
+    )
+    assert (agreed, by_silence) == (("U0DANA", "U0ERIK"), "expired")
+
+
+async def test_an_agent_that_gets_its_key_later_asks_no_question_twice(bot, redis_url, monkeypatch, dana):
+    """The same pause finds the record that it asked without a key, and what the agent reports of it stays readable."""
+    monkeypatch.delenv("ASSENT_RECORD_KEY")
+    interrupt = asked_about(a_call("pay", "once"), run="once")
+    async with an_agent(redis_url) as plain:
+        asked = await plain.publish(interrupt)
+        monkeypatch.setenv("ASSENT_RECORD_KEY", KEY)
+        async with an_agent(redis_url) as client:
+            assert await client.publish(interrupt) == asked
+            await dana.press(await dana.card("once"), "approve:0")
+            await client.wait(asked)
+            async with client.resuming(asked, interrupt=interrupt):
+                await client.report(asked, 0, Outcome(status="done", text=f"{MARK} tr_1"))
+        assert (await plain.wait(asked)).decisions[0].type == "approve"
+
+
 async def test_a_bot_without_the_key_ends_nothing_and_goes_on_with_other_records(
     playground, redis_url, monkeypatch, client, dana, caplog
 ):

@@ -17,7 +17,7 @@ if tonumber(redis.call('ZSCORE', owed, id) or -1) ~= tonumber(lease) then
   return 0
 end
 local at, field = now(), failing_field(owed, id)
-local failures, since = string.match(redis.call('HGET', failing, field) or '', '^(%d+) (%d+) ')
+local failures, since = string.match(redis.call('HGET', failing, field) or '', '^([1-9]%d*) (%d+) ')
 failures = (failures or 0) + 1
 redis.call('HSET', failing, field, text(failures) .. ' ' .. (since or text(at)) .. ' ' .. reason)
 if failures >= tonumber(too_many) then

@@ -1,4 +1,5 @@
--- Have failed work tried again, as if it had never failed.
+-- Have failed work tried again, as if it had never failed. Its entry stays, with a count of 0: a bot that succeeds
+-- removes it, and then the notice in the record, which an operator may not write.
 --
 -- KEYS  undrawn, due, failing
 -- ARGV  id
@@ -6,13 +7,19 @@
 
 local undrawn, due, failing = unpack(KEYS)
 local id = unpack(ARGV)
+local at, released = now(), 0
 
-local drawings = redis.call('HDEL', failing, failing_field(undrawn, id))
-local looks = redis.call('HDEL', failing, failing_field(due, id))
-if drawings == 1 then
-  queue_drawing(undrawn, id, now())
+for _, owed in ipairs({ undrawn, due }) do
+  local field = failing_field(owed, id)
+  local reason = string.match(redis.call('HGET', failing, field) or '', '^[1-9]%d* %d+ (.*)$')
+  if reason then
+    redis.call('HSET', failing, field, '0 ' .. text(at) .. ' ' .. reason)
+    if owed == undrawn then
+      queue_drawing(undrawn, id, at)
+    else
+      redis.call('ZADD', due, text(at), id)
+    end
+    released = 1
+  end
 end
-if looks == 1 then
-  redis.call('ZADD', due, text(now()), id)
-end
-return math.max(drawings, looks)
+return released
