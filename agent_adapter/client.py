@@ -53,7 +53,7 @@ from agent_adapter.expected import (
 from agent_adapter.idempotency import carrying
 from agent_adapter.loops import Loops
 from agent_adapter.receipts.answer import Verifier
-from agent_adapter.receipts.question import AGENT_VARIABLE
+from agent_adapter.receipts.question import AGENT_VARIABLE, Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import LocalSigner, Signer
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
@@ -103,6 +103,7 @@ class ApprovalClient:
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
         signer: Signer | None = None,
+        marks: Marks | None = None,
     ) -> None:
         for where, given in (("redis", redis), ("blocking", blocking)):
             expect(given, Redis, where=where, cure=f"for the address of a Redis, write {FROM_URL}")
@@ -120,6 +121,7 @@ class ApprovalClient:
         self._record_cipher = RecordCipher.from_environment() if record_cipher is None else record_cipher
         self._verifier = _verifier(ring, self._namespace, min_people)
         self._signer = signer or LocalSigner.from_environment(AGENT_VARIABLE)
+        self._marks = marks
         self._records: Records
         self._claims: Claims
         self._replies: Replies
@@ -141,6 +143,7 @@ class ApprovalClient:
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
         signer: Signer | None = None,
+        marks: Marks | None = None,
         **settings: timedelta,
     ) -> Self:
         """Make a client for this Redis. It connects when it is entered with `async with`.
@@ -157,6 +160,7 @@ class ApprovalClient:
             min_people: With a ring: how many people must have agreed before a call runs, even where the policy asks for
                 fewer. With 1, silence is not enough.
             signer: Signs what this agent asks; by default with the private key in `ASSENT_AGENT_KEY`, if there is one.
+            marks: For the HTTP API, which asks for agents without a key: it marks what it asks, and reads nothing else.
             settings: Three durations, 30 seconds each. `grace`: how long after its deadline a wait ends without the bot.
                 `claim_lease`: how long a claim on a run holds until it is renewed. `reconcile_every`: how often records
                 are read without a wake-up.
@@ -179,6 +183,7 @@ class ApprovalClient:
             ring=ring,
             min_people=min_people,
             signer=signer,
+            marks=marks,
             **settings,
         )
 
@@ -219,6 +224,7 @@ class ApprovalClient:
             seal=self._seal,
             verifier=self._verifier,
             signer=self._signer,
+            marks=self._marks,
         )
         self.runs = Runs(self._redis, scripts, lane, self._seal, agent=self.agent)
         self._claims = Claims(self._records, lease=milliseconds(self._lease))

@@ -70,6 +70,8 @@ class SyncApprovalClient:
                 ring=ring,
                 min_people=min_people,
                 signer=signer,
+                # Only the HTTP API has them.
+                marks=None,
                 **settings,
             )
         )

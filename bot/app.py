@@ -33,6 +33,7 @@ from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import check_keys, check_server
 from bot.api.agents import Agents
 from bot.api.keys import KeyRing
+from bot.api.questions import SealedQuestions
 from bot.api.rates import Rates
 from bot.api.routes import build_api
 from bot.domain.errors import SettingsError
@@ -261,7 +262,13 @@ class Bot:
     def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:
         url, bot_keys = self.settings.redis_url, self.bot_keys
         agents = Agents(
-            url, keys.namespace, self.bot_keys.ring if self.bot_keys else None, record_cipher=self._cipher
+            url,
+            keys.namespace,
+            bot_keys.ring if bot_keys else None,
+            record_cipher=self._cipher,
+            marks=SealedQuestions(lambda: bot_keys.trust, bot_keys.ring, keys.namespace)
+            if bot_keys
+            else None,
         )
         self.health.loops.include(agents.loops)
         return build_api(

@@ -1,7 +1,7 @@
 """What an agent signs about a question, so that the bot knows who asks."""
 
 import hashlib
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from pydantic import ConfigDict
 
@@ -40,6 +40,20 @@ class Question(WireModel):
     """The SHA-256 of the question as it is stored, before it is encrypted, in hex."""
     at: int
     """When it was signed, in Unix milliseconds."""
+
+
+class Marks(Protocol):
+    """Marks what a client asks, and knows it again. The HTTP API has one, because it asks for agents without a key."""
+
+    async def mark(self, interrupt: Interrupt, body: str) -> str:
+        """Give what is stored beside a question in the place of its agent's signature."""
+
+    def check(self, interrupt: Interrupt, body: str, mark: str) -> None:
+        """Check a question that was read back.
+
+        Raises:
+            ConflictError: when nothing proves that it is what was asked.
+        """
 
 
 async def sign_question(signer: Signer, interrupt: Interrupt, body: str, *, namespace: str, at: int) -> str:

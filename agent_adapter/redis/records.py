@@ -43,7 +43,7 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.receipts.answer import Verifier, proven
-from agent_adapter.receipts.question import sign_question
+from agent_adapter.receipts.question import Marks, sign_question
 from agent_adapter.receipts.signer import Signer
 from agent_adapter.redis.private import VARIABLE as RECORD_KEY
 from agent_adapter.redis.private import Private
@@ -235,6 +235,7 @@ class Records:
         seal: Seal,
         verifier: Verifier | None = None,
         signer: Signer | None = None,
+        marks: Marks | None = None,
     ) -> None:
         self.process = process
         self.grace = milliseconds(grace)
@@ -245,6 +246,7 @@ class Records:
         self._seal = seal
         self._verifier = verifier
         self._signer = signer
+        self._marks = marks
 
     async def publish(self, interrupt: Interrupt, *, waits: bool, replaced: str = "") -> tuple[str, str]:
         """Store an interrupt once.
@@ -284,6 +286,8 @@ class Records:
         return outcome, found
 
     async def _signed(self, interrupt: Interrupt, body: str) -> str:
+        if self._marks is not None:
+            return await self._marks.mark(interrupt, body)
         if self._signer is None:
             return ""
         at = time.time_ns() // 1_000_000
@@ -492,6 +496,8 @@ class Records:
             interrupt = await asyncio.to_thread(load_interrupt, body) if is_large else load_interrupt(body)
         if interrupt.id != interrupt_id:
             raise UnreadableRecordError(f"{interrupt_id} holds the interrupt {interrupt.id}")
+        if self._marks is not None:
+            self._marks.check(interrupt, body, req.get("signature", ""))
         if self._verifier is None:
             return Record(interrupt, req, card, now, self.grace, decided)
         proof = proven(interrupt, card, self._verifier, body=body, now=time.time_ns() // 1_000_000)

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.loops import Loop
+from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.seal import Seal
@@ -15,11 +16,18 @@ class Agents:
     """Makes an agent's client at its first request. All clients share one stream of wake-ups."""
 
     def __init__(
-        self, url: str, namespace: str, ring: Ring | None = None, *, record_cipher: RecordCipher | None = None
+        self,
+        url: str,
+        namespace: str,
+        ring: Ring | None = None,
+        *,
+        record_cipher: RecordCipher | None = None,
+        marks: Marks | None = None,
     ) -> None:
         self._url = url
         self._record_cipher = record_cipher or RecordCipher()
         self._ring = ring
+        self._marks = marks
         self._namespace = namespace
         self._known: dict[str, ApprovalClient] = {}
         self._opening = asyncio.Lock()
@@ -41,6 +49,7 @@ class Agents:
                     seal=Seal(),
                     record_cipher=self._record_cipher,
                     ring=self._ring,
+                    marks=self._marks,
                 )
                 self._known[name] = await self._stack.enter_async_context(client)
         return self._known[name]

@@ -34,7 +34,6 @@ from bot.api.rates import STRANGERS, Rates
 from bot.api.states import describe
 from bot.api.streams import ENDED, events, known_by
 from bot.api.waits import Waits
-from bot.domain.admit import vouched_agent
 from bot.http.bodies import Bodies
 from bot.runtime.offload import Received, offload
 from bot.use_cases.agent_limits import Quota
@@ -124,7 +123,6 @@ class Api:
         key = request[KEY]
         received = Received(agent.agent, request.content_length or MAX_BODY)
         interrupt = await offload(received, _interrupt, agent, _with_requester(body, key))
-        await self._ring.vouch(interrupt.id, vouched_agent(agent.agent))
         requester = interrupt.context.requested_by
         if requester and key.vouches_for(requester):
             await self._ring.vouch(interrupt.id, requester)

@@ -65,11 +65,6 @@ def _with_headline(terms: Terms, named: tuple[str, ...]) -> Terms:
     return terms if terms.headline or not named else terms.model_copy(update={"headline": named})
 
 
-def vouched_agent(agent: str) -> str:
-    """Name an agent among those for whom a key of the HTTP API vouches. No person is called like this."""
-    return f"agent:{agent}"
-
-
 def _requester(policy: Policy, interrupt: Interrupt, vouched: Collection[str]) -> tuple[str | None, bool]:
     """Say for whom the agent acts, and whether somebody other than the agent says so."""
     trusted = policy.requester_of(interrupt.agent)

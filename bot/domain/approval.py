@@ -66,7 +66,8 @@ class Published:
     body: str = field(default="", compare=False, repr=False)
     """The interrupt as it is stored."""
     signature: str = field(default="", compare=False, repr=False)
-    """The envelope in which its agent has signed it; empty without one. Nothing has checked it yet."""
+    """The envelope in which its agent has signed it, or the seal of the HTTP API, which asks for agents without a key.
+    Empty without either. Nothing has checked it yet."""
     size: int = field(default=0, compare=False)
     """How many characters the record has."""
 

@@ -9,10 +9,12 @@ from agent_adapter.errors import ReceiptError
 from agent_adapter.receipts.question import check_question
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Again, Place, Terms, Told
-from bot.domain.admit import admit, vouched_agent
+from bot.domain.admit import admit
 from bot.domain.approval import Approval, Published
+from bot.domain.asked_over_http import is_over_http
 from bot.domain.errors import InterruptFaultError, SlackError
 from bot.domain.refusal import Refusal
+from bot.domain.seal import Trust
 from bot.domain.standing import StandingMatch
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.redis_restore import RestoreGuard
@@ -55,12 +57,13 @@ class Admissions:
         if too_much := await self.quota.take(state.interrupt.agent, interrupt_id=state.id):
             await self.trouble.refuse(state.id, "limits", too_much.reason)
             return None
-        vouched = await self.store.vouched(state.interrupt)
-        agent = vouched_agent(state.interrupt.agent)
-        is_verified = self._is_verified(state, by_key=agent in vouched)
-        people = vouched - {agent}
         admission = await offload(
-            state, admit, self.policies.policy, state.interrupt, vouched=people, verified=is_verified
+            state,
+            admit,
+            self.policies.policy,
+            state.interrupt,
+            vouched=await self._vouched(state),
+            verified=self._is_verified(state),
         )
         if isinstance(admission, Refusal):
             await self.trouble.refuse(state.id, admission.code, admission.reason)
@@ -80,18 +83,25 @@ class Admissions:
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
 
-    def _is_verified(self, state: Published, *, by_key: bool) -> bool:
+    async def _vouched(self, state: Published) -> frozenset[str]:
+        """Name the people for whom keys of the HTTP API say that the agent acts here.
+
+        With a seal it has to be the question that was asked there: they say nothing about another one.
+        """
+        trust = self.store.signing and self.store.signing.trust
+        is_asked_there = not trust or trust.accepts_unsealed or _is_over_http(state, trust)
+        return await self.store.vouched(state.interrupt) if is_asked_there else frozenset()
+
+    def _is_verified(self, state: Published) -> bool:
         """Whether a key of its agent has signed the question, or a key of the HTTP API has asked it.
 
         A bot without a ring cannot tell.
         """
         signing = self.store.signing
-        if signing is None or signing.ring is None:
+        if signing is None or signing.ring is None or not state.signature:
             return False
-        if by_key and signing.trust:
+        if signing.trust and _is_over_http(state, signing.trust):
             return True
-        if not state.signature:
-            return False
         try:
             check_question(
                 signing.ring, state.signature, state.interrupt, state.body, namespace=signing.namespace
@@ -219,6 +229,10 @@ def _never_by_silence(terms: tuple[Terms, ...], places: tuple[Place, ...]) -> tu
         own.model_copy(update={"by_silence": False}) if index in queued else own
         for index, own in enumerate(terms)
     )
+
+
+def _is_over_http(state: Published, trust: Trust) -> bool:
+    return is_over_http(trust, state.id, state.body, state.signature)
 
 
 def _channels(places: Iterable[Place], index: int) -> set[str]:

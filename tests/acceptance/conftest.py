@@ -10,7 +10,9 @@ from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.receipts.key_files import Signing
+from agent_adapter.receipts.key_files import Signing, read_keys, write_keys
+from agent_adapter.receipts.ring import RingKey
+from agent_adapter.receipts.signer import LocalSigner
 from agent_adapter.redis.pool import SCHEMA
 from playground.client import Control
 from tests.support.people import Someone
@@ -70,6 +72,15 @@ def signed(signing: Signing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSENT_SIGNING_KEY", signing.key_path.read_text())
     monkeypatch.setenv("ASSENT_SEAL_KEY", signing.seal_path.read_text())
     monkeypatch.setenv("ASSENT_RING", str(signing.ring_path))
+
+
+@pytest.fixture
+def known_agent(signing: Signing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent `billing` signs what it asks, so that its questions are read over HTTP where bots sign."""
+    signer = LocalSigner.generate()
+    key = RingKey.of(signer.public, "agent", namespace="assent", agent="billing")
+    write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
+    monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_pem())
 
 
 @pytest.fixture(autouse=True)

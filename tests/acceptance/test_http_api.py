@@ -297,6 +297,7 @@ async def test_the_person_for_whom_an_agent_acts_may_not_approve(caller, dana):
     assert (await read(caller, interrupt_id))["decisions"] == [None]
 
 
+@pytest.mark.usefixtures("known_agent")
 async def test_what_the_python_library_asked_is_answered_over_http(caller, client, dana):
     """Given a question of the same agent in Python, when it is decided, then its answer has LangChain's form."""
     interrupt_id = await client.publish(an_interrupt(context=Context()))

@@ -43,6 +43,7 @@ async def take(client, interrupt_id):
     await client._records.take(interrupt_id, client._records.new_owner(), 1_000)
 
 
+@pytest.mark.usefixtures("known_agent")
 async def test_card_and_api_say_that_an_agent_took_the_answer_and_died(bot, dana, client, redis_url):
     """Whoever looks is told that what was approved may have run; when another process goes on, the card says that."""
     interrupt_id = await approved(client, dana)
