@@ -20,7 +20,7 @@ AS_SHOWN = "Was gezeigt wurde, ist das, was laufen durfte."
 
 _DECIDED = {
     "approve": "Freigegeben",
-    "edit": "Mit Änderungen freigegeben",
+    "edit": "Geändert freigegeben",
     "reject": "Abgelehnt",
     "respond": "Anstelle des Tools beantwortet",
 }

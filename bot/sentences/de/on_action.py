@@ -127,13 +127,13 @@ NOT_SIGNED = "Diese Entscheidung ist nicht signiert und zählt deshalb nicht"
 OPEN, WITHDRAWN, REFUSED = "Offen", "Zurückgezogen", "Zurückgewiesen"
 _DONE = {
     "approve": "Freigegeben",
-    "edit": "Mit Änderungen freigegeben",
+    "edit": "Geändert freigegeben",
     "reject": "Abgelehnt",
     "respond": "Beantwortet",
 }
 _VOID = {
     "approve": "Freigegeben, nicht ausgeführt",
-    "edit": "Mit Änderungen freigegeben, nicht ausgeführt",
+    "edit": "Geändert freigegeben, nicht ausgeführt",
     "reject": "Abgelehnt, nicht weitergegeben",
     "respond": "Beantwortet, nicht weitergegeben",
 }

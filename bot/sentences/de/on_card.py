@@ -20,7 +20,7 @@ WITHOUT_OBJECTION = "Ohne Widerspruch freigegeben"
 IN_ADVANCE = "Vorab freigegeben"
 _DONE = {
     "approve": "Freigegeben",
-    "edit": "Mit Änderungen freigegeben",
+    "edit": "Geändert freigegeben",
     "reject": "Abgelehnt",
     "changes": "Änderungen angefordert",
     "respond": "Beantwortet",
@@ -135,7 +135,7 @@ def on_behalf_of(requester: str) -> str:
 
 def asked_by(agent: str, requester: str = "") -> str:
     """Say who asked, and for whom."""
-    return f"angefragt von `{agent}`" + (f" für {requester}" if requester else "")
+    return f"von `{agent}`" + (f" für {requester}" if requester else "")
 
 
 def closed(at: datetime) -> str:

@@ -19,11 +19,15 @@ from tests.support.properties import bounded
 APPROVE, REJECT = ApproveDecision(), RejectDecision(message="No.")
 
 
-def drawn(*reports, tools=("send_payment",), how=None, args=None, mask=(), plan=None, **fields):
+def drawn(
+    *reports, tools=("send_payment",), how=None, args=None, mask=(), modal_only=(), plan=None, **fields
+):
     """Draw the messages of a decided record. `reports` are outcomes by action, `None` where nothing was reported."""
     interrupt = an_interrupt(*(an_action(tool, args) for tool in tools))
     every = tuple(range(len(tools)))
-    admission = an_admission(places=(Place(channel="C0APPROVALS", actions=every),), mask=mask)
+    admission = an_admission(
+        places=(Place(channel="C0APPROVALS", actions=every),), mask=mask, modal_only=modal_only
+    )
     outcomes = {index: Reported(each, NOW) for index, each in enumerate(reports) if each}
     state = a_state(
         interrupt,
@@ -183,6 +187,16 @@ def test_a_masked_value_of_a_call_that_failed_is_not_shown():
 
     assert values_of(thread) == "password: •••• (masked)   amount: 7"
     assert "hunter22" not in str([card, thread])
+
+
+def test_a_value_that_only_a_reading_shows_is_in_no_message_about_what_ran():
+    """Also not in the thread, which says of each call what it ran with."""
+    card, thread = drawn(
+        PAID, LOST, **BATCH, args={"body": "s3cret words", "to": "ada"}, modal_only=("body",)
+    )
+
+    assert "s3cret" not in str([card, thread])
+    assert 'to: "ada"' in values_of(thread)
 
 
 def test_very_long_names_and_values_of_a_call_that_failed_are_counted():

@@ -54,7 +54,7 @@ LONG = ["two\nlines", "\u05e9\u05dc\u05d5\u05dd", "x" * 45, "long words " * 12, 
 texts = st.sampled_from([*SHORT, *ODD, *SHORT, *ODD, "user@example.com", *LONG]) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=30
 )
-numbers = st.sampled_from([0, 1, 12.0, 64.95, -3, 10**20, 1e300, True, False, None])
+numbers = st.sampled_from([0, 1, 12.0, 64.95, -3, -0.125, 10**20, 1e300, 2.5e-7, True, False, None])
 values = st.one_of(texts, numbers, st.sampled_from([{}, [], {"a": 1}, [1, "x"]]))
 names = st.sampled_from(
     ["to", "amount", "admin", "a b", "to: x", "1", "#", "Ünal", "x" * 45, '"q"', "secret"]
