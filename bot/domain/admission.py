@@ -206,7 +206,7 @@ class Admission(WireModel):
 
     def place_of(self, index: int) -> Place:
         """Give the place where an action was asked first."""
-        return next(place for place in self.places if index in place.actions)
+        return next(place for place in self.places if index in place.actions and not place.proposed)
 
     def escalated(self, step: Step) -> "Admission":
         """Give this admission with the approvers of a step added."""

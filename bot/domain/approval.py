@@ -228,9 +228,8 @@ class Approval(Published):
 
     def message_of(self, index: int) -> MessageId:
         """Name the message that shows an action where it was asked first."""
-        number, place = next(
-            (n, place) for n, place in enumerate(self.admission.places) if index in place.actions
-        )
+        first = self.admission.place_of(index)
+        number, place = next((n, place) for n, place in enumerate(self.admission.places) if place is first)
         shown = (part for part, actions in enumerate(place.parts, 1) if index in actions)
         return MessageId(number, "part", part) if (part := next(shown, 0)) else MessageId(number)
 

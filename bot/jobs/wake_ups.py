@@ -42,19 +42,19 @@ class WakeUps:
         self._restore_guard = restore_guard
         self._address = address
         self._told = {lane.channel("inbox") for lane in keys.all_lanes()}
+        self._server: str | None = None
+        """The run of the server to which it listens; `None` when the connection was lost."""
         self._channels = [*self._told, *(lane.channel("wake") for lane in keys.all_lanes())]
 
     async def run(self, loop: Loop) -> None:
         """Listen until cancelled."""
         redis = open_blocking_redis(self._url, block=QUIET)
-        is_lost = False
         try:
             while True:
                 try:
-                    await self._listen(redis, loop, again=is_lost)
-                    is_lost = False
+                    await self._listen(redis, loop)
                 except (RedisError, OSError) as error:
-                    is_lost = True
+                    self._server = None
                     logger.warning("wake.disconnected", extra={"reason": str(error)})
                     # The server that answers next can hold an older state.
                     self._restore_guard.doubt()
@@ -63,16 +63,19 @@ class WakeUps:
         finally:
             await redis.aclose()
 
-    async def _listen(self, redis: Redis, loop: Loop, *, again: bool) -> None:
-        """Hear messages until there is none for a while; `again` if the connection was lost before.
+    async def _listen(self, redis: Redis, loop: Loop) -> None:
+        """Hear messages until there is none for a while.
 
         After a failover the address can lead to another server, and a connection to the old one only goes silent.
         """
+        # Over the connection that then listens: each time a new one.
+        server = (await redis.info("server")).get("run_id", "")
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)
-            if again:
+            if server != self._server:
                 # While this was not connected, a server may have come and gone.
                 self._restore_guard.doubt()
+                self._server = server
             # What was said while nobody listened.
             self._draw()
             self._inboxes.look_at_all()

@@ -93,9 +93,21 @@ def _is_forged(trust: Trust, record: str, card: Fields, name: str, text: str) ->
     kind, mark = _kind(name), card.get(_MARK + name)
     if kind not in FACTS or (kind in ADMISSION and mark is None):
         return False
+    if kind in _NUMBERED and _is_misnumbered(card, name, mark):
+        return True
     sealed_name = kind if kind in _NUMBERED else name
     said = where_of(text) if kind == "part" else text
     return not trust.believes(mark, record, "fact", (sealed_name, said))
+
+
+def _is_misnumbered(card: Fields, name: str, mark: str | None) -> bool:
+    """Whether a script would not give this number: another form of it, one too large, or a place that is there already."""
+    kind, _, text = name.partition(":")
+    number = next((count for count in range(len(card)) if text == str(count)), None)
+    if number is None:
+        return True
+    lower = (card.get(f"{_MARK}place:{count}") for count in range(number))
+    return kind == "place" and mark is not None and mark in lower
 
 
 def where_of(part: str) -> str:

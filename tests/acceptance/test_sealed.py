@@ -15,7 +15,7 @@ from bot.sentences import in_answer, on_card
 from tests.conftest import keys_of, until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import eventually
-from tests.support.people import buttons
+from tests.support.people import Someone, buttons
 
 RULES = """\
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2, risk: high, mask: [iban]}
@@ -251,6 +251,36 @@ async def test_a_message_that_no_bot_posted_is_not_taken_for_its_card(start_bot,
     await dana.slack.click("U0DANA", again.channel, again.ts, "approve:0")
     assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
     assert "note" in str(await dana.card("note"))
+
+
+CHANNELS = """\
+default: {channel: C0APPROVALS, approvers: [channel]}
+rules:
+  - {match: {tool: pay, args: {properties: {amount: {type: number, maximum: 10}}, required: [amount]}}, channel: C0FINANCE}
+"""
+
+
+@pytest.mark.parametrize("number", ["-1", "00", "7"])
+async def test_where_a_change_is_asked_is_never_where_the_call_itself_is_asked(
+    start_bot, sealed, agent, stored, dana, slack, policy, number
+):
+    """Redis has a genuine mark for that place, and its members may decide about small amounts only."""
+    policy.write_text(CHANNELS)
+    await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA"])
+    await slack.channel("C0APPROVALS", members=["U0BOT", "U0DANA"])
+    bot = await start_bot(**sealed)
+    interrupt_id = await agent.publish(asked())
+    form = await dana.opened(await dana.card("pay"), "edit:0")
+    await dana.fill(form, amount="5")
+    await Someone(slack, "U0MIRA").card("pay")
+    card = stored.card(interrupt_id)
+
+    forged = {f"place:{number}": card["place:1"], f"seal:place:{number}": card["seal:place:1"]}
+    stored.change(interrupt_id, **forged)
+
+    state = await bot.store.admitted(interrupt_id)
+    assert state.place_of(0).channel == "C0APPROVALS"
+    assert [place.channel for place in state.admission.places] == ["C0APPROVALS", "C0FINANCE"]
 
 
 async def test_a_card_gives_no_reason_that_no_bot_wrote(start_bot, sealed, agent, stored, dana):
