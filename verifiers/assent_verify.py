@@ -29,9 +29,9 @@ DAY = 24 * 60 * 60 * 1000
 TOLERANCE = 30 * 1000
 KEY_FIELDS = {"kid", "public", "purpose", "namespace", "team", "agent", "not_before", "not_after", "revoked"}
 TEXTS, NUMBERS = {"kid", "ns", "team", "rec", "run", "aud", "body", "policy"}, {"at", "deadline", "use_by"}
-STATEMENT_FIELDS = TEXTS | NUMBERS | {"v", "requester", "message", "silence", "counts", "actions"}
+STATEMENT_FIELDS = TEXTS | NUMBERS | {"v", "requester", "message", "silence", "actions"}
 ACTION_TEXTS = {"pause", "tool", "asked", "stored", "kind", "position", "by", "how"}
-ACTION_FIELDS = ACTION_TEXTS | {"i", "quorum", "runs", "rule"}
+ACTION_FIELDS = ACTION_TEXTS | {"i", "quorum", "runs", "rule", "counts"}
 KINDS = {"approve", "edit", "reject", "respond"}
 P = 2**255 - 19
 Y8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
@@ -202,7 +202,6 @@ def read_statement(payload: bytes) -> dict[str, Any]:
         set(fields) <= STATEMENT_FIELDS
         and all(type(fields.get(name)) is str for name in TEXTS)
         and all(type(fields.get(name)) is int for name in NUMBERS)
-        and all(type(each) is str for each in fields.get("counts", []))
         and type(actions) is list
         and actions
         and all(map(is_action, actions))
@@ -222,6 +221,8 @@ def is_action(fields: Any) -> bool:
         and fields["i"] >= 0
         and fields["quorum"] >= 1
         and type(fields.get("runs")) in {str, type(None)}
+        and type(fields.get("counts", [])) is list
+        and all(type(each) is str for each in fields.get("counts", []))
         and fields["kind"] in KINDS
     )
 
@@ -258,10 +259,10 @@ def vote_on(statement: dict[str, Any], index: int) -> dict[str, Any]:
 
 def people_who_agreed(opened: list[Any], votes: list[dict[str, Any]], least: int) -> list[str]:
     """Name who agreed. The last statement counts the others; all are about the same thing."""
-    (last, _, _), decided = opened[-1], votes[-1]
+    decided = votes[-1]
     for (_, digest, _), vote in zip(opened[:-1], votes[:-1], strict=True):
         is_same = all(vote[name] == decided[name] for name in ("position", "tool", "runs"))
-        if digest not in last.get("counts", []) or not is_same:
+        if digest not in decided.get("counts", []) or not is_same:
             raise Refused("people", f"the last statement does not count the one of {vote['by']}")
     people = list(
         dict.fromkeys([vote["by"] for vote in votes if vote["by"] != decided["by"]] + [decided["by"]])

@@ -26,9 +26,9 @@ const TOLERANCE = 30 * 1000;
 const KEY_FIELDS = ["kid", "public", "purpose", "namespace", "team", "agent", "not_before", "not_after", "revoked"];
 const TEXTS = ["kid", "ns", "team", "rec", "run", "aud", "body", "policy"];
 const NUMBERS = ["at", "deadline", "use_by"];
-const STATEMENT_FIELDS = [...TEXTS, ...NUMBERS, "v", "requester", "message", "silence", "counts", "actions"];
+const STATEMENT_FIELDS = [...TEXTS, ...NUMBERS, "v", "requester", "message", "silence", "actions"];
 const ACTION_TEXTS = ["pause", "tool", "asked", "stored", "kind", "position", "by", "how"];
-const ACTION_FIELDS = [...ACTION_TEXTS, "i", "quorum", "runs", "rule"];
+const ACTION_FIELDS = [...ACTION_TEXTS, "i", "quorum", "runs", "rule", "counts"];
 const KINDS = ["approve", "edit", "reject", "respond"];
 const P = 2n ** 255n - 19n;
 const Y8 = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
@@ -210,8 +210,6 @@ function readStatement(payload: Buffer): Fields {
     hasOnly(fields, STATEMENT_FIELDS) &&
     TEXTS.every((name) => typeof fields[name] === "string") &&
     NUMBERS.every((name) => Number.isSafeInteger(fields[name])) &&
-    Array.isArray(fields.counts ?? []) &&
-    (fields.counts ?? []).every((each: unknown) => typeof each === "string") &&
     Array.isArray(actions) &&
     actions.length > 0 &&
     actions.every(isAction) &&
@@ -230,6 +228,8 @@ function isAction(fields: any): boolean {
     fields.i >= 0 &&
     fields.quorum >= 1 &&
     (fields.runs === undefined || fields.runs === null || typeof fields.runs === "string") &&
+    Array.isArray(fields.counts ?? []) &&
+    (fields.counts ?? []).every((each: unknown) => typeof each === "string") &&
     KINDS.includes(fields.kind)
   );
 }
@@ -259,8 +259,8 @@ function voteOn(statement: Fields, index: number): Fields {
 
 /** Name who agreed. The last statement counts the others; all are about the same thing. */
 function peopleWhoAgreed(opened: Opened[], votes: Fields[], least: number): string[] {
-  const counts: string[] = opened[opened.length - 1]!.statement.counts ?? [];
   const decided = votes[votes.length - 1]!;
+  const counts: string[] = decided.counts ?? [];
   votes.slice(0, -1).forEach((vote, place) => {
     const isSame = ["position", "tool", "runs"].every((name) => vote[name] === decided[name]);
     if (!counts.includes(opened[place]!.digest) || !isSame) {

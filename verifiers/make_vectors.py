@@ -55,7 +55,7 @@ def two(
     )
     counts = (load_envelope(one).digest,)
     return Receipt(
-        (one, BOT.sign(BOT.statement(BOT.action(ARGS, **{"quorum": 2} | last), counts=counts))), 0, ARGS
+        (one, BOT.sign(BOT.statement(BOT.action(ARGS, **{"quorum": 2, "counts": counts} | last)))), 0, ARGS
     )
 
 

@@ -235,7 +235,7 @@ def _proven_by(last: Said, all_said: Iterable[Said], own: _Own, card: Fields, ve
         for each in all_said
         if each.action.by != action.by
         and (each.action.position, each.action.runs) == (action.position, action.runs)
-        and each.opened.digest in last.opened.statement.counts
+        and each.opened.digest in action.counts
     }
     agreed = [*others.values(), last]
     needed = max(each.action.quorum for each in agreed)

@@ -222,12 +222,13 @@ def _vote(opened: Opened, index: int) -> ActionStatement:
 
 def _people(opened: Sequence[Opened], votes: Sequence[ActionStatement]) -> tuple[str, ...]:
     """Return who agreed. The last statement names the earlier ones that the bot counted."""
-    last, decided = opened[-1].statement, votes[-1]
+    decided = votes[-1]
     for each, vote in zip(opened[:-1], votes[:-1], strict=True):
         is_same = (vote.position, vote.tool, vote.runs) == (decided.position, decided.tool, decided.runs)
-        if each.digest not in last.counts or not is_same:
+        if each.digest not in decided.counts or not is_same:
             raise ReceiptError(
-                f"{last.rec}: the deciding statement does not count the one of {vote.by}", code="people"
+                f"{opened[-1].statement.rec}: the deciding statement does not count the one of {vote.by}",
+                code="people",
             )
     return tuple(dict.fromkeys([vote.by for vote in votes if vote.by != decided.by] + [decided.by]))
 

@@ -61,6 +61,8 @@ class ActionStatement(WireModel):
     """How many people have to agree before the decision counts."""
     rule: str = ""
     """The name of the rule that judged the person."""
+    counts: tuple[str, ...] = ()
+    """The digests of the earlier statements, of other people, that count for this action. Each of them was judged again."""
 
 
 class Statement(WireModel):
@@ -97,8 +99,6 @@ class Statement(WireModel):
     """Until when an approved call may run, in Unix milliseconds."""
     silence: OnExpiry = "reject"
     """What the deadline does with the actions that are open then: with `raise`, nothing runs."""
-    counts: tuple[str, ...] = ()
-    """The digests of the earlier statements, of other people, that it counts."""
     actions: tuple[ActionStatement, ...] = Field(min_length=1)
 
     def of(self, index: int) -> ActionStatement | None:

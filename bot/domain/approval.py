@@ -138,8 +138,6 @@ class Approval(Published):
     """How often people have extended the deadline."""
     assignments: Mapping[int, Assignment] = field(default_factory=dict)
     """The last assignment in each place, also when it is over."""
-    signed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The signed statements about its decisions and votes, by the token of the click."""
     unsigned: frozenset[int] = frozenset()
     """The indices of actions with a stored decision that is not signed. It counts for nothing, and hides no other."""
     unsigned_votes: Mapping[int, frozenset[str]] = field(default_factory=dict)

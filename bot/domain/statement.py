@@ -1,6 +1,6 @@
 """What the bot signs about a decision. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -8,7 +8,6 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED
-from agent_adapter.receipts.dsse import load_envelope
 from agent_adapter.receipts.statement import (
     ActionStatement,
     Requester,
@@ -46,8 +45,6 @@ class Occasion:
     """By the clock of the bot."""
     message: str = ""
     """What the message or form asked that was pressed, by `bot.domain.question`; empty where none was."""
-    counts: tuple[str, ...] = ()
-    """The digests of the statements of other people that it counts."""
 
 
 def statement_of(
@@ -85,13 +82,18 @@ def statement_of(
         deadline=deadline,
         use_by=deadline + use_within // timedelta(milliseconds=1),
         silence=state.on_expiry,
-        counts=occasion.counts,
         actions=tuple(actions),
     )
 
 
 def said_by_person(
-    state: Approval, user: str, ballots: Mapping[int, Ballot], texts: Mapping[int, str], *, how: str
+    state: Approval,
+    user: str,
+    ballots: Mapping[int, Ballot],
+    texts: Mapping[int, str],
+    *,
+    how: str,
+    allowed: Mapping[int, Collection[str]],
 ) -> list[ActionStatement]:
     """Give what one person decides about each action.
 
@@ -101,6 +103,7 @@ def said_by_person(
         ballots: What they decide, and on which terms, by the index of the action.
         texts: The decisions as the record keeps them.
         how: How they said it.
+        allowed: The tokens of the votes of other people that count, as they were judged just now.
     """
     return [
         _said(
@@ -113,6 +116,11 @@ def said_by_person(
             how="typed" if ballot.is_typed else how,
             quorum=ballot.needed,
             rule=ballot.rule,
+            counts=tuple(
+                vote.statement
+                for vote in state.votes.get(index, ())
+                if vote.statement and vote.token in allowed[index]
+            ),
         )
         for index, ballot in ballots.items()
     ]
@@ -137,12 +145,6 @@ def said_by_standing(state: Approval, matched: StandingMatch, text: str) -> Acti
     )
 
 
-def counted(state: Approval, tokens: Iterable[str]) -> tuple[str, ...]:
-    """Give the digests of the statements that were made with these votes."""
-    texts = dict.fromkeys(text for token in tokens for text in state.signed.get(token, ()))
-    return tuple(load_envelope(text).digest for text in texts)
-
-
 def _said(
     interrupt: Interrupt,
     index: int,
@@ -154,6 +156,7 @@ def _said(
     rule: str,
     position: str = "",
     quorum: int = 1,
+    counts: tuple[str, ...] = (),
 ) -> ActionStatement:
     call = interrupt.request.action_requests[index]
     asked = arguments_digest(call.args)
@@ -170,6 +173,7 @@ def _said(
         how=how,
         quorum=quorum,
         rule=rule,
+        counts=counts,
     )
 
 

@@ -19,6 +19,8 @@ class Vote:
     at: str = ""
     token: str = ""
     """The name of the click."""
+    statement: str = ""
+    """The digest of the signed statement that says it; empty where it is not signed."""
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.identity import action_fingerprint
 from agent_adapter.contract.record import SIGNED, Fields, Recorded, moment
-from agent_adapter.errors import InvalidRequestError, ReceiptError
+from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.answer import TOLERANCE, Proof, Verifier, proven, statements_about
 from agent_adapter.receipts.statement import bytes_digest
 from bot.domain.approval import Approval
@@ -36,7 +36,7 @@ def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
         unsigned=frozenset(proof.faults),
         votes={index: found for index, found in votes.items() if found},
         unsigned_votes={
-            index: frozenset(vote.user for vote in found if vote not in votes[index])
+            index: frozenset({vote.user for vote in found} - {vote.user for vote in votes[index]})
             for index, found in state.votes.items()
         },
         standing={
@@ -47,7 +47,6 @@ def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
         proposals={
             index: found for index, found in state.proposals.items() if _is_itself(state, index, found)
         },
-        signed={token: _opening(texts, verifier) for token, texts in state.signed.items()},
     )
 
 
@@ -73,22 +72,26 @@ def _is_itself(state: Approval, index: int, proposal: Proposal) -> bool:
 def _signed_votes(
     state: Approval, index: int, votes: tuple[Vote, ...], card: Fields, verifier: Verifier
 ) -> tuple[Vote, ...]:
+    """Give the votes that are signed, each with its statement."""
     lines = card[f"votes:{index}"].split("\n")
-    return tuple(
-        vote
+    found = (
+        _signed_vote(state, index, vote, line.split(" ", 4)[4], card, verifier)
         for vote, line in zip(votes, lines, strict=True)
-        if _is_signed(state, index, vote, line.split(" ", 4)[4], card, verifier)
     )
+    return tuple(vote for vote in found if vote)
 
 
-def _is_signed(state: Approval, index: int, vote: Vote, text: str, card: Fields, verifier: Verifier) -> bool:
+def _signed_vote(
+    state: Approval, index: int, vote: Vote, text: str, card: Fields, verifier: Verifier
+) -> Vote | None:
     texts = card.get(SIGNED + vote.token, "").split()
     if not texts:
-        return verifier.ring.accepts_unsigned
-    found = statements_about(state.interrupt, index, texts, verifier, body=state.body, now=0)
-    said = (each.action for each in found)
+        return vote if verifier.ring.accepts_unsigned else None
     own = (vote.user, vote.position, bytes_digest(text))
-    return any((each.by, each.position, each.stored) == own for each in said)
+    for each in statements_about(state.interrupt, index, texts, verifier, body=state.body, now=0):
+        if (each.action.by, each.action.position, each.action.stored) == own:
+            return replace(vote, statement=each.opened.digest)
+    return None
 
 
 def _is_given(index: int, approval: StandingApproval, card: Fields, proof: Proof, verifier: Verifier) -> bool:
@@ -104,16 +107,3 @@ def _is_given(index: int, approval: StandingApproval, card: Fields, proof: Proof
         return False
     ends = int(proof.fields[f"at:{index}"]) + given.lasts / timedelta(milliseconds=1) + TOLERANCE
     return given == approval.terms and unix_milliseconds(approval.until) <= ends
-
-
-def _opening(texts: tuple[str, ...], verifier: Verifier) -> tuple[str, ...]:
-    """Give the statements that a trusted key has signed."""
-    return tuple(text for text in texts if _opens(text, verifier))
-
-
-def _opens(text: str, verifier: Verifier) -> bool:
-    try:
-        verifier.ring.open_statement(text, namespace=verifier.namespace)
-    except ReceiptError:
-        return False
-    return True

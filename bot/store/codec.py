@@ -129,7 +129,6 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         begun=frozenset(MessageId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
         votes={int(index): _votes(text) for index, text in _prefixed(card, "votes:")},
-        signed={token: tuple(text.split("\n")) for token, text in _prefixed(card, SIGNED)},
         reached=_reached(card),
         # Redis returns the fields of a large hash in any order.
         remarks=dict(

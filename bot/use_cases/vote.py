@@ -23,7 +23,7 @@ from bot.domain.errors import (
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
-from bot.domain.statement import Occasion, counted, said_by_person, statement_of
+from bot.domain.statement import Occasion, said_by_person, statement_of
 from bot.domain.votes import Vote
 from bot.runtime.metrics import DECISIONS
 from bot.sentences import in_answer
@@ -199,16 +199,12 @@ class Voting:
         """
         if not (signing := self.store.signing):
             return ""
-        occasion = Occasion(
-            at=datetime.now(UTC),
-            message=shown,
-            counts=counted(state, (token for each in voters.values() for token in each.allowed)),
-        )
+        allowed = {index: each.allowed for index, each in voters.items()}
         statement = statement_of(
             state,
             signing.issuer,
-            occasion,
-            said_by_person(state, user, ballots, texts, how=how),
+            Occasion(at=datetime.now(UTC), message=shown),
+            said_by_person(state, user, ballots, texts, how=how, allowed=allowed),
             policy=next(iter(ballots.values())).policy,
             use_within=min(ballot.terms.use_within for ballot in ballots.values()),
         )

@@ -253,6 +253,40 @@ async def test_a_message_that_no_bot_posted_is_not_taken_for_its_card(start_bot,
     assert "note" in str(await dana.card("note"))
 
 
+GROUPS = """\
+default: {channel: C0APPROVALS, approvers: [U0ERIK, U0MIRA], quorum: 2}
+rules: [{match: {tool: pay}, approvers: [S0OPS, U0MIRA]}]
+"""
+
+
+async def test_a_vote_that_does_not_count_any_more_counts_for_no_call(
+    start_bot, sealed, agent, stored, slack, erik, mira, policy
+):
+    """Erik may not approve payments any more. That his vote on the other call still counts says nothing about this one."""
+    policy.write_text(GROUPS)
+    await slack.group("S0OPS", users=["U0ERIK"])
+    await start_bot(**sealed)
+    mine = an_interrupt(an_action("note"), an_action("pay", {"amount": 900}), run="both")
+    interrupt_id = await agent.publish(mine)
+    await erik.press(await erik.card("pay"), "approve_all:0")
+    await mira.card("1 of 2")
+    await slack.group("S0OPS", users=["U0DANA"])
+    await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
+    await mira.press(await mira.card("1 of 2"), "approve_all:0")
+    await until(lambda: "d:0" in stored.card(interrupt_id))
+    card = stored.card(interrupt_id)
+    assert "d:1" not in card
+    (vote,) = card["votes:1"].split("\n")
+
+    forged = {"d:1": vote.split(" ", 4)[4], "t:1": card["t:0"], "by:1": card["by:0"], "at:1": card["at:0"]}
+    stored.change(interrupt_id, **forged, open="0", status="decided", settled=card["at:0"])
+
+    waiting = asyncio.create_task(agent.wait(interrupt_id))
+    await asyncio.wait([waiting], timeout=2)
+    assert not waiting.done()
+    waiting.cancel()
+
+
 CHANNELS = """\
 default: {channel: C0APPROVALS, approvers: [channel]}
 rules:

@@ -82,8 +82,8 @@ class Signing:
         envelopes: list[str] = []
         for person in people:
             counts = tuple(load_envelope(each).digest for each in envelopes)
-            action = self.action(args, by=person, quorum=quorum)
-            envelopes.append(self.sign(self.statement(action, counts=counts)))
+            action = self.action(args, by=person, quorum=quorum, counts=counts)
+            envelopes.append(self.sign(self.statement(action)))
         return Receipt(tuple(envelopes), 0, encode({"to": "al"} if args is None else args))
 
 

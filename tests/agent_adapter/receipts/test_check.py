@@ -201,7 +201,7 @@ def test_one_person_is_not_two():
 
 def test_the_largest_number_of_people_that_a_statement_names_has_to_agree():
     first = BOT.sign(BOT.statement(BOT.action(by="U0BO", quorum=3)))
-    last = BOT.sign(BOT.statement(BOT.action(quorum=2), counts=(load_envelope(first).digest,)))
+    last = BOT.sign(BOT.statement(BOT.action(quorum=2, counts=(load_envelope(first).digest,))))
 
     assert refused(Receipt((first, last), 0, '{"to":"al"}')) == "people"
 
@@ -217,14 +217,14 @@ def test_a_vote_that_the_bot_did_not_count_is_no_help():
 @pytest.mark.parametrize("changed", [{"position": "edit:2"}, {"tool": "delete"}, {"runs": "1" * 64}])
 def test_people_who_agreed_to_something_else_do_not_count(changed):
     first = BOT.sign(BOT.statement(BOT.action(by="U0BO", quorum=2, **changed)))
-    last = BOT.sign(BOT.statement(BOT.action(quorum=2), counts=(load_envelope(first).digest,)))
+    last = BOT.sign(BOT.statement(BOT.action(quorum=2, counts=(load_envelope(first).digest,))))
 
     assert refused(Receipt((first, last), 0, '{"to":"al"}')) == "people"
 
 
 def test_statements_of_two_records_do_not_mix():
     first = BOT.sign(BOT.statement(BOT.action(by="U0BO", quorum=2), rec="billing.other"))
-    last = BOT.sign(BOT.statement(BOT.action(quorum=2), counts=(load_envelope(first).digest,)))
+    last = BOT.sign(BOT.statement(BOT.action(quorum=2, counts=(load_envelope(first).digest,))))
 
     assert refused(Receipt((first, last), 0, '{"to":"al"}')) == "record"
 
@@ -237,7 +237,7 @@ def test_each_of_several_statements_must_be_good():
         ({"run": run_of("other")}, "run"),
     ]:
         first = BOT.sign(BOT.statement(BOT.action(by="U0BO", quorum=2), **changed))
-        last = BOT.sign(BOT.statement(BOT.action(quorum=2), counts=(load_envelope(first).digest,)))
+        last = BOT.sign(BOT.statement(BOT.action(quorum=2, counts=(load_envelope(first).digest,))))
         receipt = Receipt((first, last), 0, '{"to":"al"}')
         assert refused(receipt, now=BOT.now + timedelta(minutes=1), run="thread-1") == code
 

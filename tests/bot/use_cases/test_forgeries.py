@@ -46,7 +46,7 @@ def verifier(key):
 
 @pytest.fixture
 def store(store, key):
-    store.signing = Signing(LocalSigner(key), "assent", lambda: TEAM)
+    store.signing = Signing(LocalSigner(key), "assent", lambda: TEAM, a_ring(key))
     return store
 
 

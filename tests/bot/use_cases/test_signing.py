@@ -17,6 +17,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.record import EXPIRED
 from agent_adapter.receipts.dsse import load_envelope
+from agent_adapter.receipts.ring import Ring, RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from agent_adapter.receipts.statement import (
     RECEIPT,
@@ -70,7 +71,8 @@ def key():
 @pytest.fixture
 def store(store, key):
     """Records that are signed."""
-    store.signing = Signing(LocalSigner(key), "assent", lambda: TEAM)
+    ring = Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", namespace="assent", team=TEAM)])
+    store.signing = Signing(LocalSigner(key), "assent", lambda: TEAM, ring)
     return store
 
 
@@ -195,9 +197,9 @@ async def test_the_last_of_several_people_counts_the_statements_of_the_others(
     card = await stored(redis, store, state)
     erik, mira = decided(card, 0, key)
     assert (erik.of(0).by, mira.of(0).by) == (ERIK, MIRA)
-    assert (erik.of(0).quorum, erik.counts) == (2, ())
+    assert (erik.of(0).quorum, erik.of(0).counts) == (2, ())
     [line] = card[f"signed:{card['t:0'].split()[0]}"].split("\n")
-    assert mira.counts == (load_envelope(line).digest,)
+    assert mira.of(0).counts == (load_envelope(line).digest,)
     assert mira.of(0).stored == bytes_digest(card["d:0"])
 
 
