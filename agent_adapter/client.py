@@ -31,7 +31,6 @@ from agent_adapter.contract.record import (
     Asked,
     in_order,
     matching_actions,
-    read_sent_answer,
 )
 from agent_adapter.contract.wire import agent_name, to_model
 from agent_adapter.errors import (
@@ -396,7 +395,7 @@ class ApprovalClient:
                 # Thousands may wait here, so the record is not kept in memory meanwhile.
                 del record
                 sent = await watch.woken
-                if not self._verifier and (resume := read_sent_answer(interrupt_id, asked, sent)):
+                if resume := self._records.sent_answer(interrupt_id, asked, sent):
                     return resume
         finally:
             watch.leave()

@@ -291,13 +291,18 @@ def read_sent_answer(interrupt_id: str, asked: Asked, sent: str) -> Resume | Non
     Raises:
         DecisionNotAllowedError: when a decision is not of an allowed kind.
     """
-    lines = sent.split("\n")
-    card = dict(zip(lines[::2], lines[1::2], strict=False))
+    card = fields_sent(sent)
     with reading(interrupt_id):
         stored = [_stored(card, index) for index in range(len(asked.configs))]
         if _joint([each.get("fingerprint") if each else None for each in stored]) != asked.fingerprint:
             return None
         return _resume(interrupt_id, asked.configs, stored, "decided", card)
+
+
+def fields_sent(sent: str) -> Fields:
+    """Read the fields that a wake-up carries, one line for each name and each value."""
+    lines = sent.split("\n")
+    return dict(zip(lines[::2], lines[1::2], strict=False))
 
 
 def _resume(

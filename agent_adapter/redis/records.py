@@ -17,15 +17,18 @@ from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.outcome import RUNS, Outcome, Reported, dump_outcome
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.record import (
+    Asked,
     Fields,
     Recorded,
     decided,
     expect_written,
+    fields_sent,
     load_recorded,
     load_reported,
     moment,
     read_reported,
     read_resume,
+    read_sent_answer,
     reading,
 )
 from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
@@ -343,6 +346,37 @@ class Records:
         if not req:
             raise self._unknown(interrupt_id)
         return await self._record(interrupt_id, req, card, now)
+
+    def sent_answer(self, interrupt_id: str, asked: Asked, sent: str) -> Resume | None:
+        """Read the answer that came with a wake-up. `None` when there is none, or it is not proven: the record says more.
+
+        Args:
+            interrupt_id: The id of the record.
+            asked: What it asks.
+            sent: What the wake-up carries.
+
+        Raises:
+            DecisionNotAllowedError: without a ring, when a decision is not of an allowed kind.
+        """
+        if self._verifier is None:
+            return read_sent_answer(interrupt_id, asked, sent)
+        try:
+            return self._proven_answer(interrupt_id, asked, fields_sent(sent), self._verifier)
+        except AgentAdapterError:
+            return None
+
+    def _proven_answer(
+        self, interrupt_id: str, asked: Asked, card: Fields, verifier: Verifier
+    ) -> Resume | None:
+        with reading(interrupt_id):
+            interrupt = load_interrupt(card.get("body", ""))
+            if interrupt.id != interrupt_id or Asked.by(interrupt) != asked:
+                return None
+            proof = proven(interrupt, card, verifier, body=card["body"], now=time.time_ns() // 1_000_000)
+            if proof.fields.get("status") != "decided":
+                return None
+            resume = read_resume(interrupt, proof.fields, deadline=0, now=0, grace=self.grace)
+        return resume and resume.model_copy(update={"receipts": proof.receipts})
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
         """Ask the bot to end a record.

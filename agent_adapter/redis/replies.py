@@ -1,7 +1,7 @@
 """One reading loop per process, which wakes the waits for an interrupt.
 
-A stream entry is only a wake-up. If the record is decided, which is final, the wake-up carries the answer, so that the
-record need not be read. Everything else is read from the records. Every record is also read at the start, after a lost
+A stream entry is only a wake-up. If the record is decided, which is final, the wake-up carries the answer and what proves
+it, so that the record need not be read. Everything else is read from the records. Every record is also read at the start, after a lost
 connection and every `reconcile_every` seconds.
 """
 

@@ -189,23 +189,37 @@ local function add_remark(card, remark, mark, ...)
 end
 
 -- The largest answer that a wake-up carries, in bytes.
-local ANSWER_AT_MOST = 4096
+local ANSWER_AT_MOST = 8192
 
 -- Return the answer to send with a wake-up: of a card that is decided, which is final, if the answer is small. Otherwise ''.
 -- It is one text, because each field costs its reader time: one line for each name and each value; none has a line break.
-local function answer_of(card)
-  local fields, lines, decided = redis.call('HGETALL', card), {}, false
+-- Where decisions are signed, it has their statements as well, and the question that they are about.
+local function answer_of(req, card)
+  local fields, lines, proof, signed, status = redis.call('HGETALL', card), {}, {}, false, nil
   for i = 1, #fields, 2 do
-    local kind = string.sub(fields[i], 1, 2)
+    local name, value = fields[i], fields[i + 1]
+    local kind = string.sub(name, 1, 2)
     -- Decisions, when they were made, who agreed.
     if kind == 'd:' or kind == 'at' or kind == 'by' then
-      lines[#lines + 1] = fields[i]
-      lines[#lines + 1] = fields[i + 1]
-    elseif fields[i] == 'status' then
-      decided = fields[i + 1] == 'decided'
+      append(lines, name, value)
+    elseif kind == 't:' then
+      append(proof, name, value)
+    elseif string.sub(name, 1, #SIGNED) == SIGNED then
+      signed = true
+      -- Somebody who presses again may sign a second time. The record keeps both.
+      append(proof, name, (string.gsub(value, '\n', ' ')))
+    elseif name == 'status' then
+      status = value
     end
   end
-  local answer = decided and table.concat(lines, '\n') or ''
+  if status ~= 'decided' then
+    return ''
+  end
+  if signed then
+    append(lines, 'status', status, 'body', redis.call('HGET', req, 'body') or '')
+    append(lines, unpack(proof))
+  end
+  local answer = table.concat(lines, '\n')
   return #answer <= ANSWER_AT_MOST and answer or ''
 end
 
@@ -225,7 +239,7 @@ end
 local function wake_processes(req, prefix, id, who)
   local answer
   for _, process in ipairs(processes_of(req, id, who)) do
-    answer = answer or (who == WAITS and answer_of(prefix .. 'card:' .. id) or '')
+    answer = answer or (who == WAITS and answer_of(req, prefix .. 'card:' .. id) or '')
     try('XADD', prefix .. 'replies:' .. process, 'NOMKSTREAM', 'MAXLEN', '~', WAKE_UPS_KEPT, '*', 'id', id, 'answer', answer)
   end
 end

@@ -12,7 +12,7 @@ from agent_adapter import ApprovalClient, ConflictError, InvalidRequestError, Re
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.contract.interrupt import Context, Route, Source
-from agent_adapter.contract.record import dump_recorded, read_resume
+from agent_adapter.contract.record import Asked, dump_recorded, fields_sent, read_resume
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.receipts.ring import Ring, RingKey
@@ -401,6 +401,123 @@ async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
 
     resume = await asyncio.wait_for(waiting, 60)
     assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", MIRA)
+
+
+@pytest.fixture
+def wake_up(redis, store):
+    """Give the fields that the bot sent when a record was decided."""
+
+    async def wake_up(state):
+        lane = store.keys.lane_for(state.id)
+        waits = [
+            name.removeprefix("w:") for name in await redis.hkeys(lane.req(state.id)) if name.startswith("w:")
+        ]
+        entries = await redis.xrange(lane.replies(waits[0]))
+        (answer,) = (entry["answer"] for _, entry in entries if entry["id"] == state.id and entry["answer"])
+        return fields_sent(answer)
+
+    return wake_up
+
+
+def sent(fields):
+    return "\n".join(part for field in fields.items() for part in field)
+
+
+async def test_a_wake_up_brings_the_answer_with_what_proves_it(ask, decide, agent, wake_up):
+    """The agent need not read the record."""
+    state = await ask(a_payment(count=2), quorum=2)
+    await decide(state, ERIK, APPROVE)
+    await decide(state, MIRA, APPROVE, note="both are fine")
+
+    found = agent._records.sent_answer(state.id, Asked.by(state.interrupt), sent(await wake_up(state)))
+
+    assert found == (await agent.record(state.id)).resume()
+    assert found.status == "decided"
+    assert [each.index for each in found.receipts] == [0, 1]
+
+
+def another_call(fields, _):
+    fields["body"] = fields["body"].replace('"amount":5', '"amount":9')
+
+
+def one_more_byte(fields, _):
+    fields["body"] += " "
+
+
+def another_kind(fields, _):
+    fields["d:0"] = fields["d:0"].replace('"reject"', '"approve"')
+
+
+def no_statement(fields, _):
+    del fields[next(name for name in fields if name.startswith("signed:"))]
+
+
+def no_body(fields, _):
+    del fields["body"]
+
+
+def a_broken_body(fields, _):
+    fields["body"] = "{"
+
+
+def only_open(fields, _):
+    fields["status"] = "pending"
+
+
+def only_expired(fields, _):
+    fields["status"] = "expired"
+
+
+def another_record(fields, other):
+    fields.clear()
+    fields.update(other)
+
+
+def another_body(fields, other):
+    fields["body"] = other["body"]
+
+
+def decided_elsewhere(fields, other):
+    fields.update(other, body=fields["body"])
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        another_call, one_more_byte, another_kind, no_statement, no_body, a_broken_body, only_open, only_expired, another_record,
+        another_body, decided_elsewhere,
+    ],
+)  # fmt: skip
+async def test_a_wake_up_that_is_not_proven_is_no_answer(ask, decide, agent, wake_up, forge):
+    """Whoever can write to Redis can wake an agent with any text. It reads the record then."""
+    state, other = await ask(a_payment()), await ask(a_payment(run="run-2"))
+    await decide(state, DANA, RejectDecision(message="no"))
+    await decide(other, DANA, APPROVE)
+    fields = dict(await wake_up(state))
+    assert agent._records.sent_answer(state.id, Asked.by(state.interrupt), sent(fields))
+
+    forge(fields, await wake_up(other))
+
+    assert agent._records.sent_answer(state.id, Asked.by(state.interrupt), sent(fields)) is None
+
+
+async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, wake_up, redis, store):
+    state, other = await ask(a_payment()), await ask(a_payment(run="run-2"))
+    await decide(other, DANA, APPROVE)
+    waiting = asyncio.create_task(agent.wait(state.id))
+    lane, process = store.keys.lane_for(state.id), agent._records.process
+    async with asyncio.timeout(30):
+        while f"w:{process}" not in await redis.hkeys(lane.req(state.id)):
+            await asyncio.sleep(0.01)
+
+    for answer in (sent(await wake_up(other)), "d:0\n{}\nbody\n{", "\x00", "body"):
+        await redis.xadd(lane.replies(process), {"id": state.id, "answer": answer})
+    await asyncio.sleep(0.5)
+    assert not waiting.done()
+
+    await decide(state, ERIK, RejectDecision(message="no"))
+    async with asyncio.timeout(30):
+        assert (await waiting).decisions[0].message == "no"
 
 
 async def test_a_forged_answer_is_a_rejection_when_the_time_is_over(ask, agent, redis, store):
