@@ -329,7 +329,7 @@ class Bot:
             await queues.on_deleted(channel, ts)
 
         why = WhyShortcut(Reasons(store, self.audit, self.slack, self.directory), self.slack, tasks)
-        home = HomeTab(Home(store, judge, self.directory, standing), self.slack, tasks)
+        home = HomeTab(Home(store, judge, self.directory, standing), why, self.slack, tasks)
         services = Services(
             store,
             judge,

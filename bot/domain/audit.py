@@ -1,6 +1,6 @@
 """What an audit entry says about a decision. Pure. Nothing that is masked is in it, also not inside of a digest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.identity import digest
 from bot.domain.action import Action
-from bot.domain.admission import Admission, Terms
+from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
 from bot.domain.ballot import Ballot
 from bot.domain.masking import masked_digest, scrub
@@ -52,7 +52,7 @@ def facts_of_ballot(state: Approval, index: int, ballot: Ballot, *, name: str, h
     own = {"reason": ballot.changes, "note": ballot.note}
     said |= {fact: scrub(text, action.secrets) for fact, text in own.items() if text}
     # Who may read these words later: the cards there show them.
-    said["channels"] = [place.channel for place in state.places.values() if index in place.actions]
+    said["channels"] = _channels(state.places.values(), index)
     return Facts(_written(**said, name=name, rule=ballot.rule, how=how), str(state.message_of(index)))
 
 
@@ -69,17 +69,24 @@ def facts_of_standing(call: ActionRequest, terms: Terms) -> str:
 
 
 def facts_of_question(state: Published, admission: Admission) -> str:
-    """Say what a new record asks, and which rule decides about each action."""
+    """Say what a new record asks, and for each action where, and which rule decides about it."""
+    requests = state.interrupt.request.action_requests
+    opened = [place for place in admission.places if place.opened_by is None]
     asked = [
         _present(
             tool=call.name,
             asked=masked_digest("arguments", call.name, call.args, terms.masked),
             rule=terms.rule,
+            channels=_channels(opened, index),
         )
-        for call, terms in zip(state.interrupt.request.action_requests, admission.terms, strict=True)
+        for index, (call, terms) in enumerate(zip(requests, admission.terms, strict=True))
     ]
     requested_by = admission.requested_by or state.interrupt.context.requested_by
     return _written(actions=asked, requested_by=requested_by)
+
+
+def _channels(places: Iterable[Place], index: int) -> list[str]:
+    return [place.channel for place in places if index in place.actions]
 
 
 def _said(

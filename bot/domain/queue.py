@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 EVENT_TYPE = "assent_queue"
 CALLED_AT_MOST = 20
@@ -79,8 +79,10 @@ class QueueLabel:
         """Write it as Slack keeps it."""
         return {"event_type": EVENT_TYPE, "event_payload": {"name": self.name}}
 
-    def is_on(self, message: Mapping[str, Any], bot_id: str) -> bool:
-        """Whether a message of a history is that card."""
+    @classmethod
+    def of(cls, message: Mapping[str, Any], bot_id: str) -> Self | None:
+        """Read it from a message of a history; `None` where the message is not the card of a queue of this bot."""
         metadata = message.get("metadata") or {}
-        is_card = metadata.get("event_type") == EVENT_TYPE and message.get("bot_id") == bot_id
-        return is_card and (metadata.get("event_payload") or {}).get("name") == self.name
+        if metadata.get("event_type") != EVENT_TYPE or message.get("bot_id") != bot_id:
+            return None
+        return cls(str((metadata.get("event_payload") or {}).get("name")))

@@ -12,12 +12,14 @@ from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
 from bot.domain.home import HomePage, Look
 from bot.domain.ids import parse_action_id
+from bot.listeners.why import WhyShortcut
 from bot.rendering.blocks import Block
 from bot.rendering.home import (
     AGENT,
     EVERYTHING,
     GO,
     TOOL,
+    WHY,
     dump_look,
     load_look,
     render_home,
@@ -38,6 +40,7 @@ class HomeTab:
     """Shows people their lists."""
 
     home: Home
+    why: WhyShortcut
     slack: SlackClient
     tasks: Tasks
 
@@ -47,13 +50,17 @@ class HomeTab:
             self.refresh(event["user"], dump_look(Look()))
 
     async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
-        """Handle a click on a filter, on a way to another list or page, on a link, or on the card of a queue."""
+        """Handle a click on a filter, on a way to another list, page or request, on a link, or on the card of a queue."""
         await ack()
-        view, user = body.get("view"), body["user"]["id"]
+        view, user, pressed = body.get("view"), body["user"]["id"], body["actions"][0]
         if view is None:
             self.tasks.start(self._open_queue(user, body["trigger_id"], body["channel"]["id"]))
             return
-        look = _chosen(view, body["actions"][0])
+        if _kind(pressed) == WHY:
+            is_above = view["type"] == "modal"
+            self.tasks.start(self.why.show(user, body["trigger_id"], pressed["value"], above=is_above))
+            return
+        look = _chosen(view, pressed)
         if look and view["type"] == "home":
             self.tasks.start(self._publish(user, look, view.get("hash")))
         elif look:
@@ -120,11 +127,10 @@ class HomeTab:
 
 def _chosen(view: Mapping[str, Any], pressed: Mapping[str, Any]) -> Look | None:
     """Give what a person wants to look at; `None` for a link, which Slack opens itself."""
-    _, subject = parse_action_id(pressed["action_id"])
     here = load_look(view.get("private_metadata", "")).from_start
     value = (pressed.get("selected_option") or {}).get("value", "")
     value = "" if value == EVERYTHING else value
-    match subject.partition(".")[0]:
+    match _kind(pressed):
         case name if name == GO:
             return load_look(pressed.get("value", ""))
         case name if name == AGENT:
@@ -132,3 +138,8 @@ def _chosen(view: Mapping[str, Any], pressed: Mapping[str, Any]) -> Look | None:
         case name if name == TOOL:
             return replace(here, tool=value)
     return None
+
+
+def _kind(pressed: Mapping[str, Any]) -> str:
+    _, subject = parse_action_id(pressed["action_id"])
+    return subject.partition(".")[0]

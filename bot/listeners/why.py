@@ -1,4 +1,4 @@
-"""The message shortcut *Why was this approved?*: it opens a view that only the person who asks sees."""
+"""*Why was this approved?*, on a message and for a request: it opens a view that only the person who asks sees."""
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WhyShortcut:
-    """Handles the shortcut on any message."""
+    """Handles the shortcut on any message, and shows requests by their id."""
 
     reasons: Reasons
     slack: SlackClient
@@ -37,18 +37,23 @@ class WhyShortcut:
         find = partial(
             self.reasons.find, user, body["channel"]["id"], ts, thread_ts if thread_ts != ts else None
         )
-        self.tasks.start(self._show(user, body["trigger_id"], find))
+        self.tasks.start(self._show(user, body["trigger_id"], find, self.slack.open_view))
 
-    async def show(self, user: str, trigger_id: str, interrupt_id: str) -> None:
-        """Show the request of this id."""
-        await self._show(user, trigger_id, partial(self.reasons.of, user, interrupt_id))
+    async def show(self, user: str, trigger_id: str, interrupt_id: str, *, above: bool = False) -> None:
+        """Show the request of this id; above the view in which the person clicked, if there is one."""
+        find = partial(self.reasons.of, user, interrupt_id)
+        await self._show(user, trigger_id, find, self.slack.push_view if above else self.slack.open_view)
 
     async def _show(
-        self, user: str, trigger_id: str, find: Callable[[], Coroutine[Any, Any, Why | str]]
+        self,
+        user: str,
+        trigger_id: str,
+        find: Callable[[], Coroutine[Any, Any, Why | str]],
+        open_view: Callable[[str, Block], Coroutine[Any, Any, str]],
     ) -> None:
         try:
             # Slack waits three seconds for a view, and the record may take longer.
-            view_id = await self.slack.open_view(trigger_id, _saying(in_why.LOOKING))
+            view_id = await open_view(trigger_id, _saying(in_why.LOOKING))
             await self.slack.update_view(view_id, None, await self._view(user, find))
         except DoneBeforeError as error:
             logger.info("why.opened_before", extra={"user": user, "reason": str(error)})
@@ -63,7 +68,7 @@ class WhyShortcut:
             return _saying(in_why.NOT_FOUND_NOW)
         if isinstance(found, str):
             return _saying(found)
-        return render_why_view(found.interrupt_id, found.state, found.indices, found.entries, found.channel)
+        return render_why_view(found.interrupt_id, found.state, found.indices, found.entries, found.channels)
 
 
 def _saying(sentence: str) -> Block:

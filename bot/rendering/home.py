@@ -32,8 +32,8 @@ from bot.rendering.modal.view import HOME
 from bot.sentences import in_home, on_action, on_card, words
 from bot.text.literal import clip, mrkdwn
 
-AGENT, TOOL, GO, OPEN = "agent", "tool", "go", "open"
-"""What the buttons and menus of the lists are: two filters, a way to another page, and a link."""
+AGENT, TOOL, GO, OPEN, WHY = "agent", "tool", "go", "open", "why"
+"""What the buttons and menus of the lists are: two filters, a way to another page, a link, and what is known of a request."""
 EVERYTHING = "*"
 _VALUES = 240
 _MOST_CHOICES = 99
@@ -169,10 +169,12 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
             return _waiting_blocks(look, row, number, url)
     state = row.state
     place = state.admission.places[0]
+    says = title(state, place)
+    why = button(action_id(HOME, f"{WHY}.{number}"), in_home.WHAT_HAPPENED, state.id)
     return [
-        section(f"{at}:title", f"*{mrkdwn(title(state, place))}*"),
+        section(f"{at}:title", f"*{mrkdwn(says)}*"),
         context(f"{at}:line", in_home.asked_at(words.place_name(place.channel), state.created_at)),
-        *_group(at, _link(state, row.indices[0], number, url)),
+        *told_apart(_group(at, [why, *_link(state, row.indices[0], number, url)]), says),
     ]
 
 

@@ -205,7 +205,9 @@ class SlackClient:
 
     async def find_queue_card(self, channel: str, *, since: float, label: QueueLabel) -> str | None:
         """Look for the card of a queue that was posted since then (unix seconds) and not saved."""
-        return await self._find(channel, None, since, lambda message: label.is_on(message, self.me.bot_id))
+        return await self._find(
+            channel, None, since, lambda message: QueueLabel.of(message, self.me.bot_id) == label
+        )
 
     async def _find(
         self, channel: str, thread_ts: str | None, since: float, is_it: Callable[[Mapping[str, Any]], bool]
@@ -278,9 +280,10 @@ class SlackClient:
         answer = await self._call(self.posting, "views.open", trigger_id=trigger_id, view=dict(view))
         return str(answer["view"]["id"])
 
-    async def push_view(self, trigger_id: str, view: Mapping[str, Any]) -> None:
-        """Open a modal on top of the one in which the person clicked."""
-        await self._call(self.posting, "views.push", trigger_id=trigger_id, view=dict(view))
+    async def push_view(self, trigger_id: str, view: Mapping[str, Any]) -> str:
+        """Open a modal on top of the one in which the person clicked, and give its id."""
+        answer = await self._call(self.posting, "views.push", trigger_id=trigger_id, view=dict(view))
+        return str(answer["view"]["id"])
 
     async def publish_home(self, user: str, view: Mapping[str, Any], view_hash: str | None = None) -> None:
         """Show a person's Home tab, unless it changed since `view_hash`."""

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from agent_adapter.contract.wire import MAX_LIFE
@@ -13,6 +14,7 @@ from bot.domain.audit_entry import AuditEntry
 from bot.domain.bulk import calls_on
 from bot.domain.errors import InterruptFaultError, PersonUnknownError, SlackError
 from bot.domain.ids import Label
+from bot.domain.queue import QueueLabel
 from bot.domain.who_may_decide import is_outsider
 from bot.sentences import in_why
 from bot.slack.client import SlackClient
@@ -38,8 +40,8 @@ class Why:
     indices: Sequence[int]
     """The actions that the message shows."""
     entries: Sequence[AuditEntry]
-    channel: str = ""
-    """The channel of the message, where the person reads what its cards show."""
+    channels: Collection[str] = ()
+    """Channels where the person reads what cards show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Reasons:
     audit: AuditStore
     slack: SlackClient
     directory: Directory
+    _searching: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the whole audit trail is read: anybody may give any id, and each search reads every day that is kept."""
 
     async def find(self, user: str, channel: str, ts: str, thread_ts: str | None) -> Why | str:
         """Give what is known about the card that a message is, or the sentence that says why it is not shown.
@@ -61,16 +65,17 @@ class Reasons:
             ServerUnreachableError: when Redis does not answer.
         """
         label = await self._label(channel, ts, thread_ts)
-        if label is None:
-            return in_why.NOT_A_CARD
+        if not isinstance(label, Label):
+            return label
         state = await self._record(label.interrupt_id)
         if state and not _is_message_of(state, channel, ts):
             return in_why.NOT_A_CARD
         if sentence := await self._why_not(user, channel, state):
             return sentence
-        entries = await self._entries(label.interrupt_id, ts)
+        posted = _time_of(ts)
+        entries = await self._entries(label.interrupt_id, posted - _BEFORE, posted + _AFTER)
         if state is None:
-            return Why(label.interrupt_id, None, (), entries, channel) if entries else in_why.NOTHING_KNOWN
+            return Why(label.interrupt_id, None, (), entries, [channel]) if entries else in_why.NOTHING_KNOWN
         indices = _indices(state, label)
         return Why(label.interrupt_id, state, indices, _about(indices, entries))
 
@@ -85,32 +90,48 @@ class Reasons:
         """
         state = await self._record(interrupt_id)
         if state is None:
-            return in_why.NO_SUCH_REQUEST
+            return await self._of_trail(user, interrupt_id)
         seen: set[int] = set()
         for place in state.places.values():
-            if await self._reads(user, place.channel, state):
+            # Whose direct message it is, Slack does not say: only somebody who is named as an approver is sure to be meant.
+            is_theirs = not place.channel.startswith("D") or _is_named(user, state)
+            if is_theirs and not await self._why_not(user, place.channel, state):
                 seen.update(place.actions)
-        posted = min((shown.ts for shown in state.shown.values()), default="")
-        if not seen or not posted:
+        if not seen:
             return in_why.NO_SUCH_REQUEST
-        return Why(interrupt_id, state, sorted(seen), _about(seen, await self._entries(interrupt_id, posted)))
+        # A request in a queue has no message of its own, or only one that says how it ended.
+        asked = min([state.created_at, *(_time_of(shown.ts) for shown in state.shown.values())])
+        return Why(
+            interrupt_id,
+            state,
+            sorted(seen),
+            _about(seen, await self._entries(interrupt_id, asked - _BEFORE)),
+        )
 
-    async def _reads(self, user: str, channel: str, state: Approval) -> bool:
-        # Whose direct message it is, Slack does not say: only somebody who is named as an approver is sure to be meant.
-        if channel.startswith("D") and not any(user in terms.approvers for terms in state.admission.terms):
-            return False
-        return not await self._why_not(user, channel, state)
+    async def _of_trail(self, user: str, interrupt_id: str) -> Why | str:
+        """Answer from the audit trail alone. It names the channels where each call was asked, and direct messages are nobody's."""
+        async with self._searching:
+            entries = await self._entries(interrupt_id)
+        asked_in = _channels_of(entries)
+        asked = {name for names in asked_in.values() for name in names if name.startswith(("C", "G"))}
+        channels = {channel for channel in asked if not await self._why_not(user, channel, None)}
+        seen = {index for index, where in asked_in.items() if channels & where}
+        if not seen:
+            return in_why.NO_SUCH_REQUEST
+        return Why(interrupt_id, None, (), _about(seen, entries), channels)
 
-    async def _label(self, channel: str, ts: str, thread_ts: str | None) -> Label | None:
+    async def _label(self, channel: str, ts: str, thread_ts: str | None) -> Label | str:
+        """Read the label of a card; of another message, the sentence that says why there is nothing to show."""
         try:
             async with asyncio.timeout(WITHIN):
                 seen = await self.slack.look(channel, thread_ts, ts, ts)
         except InterruptFaultError:
             # The bot is not in this channel, so none of its cards is there.
-            return None
+            return in_why.NOT_A_CARD
         except (SlackError, TimeoutError) as error:
             raise PersonUnknownError(str(error)) from error
-        return seen.labels.get(ts)
+        is_queue = QueueLabel.of(seen.messages.get(ts, {}), self.slack.me.bot_id) is not None
+        return seen.labels.get(ts) or (in_why.OF_A_QUEUE if is_queue else in_why.NOT_A_CARD)
 
     async def _record(self, interrupt_id: str) -> Approval | None:
         try:
@@ -132,17 +153,35 @@ class Reasons:
             raise PersonUnknownError(str(error)) from error
         if not is_member or person.is_deactivated:
             return in_why.NOT_A_MEMBER
-        named = state is not None and any(user in terms.approvers for terms in state.admission.terms)
-        return in_why.OUTSIDE if is_outsider(person, self.directory.team) and not named else ""
+        is_named = state is not None and _is_named(user, state)
+        return in_why.OUTSIDE if is_outsider(person, self.directory.team) and not is_named else ""
 
-    async def _entries(self, interrupt_id: str, ts: str) -> list[AuditEntry]:
-        posted = datetime.fromtimestamp(float(ts), UTC)
-        found = self.audit.entries(posted - _BEFORE, posted + _AFTER, about=interrupt_id)
+    async def _entries(
+        self, interrupt_id: str, since: datetime | None = None, until: datetime | None = None
+    ) -> list[AuditEntry]:
+        found = self.audit.entries(since, until, about=interrupt_id)
         try:
             return [entry async for entry in found]
         except OSError as error:
             logger.error("audit.not_read", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
             return []
+
+
+def _is_named(user: str, state: Approval) -> bool:
+    return any(user in terms.approvers for terms in state.admission.terms)
+
+
+def _time_of(ts: str) -> datetime:
+    return datetime.fromtimestamp(float(ts), UTC)
+
+
+def _channels_of(entries: Iterable[AuditEntry]) -> Mapping[int, set[str]]:
+    """Say where each call was asked, as the trail names it."""
+    found = defaultdict[int, set[str]](set)
+    for entry in entries:
+        for index, channels in entry.asked_in:
+            found[index].update(channels)
+    return found
 
 
 def _about(indices: Collection[int], entries: Sequence[AuditEntry]) -> list[AuditEntry]:

@@ -11,9 +11,11 @@ from agent_adapter.contract.interrupt import Link
 from bot.app import Bot
 from bot.jobs import queues
 from bot.runtime import health
+from bot.slack.manifest import WHY
 from tests.conftest import settings_for
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, eventually, watching
+from tests.support.home import Home
 from tests.support.people import Someone, buttons, words
 
 RULES = """
@@ -731,3 +733,75 @@ async def test_two_bots_renew_the_card_of_a_queue_once(start, client, slack, wat
 
     assert len(await posted(slack)) == before + 1
     assert len(await cards_of_queues(slack)) == 1
+
+
+@pytest.fixture
+def show(slack):
+    """Write `/approvals show` as somebody, and give the words of the view."""
+
+    async def show(user, interrupt_id):
+        await slack.command(user, CHANNEL, "/approvals", f"show {interrupt_id}")
+        return await said(slack, user)
+
+    return show
+
+
+async def said(slack, user):
+    """Wait for what *Why was this approved?* says, and close it."""
+
+    async def says():
+        return words((await slack.wait_for_view(user))["blocks"])
+
+    async def is_found():
+        return "Looking for the record" not in await says()
+
+    await eventually(is_found)
+    text = await says()
+    await slack.close_view(user, (await slack.views(user))[-1]["id"])
+    return text
+
+
+async def test_who_decided_in_a_queue_sees_why_it_was_approved(start, client, slack, dana, watcher, show):
+    """By its id, and from the list of what they decided. So does everybody in the channel, and nobody else."""
+    await start()
+    (interrupt_id,) = await flood(client, watcher, an_action("pay", {"to": "zoe"}))
+    await decide(dana, await queue_card(slack, "1 request waits"), "pay")
+    while await slack.views("U0DANA"):
+        await dana.close()
+
+    for text in (await show("U0DANA", interrupt_id), await show("U0NOOR", interrupt_id)):
+        assert "<@U0DANA> (then Dana) approved it with a button" in text
+        assert "zoe" in text
+    assert "There is no such request" in await show("U0CONN", interrupt_id)
+
+    tab = await Home(slack, "U0DANA").open()
+    await tab.press("home:go.decided")
+    await tab.opened("home:why")
+    assert "<@U0DANA> (then Dana) approved it with a button" in await said(slack, "U0DANA")
+
+
+async def test_the_list_that_a_command_opens_leads_to_why_on_top_of_it(start, client, slack, dana, watcher):
+    await start()
+    await flood(client, watcher, an_action("pay", {"to": "zoe"}))
+    await decide(dana, await queue_card(slack, "1 request waits"), "pay")
+    while await slack.views("U0DANA"):
+        await dana.close()
+    await slack.command("U0DANA", CHANNEL, "/approvals")
+    await dana.press_in(await dana.view("wants to run first"), "home:go.decided")
+
+    await dana.press_in(await dana.view("Approved by Dana: pay"), "home:why.0")
+
+    assert "approved it with a button" in words((await dana.view("What happened", depth=2))["blocks"])
+
+
+async def test_why_on_the_card_of_a_queue_says_how_a_request_is_found(start, client, slack, dana, watcher):
+    """The card is about many. It names none of them."""
+    await start()
+    await flood(client, watcher, an_action("pay", {"to": "zoe"}))
+    card = await queue_card(slack, "1 request waits")
+
+    await slack.shortcut("U0DANA", card["channel"], card["ts"], WHY)
+
+    text = await said(slack, "U0DANA")
+    assert "*My decisions*" in text
+    assert "`/approvals show ID`" in text

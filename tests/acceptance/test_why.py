@@ -1,6 +1,7 @@
 """*Why was this approved?* on a card: the record in words, in a view that only the person who asks sees."""
 
 import asyncio
+import re
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
@@ -37,15 +38,20 @@ def why(slack):
 
     async def ask(user, message):
         await slack.shortcut(user, message["channel"], message["ts"], WHY)
-        text = ""
-        async with asyncio.timeout(30):
-            while not text or "Looking for the record" in text:
-                text = words((await slack.wait_for_view(user))["blocks"])
-                await asyncio.sleep(0.02)
-        await slack.close_view(user, (await slack.views(user))[-1]["id"])
-        return text
+        return await answered(slack, user)
 
     return ask
+
+
+async def answered(slack, user):
+    """Wait for the words of the view, and close it."""
+    text = ""
+    async with asyncio.timeout(30):
+        while not text or "Looking for the record" in text:
+            text = words((await slack.wait_for_view(user))["blocks"])
+            await asyncio.sleep(0.02)
+    await slack.close_view(user, (await slack.views(user))[-1]["id"])
+    return text
 
 
 async def decided(client, dana, *actions):
@@ -189,6 +195,75 @@ rules:
     assert "said in secret" not in await why("U0DANA", card)
     assert "said in public" in await why("U0DANA", card)
     assert "said in secret" in await why("U0ERIK", secret)
+
+
+@pytest.fixture
+def show(slack):
+    """Write `/approvals show` as somebody, and give the words of the view."""
+
+    async def show(user, card):
+        interrupt_id = card["metadata"]["event_payload"]["id"]
+        await slack.command(user, "C0APPROVALS", "/approvals", f"show {interrupt_id}")
+        return await answered(slack, user)
+
+    return show
+
+
+async def test_after_the_record_is_gone_a_request_is_still_found_by_its_id(bot, client, dana, show):
+    """From the audit trail, for who reads the channel where it was asked."""
+    card = await decided(client, dana, an_action("mail", {"to": "zoe"}))
+    await forgotten(bot)
+
+    text = await show("U0ERIK", card)
+
+    assert "The arguments are no longer held." in text
+    assert "<@U0DANA> (then Dana) approved it with a button" in text
+    assert "There is no such request" in await show("U0CONN", card)
+
+
+async def test_after_the_record_is_gone_what_nobody_decided_is_found_by_its_id_too(bot, client, dana, show):
+    interrupt = client.interrupt(a_batch(an_action("mail", {"to": "zoe"})))
+    await client.publish(interrupt)
+    card = await dana.card()
+    await client.withdraw(interrupt.id)
+    await dana.card("Withdrawn")
+    await forgotten(bot)
+
+    assert "It ended: the agent had taken it back." in await show("U0ERIK", card)
+    assert "There is no such request" in await show("U0CONN", card)
+
+
+async def test_after_the_record_is_gone_a_call_of_another_channel_is_not_shown_by_its_id(
+    start_bot, tmp_path, client, slack, dana, erik, show
+):
+    """Neither what was decided about it, nor what only a direct message asked."""
+    rules = """
+default: {channel: C0APPROVALS, approvers: [U0DANA]}
+rules:
+  - {match: {tool: whisper}, channel: C0SECRET, approvers: [U0ERIK]}
+  - {match: {tool: murmur}, channel: U0MIRA, approvers: [U0MIRA]}
+"""
+    await slack.channel("C0SECRET", members=["U0BOT", "U0ERIK"])
+    file = tmp_path / "three_places.yaml"
+    file.write_text(rules)
+    bot = await start_bot(policy=str(file), approvers="", channel=None)
+    interrupt = client.interrupt(a_batch(an_action("mail"), an_action("whisper"), an_action("murmur")))
+    await client.publish(interrupt)
+    card = await dana.card()
+    await dana.press(card, "approve:0")
+    secret = await slack.wait_for_message(
+        lambda m: m["channel"] == "C0SECRET" and m["user"] == "U0BOT", as_user="U0ERIK"
+    )
+    await erik.fill(await erik.opened(secret, "reject:1"), reason="said in secret")
+    await client.withdraw(interrupt.id)
+    await dana.card("Withdrawn")
+    await forgotten(bot)
+
+    said = await show("U0DANA", card)
+    assert "`mail`" in said
+    assert not re.search("whisper|murmur|U0ERIK|said in secret", said)
+    assert "said in secret" in await show("U0ERIK", card)
+    assert "murmur" not in await show("U0MIRA", card)
 
 
 async def test_when_the_trail_is_gone_as_well_that_is_said(bot, client, dana, why, redis):

@@ -1,7 +1,7 @@
 """*Why was this approved?*: the record of a card in words, with what was shown and what was allowed to run."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 
 from bot.domain.action import Action
@@ -30,7 +30,7 @@ def render_why_view(
     state: Approval | None,
     indices: Sequence[int],
     entries: Sequence[AuditEntry],
-    channel: str = "",
+    channels: Collection[str] = (),
 ) -> Block:
     """Draw why something was approved.
 
@@ -39,13 +39,13 @@ def render_why_view(
         state: Its record, while there is one.
         indices: The actions that the message shows.
         entries: What the audit trail says about it, oldest first.
-        channel: Where the message is. Once the record is gone, only words that cards showed there are shown.
+        channels: Where the person reads cards. Once the record is gone, only words that cards showed there are shown.
     """
     if state:
         calls = [_call_blocks(state, state.actions[index]) for index in indices]
         blocks: list[Block] = []
     else:
-        calls, blocks = _gone_calls(entries, channel), [section("gone", in_why.NOT_HELD)]
+        calls, blocks = _gone_calls(entries, channels), [section("gone", in_why.NOT_HELD)]
     happened = _happened(entries)
     fitting, left = _fitting(calls, MOST_BLOCKS - len(blocks) - len(happened))
     blocks += [block for call in fitting for block in call]
@@ -68,13 +68,13 @@ def _call_blocks(state: Approval, action: Action) -> list[Block]:
     return [*blocks, *outcome_blocks(state, action.index), divider(f"{at}:end")]
 
 
-def _gone_calls(entries: Iterable[AuditEntry], channel: str) -> list[list[Block]]:
+def _gone_calls(entries: Iterable[AuditEntry], channels: Collection[str]) -> list[list[Block]]:
     """Draw what the audit trail knows about the decision of each action."""
     decided = {entry["index"]: entry for entry in entries if entry["event"] == "decided"}
-    return [_gone_call(index, entry, channel) for index, entry in decided.items() if index.isdecimal()]
+    return [_gone_call(index, entry, channels) for index, entry in decided.items() if index.isdecimal()]
 
 
-def _gone_call(index: str, entry: AuditEntry, channel: str) -> list[Block]:
+def _gone_call(index: str, entry: AuditEntry, channels: Collection[str]) -> list[Block]:
     at, tool = f"why:{index}", entry["tool"]
     is_plain = _TOOL.fullmatch(tool) is not None
     blocks = [section(f"{at}:tool", in_why.tool(int(index) + 1, tool if is_plain else ""))]
@@ -84,15 +84,14 @@ def _gone_call(index: str, entry: AuditEntry, channel: str) -> list[Block]:
     if asked := _digest(entry["asked"]):
         said.append(in_why.digests(asked, _digest(entry["decided"])))
     blocks.append(context(f"{at}:rule", " ".join(said)))
-    if words := _words_for(entry, channel):
+    if words := _words_for(entry, channels):
         blocks.append(literal_within(f"{at}:words", visible(words), _WORDS))
     return blocks
 
 
-def _words_for(entry: AuditEntry, channel: str) -> str:
-    """Give the reason or the note of a decision, where the channel was asked about this call. Older entries name none."""
-    channels = entry.said.get("channels")
-    is_shown = isinstance(channels, list) and channel in channels
+def _words_for(entry: AuditEntry, channels: Collection[str]) -> str:
+    """Give the reason or the note of a decision, where one of the channels was asked about this call."""
+    is_shown = any(channel in channels for _, asked in entry.asked_in for channel in asked)
     return (entry["reason"] or entry["note"]) if is_shown else ""
 
 

@@ -29,6 +29,7 @@ LAST_PAGE = "Auf dieser Seite steht nichts mehr."
 FURTHER = "Nächste Seite"
 FROM_START = "Erste Seite"
 OPEN_CARD = "Karte öffnen"
+WHAT_HAPPENED = "Was geschah…"
 LOOK_AND_DECIDE = "Ansehen, entscheiden…"
 ALL_AGENTS, ALL_TOOLS = "Alle Agenten", "Alle Tools"
 

@@ -7,6 +7,10 @@ from bot.sentences.de.words import duration_words, when
 TITLE = "Warum freigegeben?"
 LOOKING = "Die Daten werden gesucht…"
 NOT_A_CARD = "Diese Nachricht ist keine Karte von Assent, die etwas fragt. Frage bei einer Karte oder einem Teil davon."
+OF_A_QUEUE = (
+    "Diese Karte steht für viele Anfragen. Suche eine davon unter *Meine Anfragen* oder *Meine Entscheidungen*, auf dem "
+    "Home-Tab der App oder mit `/approvals`, und drücke *Was geschah…*. Mit ihrer Kennung: `/approvals show ID`."
+)
 NOT_A_MEMBER = "Das können nur Mitglieder dieses Kanals fragen."
 OUTSIDE = "Gäste und Personen von außerhalb dieses Workspace können das nur fragen, wo sie als Entscheidende genannt sind."
 NOTHING_KNOWN = (

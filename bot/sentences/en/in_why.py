@@ -7,6 +7,10 @@ from bot.sentences.en.words import duration_words, when
 TITLE = "Why was this approved?"
 LOOKING = "Looking for the record…"
 NOT_A_CARD = "This message is not a card of Assent that asks something. Ask on a card, or on a part of one."
+OF_A_QUEUE = (
+    "This card is about many requests. Find one of them under *My requests* or *My decisions*, on the Home tab of the app or "
+    "with `/approvals`, and press *What happened…*. If you have its id, write `/approvals show ID`."
+)
 NOT_A_MEMBER = "Only members of this channel can ask this."
 OUTSIDE = (
     "Guests and people from outside of this workspace can ask this only where they are named as approvers."
