@@ -6,13 +6,13 @@ from bot.sentences import in_anchor
 
 def anchor_text(logs: int, entries: int) -> str:
     """Say in a notification what is anchored."""
-    return in_anchor.title(logs, entries)
+    return f"{in_anchor.title(logs, entries)}."
 
 
 def anchor_blocks(logs: int, entries: int, lines: str) -> list[Block]:
     """Draw the lines to keep, letter by letter."""
     return [
-        header("anchor", anchor_text(logs, entries)),
+        header("anchor", in_anchor.title(logs, entries)),
         literal("anchor:lines", lines),
         context("anchor:keep", in_anchor.KEEP),
     ]

@@ -13,7 +13,7 @@ _ORDER = ("approve", "edit", "reject", "respond")
 def digest_text(digest: Digest) -> str:
     """Say in a notification what the digest is about."""
     title = in_digest.title(digest.since, digest.until)
-    return f"{title}: {in_digest.in_short(digest.requests, digest.decided)}"
+    return f"{title}: {in_digest.in_short(digest.requests, digest.decided)}."
 
 
 def digest_blocks(digest: Digest) -> list[Block]:

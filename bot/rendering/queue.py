@@ -14,6 +14,7 @@ from bot.rendering.calls import is_plain_name
 from bot.rendering.home import way
 from bot.sentences import on_queue
 from bot.sentences.language import speaking
+from bot.text.literal import without_marks
 
 _MOST_AGENTS, _LONGEST_NAME = 5, 50
 
@@ -46,24 +47,25 @@ def _render(queue: Queue) -> QueuePicture:
         )
     title = on_queue.title(queue.waiting, sum(queue.calls.values()))
     look = way("queue", on_queue.look_through(queue.waiting), Look("queue"))
+    calls, deadline = [*_calls(queue)], _deadline(queue)
     return QueuePicture(
-        f"{title}.",
+        without_marks(on_queue.heard(title, calls, deadline)),
         [
             header("queue", title),
-            context("line", " · ".join(_line(queue))),
-            section("calls", "\n".join([on_queue.NO_CARDS, *_calls(queue)])),
+            context("line", " · ".join(filter(None, [_approvers(queue), deadline]))),
+            section("calls", "\n".join([on_queue.NO_CARDS, *calls])),
             *told_apart([actions("look", [{**look, "style": "primary"}])], title),
         ],
     )
 
 
-def _line(queue: Queue) -> Iterator[str]:
-    if queue.mentioned:
-        yield on_queue.notified(
-            approver_names(queue.mentioned, at_most=CALLED_AT_MOST, on_call=queue.on_call)
-        )
-    if queue.deadline:
-        yield on_queue.first_deadline(queue.deadline, is_rejected=queue.is_rejected)
+def _approvers(queue: Queue) -> str:
+    called = approver_names(queue.mentioned, at_most=CALLED_AT_MOST, on_call=queue.on_call)
+    return on_queue.notified(called) if queue.mentioned else ""
+
+
+def _deadline(queue: Queue) -> str:
+    return on_queue.first_deadline(queue.deadline, is_rejected=queue.is_rejected) if queue.deadline else ""
 
 
 def _calls(queue: Queue) -> Iterator[str]:

@@ -134,6 +134,11 @@ def mrkdwn(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def without_marks(text: str) -> str:
+    """Take bold and code out of the bot's own words. A notification and a screen reader would say these marks."""
+    return text.replace("*", "").replace("`", "")
+
+
 def units(text: str) -> int:
     """Count text in UTF-16 code units, the stricter reading of Slack's limits."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

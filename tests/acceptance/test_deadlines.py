@@ -82,7 +82,7 @@ async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack,
     await mira.press(card, "approve:0")
     await mira.notice("You are not an approver of this")
 
-    assert await remark(slack, "Still") == "Still to be decided: action 1. <@U0DANA>, <@U0ERIK>"
+    assert await remark(slack, "Still") == "Still to be decided: action 1. Approvers: <@U0DANA>, <@U0ERIK>."
     escalated = await card_in(slack, "C0FINANCE")
     assert "<@U0DANA>, <@U0ERIK> or <@U0MIRA> decides" in words(escalated["blocks"])
     assert "also asked in <#C0APPROVALS>" in words(escalated["blocks"])
@@ -119,7 +119,7 @@ async def test_a_person_who_has_voted_is_not_called_again(start, slack, client):
     await dana.press(await card_in(slack, "C0APPROVALS", "<@U0DANA> is looking at this"), "approve:0")
     await card_in(slack, "C0APPROVALS", "I am looking at this")
 
-    assert await remark(slack, "Still") == "Still to be decided: action 1. <@U0ERIK>"
+    assert await remark(slack, "Still") == "Still to be decided: action 1. Approvers: <@U0ERIK>."
     await erik.press(await card_in(slack, "C0APPROVALS"), "approve:0")
 
     assert (await reviewing).decisions[0].type == "approve"

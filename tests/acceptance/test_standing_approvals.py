@@ -138,7 +138,7 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack,
     await give(dana, Where="agent", How_many="2")
     given = (await first).records[0]
     assert (await standing_message(slack))["text"].startswith(
-        "<@U0DANA> gave a standing approval for later calls of `pay`: with the same"
+        "<@U0DANA> gave a standing approval for later calls of pay: with the same"
     )
 
     second = await review(context=Context(requested_by="U0NOOR"))

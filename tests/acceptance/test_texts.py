@@ -1,18 +1,43 @@
 """What somebody hears who does not see a card: the text of each message, and the words of each button.
 
-Slack takes the text for notifications and screen readers. Every situation of the gallery is asked once.
+Slack takes the text for notifications and screen readers. Every situation of the gallery is asked once, and what no
+situation shows is asked for here: what requesters, threads and queues read, the digest and the anchor.
 """
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
 
+from agent_adapter import Context
+from bot.domain.digest import Digest
+from bot.domain.messages import Remark
+from bot.domain.policy import Policy
+from bot.domain.queue import Queue
+from bot.rendering.anchor import anchor_text
+from bot.rendering.card.times import remark_text
+from bot.rendering.digest import digest_text
+from bot.rendering.queue import render_queue
+from bot.sentences.language import speaking
+from tests.support.builders import an_action
+from tests.support.faults import asking
 from tests.support.gallery.situations import SITUATIONS
 from tests.support.gallery.stage import on_stage
 
 pytestmark = pytest.mark.timeout(120)
 
+RULES = """
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], tell_requester: direct}
+agents: {"*": {requester: agent}}
+rules:
+  - {match: {tool: pay}, burst: 2 in 1h}
+  - {match: {tool: remind}, reminders: [1s], escalation: {after: 2s, channel: C0SHARED}}
+  - {match: {tool: deploy}, standing: {scope: agent, lasts: 1h}}
+"""
+MOMENT = datetime(2026, 11, 23, 12, 10, tzinfo=UTC)
+NAME = re.compile(r"<[@#][A-Z0-9]+>|<!subteam\^[A-Z0-9]+>")
 DATE = re.compile(r"<!date\^\d+\^[^|>]+\|([^>]+)>")
 SIGNS = re.compile(r"[*~`<>]|(?<!\w)_|_(?!\w)|:[a-z_]+:")
 STATES = (
@@ -47,8 +72,8 @@ def tool_of(situation):
 
 
 def spoken(text):
-    """A text as a screen reader says it where a date is not known."""
-    return DATE.sub(r"\1", text)
+    """A text as a screen reader says it: with names in place of ids, and where a date is not known."""
+    return NAME.sub("somebody", DATE.sub(r"\1", text))
 
 
 def faults_of_text(situation, text):
@@ -137,3 +162,72 @@ async def test_every_message_and_every_button_can_be_heard():
             found[situation.name, args["text"]] = faults
 
     assert found == {}
+
+
+async def test_what_requesters_threads_and_queues_read_can_be_heard(start_bot, policy, client, slack, dana):
+    """Each title is said once, also where it is asked in two channels."""
+    await slack.channel("C0SHARED", members=["U0BOT", "U0DANA", "U0ERIK"])
+    await start_bot(policy=str(policy), approvers="", channel=None)
+
+    async def ask(tool, **given):
+        asked = client.interrupt(asking(an_action(tool)), context=Context(requested_by="U0MIRA"), **given)
+        await client.publish(asked)
+
+    for _ in range(4):
+        await ask("pay")
+    await dana.press(await dana.card("pay"), "approve:0")
+    await ask("deploy")
+    await dana.fill(await dana.opened(await dana.card("deploy"), "sticky:0"))
+    await ask("remind", expires_in=timedelta(seconds=4))
+    expected = (
+        "Approved by Dana: pay.",
+        "<@U0MIRA> Expired: remind.",
+        "Still to be decided: action 1. Approvers: <@U0DANA>, <@U0ERIK>.",
+        "Nobody has decided action 1 yet, so it is asked in <#C0SHARED> as well.",
+        "<@U0DANA> gave a standing approval for later calls of deploy",
+        "2 requests wait in a queue. billing: pay 2 times. The first is rejected",
+    )
+    for beginning in expected:
+        await slack.wait_for_message(lambda m, said=beginning: m["text"].startswith(said), as_user=None)
+
+    calls = [call for call in await slack.calls() if call["method"] in METHODS]
+
+    heard = {call["args"]["text"] for call in calls}
+    assert {text: found for text in heard if (found := faults_of_text(None, text))} == {}
+    blocks = [block for call in calls for block in call["args"].get("blocks") or []]
+    assert sum("*Expired: remind*" in found for found in texts(blocks)) == 1
+    assert not any(found.count("*Expired: remind*") > 1 for found in texts(blocks))
+    assert [*faults_of_style(blocks)] == []
+
+
+REMARKS = (
+    Remark(kind="remind", places=(0,), actions=(0,), mentions=("U1", "S2")),
+    Remark(kind="remind", places=(0,), actions=(0,)),
+    Remark(kind="escalate", places=(0,), actions=(0,), also_in="C2"),
+    Remark(kind="escalate", places=(0,), actions=(0,), mentions=("S2",)),
+    Remark(kind="propose", places=(0,), actions=(0,), by="U1", also_in="C2"),
+    Remark(kind="propose", places=(0,), actions=(0,), by="U1", mentions=("U2",)),
+    Remark(kind="extend", places=(0,), by="U1", until=MOMENT),
+    Remark(kind="hand_over", places=(0,), by="U1", mentions=("U2",)),
+)
+QUEUES = (
+    Queue(waiting=2, deadline=MOMENT, calls={("billing", "pay"): 2}, mentioned=("U1",)),
+    Queue(waiting=2, deadline=MOMENT, is_rejected=True, calls={("billing", "*pay*"): 2, ("ops", "purge"): 1}),
+    Queue(waiting=9, calls={(f"agent-{number}", "pay"): 1 for number in range(9)}),
+    Queue(waiting=0, over={"decided": 2, "expired": 1}),
+)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_remarks_queues_digests_and_anchors_can_be_heard(language):
+    """In each language. The text of a queue names agents, tools and the first deadline."""
+    week = Digest(MOMENT - timedelta(days=7), MOMENT, Policy.of_settings(["U1"]), requests=3)
+    queues = [replace(queue, language=language) for queue in QUEUES]
+    with speaking(language):
+        said = [*map(remark_text, REMARKS), digest_text(week), anchor_text(1, 1), anchor_text(2, 30)]
+    said += [render_queue(queue).text for queue in queues]
+
+    assert {text: found for text in said if (found := faults_of_text(None, text))} == {}
+    assert all(
+        word in spoken(render_queue(queues[1]).text) for word in ("billing", "ops", "purge", "12:10 UTC")
+    )

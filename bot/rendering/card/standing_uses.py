@@ -9,7 +9,7 @@ from bot.rendering.blocks import Block, actions, context, literal, section
 from bot.rendering.buttons import REVOKE, value_of
 from bot.rendering.calls import safe_name
 from bot.sentences import in_thread, words
-from bot.text.literal import clip, one_line
+from bot.text.literal import clip, one_line, without_marks
 
 SHOWN_USES = 20
 _CALL = 160
@@ -22,8 +22,7 @@ def call_words(action: Action) -> str:
 
 def standing_text(state: Approval, index: int) -> str:
     """Say what was approved for later calls, and how far it is used: bot words only."""
-    approval = state.standing[index]
-    return f"{given_words(state, index)} {used_words(approval)}"
+    return without_marks(f"{given_words(state, index)} {used_words(state.standing[index])}")
 
 
 def standing_blocks(state: Approval, index: int) -> list[Block]:

@@ -12,7 +12,7 @@ from bot.domain.mentions import mention
 from bot.rendering.blocks import Block, context, literal_within, section
 from bot.rendering.card.title import title
 from bot.sentences import in_thread, words
-from bot.text.literal import mrkdwn, visible
+from bot.text.literal import mrkdwn, visible, without_marks
 
 _MOST_REASONS = 5
 # JSON characters of the words of one person.
@@ -20,10 +20,8 @@ _WORDS = 1_200
 
 
 def told_text(state: Approval, told: Told) -> str:
-    """Say in one line how it ended. An expiry mentions the person, since nobody else does anything about it."""
-    titles = [mrkdwn(title(state, place)) for place in state.places.values()]
-    called = mention(told.person) if state.status == "expired" else ""
-    return in_thread.told(titles, called)
+    """Say in a notification how it ended."""
+    return without_marks(_ended(state, told))
 
 
 def told_blocks(state: Approval, told: Told) -> list[Block]:
@@ -34,7 +32,7 @@ def told_blocks(state: Approval, told: Told) -> list[Block]:
         if not place.channel.startswith("D")
     ]
     blocks = [
-        section("told", told_text(state, told)),
+        section("told", _ended(state, told)),
         context("where", in_thread.asked_by(state.interrupt.agent, where)),
     ]
     if told.thread_ts is None:
@@ -42,6 +40,14 @@ def told_blocks(state: Approval, told: Told) -> list[Block]:
         for action, text in said[:_MOST_REASONS]:
             blocks.append(literal_within(f"a:{action.index}:words", visible(text), _WORDS))
     return blocks
+
+
+def _ended(state: Approval, told: Told) -> str:
+    """Say how it ended. An expiry mentions the person, since nobody else does anything about it."""
+    # Two places may ask the same.
+    titles = dict.fromkeys(mrkdwn(title(state, place)) for place in state.places.values())
+    called = mention(told.person) if state.status == "expired" else ""
+    return in_thread.told([*titles], called)
 
 
 def _words(action: Action) -> str:

@@ -13,7 +13,7 @@ MOST_NUMBERS = 20
 
 def reminder(indices: Sequence[int], called: Sequence[str]) -> str:
     """Remind people of what nobody has decided."""
-    return f"Noch zu entscheiden: {_actions(indices)}. {_called(called)}".strip()
+    return f"Noch zu entscheiden: {_actions(indices)}.{_approvers(called)}"
 
 
 def escalated(indices: Sequence[int], called: Sequence[str], also_in: str | None) -> str:
@@ -58,6 +58,10 @@ def asked_by(agent: str, places: Sequence[str]) -> str:
 def _actions(indices: Sequence[int]) -> str:
     more = len(indices) - MOST_NUMBERS
     return actions(indices[:MOST_NUMBERS]) + (f" und noch {more}" if more > 0 else "")
+
+
+def _approvers(mentions: Sequence[str]) -> str:
+    return f" Es entscheiden: {_called(mentions)}." if mentions else ""
 
 
 def _called(mentions: Sequence[str]) -> str:

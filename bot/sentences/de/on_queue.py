@@ -27,6 +27,12 @@ def title(waiting: int, calls: int) -> str:
     return f"1 Anfrage{of_calls} wartet" if waiting == 1 else f"{grouped(waiting)} Anfragen{of_calls} warten"
 
 
+def heard(title: str, calls: Sequence[str], deadline: str) -> str:
+    """Say in a notification how many wait, what they ask, and until when."""
+    said = [title, "; ".join(calls), deadline[:1].upper() + deadline[1:]]
+    return " ".join(f"{each}." for each in said if each)
+
+
 def look_through(waiting: int) -> str:
     """Label the button that leads to them."""
     if waiting > MOST:

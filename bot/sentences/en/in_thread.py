@@ -13,7 +13,7 @@ MOST_NUMBERS = 20
 
 def reminder(indices: Sequence[int], called: Sequence[str]) -> str:
     """Remind people of what nobody has decided."""
-    return f"Still to be decided: {_actions(indices)}. {_called(called)}".strip()
+    return f"Still to be decided: {_actions(indices)}.{_approvers(called)}"
 
 
 def escalated(indices: Sequence[int], called: Sequence[str], also_in: str | None) -> str:
@@ -57,6 +57,10 @@ def asked_by(agent: str, places: Sequence[str]) -> str:
 def _actions(indices: Sequence[int]) -> str:
     more = len(indices) - MOST_NUMBERS
     return actions(indices[:MOST_NUMBERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _approvers(mentions: Sequence[str]) -> str:
+    return f" Approvers: {_called(mentions)}." if mentions else ""
 
 
 def _called(mentions: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ def test_a_week_in_words():
     )
 
     assert digest_text(found) == (
-        "Approvals from 16 November 2026 to 23 November 2026: 12 requests, 10 calls decided by people"
+        "Approvals from 16 November 2026 to 23 November 2026: 12 requests, 10 calls decided by people."
     )
     assert said(found).split("\n") == [
         "Approvals from 16 November 2026 to 23 November 2026",

@@ -45,7 +45,9 @@ def test_requests_of_several_calls_are_counted_as_both():
     """The lines below count calls, so the title says how many there are."""
     card = render_queue(a_queue(calls={("billing", "pay"): 3}))
 
-    assert card.text == "2 requests (3 calls) wait in a queue."
+    assert card.text.startswith(
+        "2 requests (3 calls) wait in a queue. billing: pay 3 times. First deadline <!date^"
+    )
     assert "3 calls" not in render_queue(a_queue(waiting=3, calls={("billing", "pay"): 3})).text
 
 

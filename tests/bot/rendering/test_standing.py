@@ -123,7 +123,7 @@ def test_the_thread_says_who_approved_what_how_wide_and_how_far_it_is_used():
     text = standing_message(given(uses=2)).text
 
     assert text.startswith(
-        "<@U0ERIK> gave a standing approval for later calls of `send_email`: with the same arguments, "
+        "<@U0ERIK> gave a standing approval for later calls of send_email: with the same arguments, "
     )
     assert "in the same run, until <!date^" in text
     assert text.endswith("at most 10 times. Used 2 of 10.")

@@ -91,7 +91,7 @@ def test_a_remark_is_a_reply_to_the_card():
 
     assert (remark.id, remark.parent, remark.thread_ts) == (MessageId(0, "remark", 2), MessageId(0), None)
     assert (beside.parent, beside.thread_ts) == (None, "1.2")
-    assert remark.text == "Still to be decided: actions 1, 2. <!subteam^S0OPS>"
+    assert remark.text == "Still to be decided: actions 1, 2. Approvers: <!subteam^S0OPS>."
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_remark_is_a_reply_to_the_card():
             ),
             (
                 f"Still to be decided: actions 1 to 20 and 2 more. "
-                f"{', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more"
+                f"Approvers: {', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more."
             ),
         ),
         (
