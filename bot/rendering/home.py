@@ -130,8 +130,6 @@ def _filters(page: HomePage) -> list[Block]:
         )
         if chosen or len(names) > 1
     ]
-    if page.look.section not in {"waiting", "queue"}:
-        return []
     # Slack keeps what was chosen in a block of the same id.
     return [actions(f"filters:{page.look.agent}:{page.look.tool}", menus)] if menus else []
 

@@ -1,5 +1,6 @@
 """Which requests wait for whom, and what a person asked for and decided: sets of ids, without a look at the records."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -15,11 +16,14 @@ Mine = Literal["asked", "decided"]
 class Waiting(Connected):
     """Reads the sets, and repairs them. The scripts that change a record keep them."""
 
-    async def waiting(self, entries: Sequence[str], *, after: Spot | None = None, limit: int) -> list[Spot]:
+    async def waiting(
+        self, entries: Sequence[str], *, agent: str = "", after: Spot | None = None, limit: int
+    ) -> list[Spot]:
         """Merge what waits for a person, the oldest deadline first. A request may have ended: look at its record.
 
         Args:
             entries: The person, their groups and their channels.
+            agent: Only requests of this agent; of all agents when empty.
             after: Where the list before this one ended.
             limit: How many requests.
 
@@ -36,11 +40,25 @@ class Waiting(Connected):
                 after=after.deadline if after else None,
                 last=after.interrupt_id if after else None,
                 limit=limit,
+                agent=agent,
             )
             found += [Spot(int(reply[i + 1]), reply[i]) for i in range(0, len(reply), 2)]
         return sorted(found)[:limit]
 
-    async def mine(self, what: Mine, user: str, *, first: int, limit: int) -> list[str]:
+    async def count_waiting(self, entries: Sequence[str]) -> Counter[str]:
+        """Count the requests in the lists of a person by agent. Some of them may have ended.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        found = Counter[str]()
+        for lane in self.keys.all_lanes():
+            keys = [lane.waiting(entry) for entry in entries]
+            reply = await self.scripts("count_waiting", lane.of(), (), keys)
+            found.update({agent: int(count) for agent, count in zip(reply[::2], reply[1::2], strict=True)})
+        return found
+
+    async def mine(self, what: Mine, user: str) -> list[str]:
         """List what a person asked for, or decided, the newest first.
 
         Raises:
@@ -48,11 +66,9 @@ class Waiting(Connected):
         """
         found: list[tuple[float, str]] = []
         for lane in self.keys.all_lanes():
-            newest = self._redis.zrange(
-                lane.mine(what, user), 0, first + limit - 1, desc=True, withscores=True
-            )
+            newest = self._redis.zrange(lane.mine(what, user), 0, -1, desc=True, withscores=True)
             found += [(at, interrupt_id) for interrupt_id, at in await self._guarded(newest)]
-        return [interrupt_id for _, interrupt_id in sorted(found, reverse=True)[first : first + limit]]
+        return [interrupt_id for _, interrupt_id in sorted(found, reverse=True)]
 
     async def drop_stale(self, entries: Iterable[str], interrupt_ids: Iterable[str]) -> None:
         """Forget for these people, groups and channels those of the requests that have ended or are gone."""

@@ -1,7 +1,7 @@
 """Finds what waits for a person, and what they asked for and decided. Every request is judged as a click on it would be."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_adapter.errors import InvalidRequestError
@@ -20,8 +20,8 @@ ROWS = 10
 """How many requests a page shows."""
 AT_ONCE = 20
 """How many entries are read at once."""
-MOST_READ, MOST_PASSED = 200, 1_000
-"""How many records, and how many entries, are looked at for one page. Further ones are on the next page."""
+MOST_READ = 200
+"""How many records are looked at for one page. Further ones are on the next page."""
 _DECISIONS = ("approve", "respond", "edit", "reject")
 
 
@@ -30,15 +30,15 @@ class _Search:
     """What was met on the way through the list."""
 
     entries: list[str]
+    agent: str
     read: int = 0
-    passed: int = 0
     after: Spot | None = None
     """The last entry that was looked at."""
     is_over: bool = False
 
     @property
     def is_long(self) -> bool:
-        return self.read >= MOST_READ or self.passed >= MOST_PASSED
+        return self.read >= MOST_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,46 +63,73 @@ class Home:
             case "queue":
                 return await self._waiting(user, look, [queue_entry(look.channel)])
             case "standing":
-                given = await self.standing.revocable(user)
-                rows = [Row(state, (index,)) for state, index in given[look.first :]]
-                return HomePage(look, rows[:ROWS], _further(look, len(rows)))
+                return _of_standing(look, await self.standing.revocable(user))
             case section:
-                ids = await self.store.mine(section, user, first=look.first, limit=ROWS + 1)
-                # The entry of a record that is gone leads nowhere.
-                found = [await self._readable(interrupt_id) for interrupt_id in ids[:ROWS]]
-                rows = [Row(state, tuple(range(len(state.actions)))) for state in found if state]
-                return HomePage(look, rows, _further(look, len(ids)))
+                return await self._mine_of(look, await self.store.mine(section, user))
+
+    async def _mine_of(self, look: Look, ids: list[str]) -> HomePage:
+        agents = {_agent(interrupt_id) for interrupt_id in ids}
+        ids = [interrupt_id for interrupt_id in ids if look.agent in {"", _agent(interrupt_id)}][look.first :]
+        # The entry of a record that is gone leads nowhere.
+        found = [await self._readable(interrupt_id) for interrupt_id in ids[:ROWS]]
+        rows = [Row(state, tuple(range(len(state.actions)))) for state in found if state]
+        return HomePage(look, rows, _further(look, len(ids)), sorted(agents))
 
     async def _waiting(self, user: str, look: Look, entries: list[str]) -> HomePage:
-        search = _Search(entries, after=look.after)
+        search = _Search(entries, look.agent, after=look.after)
         rows: list[Row] = []
-        agents, tools = {look.agent}, {look.tool}
+        tools = {look.tool}
         last = look.after
-        async for spot, state in self._met(search, look):
-            # As a card does, a queue shows everybody what it asks. Who may decide is judged at the click.
-            mine = state.queued_in(look.channel) if look.channel else await self._mine(state, user)
-            agents.add(state.agent)
-            tools.update(state.actions[index].request.name for index in mine)
+        end: Spot | None = None
+        async for spot, state, mine in self._asked(search, user, look):
+            tools.update(_tools(state, mine))
             shown = tuple(index for index in mine if look.tool in {"", state.actions[index].request.name})
-            if not shown:
-                last = spot
-            elif len(rows) < ROWS:
+            if shown and len(rows) == ROWS:
+                end = last
+                break
+            if shown:
                 rows.append(Row(state, shown))
-                last = spot
-            else:
-                return _page(look, rows, last, agents, tools)
-        return _page(look, rows, None if search.is_over else search.after, agents, tools)
+            last = spot
+        else:
+            end = None if search.is_over else search.after
+        counts = await self.store.count_waiting(entries)
+        if end or look.after:
+            tools |= await self._further_tools(user, look, entries, counts)
+        further = replace(look, after=end) if end else None
+        return HomePage(look, rows, further, sorted({*counts, look.agent} - {""}), sorted(tools - {""}))
 
-    async def _met(self, search: _Search, look: Look) -> AsyncIterator[tuple[Spot, Approval]]:
+    async def _further_tools(
+        self, user: str, look: Look, entries: list[str], counts: Mapping[str, int]
+    ) -> set[str]:
+        """Name the tools on all pages, where these are few requests. Of many, only those on the page are known."""
+        if (counts.get(look.agent, 0) if look.agent else sum(counts.values())) > MOST_READ:
+            return set()
+        search = _Search(entries, look.agent)
+        return {
+            name async for _, state, mine in self._asked(search, user, look) for name in _tools(state, mine)
+        }
+
+    async def _asked(
+        self, search: _Search, user: str, look: Look
+    ) -> AsyncIterator[tuple[Spot, Approval, tuple[int, ...]]]:
+        """Give the open requests, each with the actions that the list is about."""
+        async for spot, state in self._met(search):
+            # As a card does, a queue shows everybody what it asks. Who may decide is judged at the click.
+            yield (
+                spot,
+                state,
+                state.queued_in(look.channel) if look.channel else await self._mine(state, user),
+            )
+
+    async def _met(self, search: _Search) -> AsyncIterator[tuple[Spot, Approval]]:
         """Give the open requests of the person's lists, in order. Forget what has ended."""
         while not search.is_long:
-            spots = await self.store.waiting(search.entries, after=search.after, limit=AT_ONCE)
+            spots = await self.store.waiting(
+                search.entries, agent=search.agent, after=search.after, limit=AT_ONCE
+            )
             stale = []
             for spot in spots:
-                search.after, search.passed = spot, search.passed + 1
-                if look.agent and spot.interrupt_id.partition(".")[0] != look.agent:
-                    continue
-                search.read += 1
+                search.after, search.read = spot, search.read + 1
                 state = await self._readable(spot.interrupt_id)
                 if state and state.is_open:
                     yield spot, state
@@ -162,6 +189,21 @@ def _further(look: Look, left: int) -> Look | None:
     return replace(look, first=look.first + ROWS) if left > ROWS else None
 
 
-def _page(look: Look, rows: list[Row], end: Spot | None, agents: set[str], tools: set[str]) -> HomePage:
-    further = replace(look, after=end) if end else None
-    return HomePage(look, rows, further, sorted(agents - {""}), sorted(tools - {""}))
+def _of_standing(look: Look, given: Sequence[tuple[Approval, int]]) -> HomePage:
+    agents = {state.agent for state, _ in given}
+    of_agent = [(state, index) for state, index in given if look.agent in {"", state.agent}]
+    tools = {state.actions[index].request.name for state, index in of_agent}
+    rows = [
+        Row(state, (index,))
+        for state, index in of_agent
+        if look.tool in {"", state.actions[index].request.name}
+    ][look.first :]
+    return HomePage(look, rows[:ROWS], _further(look, len(rows)), sorted(agents), sorted(tools))
+
+
+def _tools(state: Approval, indices: Iterable[int]) -> set[str]:
+    return {state.actions[index].request.name for index in indices}
+
+
+def _agent(interrupt_id: str) -> str:
+    return interrupt_id.partition(".")[0]

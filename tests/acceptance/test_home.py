@@ -304,6 +304,63 @@ async def test_agents_and_tools_can_be_chosen(ask, home, redis_url):
         assert "reply" not in said
 
 
+async def test_the_choices_name_what_only_another_page_has(ask, home, redis_url):
+    async with an_agent(redis_url, "ops") as other:
+        for number in range(11):
+            await ask(an_action("pay", {"amount": number}), expires_in=timedelta(hours=1))
+        await ask(an_action("purge"), by=other, expires_in=timedelta(hours=5))
+        tab = await home("U0DANA")
+
+        assert await choices(tab) == {"agent": ["billing", "ops"], "tool": ["pay", "purge"]}
+        await tab.press("home:go.further")
+        assert await choices(tab) == {"agent": ["billing", "ops"], "tool": ["pay", "purge"]}
+        await tab.press("home:agent", selected="ops")
+        assert "*ops wants to run purge*" in await tab.says()
+        assert "pay*" not in await tab.says()
+
+
+async def test_an_agent_can_be_chosen_among_ones_own_requests_and_decisions(ask, home, redis_url, dana):
+    async with an_agent(redis_url, "ops") as other:
+        for by, tool in ((other, "purge"), (None, "pay")):
+            given = {"by": by} if by else {}
+            asking = await ask(an_action(tool), context=Context(requested_by="U0NOOR"), **given)
+            await dana.press(await dana.card(f"wants to run {tool}"), "approve:0")
+            await asking
+
+        for user, section in (("U0NOOR", "asked"), ("U0DANA", "decided")):
+            tab = await home(user)
+            await tab.press(f"home:go.{section}")
+            assert await choices(tab) == {"agent": ["billing", "ops"]}
+            await tab.press("home:agent", selected="ops")
+            assert "purge" in await tab.says()
+            assert "Approved by Dana: pay" not in await tab.says()
+
+
+async def test_an_agent_and_a_tool_can_be_chosen_among_standing_approvals(ask, home, redis_url, dana):
+    async with an_agent(redis_url, "ops") as other:
+        for by, tool in ((other, "purge"), (None, "pay")):
+            given = {"by": by} if by else {}
+            asking = await ask(an_action(tool), **given)
+            await dana.fill(await dana.opened(await dana.card(f"wants to run {tool}"), "sticky:0"))
+            await asking
+        tab = await home("U0DANA")
+        await tab.press("home:go.standing")
+
+        assert await choices(tab) == {"agent": ["billing", "ops"], "tool": ["pay", "purge"]}
+        await tab.press("home:tool", selected="pay")
+        assert "`purge`" not in await tab.says()
+
+
+async def choices(tab):
+    """What each menu of the tab offers, beside everything."""
+    view = await tab.slack.home(tab.user)
+    menus = [found for block in view["blocks"] for found in block.get("elements", ()) if "options" in found]
+    return {
+        menu["action_id"].partition(":")[2]: [option["value"] for option in menu["options"][1:]]
+        for menu in menus
+    }
+
+
 async def test_what_an_agent_says_is_literal_and_what_is_masked_stays_hidden(ask, home):
     await ask(an_action("mail", {"to": "<!channel> *all*", "pin": "4711"}))
 

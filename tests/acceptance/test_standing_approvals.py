@@ -223,7 +223,7 @@ async def test_somebody_revokes_it_in_the_thread(bot, slack, review, dana, erik)
 
     await erik.press(await standing_message(slack), "revoke:0.0")
 
-    assert "revoked by <@U0ERIK>" in (await standing_message(slack, "*Ended*"))["text"]
+    assert "revoked by <@U0ERIK>" in (await standing_message(slack, "Ended"))["text"]
     assert await is_asked(slack, review(), card=2)
 
 
@@ -239,7 +239,7 @@ async def test_a_revocation_that_is_not_stored_is_not_shown_as_accepted(bot, sla
     await slack.clear_faults()
 
     assert (await erik.press(message, "revoke:0.0"))["ack"]["ok"]
-    assert "revoked by <@U0ERIK>" in (await standing_message(slack, "*Ended*"))["text"]
+    assert "revoked by <@U0ERIK>" in (await standing_message(slack, "Ended"))["text"]
 
 
 async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, review, dana, erik):
@@ -264,7 +264,7 @@ async def test_approvals_rules_lists_what_holds_and_revokes_it(bot, slack, revie
             (await slack.wait_for_view("U0ERIK"))["blocks"]
         ):
             await asyncio.sleep(0.02)
-    assert "revoked by <@U0ERIK>" in (await standing_message(slack, "*Ended*"))["text"]
+    assert "revoked by <@U0ERIK>" in (await standing_message(slack, "Ended"))["text"]
     assert await is_asked(slack, review(), card=2)
     await slack.command("U0NOOR", "C0APPROVALS", "/approvals", "help")
     assert "/approvals rules" in await noor.notice("lists the standing approvals")
@@ -337,7 +337,7 @@ async def test_its_end_falls_due_also_when_everything_is_decided(bot, slack, rev
     await give(dana, Where="agent", For_how_long="2")
     await first
 
-    assert "its time ran out" in (await standing_message(slack, "*Ended*"))["text"]
+    assert "its time ran out" in (await standing_message(slack, "Ended"))["text"]
     assert await is_asked(slack, review(), card=2)
     assert await bot.store.standing(bot.store.keys.lane_for("billing")) == []
 
@@ -350,7 +350,7 @@ async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, po
     await give(dana, Where="agent", How_many="5")
     await first
     waiting = [review() for _ in range(12)]
-    assert "Used 5 of 5." in (await standing_message(slack, "*Ended*"))["text"]
+    assert "Used 5 of 5." in (await standing_message(slack, "Ended"))["text"]
     async with asyncio.timeout(30):
         while len(await cards(slack)) < 1 + 7:
             await asyncio.sleep(0.05)
