@@ -2,7 +2,7 @@
 
 import base64
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,10 @@ from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from agent_adapter.redis.pool import SCHEMA
 from playground.client import Control
+from tests.conftest import keys_of
 from tests.support.people import Someone
 from tests.support.redis_users import under_users
+from tests.support.signing import verified
 
 
 @pytest.fixture(autouse=True)
@@ -65,13 +67,25 @@ def policy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def signed(signing: Signing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `ASSENT_TESTS_SIGNED=1`, bots sign and agents check."""
-    if not os.environ.get("ASSENT_TESTS_SIGNED"):
-        return
-    monkeypatch.setenv("ASSENT_SIGNING_KEY", signing.key_path.read_text())
-    monkeypatch.setenv("ASSENT_SEAL_KEY", signing.seal_path.read_text())
-    monkeypatch.setenv("ASSENT_RING", str(signing.ring_path))
+def signed(request: pytest.FixtureRequest, signing: Signing, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Bots sign and seal, and agents check, except in tests that are marked as `unsigned`."""
+    if getattr(request, "param", True):
+        for name, value in keys_of(signing).items():
+            monkeypatch.setenv(f"ASSENT_{name.upper()}", value)
+        return True
+    return False
+
+
+@pytest.fixture(autouse=True)
+def statements(request: pytest.FixtureRequest, signing: Signing) -> Iterator[Callable[[], list[bytes]]]:
+    """Give the payloads of all that was signed in this test so far. At its end, another library verifies each."""
+    url = request.getfixturevalue("redis_url") if "redis_url" in request.fixturenames else None
+
+    def so_far() -> list[bytes]:
+        return verified(url, signing.ring_path) if url else []
+
+    yield so_far
+    so_far()
 
 
 @pytest.fixture

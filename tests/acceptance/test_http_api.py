@@ -15,6 +15,7 @@ from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.http_api import a_key, a_pause, read_event, speaking
 from tests.support.people import buttons, words
+from tests.support.signing import unsigned
 
 ROOT = Path(__file__).parents[2]
 
@@ -269,8 +270,8 @@ async def test_one_of_two_processes_resumes(caller, dana):
     assert (status, said["error"]["code"]) == (409, "consumed")
 
 
-async def test_a_forged_decision_is_never_handed_out(caller, dana, redis_url):
-    """Given a pause that allows no edit, when somebody writes one into Redis, then nothing may be resumed."""
+async def with_a_forged_edit(caller, dana, redis_url):
+    """Ask about a pause that allows no edit, have it approved, and write an edit into Redis in its place."""
     interrupt_id = await caller.ask(payload=a_pause(allowed=("approve", "reject")))
     await dana.press(await dana.card(), "approve:0")
     await read(caller, interrupt_id, wait=30)
@@ -279,6 +280,22 @@ async def test_a_forged_decision_is_never_handed_out(caller, dana, redis_url):
         card = f"assent:{{00}}:card:{interrupt_id}"
         stored = json.loads(redis.hget(card, "d:0"))
         redis.hset(card, "d:0", json.dumps({**stored, "decision": forged}))
+    return interrupt_id
+
+
+async def test_a_forged_decision_counts_as_open(caller, dana, redis_url):
+    """Given a decision whose words are not the signed ones, then the answer is as if nobody had decided yet."""
+    interrupt_id = await with_a_forged_edit(caller, dana, redis_url)
+
+    state = await read(caller, interrupt_id)
+
+    assert (state["status"], state["decisions"], state["resume"]) == ("pending", [None], None)
+
+
+@unsigned
+async def test_a_forged_decision_is_not_handed_out_where_nothing_is_signed_either(caller, dana, redis_url):
+    """Given a decision that the pause does not allow, then the answer is an error that says so."""
+    interrupt_id = await with_a_forged_edit(caller, dana, redis_url)
 
     status, said = await caller.send("GET", f"/interrupts/{interrupt_id}")
 

@@ -11,6 +11,8 @@ from agent_adapter.redis import reports
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, words
 
+ASKED = an_interrupt(context=Context())
+
 
 @pytest.fixture
 def dana(slack):
@@ -92,13 +94,13 @@ async def test_the_thread_gets_one_message_that_is_edited(start_bot, dana, clien
 async def test_a_call_that_nobody_runs_is_said_so(start_bot, dana, client):
     """Given an approved call whose agent never takes the answer, then the card says so after a while."""
     await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
-    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    interrupt_id = await client.publish(ASKED)
     await dana.press(await dana.card("wants to run"), "approve:0")
 
     card = await dana.card("the agent has not said that it goes on")
     assert "look whether it runs" in words(card["blocks"])
 
-    async with client.resuming(interrupt_id):
+    async with client.resuming(interrupt_id, interrupt=ASKED):
         pass
     card = await dana.card("the agent has resumed")
     assert "look whether it runs" not in words(card["blocks"])
@@ -107,7 +109,7 @@ async def test_a_call_that_nobody_runs_is_said_so(start_bot, dana, client):
 async def test_a_rejected_call_is_not_waited_for(start_bot, dana, client):
     """The agent has nothing to run, so nobody has to be told that it did not."""
     bot = await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
-    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    interrupt_id = await client.publish(ASKED)
     form = await dana.opened(await dana.card("wants to run"), "reject:0")
     await dana.fill(form, reason="No.")
     await dana.card("waiting for the agent")
@@ -119,11 +121,11 @@ async def test_a_rejected_call_is_not_waited_for(start_bot, dana, client):
 async def test_a_run_that_raises_before_the_tool_reports_is_said_so(start_bot, dana, client):
     """Given an answer that was taken by a run that then fails, then the card says with which error."""
     await start_bot()
-    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    interrupt_id = await client.publish(ASKED)
     await dana.press(await dana.card("wants to run"), "approve:0")
     await client.wait(interrupt_id)
     with pytest.raises(KeyError):
-        async with client.resuming(interrupt_id):
+        async with client.resuming(interrupt_id, interrupt=ASKED):
             raise KeyError("sk-secret")
 
     card = await dana.card("the agent could not go on")
@@ -152,7 +154,7 @@ async def test_a_run_does_not_wait_for_its_report(start_bot, dana, client, monke
 async def test_a_claim_that_is_given_back_is_not_called_unused(start_bot, dana, client):
     """A process had it in hand, and may have run a part of it."""
     await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
-    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    interrupt_id = await client.publish(ASKED)
     await dana.press(await dana.card("wants to run"), "approve:0")
     await client.wait(interrupt_id)
     await client.claim(interrupt_id, "me", timedelta(seconds=5))

@@ -12,11 +12,12 @@ from tests.support.people import Someone
 from tests.support.redis_users import address_for
 
 BOT = [sys.executable, "-m", "bot"]
+KEYS = ("ASSENT_SIGNING_KEY", "ASSENT_SEAL_KEY", "ASSENT_RING")
 
 
 def environment(playground, redis_url, **changed):
     given = {
-        "PATH": os.environ["PATH"],
+        **{name: os.environ[name] for name in ("PATH", *KEYS)},
         "SLACK_BOT_TOKEN": playground.bot_token,
         "SLACK_APP_TOKEN": playground.app_token,
         "SLACK_API_URL": playground.api_url,

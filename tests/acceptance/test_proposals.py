@@ -8,9 +8,10 @@ from redis.asyncio import Redis
 from agent_adapter import Context
 from agent_adapter.contract.keys import Keys
 from bot.rendering.modal.view import ViewMeta
-from tests.conftest import keys_of, until
+from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, block_of, words
+from tests.support.signing import unsigned
 
 PAYMENTS = Path("docs/policies/payments.yaml")
 RULES = """
@@ -307,6 +308,7 @@ async def test_agreeing_with_an_edit_of_before_the_rules_changed_is_judged_by_th
     assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
 
 
+@unsigned
 async def test_the_same_edit_is_one_proposal_also_where_another_version_named_it(
     start_bot, finance, redis_url, client, policy, erik, mira
 ):
@@ -734,12 +736,10 @@ async def test_those_who_agreed_with_a_proposal_are_judged_again(client, slack, 
 
 
 async def test_nobody_agrees_with_arguments_that_were_put_into_a_proposal(
-    start_bot, finance, policy, signing, redis_url, client, dana, erik
+    start_bot, finance, policy, redis_url, client, dana, erik
 ):
     """Somebody who can write to Redis changes what is proposed while the form is open. It is not the proposal of this name."""
-    await start_bot(
-        policy=str(policy), approvers="", channel=None, **keys_of(signing)
-    )  # fmt: skip
+    await start_bot(policy=str(policy), approvers="", channel=None)
     interrupt_id = await client.publish(
         an_interrupt(an_action("pay", SMALL), context=Context(requested_by="U0NOOR"))
     )

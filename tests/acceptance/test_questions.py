@@ -16,9 +16,9 @@ from bot.domain.ids import MessageId, button_value
 from bot.rendering.card.card import render_card
 from bot.sentences import in_answer
 from bot.store.codec import body_digest
-from tests.conftest import keys_of
 from tests.support.builders import an_action, an_interrupt
 from tests.support.people import words
+from tests.support.signing import signed_or_not, unsigned
 
 RULES = """\
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
@@ -31,11 +31,6 @@ rules:
   - {name: large refunds, match: {tool: refund}, quorum: 2}
 """
 LONG = "new colleague " * 400
-
-
-@pytest.fixture(autouse=True)
-def signed():
-    """Bots have no keys where a test gives them none: no seal protects a record, and the button alone says what was shown."""
 
 
 @pytest.fixture
@@ -94,6 +89,7 @@ FORGED = {
 }
 
 
+@unsigned
 @pytest.mark.parametrize("what", FORGED)
 async def test_a_click_on_terms_that_are_not_those_of_the_card_decides_nothing(
     bot, client, redis, dana, what
@@ -109,6 +105,7 @@ async def test_a_click_on_terms_that_are_not_those_of_the_card_decides_nothing(
     assert "missed" in await stored(redis, interrupt_id)
 
 
+@unsigned
 async def test_a_click_on_another_call_than_that_of_the_card_decides_nothing_and_draws_the_card_again(
     bot, client, redis, dana
 ):
@@ -130,9 +127,7 @@ async def test_a_click_on_another_call_than_that_of_the_card_decides_nothing_and
     assert "d:0" in await decided(redis, interrupt_id)
 
 
-async def test_a_click_counts_for_the_call_of_the_card_while_the_bot_remembers_it(
-    bot, client, redis, dana, signing
-):
+async def test_a_click_counts_for_the_call_of_the_card_while_the_bot_remembers_it(bot, client, redis, dana):
     """Whatever was written into Redis meanwhile, the decision names the call that was shown."""
     interrupt_id, card = await asked(client, dana)
     fingerprint = (await bot.store.admitted(interrupt_id)).actions[0].fingerprint
@@ -254,23 +249,15 @@ async def with_question(dana, card):
     )
 
 
-OLD = [
-    ("without a ring", {}, True),
-    ("with a ring", {"signed": True}, False),
-    ("with a ring for a while", {"signed": True, "until": timedelta(days=2)}, True),
-]
-
-
-@pytest.mark.parametrize(("_", "how", "counts"), OLD, ids=[name for name, *_ in OLD])
+@pytest.mark.parametrize(
+    ("signed", "days", "counts"), [(False, 0, True), (True, 0, False), (True, 2, True)],
+    ids=["without a ring", "with a ring", "with a ring for a while"], indirect=["signed"],
+)  # fmt: skip
 async def test_a_button_of_an_older_version_counts_as_long_as_unsigned_records_do(
-    start_bot, client, redis, dana, app, signing, _, how, counts
+    start_bot, client, redis, dana, app, days, counts
 ):
-    settings = {}
-    if how.get("signed"):
-        settings = keys_of(signing)
-    if until_when := how.get("until"):
-        settings["unsigned_until"] = f"{datetime.now(UTC) + until_when:%Y-%m-%d}"
-    await start_bot(**settings)
+    ends = datetime.now(UTC) + timedelta(days=days)
+    await start_bot(**({"unsigned_until": f"{ends:%Y-%m-%d}"} if days else {}))
     interrupt_id, card = await asked(client, dana)
     await with_button(app, card, "approve:0", button_value(interrupt_id))
 
@@ -283,12 +270,12 @@ async def test_a_button_of_an_older_version_counts_as_long_as_unsigned_records_d
     assert "d:0" in await decided(redis, interrupt_id)
 
 
-@pytest.mark.parametrize("has_ring", [False, True], ids=["without a ring", "with a ring"])
+@signed_or_not
 async def test_a_form_of_an_older_version_counts_only_without_a_ring(
-    start_bot, client, redis, dana, app, signing, has_ring
+    start_bot, client, redis, dana, app, signed
 ):
     """It was open while the bot was replaced, and carries no question."""
-    await start_bot(**(keys_of(signing) if has_ring else {}))
+    await start_bot()
     interrupt_id, card = await asked(client, dana)
     form = await dana.opened(card, "reject:0")
     older = {name: form[name] for name in ("type", "callback_id", "title", "close", "submit", "blocks")}
@@ -298,11 +285,12 @@ async def test_a_form_of_an_older_version_counts_only_without_a_ring(
 
     answer = await dana.submit(form)
 
-    assert ("d:0" in await decided(redis, interrupt_id)) is not has_ring
-    if has_ring:
+    assert ("d:0" in await decided(redis, interrupt_id)) is not signed
+    if signed:
         assert in_answer.DRAWN_ANEW in words(answer["views"][-1]["blocks"])
 
 
+@unsigned
 @pytest.mark.parametrize(
     ("tool", "button", "typed"),
     [
@@ -326,6 +314,7 @@ async def test_a_form_about_another_call_than_it_was_opened_for_decides_nothing(
     assert "100000" in words((await dana.card("100000"))["blocks"])
 
 
+@unsigned
 async def test_the_last_step_of_an_edit_decides_nothing_about_another_call(bot, client, redis, dana):
     interrupt_id, card = await asked(client, dana)
     form = await dana.opened(card, "edit:0")
@@ -339,10 +328,10 @@ async def test_the_last_step_of_an_edit_decides_nothing_about_another_call(bot, 
 
 
 async def test_who_agrees_agrees_with_the_change_that_the_form_showed(
-    start_bot, client, redis, dana, erik, policy, signing
+    start_bot, client, redis, dana, erik, policy
 ):
     """An older vote of the same person is signed as well. It cannot be put in the place of the newer one."""
-    bot = await start_bot(policy=str(policy), approvers="", channel=None, **keys_of(signing))
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
     interrupt_id, card = await asked(client, dana, "wire")
     await dana.fill(await dana.opened(card, "edit:0"), amount="1000")
     older = (await stored(redis, interrupt_id))["votes:0"]
@@ -360,6 +349,7 @@ async def test_who_agrees_agrees_with_the_change_that_the_form_showed(
     assert "d:0" not in await decided(redis, interrupt_id)
 
 
+@unsigned
 async def test_who_agrees_with_a_proposal_agrees_with_what_the_form_showed(bot, client, redis, dana, erik):
     """It has the same name in Redis, and other arguments."""
     interrupt_id, _ = await asked(client, dana, "refund")
@@ -375,6 +365,7 @@ async def test_who_agrees_with_a_proposal_agrees_with_what_the_form_showed(bot, 
     assert "d:0" not in await decided(redis, interrupt_id)
 
 
+@unsigned
 async def test_a_review_decides_nothing_about_another_call_than_it_shows(bot, client, redis, dana):
     interrupt_id, card = await asked(client, dana, more=[an_action("note", {"text": LONG})])
     review = await dana.opened(card, "review:0")
@@ -387,6 +378,7 @@ async def test_a_review_decides_nothing_about_another_call_than_it_shows(bot, cl
     assert "100000" in words(again["blocks"])
 
 
+@unsigned
 async def test_a_review_that_goes_on_to_the_next_page_counts_no_page_of_another_call(
     bot, client, redis, dana
 ):
@@ -401,9 +393,9 @@ async def test_a_review_that_goes_on_to_the_next_page_counts_no_page_of_another_
     assert not [name for name in await stored(redis, interrupt_id) if name.startswith("seen:")]
 
 
-async def test_a_statement_names_what_the_pressed_button_asked(start_bot, client, redis, dana, signing):
+async def test_a_statement_names_what_the_pressed_button_asked(start_bot, client, redis, dana):
     """Also that of a form: the message in Slack has the same name in its buttons."""
-    await start_bot(**keys_of(signing))
+    await start_bot()
     for number, press in enumerate((dana.press, lambda card, _: by_form(dana, card))):
         interrupt_id, card = await asked(client, dana, f"pay{number}", saying=f"pay{number}")
         await press(card, "approve:0")

@@ -39,7 +39,12 @@ async def python(folder, redis_url, *arguments, **environment):
         sys.executable,
         *arguments,
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "REDIS_URL": redis_url, **environment},
+        env={
+            **{name: os.environ[name] for name in ("PATH", "ASSENT_RING")},
+            "PYTHONPATH": str(ROOT),
+            "REDIS_URL": redis_url,
+            **environment,
+        },
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

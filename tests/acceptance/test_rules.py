@@ -350,7 +350,7 @@ async def test_a_broken_file_leaves_the_old_one_in_force_loudly(
         policy.write_text(RULES)
         bot.policies.look_now()
         await until(lambda: not bot.health.warnings)
-        assert await (await http.get("/readyz")).json() == {"ready": True, "signed": False}
+        assert await (await http.get("/readyz")).json() == {"ready": True, "signed": True}
         assert "assent_policy_outdated 0.0" in await (await http.get("/metrics")).text()
 
 

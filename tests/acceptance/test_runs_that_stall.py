@@ -18,6 +18,7 @@ from tests.support.redis_users import address_for
 
 ROOT = Path(__file__).parents[2]
 LAPSED = "the agent took the answer and did not finish"
+ASKED = an_interrupt(context=Context())
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def dana(slack, bot):
 
 async def approved(client, dana):
     """Ask about one action, which is approved."""
-    interrupt_id = await client.publish(an_interrupt(context=Context()))
+    interrupt_id = await client.publish(ASKED)
     await dana.press(await dana.card("wants to run"), "approve:0")
     await client.wait(interrupt_id)
     return interrupt_id
@@ -57,7 +58,7 @@ async def test_card_and_api_say_that_an_agent_took_the_answer_and_died(bot, dana
         state = await read(caller, interrupt_id)
         assert (state["status"], state["resumed_at"]) == ("decided", None)
         assert state["claim_lapsed_at"] is not None
-        async with an_agent(redis_url) as successor, successor.resuming(interrupt_id):
+        async with an_agent(redis_url) as other, other.resuming(interrupt_id, interrupt=ASKED):
             await dana.card("waiting for the agent")
             assert (await read(caller, interrupt_id))["claim_lapsed_at"] is None
         await dana.card("the agent has resumed")
@@ -70,7 +71,7 @@ async def test_second_process_that_dies_is_shown_as_the_first_was(dana, client):
     for _ in range(2):
         await take(client, interrupt_id)
         await dana.card(LAPSED)
-        async with client.resuming(interrupt_id):
+        async with client.resuming(interrupt_id, interrupt=ASKED):
             await dana.card("waiting for the agent")
             break
 
@@ -79,7 +80,7 @@ async def test_agent_that_takes_longer_than_its_claim_is_not_called_dead(bot, da
     """It renews its claim while it works."""
     interrupt_id = await approved(client, dana)
 
-    async with client.resuming(interrupt_id):
+    async with client.resuming(interrupt_id, interrupt=ASKED):
         await asyncio.sleep(3)
         assert not (await bot.store.load(interrupt_id)).claim_has_lapsed
 
@@ -90,14 +91,14 @@ async def test_agent_that_gives_the_answer_back_is_not_called_dead(bot, dana, cl
     """An error in its run is no death: the answer waits for the next attempt."""
     interrupt_id = await approved(client, dana)
     with pytest.raises(OSError, match="disk full"):
-        async with client.resuming(interrupt_id):
+        async with client.resuming(interrupt_id, interrupt=ASKED):
             raise OSError("disk full")
 
     await asyncio.sleep(2)
 
     state = await bot.store.load(interrupt_id)
     assert (state.claim_has_lapsed, state.claimed_until) == (False, None)
-    async with client.resuming(interrupt_id):
+    async with client.resuming(interrupt_id, interrupt=ASKED):
         pass
     async with asyncio.timeout(30):
         while (await bot.store.owed())["due"]:
@@ -162,7 +163,7 @@ async def test_process_that_dies_in_the_approved_tool_is_said_so(bot, dana, redi
         text,
         address_for(redis_url, "agent", "billing"),
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"]},
+        env={name: os.environ[name] for name in ("PATH", "ASSENT_RING")},
     )
     try:
         await dana.press(await dana.card("pay", within=60), "approve:0")

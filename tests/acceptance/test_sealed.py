@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from redis import Redis
 
-from agent_adapter import ApprovalClient, Context
+from agent_adapter import Context
 from agent_adapter.contract.keys import Keys
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.sentences import in_answer, on_card
-from tests.conftest import keys_of, until
+from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import eventually
 from tests.support.people import Someone, buttons
@@ -28,23 +28,15 @@ HOUR = 3_600_000
 
 
 @pytest.fixture
-def sealed(signing, policy):
-    return {**keys_of(signing), "policy": str(policy), "approvers": "", "channel": None}
+def ruled(policy):
+    """The settings of a bot by these rules."""
+    return {"policy": str(policy), "approvers": "", "channel": None}
 
 
 @pytest.fixture
 def stored(redis_url):
     with Redis.from_url(redis_url, decode_responses=True) as redis:
         yield Stored(redis)
-
-
-@pytest.fixture
-async def agent(redis_url, signing):
-    second = timedelta(seconds=1)
-    async with ApprovalClient.from_url(
-        redis_url, agent="billing", grace=second, claim_lease=second, reconcile_every=second, ring=signing.ring_path
-    ) as found:  # fmt: skip
-        yield found
 
 
 class Stored:
@@ -145,26 +137,26 @@ FORGERIES = {
 }
 
 
-async def test_a_sealed_card_is_decided_as_ever(start_bot, sealed, agent, stored, mira):
-    await start_bot(**sealed)
-    interrupt_id = await agent.publish(asked("note"))
+async def test_a_sealed_card_is_decided_as_ever(start_bot, ruled, client, stored, mira):
+    await start_bot(**ruled)
+    interrupt_id = await client.publish(asked("note"))
 
     await mira.press(await mira.card("note"), "approve:0")
-    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
     assert {"seal", "sealed"} <= stored.card(interrupt_id).keys()
 
 
 @pytest.mark.parametrize("what", FORGERIES)
 async def test_a_request_whose_terms_somebody_changed_is_refused(
-    what, start_bot, sealed, agent, stored, slack, dana, caplog
+    what, start_bot, ruled, client, stored, slack, dana, caplog
 ):
     """Nobody can decide it, its card says why, and the audit trail has one entry about it."""
-    bot = await start_bot(**sealed)
-    other = await agent.publish(asked("note"))
+    bot = await start_bot(**ruled)
+    other = await client.publish(asked("note"))
     await dana.card("note")
-    interrupt_id = await agent.publish(asked())
+    interrupt_id = await client.publish(asked())
     card = await dana.card("pay")
-    waiting = asyncio.create_task(agent.wait(interrupt_id))
+    waiting = asyncio.create_task(client.wait(interrupt_id))
     # As in a bot that has not read the record before.
     bot.store.forget_remembered()
 
@@ -182,10 +174,10 @@ async def test_a_request_whose_terms_somebody_changed_is_refused(
     assert [each.message for each in caplog.records].count("record.changed") == 1
 
 
-async def test_a_step_that_no_bot_noted_lets_nobody_decide(start_bot, sealed, agent, stored, mira):
+async def test_a_step_that_no_bot_noted_lets_nobody_decide(start_bot, ruled, client, stored, mira):
     """A rule lets more people decide after a time. Somebody writes that this time has come."""
-    bot = await start_bot(**sealed)
-    interrupt_id = await agent.publish(asked("release"))
+    bot = await start_bot(**ruled)
+    interrupt_id = await client.publish(asked("release"))
     card = await mira.card("release")
 
     of_the_terms = stored.card(interrupt_id)["seal"].split()[2]
@@ -207,10 +199,10 @@ async def test_a_step_that_no_bot_noted_lets_nobody_decide(start_bot, sealed, ag
 LONG = {"script": "x = 1\n" * 4_000}
 
 
-async def test_what_somebody_has_read_is_noted_by_bots_only(start_bot, sealed, agent, stored, dana, erik):
+async def test_what_somebody_has_read_is_noted_by_bots_only(start_bot, ruled, client, stored, dana, erik):
     """Not by Redis, and no mark is good for another person, another call or another record."""
-    bot = await start_bot(**sealed)
-    ids = [await agent.publish(asked("sql", run=run, **LONG)) for run in ("one", "two")]
+    bot = await start_bot(**ruled)
+    ids = [await client.publish(asked("sql", run=run, **LONG)) for run in ("one", "two")]
     await until_shown(bot, *ids)
     state = await bot.store.admitted(ids[0])
     call = state.actions[0]
@@ -230,11 +222,11 @@ async def test_what_somebody_has_read_is_noted_by_bots_only(start_bot, sealed, a
     assert not found.pages_read(found.actions[0], "U0DANA")
 
 
-async def test_a_message_that_no_bot_posted_is_not_taken_for_its_card(start_bot, sealed, agent, stored, dana):
+async def test_a_message_that_no_bot_posted_is_not_taken_for_its_card(start_bot, ruled, client, stored, dana):
     """Otherwise nobody would be asked, and the bot would write over the card of another request."""
-    bot = await start_bot(**sealed)
-    other = await agent.publish(asked("note"))
-    interrupt_id = await agent.publish(asked("deploy"))
+    bot = await start_bot(**ruled)
+    other = await client.publish(asked("note"))
+    interrupt_id = await client.publish(asked("deploy"))
     before = [await dana.card("note"), await dana.card("deploy")]
     await until_shown(bot, other, interrupt_id)
     elsewhere, mark = (stored.card(other)[name] for name in ("part:0:0", "seal:part:0:0"))
@@ -249,7 +241,7 @@ async def test_a_message_that_no_bot_posted_is_not_taken_for_its_card(start_bot,
     again = await eventually(is_asked_anew)
     assert again.ts not in {each["ts"] for each in before}
     await dana.slack.click("U0DANA", again.channel, again.ts, "approve:0")
-    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
     assert "note" in str(await dana.card("note"))
 
 
@@ -260,14 +252,14 @@ rules: [{match: {tool: pay}, approvers: [S0OPS, U0MIRA]}]
 
 
 async def test_a_vote_that_does_not_count_any_more_counts_for_no_call(
-    start_bot, sealed, agent, stored, slack, erik, mira, policy
+    start_bot, ruled, client, stored, slack, erik, mira, policy
 ):
     """Erik may not approve payments any more. That his vote on the other call still counts says nothing about this one."""
     policy.write_text(GROUPS)
     await slack.group("S0OPS", users=["U0ERIK"])
-    await start_bot(**sealed)
+    await start_bot(**ruled)
     mine = an_interrupt(an_action("note"), an_action("pay", {"amount": 900}), run="both")
-    interrupt_id = await agent.publish(mine)
+    interrupt_id = await client.publish(mine)
     await erik.press(await erik.card("pay"), "approve_all:0")
     await mira.card("1 of 2")
     await slack.group("S0OPS", users=["U0DANA"])
@@ -281,7 +273,7 @@ async def test_a_vote_that_does_not_count_any_more_counts_for_no_call(
     forged = {"d:1": vote.split(" ", 4)[4], "t:1": card["t:0"], "by:1": card["by:0"], "at:1": card["at:0"]}
     stored.change(interrupt_id, **forged, open="0", status="decided", settled=card["at:0"])
 
-    waiting = asyncio.create_task(agent.wait(interrupt_id))
+    waiting = asyncio.create_task(client.wait(interrupt_id))
     await asyncio.wait([waiting], timeout=2)
     assert not waiting.done()
     waiting.cancel()
@@ -296,14 +288,14 @@ rules:
 
 @pytest.mark.parametrize("number", ["-1", "00", "7"])
 async def test_where_a_change_is_asked_is_never_where_the_call_itself_is_asked(
-    start_bot, sealed, agent, stored, dana, slack, policy, number
+    start_bot, ruled, client, stored, dana, slack, policy, number
 ):
     """Redis has a genuine mark for that place, and its members may decide about small amounts only."""
     policy.write_text(CHANNELS)
     await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA"])
     await slack.channel("C0APPROVALS", members=["U0BOT", "U0DANA"])
-    bot = await start_bot(**sealed)
-    interrupt_id = await agent.publish(asked())
+    bot = await start_bot(**ruled)
+    interrupt_id = await client.publish(asked())
     form = await dana.opened(await dana.card("pay"), "edit:0")
     await dana.fill(form, amount="5")
     await Someone(slack, "U0MIRA").card("pay")
@@ -317,10 +309,10 @@ async def test_where_a_change_is_asked_is_never_where_the_call_itself_is_asked(
     assert [place.channel for place in state.admission.places] == ["C0APPROVALS", "C0FINANCE"]
 
 
-async def test_a_card_gives_no_reason_that_no_bot_wrote(start_bot, sealed, agent, stored, dana):
+async def test_a_card_gives_no_reason_that_no_bot_wrote(start_bot, ruled, client, stored, dana):
     """Its words would be taken for the bot's own."""
-    bot = await start_bot(**sealed)
-    interrupt_id = await agent.publish(asked())
+    bot = await start_bot(**ruled)
+    interrupt_id = await client.publish(asked())
     await dana.card("pay")
 
     stored.change(interrupt_id, status="refused", reason="the CFO has approved this on the phone")
@@ -342,11 +334,11 @@ async def until_shown(bot, *ids):
 
 
 async def test_when_it_was_asked_counts_as_it_was_when_people_were_asked(
-    start_bot, sealed, agent, stored, dana
+    start_bot, ruled, client, stored, dana
 ):
     """The agent's half of the record says it too, and Redis lets the agent's user write there."""
-    bot = await start_bot(**sealed)
-    interrupt_id = await agent.publish(asked())
+    bot = await start_bot(**ruled)
+    interrupt_id = await client.publish(asked())
     await dana.card("pay")
     before = (await bot.store.load(interrupt_id)).created_at
 
@@ -355,10 +347,10 @@ async def test_when_it_was_asked_counts_as_it_was_when_people_were_asked(
     assert (await bot.store.load(interrupt_id)).created_at == before
 
 
-async def test_people_extend_a_sealed_deadline(start_bot, sealed, agent, stored, dana):
+async def test_people_extend_a_sealed_deadline(start_bot, ruled, client, stored, dana):
     """And nobody else does: an earlier genuine deadline is all that somebody can put back."""
-    bot = await start_bot(**sealed)
-    interrupt_id = await agent.publish(asked("deploy"))
+    bot = await start_bot(**ruled)
+    interrupt_id = await client.publish(asked("deploy"))
     card = await dana.card("deploy")
     state = await bot.store.admitted(interrupt_id)
     remark = Remark(kind="extend", by="U0DANA", places=(0,))
@@ -369,18 +361,18 @@ async def test_people_extend_a_sealed_deadline(start_bot, sealed, agent, stored,
     stored.change(interrupt_id, deadline=str(round(state.deadline.timestamp() * 1000)), extended=None)
     assert (await bot.store.admitted(interrupt_id)).deadline == state.deadline
     await dana.press(card, "approve:0")
-    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
 
 
 async def test_records_from_before_the_key_count_for_as_long_as_the_settings_say(
-    start_bot, sealed, agent, stored, mira
+    start_bot, ruled, client, stored, mira
 ):
     in_two_days = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
-    await start_bot(**sealed, unsigned_until=in_two_days)
-    interrupt_id = await agent.publish(asked("note"))
+    await start_bot(**ruled, unsigned_until=in_two_days)
+    interrupt_id = await client.publish(asked("note"))
     card = await mira.card("note")
     stored.change(interrupt_id, seal=None, sealed=None)
 
     await mira.press(card, "approve:0")
 
-    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"

@@ -5,12 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from redis import Redis
+from securesystemslib.exceptions import VerificationError
 
-from agent_adapter import ApprovalClient, Context, ReceiptError
+from agent_adapter import Context, ReceiptError
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.receipts.dsse import load_envelope
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.signer import LocalSigner, sign_envelope
+from agent_adapter.receipts.statement import RECEIPT, load_statement
 from bot.app import running
 from bot.domain.errors import SettingsError
 from bot.sentences import in_answer
@@ -19,17 +22,26 @@ from tests.conftest import keys_of, settings_for, until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import words
+from tests.support.signing import signed_or_not
 
 
-def signed_by(signing):
-    return keys_of(signing)
+async def test_another_library_verifies_all_that_a_test_had_signed(
+    start_bot, client, redis, dana, statements
+):
+    """As at the end of each of these tests: it finds what was signed, and what only looks so."""
+    await start_bot()
+    ids = [await client.publish(asked(tool)) for tool in ("pay", "send")]
+    for number, tool in enumerate(("pay", "send")):
+        assert len(statements()) == number
+        await dana.press(await dana.card(tool), "approve:0")
+    assert {load_statement(each).rec for each in statements()} == set(ids)
 
-
-def an_agent_with(ring, redis_url):
-    second = timedelta(seconds=1)
-    return ApprovalClient.from_url(
-        redis_url, agent="billing", grace=second, claim_lease=second, reconcile_every=second, ring=ring
-    )
+    card = Keys().lane_for(ids[0]).card(ids[0])
+    forged = await sign_envelope(LocalSigner.generate(), RECEIPT, statements()[0])
+    await redis.hset(card, "signed:forged", forged.dump())
+    with pytest.raises(VerificationError):
+        statements()
+    await redis.hdel(card, "signed:forged")
 
 
 def change(signing, kid, **changed):
@@ -39,22 +51,21 @@ def change(signing, kid, **changed):
     )
 
 
-async def test_an_agent_with_the_ring_takes_what_was_decided_in_slack(start_bot, redis_url, signing, dana):
-    await start_bot(**signed_by(signing))
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        interrupt_id = await client.publish(asked())
-        waiting = asyncio.create_task(client.wait(interrupt_id))
+async def test_an_agent_with_the_ring_takes_what_was_decided_in_slack(start_bot, client, dana):
+    await start_bot()
+    interrupt_id = await client.publish(asked())
+    waiting = asyncio.create_task(client.wait(interrupt_id))
 
-        await dana.press(await dana.card("wants to run"), "approve:0")
+    await dana.press(await dana.card("wants to run"), "approve:0")
 
-        resume = await waiting
-        assert [each.type for each in resume.decisions] == ["approve"]
-        assert resume.records[0].decided_by == "U0DANA"
+    resume = await waiting
+    assert [each.type for each in resume.decisions] == ["approve"]
+    assert resume.records[0].decided_by == "U0DANA"
 
 
-async def test_an_agent_over_http_takes_what_was_decided_in_slack(start_bot, redis_url, signing, dana):
-    bot = await start_bot(**signed_by(signing))
-    async with speaking(bot.port, await a_key(redis_url, seal_key=signing.seal_path.read_text())) as caller:
+async def test_an_agent_over_http_takes_what_was_decided_in_slack(start_bot, redis_url, dana):
+    bot = await start_bot()
+    async with speaking(bot.port, await a_key(redis_url)) as caller:
         interrupt_id = await caller.ask(payload=a_pause("send_email"), run="thread-1", pause="pause-1")
 
         await dana.press(await dana.card("wants to run"), "approve:0")
@@ -63,37 +74,35 @@ async def test_an_agent_over_http_takes_what_was_decided_in_slack(start_bot, red
         assert (status, state["status"]) == (200, "decided")
 
 
-async def test_keys_change_while_cards_are_open(playground, redis_url, signing, dana):
+async def test_keys_change_while_cards_are_open(client, playground, redis_url, signing, dana):
     """What the old key signed in its time is taken, and what is decided later is signed with the next key."""
     following = make_signing(signing.ring_path.parent, team=TEAM["id"], name="next.pem")
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        async with running(settings_for(playground, redis_url, **signed_by(signing))) as bot:
-            await until(lambda: bot.health.ready)
-            before, after = await client.publish(asked("pay")), await client.publish(asked("send"))
-            await dana.press(await dana.card("pay"), "approve:0")
-            await dana.card("send")
-        change(signing, signing.signer.kid, not_after=datetime.now(UTC))
+    async with running(settings_for(playground, redis_url)) as bot:
+        await until(lambda: bot.health.ready)
+        before, after = await client.publish(asked("pay")), await client.publish(asked("send"))
+        await dana.press(await dana.card("pay"), "approve:0")
+        await dana.card("send")
+    change(signing, signing.signer.kid, not_after=datetime.now(UTC))
 
-        async with running(settings_for(playground, redis_url, **signed_by(following))) as bot:
-            await until(lambda: bot.health.ready)
-            await dana.press(await dana.card("send"), "approve:0")
+    async with running(settings_for(playground, redis_url, **keys_of(following))) as bot:
+        await until(lambda: bot.health.ready)
+        await dana.press(await dana.card("send"), "approve:0")
 
-            assert [kids(stored(redis_url, each)) for each in (before, after)] == [
-                {signing.signer.kid}, {following.signer.kid},
-            ]  # fmt: skip
-            for each in (before, after):
-                assert (await client.wait(each)).records[0].decided_by == "U0DANA"
+        assert [kids(stored(redis_url, each)) for each in (before, after)] == [
+            {signing.signer.kid}, {following.signer.kid},
+        ]  # fmt: skip
+        for each in (before, after):
+            assert (await client.wait(each)).records[0].decided_by == "U0DANA"
 
 
-async def test_what_a_revoked_key_signed_is_not_taken(start_bot, redis_url, signing, dana):
-    await start_bot(**signed_by(signing))
-    async with an_agent_with(None, redis_url) as client:
-        interrupt_id = await client.publish(asked())
-        await dana.press(await dana.card("wants to run"), "approve:0")
-        assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
+async def test_what_a_revoked_key_signed_is_not_taken(start_bot, client, redis_url, signing, dana):
+    await start_bot()
+    interrupt_id = await client.publish(asked())
+    await dana.press(await dana.card("wants to run"), "approve:0")
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
     change(signing, signing.signer.kid, revoked=True)
 
-    (statement,) = statements(stored(redis_url, interrupt_id))
+    (statement,) = signed_in(stored(redis_url, interrupt_id))
     with pytest.raises(ReceiptError) as refused:
         signing.ring.open_statement(statement, namespace="assent")
     assert refused.value.code == "revoked"
@@ -108,41 +117,40 @@ def stored(redis_url, interrupt_id):
         return redis.hgetall(Keys().lane_for(interrupt_id).card(interrupt_id))
 
 
-def statements(card):
+def signed_in(card):
     return [line for name, text in card.items() if name.startswith("signed:") for line in text.splitlines()]
 
 
 def kids(card):
-    return {each.kid for line in statements(card) for each in load_envelope(line).signatures}
+    return {each.kid for line in signed_in(card) for each in load_envelope(line).signatures}
 
 
-async def test_a_click_is_refused_when_the_key_has_ended(start_bot, redis_url, signing, dana, caplog):
-    bot = await start_bot(**signed_by(signing))
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        interrupt_id = await client.publish(asked())
-        card = await dana.card("wants to run")
-        change(signing, signing.signer.kid, not_after=datetime.now(UTC) - timedelta(seconds=1))
-        await until(lambda: "signing" in bot.health.warnings)
+async def test_a_click_is_refused_when_the_key_has_ended(start_bot, client, redis_url, signing, dana, caplog):
+    bot = await start_bot()
+    interrupt_id = await client.publish(asked())
+    card = await dana.card("wants to run")
+    change(signing, signing.signer.kid, not_after=datetime.now(UTC) - timedelta(seconds=1))
+    await until(lambda: "signing" in bot.health.warnings)
 
-        await dana.press(card, "approve:0")
+    await dana.press(card, "approve:0")
 
-        await dana.notice(in_answer.MAY_NOT_SIGN)
-        assert statements(stored(redis_url, interrupt_id)) == []
-        assert not bot.health.signed
-        (logged,) = [each for each in caplog.records if each.message == "click.not_signed"]
-        assert signing.signer.kid in logged.reason
-        assert not logged.exc_info
+    await dana.notice(in_answer.MAY_NOT_SIGN)
+    assert signed_in(stored(redis_url, interrupt_id)) == []
+    assert not bot.health.signed
+    (logged,) = [each for each in caplog.records if each.message == "click.not_signed"]
+    assert signing.signer.kid in logged.reason
+    assert not logged.exc_info
 
 
-async def test_readiness_says_whether_decisions_are_signed(start_bot, signing):
-    assert (await start_bot(**signed_by(signing))).health.signed
-    assert not (await start_bot()).health.signed
+@signed_or_not
+async def test_readiness_says_whether_decisions_are_signed(start_bot, signed):
+    assert (await start_bot()).health.signed is signed
 
 
 async def test_a_bot_whose_key_is_for_another_workspace_ends(playground, redis_url, tmp_path):
     foreign = make_signing(tmp_path, team="T0OTHER")
     with pytest.raises((SettingsError, AgentAdapterError), match="T0OTHER"):
-        async with running(settings_for(playground, redis_url, **signed_by(foreign))) as bot:
+        async with running(settings_for(playground, redis_url, **keys_of(foreign))) as bot:
             await bot.health.loops.until_broken()
 
 
@@ -160,66 +168,61 @@ def silent_rules(tmp_path):
     return {"policy": str(path), "approvers": "", "channel": None}
 
 
-async def test_silence_that_a_rule_allows_is_signed(start_bot, redis_url, signing, silent_rules, dana):
-    await start_bot(**signed_by(signing), **silent_rules)
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        waiting = asyncio.create_task(client.wait(await client.publish(asked("note"))))
-        await dana.card("note")
+async def test_silence_that_a_rule_allows_is_signed(start_bot, client, silent_rules, dana):
+    await start_bot(**silent_rules)
+    waiting = asyncio.create_task(client.wait(await client.publish(asked("note"))))
+    await dana.card("note")
 
-        assert (await waiting).decisions[0].type == "approve"
+    assert (await waiting).decisions[0].type == "approve"
 
 
 @pytest.mark.parametrize(("tool", "why"), [("pay", "rules that hold now"), ("note", "not shown long enough")])
 async def test_silence_that_somebody_wrote_into_redis_is_not_signed(
-    start_bot, redis_url, signing, tmp_path, dana, tool, why
+    start_bot, client, redis_url, tmp_path, dana, tool, why
 ):
     """Neither terms that no rule has, nor an earlier deadline, also while records without a seal are accepted."""
     rules = tmp_path / "policy.yaml"
     rules.write_text(SILENT.replace("8s", "1h"))
     in_two_days = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
-    await start_bot(
-        **signed_by(signing), policy=str(rules), approvers="", channel=None, unsigned_until=in_two_days
-    )
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        interrupt_id = await client.publish(asked(tool))
-        waiting = asyncio.create_task(client.wait(interrupt_id))
-        await dana.card(tool)
+    await start_bot(policy=str(rules), approvers="", channel=None, unsigned_until=in_two_days)
+    interrupt_id = await client.publish(asked(tool))
+    waiting = asyncio.create_task(client.wait(interrupt_id))
+    await dana.card(tool)
 
-        in_a_moment, long_ago = unix_now() + 2_000, unix_now() - 3_600_000
-        lane = Keys().lane_for(interrupt_id)
-        with Redis.from_url(redis_url, decode_responses=True) as redis:
-            redis.hset(lane.req(interrupt_id), mapping={"created": long_ago, "deadline": in_a_moment})
-            forged = {"risk": "low", "silence": "1", "deadline": in_a_moment, "up:0:0": long_ago}
-            redis.hset(lane.card(interrupt_id), mapping=forged)
-            redis.hdel(lane.card(interrupt_id), "seal", "sealed")
-            redis.hset(lane.watched, mapping={"since": long_ago})
-            redis.zadd(lane.due, {interrupt_id: in_a_moment})
+    in_a_moment, long_ago = unix_now() + 2_000, unix_now() - 3_600_000
+    lane = Keys().lane_for(interrupt_id)
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        redis.hset(lane.req(interrupt_id), mapping={"created": long_ago, "deadline": in_a_moment})
+        forged = {"risk": "low", "silence": "1", "deadline": in_a_moment, "up:0:0": long_ago}
+        redis.hset(lane.card(interrupt_id), mapping=forged)
+        redis.hdel(lane.card(interrupt_id), "seal", "sealed")
+        redis.hset(lane.watched, mapping={"since": long_ago})
+        redis.zadd(lane.due, {interrupt_id: in_a_moment})
 
-        decision = (await waiting).decisions[0]
+    decision = (await waiting).decisions[0]
 
-        assert (decision.type, why in decision.message) == ("reject", True)
+    assert (decision.type, why in decision.message) == ("reject", True)
 
 
 async def test_a_rejection_that_somebody_hides_in_redis_is_no_silence(
-    start_bot, redis_url, signing, silent_rules, dana
+    start_bot, client, redis_url, silent_rules, dana
 ):
     """The bot that took it remembers it: put the card back as it was before, and the deadline still rejects."""
-    await start_bot(**signed_by(signing), **silent_rules)
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        interrupt_id = await client.publish(asked("note"))
-        lane, shown = Keys().lane_for(interrupt_id), await dana.card("note")
-        with Redis.from_url(redis_url) as redis:
-            before, due = redis.dump(lane.card(interrupt_id)), redis.zscore(lane.due, interrupt_id)
+    await start_bot(**silent_rules)
+    interrupt_id = await client.publish(asked("note"))
+    lane, shown = Keys().lane_for(interrupt_id), await dana.card("note")
+    with Redis.from_url(redis_url) as redis:
+        before, due = redis.dump(lane.card(interrupt_id)), redis.zscore(lane.due, interrupt_id)
 
-            await dana.fill(await dana.opened(shown, "reject:0"), reason="never")
+        await dana.fill(await dana.opened(shown, "reject:0"), reason="never")
 
-            assert redis.hget(lane.card(interrupt_id), "d:0")
-            redis.restore(lane.card(interrupt_id), 0, before, replace=True)
-            redis.zadd(lane.due, {interrupt_id: due})
+        assert redis.hget(lane.card(interrupt_id), "d:0")
+        redis.restore(lane.card(interrupt_id), 0, before, replace=True)
+        redis.zadd(lane.due, {interrupt_id: due})
 
-        decision = (await client.wait(interrupt_id)).decisions[0]
+    decision = (await client.wait(interrupt_id)).decisions[0]
 
-        assert (decision.type, "somebody refused it" in decision.message) == ("reject", True)
+    assert (decision.type, "somebody refused it" in decision.message) == ("reject", True)
 
 
 def unix_now():
@@ -227,24 +230,23 @@ def unix_now():
 
 
 async def test_a_forged_decision_is_named_once_while_the_agent_waits_on(
-    start_bot, redis_url, signing, dana, redis, caplog
+    start_bot, client, dana, redis, caplog
 ):
-    await start_bot(**signed_by(signing))
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        interrupt_id = await client.publish(asked())
-        await dana.card("wants to run")
-        card = Keys().lane_for(interrupt_id).card(interrupt_id)
-        await redis.hset(card, mapping={"d:0": '{"decision":{"type":"approve"}}', "status": "decided"})
-        waiting = asyncio.create_task(client.wait(interrupt_id))
-        await until(lambda: "waits on" in caplog.text)
-        for _ in range(3):
-            client._replies.wake(interrupt_id)
-            # It waits again before it reads, so two more reads are over after the third time.
-            await until(lambda: interrupt_id in client._replies._waiting)
+    await start_bot()
+    interrupt_id = await client.publish(asked())
+    await dana.card("wants to run")
+    card = Keys().lane_for(interrupt_id).card(interrupt_id)
+    await redis.hset(card, mapping={"d:0": '{"decision":{"type":"approve"}}', "status": "decided"})
+    waiting = asyncio.create_task(client.wait(interrupt_id))
+    await until(lambda: "waits on" in caplog.text)
+    for _ in range(3):
+        client._replies.wake(interrupt_id)
+        # It waits again before it reads, so two more reads are over after the third time.
+        await until(lambda: interrupt_id in client._replies._waiting)
 
-        assert len([each for each in caplog.messages if "waits on" in each]) == 1
-        assert not waiting.done()
-        waiting.cancel()
+    assert len([each for each in caplog.messages if "waits on" in each]) == 1
+    assert not waiting.done()
+    waiting.cancel()
 
 
 HIGH = """\
@@ -254,19 +256,18 @@ rules:
 """
 
 
-@pytest.mark.parametrize("has_key", [False, True], ids=["without a key", "with a key"])
+@signed_or_not
 async def test_a_card_of_high_risk_says_when_decisions_are_not_signed(
-    start_bot, client, signing, tmp_path, dana, has_key
+    start_bot, client, tmp_path, dana, signed
 ):
     """Other cards do not."""
     rules = tmp_path / "policy.yaml"
     rules.write_text(HIGH)
-    keys = signed_by(signing) if has_key else {}
-    await start_bot(policy=str(rules), approvers="", channel=None, **keys)
+    await start_bot(policy=str(rules), approvers="", channel=None)
     await client.publish(asked("drop"))
     await client.publish(asked("note"))
 
     cards = {tool: words((await dana.card(tool))["blocks"]) for tool in ("drop", "note")}
 
-    assert ("Decisions are not signed" in cards["drop"]) is not has_key
+    assert ("Decisions are not signed" in cards["drop"]) is not signed
     assert "not signed" not in cards["note"]

@@ -25,9 +25,9 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.integrations import functions, langgraph
 from agent_adapter.receipts.used import SqliteUsed
-from tests.acceptance.test_signed import an_agent_with, signed_by
 from tests.support.people import Someone
 from tests.support.scripted_model import ScriptedModel, says
+from tests.support.signing import unsigned
 
 VERIFIER = Path(__file__).parents[2] / "verifiers/assent_verify.py"
 NOOR = Context(requested_by="U0NOOR")
@@ -51,8 +51,8 @@ def guard(signing, used):
     return requires_receipt(keys=signing.ring_path, audience="billing", used=used)
 
 
-async def test_tools_of_a_graph_run_what_was_approved_in_slack(start_bot, redis_url, signing, dana, guard):
-    await start_bot(**signed_by(signing))
+async def test_tools_of_a_graph_run_what_was_approved_in_slack(start_bot, client, dana, guard):
+    await start_bot()
     ran = []
 
     @guard
@@ -66,31 +66,29 @@ async def test_tools_of_a_graph_run_what_was_approved_in_slack(start_bot, redis_
         middleware=[HumanInTheLoopMiddleware({"pay": True})], checkpointer=InMemorySaver(),
     )  # fmt: skip
     go, config = {"messages": [("user", "go")]}, {"configurable": {"thread_id": "t"}}
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        running = asyncio.create_task(langgraph.run(agent, go, approvals=client, config=config, context=NOOR))
-        card = await dana.card("wants to run")
-        await dana.press(card, "approve:0")
-        await dana.press(card, "approve:1")
-        await running
+    running = asyncio.create_task(langgraph.run(agent, go, approvals=client, config=config, context=NOOR))
+    card = await dana.card("wants to run")
+    await dana.press(card, "approve:0")
+    await dana.press(card, "approve:1")
+    await running
 
     assert sorted(ran) == [("al", 5, ":0"), ("bo", 5, ":1")]
 
 
 async def test_the_verifier_in_one_file_says_who_approved_a_real_call(
-    start_bot, redis_url, signing, dana, guard
+    start_bot, client, signing, dana, guard
 ):
     """What the bot signed is proven without anything of Assent."""
-    await start_bot(**signed_by(signing))
+    await start_bot()
     given = {}
 
     @guard
     async def pay(to: str) -> None:
         given["receipt"] = approval_receipt()
 
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        calling = asyncio.create_task(functions.run(pay, {"to": "ål"}, approvals=client, context=NOOR))
-        await dana.press(await dana.card("wants to run"), "approve:0")
-        await calling
+    calling = asyncio.create_task(functions.run(pay, {"to": "ål"}, approvals=client, context=NOOR))
+    await dana.press(await dana.card("wants to run"), "approve:0")
+    await calling
 
     proof = verifier().verify(
         signing.ring_path.read_text(),
@@ -102,23 +100,20 @@ async def test_the_verifier_in_one_file_says_who_approved_a_real_call(
     assert (proof["people"], proof["kind"], proof["how"]) == (["U0DANA"], "approve", "click")
 
 
-async def test_two_people_are_named_in_the_receipt(
-    start_bot, redis_url, signing, dana, slack, tmp_path, guard
-):
+async def test_two_people_are_named_in_the_receipt(start_bot, client, signing, dana, slack, tmp_path, guard):
     policy = tmp_path / "policy.yaml"
     policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2}\n")
-    await start_bot(policy=str(policy), approvers="", channel=None, **signed_by(signing))
+    await start_bot(policy=str(policy), approvers="", channel=None)
     erik, given = Someone(slack, "U0ERIK"), {}
 
     @requires_receipt(keys=signing.ring_path, audience="billing", min_people=2)
     async def pay(to: str) -> None:
         given["receipt"] = approval_receipt()
 
-    async with an_agent_with(signing.ring_path, redis_url) as client:
-        calling = asyncio.create_task(functions.run(pay, {"to": "al"}, approvals=client, context=NOOR))
-        await dana.press(await dana.card("wants to run"), "approve:0")
-        await erik.press(await dana.card("1 of 2 approved"), "approve:0")
-        await calling
+    calling = asyncio.create_task(functions.run(pay, {"to": "al"}, approvals=client, context=NOOR))
+    await dana.press(await dana.card("wants to run"), "approve:0")
+    await erik.press(await dana.card("1 of 2 approved"), "approve:0")
+    await calling
 
     proof = verifier().verify(
         signing.ring_path.read_text(), given["receipt"].dump(), audience="billing", tool="pay", args=b'{"to":"al"}',
@@ -127,7 +122,8 @@ async def test_two_people_are_named_in_the_receipt(
     assert proof["people"] == ["U0DANA", "U0ERIK"]
 
 
-async def test_a_decision_that_somebody_wrote_into_redis_runs_no_such_tool(redis_url, signing, guard):
+@unsigned
+async def test_a_decision_that_somebody_wrote_into_redis_runs_no_such_tool(redis_url, guard):
     """Even where the agent has no ring and believes it."""
     ran = []
 

@@ -69,7 +69,7 @@ async def test_an_agent_that_names_no_place_to_ask_is_refused_at_once(
     dana = Someone(slack, "U0DANA")
     await dana.press(await dana.card(), "approve:0")
     assert (await reviewing).status == "decided"
-    assert await readiness(bot) == (200, {"ready": True, "signed": False})
+    assert await readiness(bot) == (200, {"ready": True, "signed": True})
     assert "slack.unavailable" not in caplog.text
 
 
@@ -89,7 +89,7 @@ async def test_a_place_that_cannot_be_searched_is_not_a_fault_of_the_workspace(
     assert caught.value.code == "missing_scope"
     assert await readiness(bot) == (
         200,
-        {"ready": True, "signed": False, "warnings": {"place C0APPROVALS": WARNED}},
+        {"ready": True, "signed": True, "warnings": {"place C0APPROVALS": WARNED}},
     )
 
 

@@ -9,11 +9,11 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
-from tests.conftest import keys_of
 from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import words
 from tests.support.redis_users import address_for
+from tests.support.signing import unsigned
 
 SAYS = " · verified agent"
 
@@ -40,10 +40,10 @@ async def shown(dana, name):
 
 
 async def test_the_card_says_that_the_agent_is_verified_while_it_is_open_and_later(
-    start_bot, redis_url, signing, signer, dana
+    start_bot, redis_url, signer, dana
 ):
     """Beside the person for whom it asks. A question without a signature is asked as before."""
-    await start_bot(**keys_of(signing))
+    await start_bot()
     async with asking(redis_url, signer) as client, asking(redis_url, None) as plain:
         interrupt_id = await client.publish(asked("pay"))
         assert SAYS in await shown(dana, "pay")
@@ -55,18 +55,18 @@ async def test_the_card_says_that_the_agent_is_verified_while_it_is_open_and_lat
         assert SAYS not in await shown(dana, "send")
 
 
-async def test_german_cards_say_it_in_german(start_bot, redis_url, signing, signer, dana, tmp_path):
+async def test_german_cards_say_it_in_german(start_bot, redis_url, signer, dana, tmp_path):
     policy = tmp_path / "policy.yaml"
     policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA], language: de}\n")
-    await start_bot(policy=str(policy), approvers="", channel=None, **keys_of(signing))
+    await start_bot(policy=str(policy), approvers="", channel=None)
     async with asking(redis_url, signer) as client:
         await client.publish(asked("pay"))
         assert " · geprüfter Agent" in await shown(dana, "pay")
 
 
-async def test_the_key_is_read_from_the_environment(start_bot, redis_url, signing, signer, dana, monkeypatch):
+async def test_the_key_is_read_from_the_environment(start_bot, redis_url, signer, dana, monkeypatch):
     monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_pem())
-    await start_bot(**keys_of(signing))
+    await start_bot()
     async with asking(redis_url, None) as client:
         await client.publish(asked("pay"))
         assert SAYS in await shown(dana, "pay")
@@ -74,9 +74,8 @@ async def test_the_key_is_read_from_the_environment(start_bot, redis_url, signin
 
 async def test_an_agent_over_http_is_verified_by_its_key(start_bot, redis_url, signing, dana):
     """The bot knows who asks: the key of the HTTP API is bound to one agent."""
-    bot = await start_bot(**keys_of(signing))
-    key = await a_key(redis_url, seal_key=signing.seal_path.read_text())
-    async with speaking(bot.port, key) as caller:
+    bot = await start_bot()
+    async with speaking(bot.port, await a_key(redis_url)) as caller:
         await caller.ask(payload=a_pause("send_email"), run="thread-1", pause="pause-1")
         assert SAYS in await shown(dana, "send_email")
 
@@ -100,14 +99,14 @@ async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
         if fault == "garbage":
             redis.hset(lane.req(second), "signature", "{}")
 
-    await start_bot(**keys_of(signing))
+    await start_bot()
 
     assert SAYS not in await shown(dana, "send")
     assert "agent.not_verified" in caplog.text
 
 
 async def test_a_question_that_was_changed_after_it_was_signed_is_not_verified(
-    start_bot, redis_url, signing, signer, dana
+    start_bot, redis_url, signer, dana
 ):
     """Somebody writes other arguments into Redis before the bot asks."""
     async with asking(redis_url, signer) as client:
@@ -118,7 +117,7 @@ async def test_a_question_that_was_changed_after_it_was_signed_is_not_verified(
         body["request"]["action_requests"][0]["args"]["to"] = "mallory@example.com"
         redis.hset(name, "body", encode(body))
 
-    await start_bot(**keys_of(signing))
+    await start_bot()
 
     assert SAYS not in await shown(dana, "mallory")
 
@@ -127,7 +126,7 @@ async def test_what_was_verified_stays_so_and_what_was_not_is_not_verified_later
     start_bot, redis_url, signing, signer, dana
 ):
     """It is fixed when people are asked: a signature that comes later, or a key that is revoked later, changes no card."""
-    bot = await start_bot(**keys_of(signing))
+    bot = await start_bot()
     async with asking(redis_url, signer) as client, asking(redis_url, None) as plain:
         before, after = await client.publish(asked("pay")), await plain.publish(asked("send"))
         await dana.card("pay")
@@ -146,6 +145,7 @@ async def test_what_was_verified_stays_so_and_what_was_not_is_not_verified_later
         assert not (await bot.store.admitted(after)).admission.agent_verified
 
 
+@unsigned
 async def test_a_bot_without_a_ring_says_nothing(start_bot, redis_url, signer, dana):
     bot = await start_bot()
     async with asking(redis_url, signer) as client:
@@ -168,15 +168,12 @@ def strict(start_bot, tmp_path):
     policy = tmp_path / "policy.yaml"
     policy.write_text(STRICT)
 
-    async def start(**settings):
-        return await start_bot(policy=str(policy), approvers="", channel=None, **settings)
-
-    return start
+    return lambda: start_bot(policy=str(policy), approvers="", channel=None)
 
 
-async def test_a_rule_can_take_verified_agents_only(strict, redis_url, signing, signer, dana):
+async def test_a_rule_can_take_verified_agents_only(strict, redis_url, signer, dana):
     """The agent that is refused reads the code and what to do."""
-    await strict(**keys_of(signing))
+    await strict()
     async with asking(redis_url, signer) as client, asking(redis_url, None) as plain:
         refused = await plain.wait(await plain.publish(asked("send")))
         await client.publish(asked("pay"))
@@ -186,6 +183,7 @@ async def test_a_rule_can_take_verified_agents_only(strict, redis_url, signing, 
     assert "ASSENT_AGENT_KEY" in refused.reason
 
 
+@unsigned
 async def test_a_bot_without_a_ring_refuses_everything_under_such_a_rule(strict, redis_url, signer):
     """It cannot tell who asks."""
     await strict()
@@ -195,9 +193,9 @@ async def test_a_bot_without_a_ring_refuses_everything_under_such_a_rule(strict,
     assert (refused.status, refused.code) == ("refused", "agent")
 
 
-async def test_an_edit_into_such_a_rule_is_refused_too(strict, redis_url, signing, dana):
+async def test_an_edit_into_such_a_rule_is_refused_too(strict, redis_url, dana):
     """Otherwise an unverified agent would run by an edit what it may not ask."""
-    await strict(**keys_of(signing))
+    await strict()
     async with asking(redis_url, None) as plain:
         await plain.publish(an_interrupt(an_action("look", {"n": 1}), context=Context(requested_by="U0NOOR")))
         view = await dana.opened(await dana.card("look"), "edit:0")

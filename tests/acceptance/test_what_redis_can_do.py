@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from agent_adapter.contract.keys import Keys
-from tests.acceptance.test_sealed import Stored, agent, asked, sealed, stored
+from tests.acceptance.test_sealed import Stored, asked, ruled, stored
 from tests.support.people import buttons
 
-__all__ = ["agent", "sealed", "stored"]
+__all__ = ["ruled", "stored"]
 
 RULES = """\
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
@@ -19,8 +19,8 @@ rules:
 
 
 @pytest.fixture
-async def bot(start_bot, sealed):
-    return await start_bot(**sealed)
+async def bot(start_bot, ruled):
+    return await start_bot(**ruled)
 
 
 def put_back(stored: Stored, interrupt_id: str, card: dict[str, str]) -> None:
@@ -30,27 +30,27 @@ def put_back(stored: Stored, interrupt_id: str, card: dict[str, str]) -> None:
     stored.redis.hset(name, mapping=card)
 
 
-async def test_redis_can_hold_a_decision_back(bot, agent, stored, dana):
+async def test_redis_can_hold_a_decision_back(bot, client, stored, dana):
     """The agent waits as long. It takes the decision when it is there again."""
-    interrupt_id = await agent.publish(asked())
+    interrupt_id = await client.publish(asked())
 
     card = await dana.card("pay")
     before = stored.card(interrupt_id)
     await dana.press(card, "approve:0")
-    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
     decided = stored.card(interrupt_id)
 
     put_back(stored, interrupt_id, before)
-    waiting = asyncio.create_task(agent.wait(interrupt_id))
+    waiting = asyncio.create_task(client.wait(interrupt_id))
     await asyncio.wait([waiting], timeout=2)
     assert not waiting.done()
     put_back(stored, interrupt_id, decided)
     assert (await waiting).decisions[0].type == "approve"
 
 
-async def test_redis_can_prefer_one_of_two_people_who_contradict_each_other(bot, agent, stored, dana, erik):
+async def test_redis_can_prefer_one_of_two_people_who_contradict_each_other(bot, client, stored, dana, erik):
     """Both have really decided about this very call."""
-    interrupt_id = await agent.publish(asked())
+    interrupt_id = await client.publish(asked())
     card = await dana.card("pay")
     open_ = stored.card(interrupt_id)
     await dana.press(card, "approve:0")
@@ -59,17 +59,17 @@ async def test_redis_can_prefer_one_of_two_people_who_contradict_each_other(bot,
     bot.store.forget_remembered()
     view = await erik.opened(card, "reject:0")
     await erik.submit(view)
-    assert (await agent.wait(interrupt_id)).decisions[0].type == "reject"
+    assert (await client.wait(interrupt_id)).decisions[0].type == "reject"
 
     put_back(stored, interrupt_id, approved)
 
-    resume = await agent.wait(interrupt_id)
+    resume = await client.wait(interrupt_id)
     assert (resume.decisions[0].type, resume.records[0].decided_by) == ("approve", "U0DANA")
 
 
-async def test_redis_can_put_an_older_genuine_vote_back(bot, agent, stored, slack, dana, erik):
+async def test_redis_can_put_an_older_genuine_vote_back(bot, client, stored, slack, dana, erik):
     """Dana agrees, and rejects it before Slack shows more. Redis forgets the rejection, and Erik makes it final that two agreed."""
-    interrupt_id = await agent.publish(asked("two"))
+    interrupt_id = await client.publish(asked("two"))
     await dana.press(await dana.card("two"), "approve:0")
     card = await dana.card("1 of 2")
     voted = stored.card(interrupt_id)
@@ -82,12 +82,12 @@ async def test_redis_can_put_an_older_genuine_vote_back(bot, agent, stored, slac
     bot.store.forget_remembered()
     await erik.press(await erik.showing("approve:0"), "approve:0")
 
-    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
 
 
-async def test_redis_can_forget_that_somebody_could_not_answer(bot, agent, stored, dana):
+async def test_redis_can_forget_that_somebody_could_not_answer(bot, client, stored, dana):
     """Silence approves then, where a rule lets it, and only after its full time."""
-    interrupt_id = await agent.publish(asked("quiet"))
+    interrupt_id = await client.publish(asked("quiet"))
     card = await dana.card("quiet")
     assert "approve:0" in buttons(card)
     await bot.store.mark_missed(interrupt_id)
@@ -95,4 +95,4 @@ async def test_redis_can_forget_that_somebody_could_not_answer(bot, agent, store
 
     stored.change(interrupt_id, missed=None)
 
-    assert (await agent.wait(interrupt_id)).decisions[0].type == "approve"
+    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"

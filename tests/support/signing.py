@@ -1,0 +1,47 @@
+"""Acceptance tests run with keys if they do not say otherwise, and a library that is not ours verifies what was signed."""
+
+import json
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+from redis import Redis
+from securesystemslib.dsse import Envelope
+from securesystemslib.signer import Key, SSlibKey
+
+unsigned = pytest.mark.parametrize("signed", [False], indirect=True, ids=["unsigned"])
+"""For a test of bots without keys, and of agents without a ring."""
+signed_or_not = pytest.mark.parametrize("signed", [True, False], indirect=True, ids=["signed", "unsigned"])
+"""For a test of what differs. Its argument `signed` says which it is."""
+
+
+def verified(redis_url: str, ring: Path) -> list[bytes]:
+    """Give the payload of every statement about a click that is kept in Redis.
+
+    Raises:
+        VerificationError: when no key of the ring has signed one of them.
+    """
+    keys = _keys(ring)
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        return [
+            _verified(line, keys)
+            for name in redis.scan_iter("*:card:*", count=1000, _type="hash")
+            for field, text in redis.hgetall(name).items()
+            if field.startswith("signed:")
+            for line in text.split("\n")
+        ]
+
+
+def _verified(text: str, keys: list[Key]) -> bytes:
+    envelope = Envelope.from_dict(json.loads(text))
+    envelope.verify(keys, threshold=1)
+    return bytes(envelope.payload)
+
+
+def _keys(ring: Path) -> list[Key]:
+    """Give the keys for receipts of a ring's file, also those whose time is over."""
+    return [
+        SSlibKey(each["kid"], "ed25519", "ed25519", {"public": b64decode(each["public"]).hex()})
+        for each in json.loads(ring.read_text())["keys"]
+        if each["purpose"] == "receipts"
+    ]
