@@ -25,7 +25,6 @@ from bot.rendering.modal.specs import (
     NOTHING,
     ROWS,
     UNION,
-    UNKNOWN,
     Spec,
     branch_labels,
     inferred_kind,
@@ -266,7 +265,7 @@ class Builder:
         children: list[tuple[str, Node]] = []
         for name in [*given, *(name for name in properties if name not in given)]:
             child, inner = given.get(name, ABSENT), (*path, name)
-            known = Spec.of(properties[name]) if name in properties else UNKNOWN if spec else ANYTHING
+            known = Spec.of(properties[name]) if name in properties else ANYTHING
             is_needed = name in required and not optional
             if child is ABSENT and is_wanted and name in required:
                 seeded = seed(properties.get(name))
@@ -342,6 +341,8 @@ class Builder:
         kind = spec.kind or inferred_kind(value)
         if kind == "choice" and not spec.options:
             question = replace(question, options=(True, False))
+        if spec.takes_text and isinstance(value, str) and not fits(kind, question):
+            kind = "text"
         if kind == "text" and isinstance(value, str) and ("\n" in value or len(value) > _MULTILINE):
             kind = "lines"
         if kind in {GROUP, ROWS}:

@@ -45,6 +45,13 @@ class Spec:
         return cls(node, kind, items, nullable, _hint(node))
 
     @property
+    def takes_text(self) -> bool:
+        """Whether only texts are values, so that a line of text can hold what its own input cannot."""
+        if self.options:
+            return all(isinstance(option, str) for option in self.options)
+        return self.kind in _FORMATS.values()
+
+    @property
     def properties(self) -> dict[str, Any]:
         """The arguments that the schema names inside."""
         found = self.node.get("properties")
@@ -70,8 +77,6 @@ class Spec:
 
 ANYTHING = Spec({})
 """Nothing is known: the value decides."""
-UNKNOWN = Spec({}, "json")
-"""An argument that the schema does not name."""
 
 
 def inferred_kind(value: Any) -> str:
