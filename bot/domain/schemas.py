@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 import jsonschema_rs
 
@@ -31,7 +32,9 @@ _ONES = (
     *("contains", "propertyNames", "not", "if", "then", "else"),
 )
 # Only references use these names, and no reference is left.
-_DROPPED = ("$ref", "$defs", "definitions", "$id", "id", "$anchor", "$comment")
+_DEFINITIONS = ("$defs", "definitions")
+_ANCHORS = ("$anchor", "$dynamicAnchor")
+_DROPPED = ("$ref", *_DEFINITIONS, "$id", "id", *_ANCHORS, "$comment")
 _REFUSED = ("$dynamicRef", "$recursiveRef", "dependencies")
 _NOTES = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
 
@@ -86,7 +89,7 @@ def flatten(schema: Schema) -> Schema:
         UnsafeSchemaError: for references out of the schema or in circles, for one that is too large, and for one
             that does not compile.
     """
-    flat: Schema = _Flattening(schema).node(schema, 0, ())
+    flat: Schema = _Flattening(schema).node(schema, 0, (), "")
     _validator(flat)
     return flat
 
@@ -120,18 +123,20 @@ class _Flattening:
         self._root = root
         self._nodes = self._refs = self._weight = 0
 
-    def node(self, node: Any, depth: int, within: tuple[str, ...]) -> Any:
+    def node(self, node: Any, depth: int, within: tuple[str, ...], base: str) -> Any:
+        """Give a part without references. `base` is the address that its own is relative to."""
         if isinstance(node, bool):
             return node
         self._count(node, depth)
+        base = _address(node, base)
         found = {
-            key: self._value(key, value, depth + 1, within)
+            key: self._value(key, value, depth + 1, within, base)
             for key, value in node.items()
             if key not in _DROPPED
         }
         if "$ref" not in node:
             return found
-        target = self._target(node["$ref"], depth, within)
+        target = self._target(node["$ref"], depth, within, base)
         return (
             {**target, **found}
             if set(found) <= set(_NOTES)
@@ -149,15 +154,15 @@ class _Flattening:
         if refused := set(node) & set(_REFUSED):
             raise UnsafeSchemaError(f"{min(refused)} is not supported")
 
-    def _value(self, key: str, value: Any, depth: int, within: tuple[str, ...]) -> Any:
+    def _value(self, key: str, value: Any, depth: int, within: tuple[str, ...], base: str) -> Any:
         if key in _MAPS and isinstance(value, dict):
             if key == "patternProperties":
                 self._check_patterns(value)
-            return {name: self.node(child, depth, within) for name, child in value.items()}
+            return {name: self.node(child, depth, within, base) for name, child in value.items()}
         if key in _LISTS and isinstance(value, list):
-            return [self.node(child, depth, within) for child in value]
+            return [self.node(child, depth, within, base) for child in value]
         if key in _ONES:
-            return self.node(value, depth, within)
+            return self.node(value, depth, within, base)
         if key == "pattern":
             self._check_patterns([value])
         if key == "enum" and isinstance(value, list) and len(value) > MAX_ENUM:
@@ -172,28 +177,90 @@ class _Flattening:
         if self._weight > MAX_WEIGHT:
             raise UnsafeSchemaError("patterns that take too long to read")
 
-    def _target(self, ref: Any, depth: int, within: tuple[str, ...]) -> Schema:
+    def _target(self, ref: Any, depth: int, within: tuple[str, ...], base: str) -> Schema:
         self._refs += 1
-        if not isinstance(ref, str) or not ref.startswith("#/"):
-            raise UnsafeSchemaError("a reference that leaves it")
-        if ref in within:
+        if not isinstance(ref, str):
+            raise UnsafeSchemaError("a reference that is not a text")
+        at = _joined(base, ref)
+        if at in within:
             raise UnsafeSchemaError("references in a circle")
         if self._refs > MAX_REFS:
             raise UnsafeSchemaError(f"more than {MAX_REFS} references")
-        target = self.node(self._find(ref), depth + 1, (*within, ref))
+        address, _, fragment = at.partition("#")
+        found, base = self._find(address, fragment)
+        target = self.node(found, depth + 1, (*within, at), base)
         return target if isinstance(target, dict) else {"allOf": [target]}
 
-    def _find(self, ref: str) -> Any:
-        found: Any = self._root
-        for step in unquote(ref[2:]).split("/"):
+    def _find(self, address: str, fragment: str) -> tuple[Any, str]:
+        """Give what a reference is about, with the address that its own is relative to."""
+        if fragment and not fragment.startswith("/"):
+            return self._named_once(f"{address}#{unquote(fragment)}")
+        found, base = self._named_once(address)
+        for step in unquote(fragment).split("/")[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
+            base = _address(found, base)
             if isinstance(found, list) and _POSITION.fullmatch(name) and int(name) < len(found):
                 found = found[int(name)]
             elif isinstance(found, dict) and name in found:
                 found = found[name]
             else:
                 raise UnsafeSchemaError("a reference to nothing")
-        return found
+        return found, base
+
+    def _named_once(self, name: str) -> tuple[Any, str]:
+        match self._named.get(name, ()):
+            case [found]:
+                return found
+            case ():
+                raise UnsafeSchemaError("a reference that leaves it")
+            case _:
+                raise UnsafeSchemaError("a reference to several parts")
+
+    @cached_property
+    def _named(self) -> dict[str, list[tuple[Any, str]]]:
+        """All parts that have a name: `$id`, `$anchor`, and the whole schema."""
+        named: dict[str, list[tuple[Any, str]]] = {}
+        if not _has_address(self._root):
+            named[""] = [(self._root, "")]
+        left = [(self._root, "")]
+        while left:
+            node, outer = left.pop()
+            if not isinstance(node, dict):
+                continue
+            base = _address(node, outer)
+            names = [f"{base}#{node[name]}" for name in _ANCHORS if isinstance(node.get(name), str)]
+            for name in [*names, *([base] if _has_address(node) else [])]:
+                named.setdefault(name, []).append((node, outer))
+            left += [(part, base) for part in _parts(node)]
+        return named
+
+
+def _parts(node: Schema) -> Iterator[Any]:
+    """Give the schemas right inside a schema."""
+    for key, value in node.items():
+        if key in (*_MAPS, *_DEFINITIONS) and isinstance(value, dict):
+            yield from value.values()
+        elif key in _LISTS and isinstance(value, list):
+            yield from value
+        elif key in _ONES:
+            yield value
+
+
+def _has_address(node: Any) -> bool:
+    return isinstance(node, dict) and isinstance(node.get("$id"), str)
+
+
+def _address(node: Any, outer: str) -> str:
+    """Give the address that references in a part of a schema are relative to."""
+    return _joined(outer, node["$id"]).partition("#")[0] if _has_address(node) else outer
+
+
+def _joined(base: str, ref: str) -> str:
+    # Python joins nothing to an address such as urn:uuid:….
+    try:
+        return base + ref if ref.startswith("#") else urljoin(base, ref)
+    except ValueError as error:
+        raise UnsafeSchemaError("a reference that is not an address") from error
 
 
 def _validator(flat: Schema) -> jsonschema_rs.Validator:

@@ -56,6 +56,43 @@ def test_a_reference_beside_other_rules_keeps_them_all():
     assert [v.sentence for v in violations(flat, {"n": 3})] == ["Must be 5 or more."]
 
 
+INNER = {"$id": "inner", "$defs": {"t": {"type": "integer"}}, "properties": {"n": {"$ref": "#/$defs/t"}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"n": {"$ref": "#t"}}, "$defs": {"t": {"$anchor": "t", "type": "integer"}}},
+        {"properties": {"n": {"$ref": "t.json"}}, "$defs": {"t": {"$id": "t.json", "type": "integer"}}},
+        {
+            "$id": "https://example.com/a/b.json",
+            "properties": {"n": {"$ref": "/c/t.json#/$defs/u"}},
+            "$defs": {"t": {"$id": "../c/t.json", "$defs": {"u": {"type": "integer"}}}},
+        },
+        {"$ref": "inner", "$defs": {"inner": INNER, "t": {"type": "string"}}},
+        {"$ref": "#/$defs/inner", "$defs": {"inner": INNER, "t": {"type": "string"}}},
+        {"allOf": [INNER], "$defs": {"t": {"type": "string"}}},
+    ],
+)
+def test_a_reference_is_relative_to_the_part_that_has_a_name(schema):
+    """By `$anchor` and by `$id`. Within a part that has an `$id`, `#` means that part, not another one of the same path."""
+    flat = flatten(schema)
+
+    assert "$" not in json.dumps(flat)
+    assert violations(flat, {"n": 1}) == []
+    assert [v.sentence for v in violations(flat, {"n": "x"})] == ["Must be a whole number."]
+
+
+@pytest.mark.parametrize("place", ["enum", "const", "default", "examples", "anything"])
+def test_a_name_in_a_value_names_nothing(place):
+    """Only parts of the schema have names."""
+    value = {"$anchor": "t", "$id": "t.json", "type": "integer"}
+
+    for ref in ("#t", "t.json"):
+        with pytest.raises(UnsafeSchemaError, match="leaves it"):
+            flatten({"properties": {"n": {"$ref": ref}, "m": {place: [value]}}})
+
+
 def doubling(levels):
     defs = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
     return {"$ref": "#/$defs/d0", "$defs": {**defs, f"d{levels}": {}}}
@@ -73,7 +110,15 @@ def nested(levels):
     [
         ({"$ref": "http://127.0.0.1:9/schema"}, "a reference that leaves it"),
         ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "a reference that leaves it"),
-        ({"$ref": "#"}, "a reference that leaves it"),
+        ({"$ref": "#"}, "references in a circle"),
+        ({"$ref": 7}, "a reference that is not a text"),
+        ({"$ref": "#none"}, "a reference that leaves it"),
+        ({"$ref": "http://[/x#y"}, "a reference that leaves it"),
+        ({"$id": "http://a/b", "$ref": "http://[/x#y"}, "a reference that is not an address"),
+        ({"$id": "http://a/b", "items": {"$id": "http://[/x"}}, "a reference that is not an address"),
+        ({"$ref": "#a", "$defs": {"a": {"$anchor": "a", "items": {"$ref": "#/$defs/a"}}}}, "circle"),
+        ({"$ref": "#a", "$defs": {"b": {"$anchor": "a"}, "c": {"$anchor": "a"}}}, "to several parts"),
+        ({"$ref": "x", "$defs": {"b": {"$id": "x"}, "c": {"$id": "x"}}}, "to several parts"),
         ({"$ref": "#/$defs/none"}, "a reference to nothing"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}, "circle"),
         ({"$ref": "#/$defs/t", "$defs": {"t": {"properties": {"next": {"$ref": "#/$defs/t"}}}}}, "circle"),
