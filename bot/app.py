@@ -90,7 +90,7 @@ from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
-from bot.store.audit import AuditStore
+from bot.store.audit import NOT_KEPT, AuditStore
 from bot.store.digest import SentDigests
 from bot.store.namespace import agree_on_seal, open_namespace
 from bot.store.records import ApprovalStore
@@ -566,6 +566,8 @@ async def main(settings: Settings) -> None:
         loop.add_signal_handler(name, stop.set)
     # Before the bot runs, a SIGHUP must not end it. The rules are being read anyway.
     loop.add_signal_handler(signal.SIGHUP, lambda: None)
+    if not settings.audit_dir:
+        logger.warning("audit.not_kept", extra={"reason": NOT_KEPT})
     async with running(settings) as bot:
         # Objects from the start stay. Without this, each full garbage collection walks them, and clicks wait 50 ms.
         gc.collect()

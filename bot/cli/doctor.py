@@ -56,7 +56,7 @@ from bot.slack.manifest import (
     WHY,
     needed_scopes,
 )
-from bot.store.audit import AuditStore
+from bot.store.audit import NOT_KEPT, AuditStore
 from bot.store.records import ApprovalStore
 from bot.tlog.bucket import is_bucket
 from bot.tlog.log import LogKey
@@ -286,11 +286,7 @@ async def _behind(settings: Settings, place: str, key: LogKey) -> list[str]:
 def judge_audit(folder: str | None) -> Finding:
     """Judge where the audit trail is kept."""
     if not folder:
-        return Finding(
-            "warn",
-            "audit",
-            "ASSENT_AUDIT_DIR is not set, so who decided what is lost after 7 days: name a folder that outlives the bot",
-        )
+        return Finding("warn", "audit", NOT_KEPT)
     if is_bucket(folder):
         return Finding("ok", "audit", f"entries are kept in the bucket {folder}")
     path = Path(folder)

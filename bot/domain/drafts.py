@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+_FORM = 2
+"""Goes up when what an input holds means something else: 1 typed more values as JSON."""
+
 Raw = str | list[str] | None
 """What an input holds: a text, several options, or `None` for nothing."""
 
@@ -30,13 +33,15 @@ class Draft:
 
     def dump(self) -> str:
         """Write it for Redis to keep."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return json.dumps({"form": _FORM, **asdict(self)}, separators=(",", ":"))
 
     @classmethod
     def load(cls, text: str) -> Self:
         """Read it. Empty text gives an empty draft, as does text of another version that this one cannot read."""
         try:
             found: dict[str, Any] = json.loads(text)
+            if found["form"] != _FORM:
+                return cls()
             return cls(
                 typed=dict(found["typed"]),
                 chosen=tuple(found["chosen"]),

@@ -126,6 +126,20 @@ async def test_a_running_bot_and_the_doctor_warn_of_settings_that_nobody_knows(
     assert output.index("did you mean ASSENT_CHANNEL?")
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_a_bot_that_keeps_no_audit_trail_says_so_when_it_starts(environment, tmp_path, is_kept):
+    """With what is lost, and when."""
+    changed = {"ASSENT_AUDIT_DIR": str(tmp_path / "trail")} if is_kept else {}
+    process = await start(environment, tmp_path, **changed)
+    await readiness(environment, until=200)
+    process.send_signal(signal.SIGTERM)
+    _, errors = await communicate(process)
+    warned = [json.loads(line) for line in errors.splitlines() if "audit.not_kept" in line]
+
+    assert len(warned) == (not is_kept)
+    assert all("after 7 days, also about requests that are still open" in line["reason"] for line in warned)
+
+
 @pytest.mark.parametrize("arguments", [("keys", "create", "Bad Name"), ("keys", "create", "")])
 async def test_a_name_that_cannot_be_one_is_answered_in_words_with_an_example(command, arguments):
     """Nobody has to read a regular expression."""
