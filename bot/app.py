@@ -83,14 +83,14 @@ from bot.runtime.host_clock import Look
 from bot.runtime.log_key import RingLogKey, load_log_key
 from bot.runtime.metrics import build_registry
 from bot.runtime.offload import SWITCH_EVERY
-from bot.runtime.settings import Settings
+from bot.runtime.settings import NOT_KEPT, Settings
 from bot.runtime.statements import Signing
 from bot.runtime.tasks import Tasks
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
-from bot.store.audit import NOT_KEPT, AuditStore
+from bot.store.audit import AuditStore
 from bot.store.digest import SentDigests
 from bot.store.namespace import agree_on_seal, open_namespace
 from bot.store.records import ApprovalStore

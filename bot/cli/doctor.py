@@ -39,7 +39,7 @@ from bot.rendering.card.card import render_card
 from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.log_key import load_log_key
-from bot.runtime.settings import Access, Settings, load_access, load_settings, unknown_variables
+from bot.runtime.settings import NOT_KEPT, Access, Settings, load_access, load_settings, unknown_variables
 from bot.sentences import in_why
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
@@ -56,7 +56,7 @@ from bot.slack.manifest import (
     WHY,
     needed_scopes,
 )
-from bot.store.audit import NOT_KEPT, AuditStore
+from bot.store.audit import AuditStore
 from bot.store.records import ApprovalStore
 from bot.tlog.bucket import is_bucket
 from bot.tlog.log import LogKey

@@ -20,6 +20,12 @@ from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import SettingsError
 from bot.tlog.anchors import Target, read_targets
 
+NOT_KEPT = (
+    "ASSENT_AUDIT_DIR is not set, so who decided what is lost after 7 days, also about requests that are still open: "
+    "name a folder that outlives the bot"
+)
+"""What is lost without a folder for the audit trail."""
+
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
 _THIS_MACHINE = {"127.0.0.1", "::1", "localhost"}

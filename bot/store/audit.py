@@ -21,10 +21,6 @@ from bot.tlog.bucket import is_bucket
 from bot.tlog.log import LogKey
 
 IN_REDIS = timedelta(days=7)
-NOT_KEPT = (
-    "ASSENT_AUDIT_DIR is not set, so who decided what is lost after 7 days, also about requests that are still open: "
-    "name a folder that outlives the bot"
-)
 """For how long entries stay in Redis."""
 LEASE = 60_000
 """Milliseconds for which a process keeps the right to seal entries and to take them out of Redis."""
