@@ -10,7 +10,7 @@ from bot.domain.admission import Terms
 from bot.domain.care import value_to_type
 from bot.domain.masking import code_of, hide, masked_digest, named_in, scrub
 from bot.domain.standing import StandingLimits
-from bot.domain.votes import Proposal, Vote, Written, kind_of
+from bot.domain.votes import Proposal, Vote, Written, kind_of, position_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Action:
     def proposal(self) -> Written | None:
         """What others can agree with: the stricter edit, or else the edit or answer with the most votes, the oldest first."""
         if found := self.stricter:
-            return Written(found.name, found.by, found.decision, found.position, found.terms)
+            return self._proposed_by(found)
         written = [vote for vote in self.votes if isinstance(vote.decision, EditDecision | RespondDecision)]
         vote = max(written, key=lambda vote: len(self.voters(vote.position)), default=None)
         return self._written_by(vote) if vote else None
@@ -72,23 +72,42 @@ class Action:
         return next((self._written_by(vote) for vote in self.votes if vote.name == name), None)
 
     def _written_by(self, vote: Vote) -> Written:
-        return Written(vote.name, vote.user, vote.decision, vote.position, self.terms)
+        return Written(vote.name, vote.user, vote.decision, vote.position, self.terms, vote.position)
+
+    def _proposed_by(self, found: Proposal) -> Written:
+        return Written(
+            found.name, found.by, found.decision, found.position, found.terms, found.fingerprint, found.pages
+        )
+
+    def voted(self, decision: Decision) -> Written | None:
+        """Give what was written with this decision, if anybody voted for it. `None` when nobody did."""
+        position = position_of(decision)
+        return next((self._written_by(vote) for vote in self.votes if vote.position == position), None)
 
     @property
     def proposed(self) -> "Action":
         """The call as the stricter edit would run it, on the terms of that edit."""
         assert self.stricter
+        return self.as_written(self._proposed_by(self.stricter))
+
+    def as_written(self, found: Written) -> "Action":
+        """The call as an edit that somebody wrote would run it, on the terms of that edit."""
+        assert isinstance(found.decision, EditDecision)
         return replace(
             self,
-            request=self.request.model_copy(update={"args": self.stricter.decision.edited_action.args}),
-            config=self.stricter.terms.narrow(self.config),
+            request=self.request.model_copy(update={"args": found.decision.edited_action.args}),
+            config=found.terms.narrow(self.config),
             kept={},
-            fingerprint=self.stricter.fingerprint,
-            terms=self.stricter.terms,
-            pages=self.stricter.pages,
+            fingerprint=found.fingerprint,
+            terms=found.terms,
+            pages=found.pages or 0,
             votes=(),
             stricter=None,
         )
+
+    def agreed(self, found: Written) -> "Action":
+        """The call whose value is typed to agree with what somebody wrote."""
+        return self.as_decided(found.decision) if found.is_vote else self.as_written(found)
 
     def needed(self, position: str) -> int:
         """How many people have to vote for this position."""

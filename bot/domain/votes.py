@@ -97,3 +97,12 @@ class Written:
     position: str
     terms: Terms
     """The terms on which people agree with it."""
+    fingerprint: str
+    """What says of a reading that it was of this call."""
+    pages: int | None = None
+    """How many pages of the call have to be read: fixed for a proposal, `None` for a vote."""
+
+    @property
+    def is_vote(self) -> bool:
+        """Whether it is decided on the terms of the call, not on its own."""
+        return self.pages is None

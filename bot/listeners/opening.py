@@ -2,16 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 
-from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.ballot import Ballot
 from bot.domain.errors import SlackError
-from bot.domain.votes import Proposal
+from bot.domain.votes import Written
 from bot.listeners.payloads import Click
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block
 from bot.rendering.modal.forms import render_agree_view
-from bot.rendering.modal.reading import render_reading_view
+from bot.rendering.modal.reading import is_read, render_reading_view
+from bot.rendering.pages import call_written
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.use_cases.answers import closed
@@ -57,8 +57,7 @@ async def may_hand_over(services: Services, state: Approval, click: Click, _: st
 
 async def anybody(_services: Services, state: Approval, click: Click, _: str) -> str:
     """Everybody who sees the card. A proposal can be read only while it is still open."""
-    stricter = state.proposals.get(click.index)
-    return in_answer.GONE if click.vote and (stricter is None or stricter.name != click.vote) else ""
+    return in_answer.GONE if click.vote and state.actions[click.index].written(click.vote) is None else ""
 
 
 def _told_closed(state: Approval, index: int) -> str:
@@ -78,9 +77,10 @@ def form(render: Callable[[Approval, int], Block]) -> Callable[[Services, Approv
 
 
 async def look_and_agree(services: Services, state: Approval, click: Click) -> None:
-    """Show the proposal in one form, or page by page when it does not fit a card."""
-    if proposal := _to_be_read(state.actions[click.number]):
-        await _read(services, state, click, click.number, 1, proposal)
+    """Show the proposal in one form, or page by page where the call has to be read."""
+    found = state.actions[click.number].proposal
+    if found and state.is_open_at(click.number) and await offload(state, is_read, state, click.number, found):
+        await _read(services, state, click, click.number, 1, found)
     else:
         await form(render_agree_view)(services, state, click)
 
@@ -92,23 +92,20 @@ async def read(services: Services, state: Approval, click: Click) -> None:
 
 async def turn_page(services: Services, state: Approval, click: Click) -> None:
     """Show the page that the button names."""
-    proposal = state.proposals[click.index] if click.vote else None
-    await _read(services, state, click, click.index, click.number, proposal)
-
-
-def _to_be_read(action: Action) -> Proposal | None:
-    """Give the proposal if its call does not fit a card: people can agree only after reading all pages."""
-    return action.stricter if action.stricter and action.proposed.must_read else None
+    found = state.actions[click.index].written(click.vote) if click.vote else None
+    await _read(services, state, click, click.index, click.number, found)
 
 
 async def _read(
-    services: Services, state: Approval, click: Click, index: int, page: int, proposal: Proposal | None = None
+    services: Services, state: Approval, click: Click, index: int, page: int, found: Written | None = None
 ) -> None:
     """Show a page. If this person was shown all pages before it, note that they were shown this one."""
     store = services.store
-    call = state.actions[index].proposed if proposal else state.actions[index]
+    call = state.actions[index]
+    if found:
+        call = await offload(state, call_written, state, call, found)
     read = state.pages_read(call, click.user)
-    view = await offload(state, render_reading_view, state, index, page, pages_read=read, proposal=proposal)
+    view = await offload(state, render_reading_view, state, index, page, pages_read=read, written=found)
     if page == read + 1:
         await store.mark_read(state, call, click.user, page)
     try:

@@ -6,6 +6,7 @@ from typing import Any
 from agent_adapter.contract.hitl import (
     ApproveDecision,
     Decision,
+    EditDecision,
     RejectDecision,
     RespondDecision,
 )
@@ -28,11 +29,12 @@ from bot.rendering.modal.questions import (
 )
 from bot.rendering.modal.standing import parse_standing_terms
 from bot.rendering.modal.view import render_notice_view
+from bot.rendering.pages import call_written
 from bot.runtime.offload import offload
 from bot.sentences import in_answer, to_agent
 from bot.text.literal import key_text
 from bot.use_cases import bulk
-from bot.use_cases.answers import Answer, closed
+from bot.use_cases.answers import Answer, closed, read_proposal_first
 
 Reply = dict[str, Any]
 """What Slack does with the form: close it, replace it, or show an error next to an input."""
@@ -133,8 +135,14 @@ def vote(state: Approval, submission: Submission) -> Decision | Reply:
     action = state.actions[submission.meta.index]
     if not state.is_open_at(action.index):
         return notice(closed(state, [action.index]))
-    found = next((vote.decision for vote in action.votes if vote.name == submission.meta.vote), None)
-    return found or notice(in_answer.GONE)
+    found = action.written(submission.meta.vote)
+    if found is None:
+        return notice(in_answer.GONE)
+    if isinstance(found.decision, EditDecision):
+        call = call_written(state, action, found)
+        if not state.has_read(call, submission.user):
+            return notice(read_proposal_first(state, action.index))
+    return found.decision
 
 
 # --- Forms that do more than decide one action ------------------------------------------------------------------------
@@ -176,7 +184,7 @@ async def agree(services: Services, state: Approval, submission: Submission) -> 
 async def finish_reading(services: Services, state: Approval, submission: Submission) -> Reply:
     """Approve the call that was read to its end, or agree with the proposal that was read."""
     if submission.meta.vote:
-        return await _agree(services, state, submission)
+        return await agree(services, state, submission)
     return await approve(services, state, submission)
 
 

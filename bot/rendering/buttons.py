@@ -140,6 +140,12 @@ def offered(action: Action) -> list[Button]:
     return [_as_offered(button, action, is_first=place == 0) for place, button in enumerate(found)]
 
 
+def as_asked_label(action: Action) -> str:
+    """Give the label of the button that approves a call as it was asked; empty where there is none."""
+    approves = {APPROVE.verb, CONFIRM.verb, *([READ.verb] if action.allows("approve") else [])}
+    return next((button.label for button in offered(action) if button.verb in approves), "")
+
+
 def _leading(action: Action) -> Button:
     """Name the button that does what is asked for first: to finish what colleagues began, to read, or to answer."""
     if action.proposal:
@@ -158,7 +164,7 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
     if action.proposal:
         # The label says which of the two is approved.
         says = on_button.AS_ASKED.get(button.verb, says)
-    elif button == READ and _is_decided_by_reading(action):
+    if button == READ and _is_decided_by_reading(action):
         says = on_button.READ_AND_DECIDE
     style = button.style if button.style == "danger" else "primary" if is_first else None
     return replace(button, says=says, style=style)

@@ -8,7 +8,7 @@ from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.approval import Approval
-from bot.domain.votes import Proposal
+from bot.domain.votes import Proposal, Written
 from bot.rendering.arguments import argument_lines, text_lines
 from bot.rendering.calls import asked, is_too_long
 from bot.sentences.language import speaking
@@ -61,6 +61,19 @@ def measured_proposal(proposal: Proposal, action: Action) -> Proposal:
     """Fix how many pages of a proposed call have to be read, by the sizes of this version."""
     call = replace(action, stricter=proposal).proposed
     return proposal.model_copy(update={"pages": measured(call).pages})
+
+
+def call_written(state: Approval, action: Action, found: Written) -> Action:
+    """Give the call as an edit that somebody wrote would run it, with how many pages of it have to be read."""
+    call = action.as_written(found)
+    if not found.is_vote:
+        return call
+    with speaking(state.place_of(action.index).language):
+        pages = measured(call).pages
+    # A call that has to be read is also read after an edit, however short that made it.
+    pages = max(pages, min(action.pages, 1))
+    # A version with pages of another size takes nothing for read that this one has shown.
+    return replace(call, pages=pages, fingerprint=f"{found.fingerprint}/{pages}")
 
 
 def _full(lines: list[_Line]) -> Iterator[list[_Line]]:

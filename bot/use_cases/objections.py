@@ -6,9 +6,10 @@ from agent_adapter.contract.hitl import Decision, EditDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.masking import masked_change
+from bot.rendering.pages import call_written
 from bot.sentences import in_answer
 from bot.text.literal import clip, one_line
-from bot.use_cases.answers import closed
+from bot.use_cases.answers import closed, read_first
 
 
 def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision], *, code: str = "") -> str:
@@ -26,11 +27,19 @@ def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision
                 return in_answer.proposed_otherwise(index)
         if decision.type not in {"approve", "edit"}:
             continue
-        if not state.has_read(action, user):
-            return in_answer.read_first(index)
+        if not _has_read(state, action, user, decision):
+            return read_first(state, index)
         if action.has_code and not action.as_decided(decision).is_typed(code):
             return in_answer.code_needed(index)
     return ""
+
+
+def _has_read(state: Approval, action: Action, user: str, decision: Decision) -> bool:
+    """Whether a person was shown all of a call: as it was asked, or as an edit that they agree with would run it."""
+    if state.has_read(action, user):
+        return True
+    found = action.voted(decision) if isinstance(decision, EditDecision) else None
+    return found is not None and state.has_read(call_written(state, action, found), user)
 
 
 def masked_objection(state: Approval, index: int, decision: EditDecision) -> str:

@@ -522,19 +522,22 @@ async def test_what_the_other_rule_keeps_off_the_card_stays_off_it_once_agreed(
         assert "diagnosis" not in str(await slack.messages(channel))
 
 
-async def test_nobody_can_agree_with_a_proposal_that_is_too_long_for_one_form(
+async def test_a_proposal_that_is_too_long_for_one_form_is_agreed_with_at_the_end_of_its_pages(
     start_bot, client, policy, dana, erik
 ):
-    """No part of it stays unseen: such a form has no button to agree."""
+    """No part of it stays unseen: before the last page, there is no button to agree."""
     policy.write_text(MASKED % 2)
     await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("mail", {f"f{number}": "a" for number in range(8)}))
-    await edits(dana, **{f"f{number}": "b " * 1_450 for number in range(8)})
+    changes = {f"f{number}": "b " * 1_450 for number in range(8)}
+    await edits(dana, **changes)
     view = await erik.opened(await erik.card("1 of 2"), "agree:0")
 
-    assert "submit" not in view or view["submit"] is None
-    assert "too long to approve here" in words(view["blocks"])
-    assert not reviewing.done()
+    assert not view.get("submit")
+    view = await to_the_end(erik, view)
+    await erik.slack.submit("U0ERIK", view["id"], {})
+
+    assert (await reviewing).decisions[0].edited_action.args == changes
 
 
 CARE = """
@@ -575,7 +578,7 @@ async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, e
     card = await dana.card("High risk")
     old = words(card["blocks"]).partition("to approve, type *")[2][:4]
     _, said = await edits(dana, database="live", code=old)
-    assert "press “Look and agree…”" in said
+    assert "press *Look and agree…*" in said
     assert not reviewing.done()
 
     changed = await erik.card("0 of 1")
@@ -639,7 +642,7 @@ async def test_a_proposal_that_does_not_fit_a_card_is_read_to_its_end(
     await slack.click_view("U0DANA", view["id"], "edit:0")
     form = await slack.wait_for_view("U0DANA", lambda v: v["callback_id"] == "edit")
     await dana.fill(form, to="all")
-    assert "press “Look and agree…”" in words((await slack.views("U0DANA"))[-1]["blocks"])
+    assert "press *Look and agree…*" in words((await slack.views("U0DANA"))[-1]["blocks"])
     changed = await erik.card("0 of 2")
 
     view = await erik.opened(changed, "agree:0")

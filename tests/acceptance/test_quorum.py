@@ -26,6 +26,13 @@ rules:
     match: {tool: drop_*}
     risk: high
     modal_only: [sql]
+  - name: scripts
+    match: {tool: deploy}
+    quorum: 2
+  - name: hidden scripts
+    match: {tool: restart}
+    quorum: 2
+    modal_only: [script]
   - name: logins
     match: {tool: connect}
     mask: [password]
@@ -206,6 +213,107 @@ async def test_a_proposed_answer_stands_on_the_card(client, dana, erik):
     await erik.slack.submit("U0ERIK", (await erik.opened(card, "agree:0"))["id"], {})
 
     assert (await reviewing).decisions[0].message == "ask me *tomorrow*"
+
+
+SCRIPT = "\n".join(f"line {number} of the script" for number in range(2_500)) + "\nrm -rf everything"
+"""On three pages."""
+
+
+async def turned(person, view):
+    """Turn the pages of a reading to its end, and give what stood on all of them with the last one."""
+    read = [words(view["blocks"])]
+    while following := [name for name in buttons(view) if name.startswith("page:")]:
+        number = int(following[-1].partition(":")[2])
+        if number <= len(read):
+            break
+        await person.slack.click_view(person.user, view["id"], following[-1])
+        view = await person.slack.wait_for_view(
+            person.user, lambda found, said=f"Page {number} of": said in words(found["blocks"])
+        )
+        read.append(words(view["blocks"]))
+    return "\n".join(read), view
+
+
+async def leave(person):
+    """Close every view."""
+    while await person.slack.views(person.user):
+        await person.close()
+
+
+async def propose_another_host(dana):
+    """Have Dana read the call to its end, and change its host there."""
+    _, last = await turned(dana, await dana.opened(await dana.showing("read:0"), "read:0"))
+    await dana.slack.click_view("U0DANA", last["id"], "edit:0")
+    form = await dana.slack.wait_for_view("U0DANA", lambda view: view["callback_id"] == "edit")
+    await dana.fill(form, host="db2")
+    await leave(dana)
+
+
+@pytest.mark.usefixtures("bot")
+async def test_changes_of_a_long_call_run_when_another_has_read_all_of_it_as_it_would_run(
+    client, dana, erik, slack
+):
+    """*Look and agree…* opens the pages of the call with the changes, and the last of them agrees."""
+    reviewing = review(client, an_action("deploy", {"host": "db1", "script": SCRIPT}))
+    await propose_another_host(dana)
+    changed = await erik.card("with the same changes")
+    assert "*Look and agree…* shows all of it, *Read and decide…* means the call above" in words(
+        changed["blocks"]
+    )
+    menu = changed["blocks"][-1]["elements"][-1]
+    assert "Read and decide…" in [choice["text"]["text"] for choice in menu["options"]]
+
+    first = await erik.opened(changed, "agree:0")
+    assert '- "db1"\n+ "db2"' in words(first["blocks"])
+    assert not first["submit"]
+    read, last = await turned(erik, first)
+    assert "line 2499 of the script" in read
+    assert "rm -rf everything" in read
+    assert last["submit"]["text"] == "Agree"
+    await slack.submit("U0ERIK", last["id"], {})
+    resume = await reviewing
+
+    assert resume.decisions[0].edited_action.args == {"host": "db2", "script": SCRIPT}
+    assert resume.records[0].agreed_by == ("U0DANA", "U0ERIK")
+
+
+@pytest.mark.usefixtures("bot")
+async def test_changes_of_a_call_that_its_card_hides_run_when_another_has_seen_all_of_it(
+    client, dana, erik, slack
+):
+    """One view shows what changes and the whole call, and agrees."""
+    reviewing = review(client, an_action("restart", {"host": "db1", "script": "rm -rf everything"}))
+    await propose_another_host(dana)
+
+    view = await erik.opened(await erik.card("with the same changes"), "agree:0")
+    assert '- "db1"\n+ "db2"' in words(view["blocks"])
+    assert "rm -rf everything" in words(view["blocks"])
+    await slack.submit("U0ERIK", view["id"], {})
+    resume = await reviewing
+
+    assert resume.decisions[0].edited_action.args["host"] == "db2"
+    assert resume.records[0].agreed_by == ("U0DANA", "U0ERIK")
+
+
+@pytest.mark.usefixtures("bot")
+async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_with_it(
+    client, dana, erik, slack
+):
+    """Erik was shown the call as it was asked, and one page of it with the changes."""
+    reviewing = review(client, an_action("deploy", {"host": "db1", "script": SCRIPT}))
+    await propose_another_host(dana)
+    changed = await erik.card("with the same changes")
+    await turned(erik, await erik.opened(changed, "read:0"))
+    await leave(erik)
+
+    view = await erik.opened(changed, "agree:0")
+    assert not view["submit"]
+    await slack.click_view("U0ERIK", view["id"], "page:2")
+    assert not reviewing.done()
+    await leave(erik)
+    _, last = await turned(erik, await erik.opened(changed, "read:0"))
+    assert last["submit"]["text"] == "Approve as asked"
+    reviewing.cancel()
 
 
 def styles(card):

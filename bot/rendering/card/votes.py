@@ -8,10 +8,10 @@ from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.votes import PROPOSAL, Written, kind_of
 from bot.rendering.arguments import change_lines, is_read_one_way
-from bot.rendering.buttons import AGREE
+from bot.rendering.buttons import AGREE, as_asked_label
 from bot.rendering.calls import code_span
 from bot.rendering.card.deciders import home, proposal_deciders
-from bot.sentences import on_action
+from bot.sentences import on_action, on_button
 from bot.text.literal import clip, mrkdwn, one_line, visible
 
 _SHOWN_POSITIONS = 3
@@ -57,7 +57,7 @@ def proposal_words(state: Approval, action: Action) -> list[str]:
     if (found := action.proposal) is None:
         return []
     what = on_action.AN_ANSWER if found.decision.type == "respond" else on_action.CHANGES
-    shows = on_action.how_to_agree(AGREE.label)
+    shows = _how_to_agree(state, action)
     says = on_action.proposes(mention(found.by), what)
     if (stricter := action.stricter) is None:
         return [f"{says}. {shows}"]
@@ -68,6 +68,15 @@ def proposal_words(state: Approval, action: Action) -> list[str]:
     if action.proposed.has_code:
         lines.append(_typing_words(action.proposed))
     return lines
+
+
+def _how_to_agree(state: Approval, action: Action) -> str:
+    """Name the buttons that mean the proposal and the call as it was asked."""
+    place = state.place_of(action.index)
+    if place.rows and sum(map(state.is_open_at, place.actions)) > 1:
+        # Rows have no buttons of their own.
+        return on_action.how_to_agree(on_button.ONE_BY_ONE, "")
+    return on_action.how_to_agree(AGREE.label, as_asked_label(action))
 
 
 def _typing_words(call: Action) -> str:

@@ -7,9 +7,8 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import decided_together
 from bot.domain.masking import hide
-from bot.domain.mentions import approver_names
 from bot.domain.votes import Written
-from bot.rendering.arguments import argument_lines, change_lines, text_lines
+from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, actions, context, literal, section
 from bot.rendering.buttons import (
     AGREE,
@@ -39,7 +38,7 @@ from bot.rendering.modal.questions import (
     reason_inputs,
     words_input,
 )
-from bot.rendering.modal.reading import approve_label
+from bot.rendering.modal.reading import approve_label, people_of, written_text
 from bot.rendering.modal.view import (
     asking,
     call_cautions,
@@ -156,9 +155,8 @@ def render_agree_view(state: Approval, index: int) -> Block:
     found = action.proposal
     if found is None or not state.is_open_at(index):
         return render_notice_view(in_form.NOTHING_TO_AGREE, in_form.PROPOSAL_GONE)
-    text = _written(action, found)
-    people = approver_names(action.voters(found.position) or (found.by,), at_most=8)
-    call = action.proposed if action.stricter else action
+    text, people = written_text(action, found), people_of(action, found)
+    call = action if found.is_vote else action.as_written(found)
     blocks = [
         *title_blocks(action),
         section("about", in_form.proposal(people, found.decision.type)),
@@ -171,9 +169,7 @@ def render_agree_view(state: Approval, index: int) -> Block:
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
         return modal(AGREE.verb, in_form.title(index_in_title(state, index)), blocks, None)
     if found.decision.type == "edit":
-        blocks += approval_inputs(
-            call.as_decided(found.decision), beside_proposal=action.stricter is not None
-        )
+        blocks += approval_inputs(action.agreed(found), beside_proposal=not found.is_vote)
     meta = asking(state, AGREE, index, vote=found.name)
     return modal(
         AGREE.verb, in_form.agree_title(index_in_title(state, index)), blocks, meta, submit=in_form.AGREE
@@ -198,18 +194,6 @@ def _words_of(found: Written) -> Shown:
             return [(in_text.ANSWER, message)]
         case _:
             return []
-
-
-def _written(action: Action, found: Written) -> str:
-    """Write a proposal so that all of it is seen."""
-    match found.decision:
-        case EditDecision(edited_action=edited):
-            lines = change_lines(action.request.args, edited.args, found.terms.masked)
-        case RespondDecision(message=message):
-            lines = text_lines(message)
-        case _:
-            lines = []
-    return "\n".join(lines)
 
 
 def render_hand_over_view(state: Approval, place: int) -> Block:

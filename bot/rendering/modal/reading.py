@@ -1,17 +1,20 @@
 """The reading: everything that an action says, page by page, with its decision at the end."""
 
+from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.mentions import mention
-from bot.domain.votes import Proposal
-from bot.rendering.blocks import Block, actions, context, literal
+from bot.domain.mentions import approver_names, mention
+from bot.domain.votes import Written
+from bot.rendering.arguments import change_lines, text_lines
+from bot.rendering.blocks import Block, actions, context, literal, section
 from bot.rendering.buttons import EDIT, PAGE, READ, value_of, value_within
 from bot.rendering.calls import title_blocks
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.questions import approval_inputs, note_input
 from bot.rendering.modal.view import asking, call_cautions, care_blocks, index_in_title, modal
-from bot.rendering.pages import pages_shown
+from bot.rendering.pages import PAGE_SIZE, call_written, pages_shown
 from bot.sentences import in_form
+from bot.text.literal import units
 
 
 def render_reading_view(
@@ -20,7 +23,7 @@ def render_reading_view(
     page: int,
     *,
     pages_read: int,
-    proposal: Proposal | None = None,
+    written: Written | None = None,
 ) -> Block:
     """Draw one page (from 1) of everything an action says.
 
@@ -29,34 +32,74 @@ def render_reading_view(
         index: the action.
         page: which page. Numbers beyond the last page show the last one.
         pages_read: how many pages, from the first in order, this person was shown before this one.
-        proposal: shows the call as this proposal would run it. The reading then ends with agreeing.
+        written: shows the call as this edit would run it. The reading then ends with agreeing.
 
     Returns:
         A view. Its last page can be submitted by a person who was shown all others, which approves the call.
     """
-    action = state.actions[index].proposed if proposal else state.actions[index]
+    asked = state.actions[index]
+    action = call_written(state, asked, written) if written else asked
     pages = pages_shown(state, action)
     page = min(max(page, 1), len(pages))
     blocks = [*title_blocks(action), context("page", in_form.page(page, len(pages))), *care_blocks(action)]
     blocks += call_cautions(action)
-    if proposal:
-        blocks.append(context("proposed", in_form.as_proposed(mention(proposal.by))))
+    if written:
+        blocks += _written_blocks(asked, written, page)
     for name, lines in pages[page - 1]:
         blocks += [context(f"{name}:label", in_form.SECTIONS[name]), literal(name, "\n".join(lines))]
     done = page == len(pages) and pages_read >= page - 1 and state.is_open_at(index)
-    may_edit = done and action.allows("edit") and not proposal
+    may_edit = done and action.allows("edit") and not written
     if may_edit and not _has_inputs(action):
         blocks.append(context("no-form", in_form.TOO_LONG_TO_EDIT))
     if turns := _turns(state, action, page, len(pages), may_edit=may_edit and _has_inputs(action)):
         blocks.append(actions("turns", turns))
-    meta = asking(state, READ, index, page=page, vote=proposal.name if proposal else "")
-    submit = in_form.AGREE if proposal else approve_label(action) if action.allows("approve") else None
+    meta = asking(state, READ, index, page=page, vote=written.name if written else "")
+    submit = in_form.AGREE if written else approve_label(action) if action.allows("approve") else None
     submit = submit if done else None
-    if submit and not proposal:
-        blocks.append(note_input())
-    if submit:
-        blocks += approval_inputs(action, beside_proposal=proposal is not None)
+    if submit and written:
+        blocks += approval_inputs(asked.agreed(written), beside_proposal=not written.is_vote)
+    elif submit:
+        blocks += [note_input(), *approval_inputs(action)]
     return modal(READ.verb, in_form.read_title(index_in_title(state, index)), blocks, meta, submit=submit)
+
+
+def is_read(state: Approval, index: int, found: Written) -> bool:
+    """Whether people agree with this edit at the end of its reading: where its call is not shown whole otherwise."""
+    action = state.actions[index]
+    if not isinstance(found.decision, EditDecision):
+        return False
+    return call_written(state, action, found).must_read or units(written_text(action, found)) > PAGE_SIZE
+
+
+def written_text(action: Action, found: Written) -> str:
+    """Write what somebody wrote so that all of it is seen: of an edit, what it changes."""
+    match found.decision:
+        case EditDecision(edited_action=edited):
+            lines = change_lines(action.request.args, edited.args, found.terms.masked)
+        case RespondDecision(message=message):
+            lines = text_lines(message)
+        case _:
+            lines = []
+    return "\n".join(lines)
+
+
+def people_of(action: Action, found: Written) -> str:
+    """Name those who want what somebody wrote."""
+    return approver_names(action.voters(found.position) or (found.by,), at_most=8)
+
+
+def _written_blocks(action: Action, found: Written, page: int) -> list[Block]:
+    """Say that the pages show the call as somebody wrote it, and on the first of them what that changes."""
+    text = written_text(action, found)
+    about = [context("proposed", in_form.as_proposed(mention(found.by)))]
+    if page > 1 or units(text) > PAGE_SIZE:
+        return about
+    people = people_of(action, found)
+    return [
+        section("about", in_form.proposal(people, found.decision.type)),
+        literal("proposal", text),
+        *about,
+    ]
 
 
 def approve_label(action: Action) -> str:

@@ -148,7 +148,9 @@ def not_counted_yet(reason: str) -> str:
     return f"Du zählst noch nicht mit: {reason}"
 
 
-AGREE_YOURSELF = "Drücke auf der Karte „Ansehen und zustimmen…“, und lies dort zuerst den ganzen Vorschlag."
+def agree_yourself(button: str) -> str:
+    """Say to the author of a proposal how they agree with it."""
+    return f"Drücke auf der Karte *{button}*, und lies dort zuerst den ganzen Vorschlag."
 
 
 def edit_refused(rule: str, why: str) -> str:
@@ -201,9 +203,9 @@ def proposed_otherwise(index: int) -> str:
     )
 
 
-def read_first(index: int) -> str:
+def read_first(index: int, button: str) -> str:
     """Say that an action is longer than its card."""
-    return f"Die Karte zeigt Aktion {index + 1} nicht ganz: Drücke *Lesen und entscheiden…*, und entscheide auf der letzten Seite."
+    return f"Die Karte zeigt Aktion {index + 1} nicht ganz: Drücke *{button}*, und entscheide auf der letzten Seite."
 
 
 RUN_IT_FIRST = "Setze hier den Haken, um freizugeben. Nichts wurde gespeichert."
@@ -216,12 +218,14 @@ def wrong_value(name: str) -> str:
 
 def code_needed(index: int) -> str:
     """Say that an action of high risk takes its value or its code."""
-    return f"Das Risiko von Aktion {index + 1} ist hoch: Drücke Freigeben…, und tippe, was das Formular verlangt."
+    return f"Das Risiko von Aktion {index + 1} ist hoch: Öffne zum Freigeben das Formular, und tippe, was das Formular verlangt."
 
 
-def read_proposal_first(index: int) -> str:
+def read_proposal_first(index: int, button: str) -> str:
     """Say that a proposal is longer than its card."""
-    return f"Lies den Vorschlag für Aktion {index + 1} bis zum Ende, bevor du zustimmst."
+    return (
+        f"Drücke *{button}*, und lies den Vorschlag für Aktion {index + 1} bis zum Ende, bevor du zustimmst."
+    )
 
 
 def proposal_code_needed(index: int) -> str:

@@ -224,9 +224,10 @@ def proposes(person: str, what: str) -> str:
     return f"{person} schlägt {what} vor"
 
 
-def how_to_agree(look: str) -> str:
-    """Say which button means which call."""
-    return f"*{look}* zeigt alle Änderungen, *Wie angefragt freigeben* gilt für den Aufruf oben."
+def how_to_agree(look: str, as_asked: str) -> str:
+    """Say which button means which call; `as_asked` is empty where no button approves the call without the change."""
+    above = f", *{as_asked}* gilt für den Aufruf oben" if as_asked else ""
+    return f"*{look}* zeigt alle Änderungen{above}."
 
 
 def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:

@@ -126,7 +126,9 @@ def not_counted_yet(reason: str) -> str:
     return f"You are not counted yet: {reason}"
 
 
-AGREE_YOURSELF = "press “Look and agree…” on the card, and read all of the proposal there first."
+def agree_yourself(button: str) -> str:
+    """Say to the author of a proposal how they agree with it."""
+    return f"press *{button}* on the card, and read all of the proposal there first."
 
 
 def edit_refused(rule: str, why: str) -> str:
@@ -177,9 +179,9 @@ def proposed_otherwise(index: int) -> str:
     )
 
 
-def read_first(index: int) -> str:
+def read_first(index: int, button: str) -> str:
     """Say that an action is longer than its card."""
-    return f"The card does not show all of action {index + 1}: press *Read and decide…*, and decide on its last page."
+    return f"The card does not show all of action {index + 1}: press *{button}*, and decide on its last page."
 
 
 RUN_IT_FIRST = "Tick this to approve. Nothing was recorded."
@@ -192,12 +194,12 @@ def wrong_value(name: str) -> str:
 
 def code_needed(index: int) -> str:
     """Say that an action of high risk takes its value or its code."""
-    return f"The risk of action {index + 1} is high: press Approve…, and type what the form asks for."
+    return f"The risk of action {index + 1} is high: to approve it, open its form, and type what the form asks for."
 
 
-def read_proposal_first(index: int) -> str:
+def read_proposal_first(index: int, button: str) -> str:
     """Say that a proposal is longer than its card."""
-    return f"Read the proposal for action {index + 1} to its end before you agree."
+    return f"Press *{button}*, and read the proposal for action {index + 1} to its end before you agree."
 
 
 def proposal_code_needed(index: int) -> str:

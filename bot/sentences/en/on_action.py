@@ -229,9 +229,10 @@ def proposes(person: str, what: str) -> str:
     return f"{person} proposes {what}"
 
 
-def how_to_agree(look: str) -> str:
-    """Say which button means which call."""
-    return f"*{look}* shows all of it, *Approve as asked* means the call above."
+def how_to_agree(look: str, as_asked: str) -> str:
+    """Say which button means which call; `as_asked` is empty where no button approves the call without the change."""
+    above = f", *{as_asked}* means the call above" if as_asked else ""
+    return f"*{look}* shows all of it{above}."
 
 
 def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:

@@ -1,11 +1,20 @@
 """What speaks against a decision, whatever button it came from."""
 
+import re
+
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from bot.domain.admission import Place
+from bot.domain.votes import Vote, position_of
+from bot.rendering.card.card import render_card
+from bot.rendering.pages import call_written
+from bot.sentences.language import speaking
+from bot.use_cases.answers import read_proposal_first
 from bot.use_cases.objections import first_objection
+from tests.bot.rendering.slack_side import button_labels
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from tests.support.pseudo import LANGUAGES
 
 EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "x"}))
 
@@ -78,3 +87,54 @@ def test_what_is_shown_in_a_modal_only_is_not_approved_unread():
     assert "does not show all of action 1" in first_objection(state, "U0ERIK", {0: ApproveDecision()})
     assert not first_objection(read, "U0ERIK", {0: ApproveDecision()})
     assert first_objection(read, "U0DANA", {0: ApproveDecision()})
+
+
+LONG = {"host": "db1", "script": "".join(f"line {number}\n" for number in range(5_000))}
+OTHER_HOST = EditDecision(edited_action=EditedAction(name="deploy", args={**LONG, "host": "db2"}))
+ONE_LINE = EditDecision(edited_action=EditedAction(name="deploy", args={**LONG, "script": "true"}))
+
+
+def voted(decision, **fields):
+    """Build the record of a long call for which Dana wants this."""
+    places = (Place(channel="C1", actions=(0,)),)
+    admission = an_admission(approvers=("U0DANA", "U0ERIK"), quorum=2, places=places)
+    vote = Vote("U0DANA", position_of(decision), decision, "1")
+    return a_state(an_interrupt(an_action("deploy", LONG)), admission=admission, votes={0: (vote,)}, **fields)
+
+
+@pytest.mark.parametrize("decision", [OTHER_HOST, ONE_LINE])
+def test_changes_of_a_long_call_are_agreed_with_by_whoever_was_shown_all_of_it_as_it_would_run(decision):
+    """To its end, by this very person. The pages of the call with other changes are none of this one."""
+    state = voted(decision)
+    action = state.actions[0]
+    call = call_written(state, action, action.proposal)
+    other = call_written(state, action, voted(EDIT).actions[0].proposal)
+
+    def objection(mark, user="U0ERIK"):
+        return first_objection(voted(decision, read={(0, user): mark}), "U0ERIK", {0: decision})
+
+    assert call.pages >= 1
+    assert not objection(f"{call.fingerprint}:{call.pages}")
+    for too_little in (
+        objection(f"{call.fingerprint}:{call.pages - 1}"),
+        objection(f"{other.fingerprint}:9"),
+        objection(f"{call.fingerprint}:{call.pages}", user="U0DANA"),
+    ):
+        assert "does not show all of action 1" in too_little
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("read", [{}, {(0, "U0ERIK"): "another:9"}])
+def test_the_button_that_an_objection_names_is_on_the_card(language, read):
+    """With a proposal and without, for a call that has to be read."""
+    with speaking(language):
+        for state in (
+            a_state(an_interrupt(an_action("deploy", LONG)), read=read),
+            voted(OTHER_HOST, read=read),
+        ):
+            labels = button_labels(render_card(state)[0].blocks)
+            said = first_objection(state, "U0ERIK", {0: ApproveDecision()})
+            [named] = re.findall(r"\*([^*]+)\*", said)
+            assert named in labels
+        [named] = re.findall(r"\*([^*]+)\*", read_proposal_first(voted(OTHER_HOST), 0))
+        assert named in labels
