@@ -15,7 +15,7 @@ from bot.domain.ids import MessageId
 from bot.domain.masking import secrets_of
 from bot.domain.messages import Remark, Shown, Stage
 from bot.domain.standing import StandingApproval
-from bot.domain.votes import Proposal, Vote
+from bot.domain.votes import Proposal, Vote, Written
 
 CardStatus = Literal["new", "pending", "decided", "expired", "withdrawn", "refused"]
 
@@ -357,6 +357,12 @@ class Approval(Published):
     def has_read(self, call: Action, user: str) -> bool:
         """Whether this person was shown all of an action, or of the call proposed instead."""
         return self.pages_read(call, user) >= call.pages
+
+    def has_read_written(self, index: int, found: Written, user: str) -> bool:
+        """Whether this person was shown all of the call of an action as an edit that was voted for would run it."""
+        shown, _, read = self.read.get((index, user), "").rpartition(":")
+        fingerprint, _, pages = shown.rpartition("/")
+        return fingerprint == found.fingerprint and int(read) >= int(pages)
 
     def joined(self, index: int) -> frozenset[str]:
         """Name the approvers of an action whom a step added."""

@@ -72,7 +72,7 @@ def call_written(state: Approval, action: Action, found: Written) -> Action:
         pages = measured(call).pages
     # A call that has to be read is also read after an edit, however short that made it.
     pages = max(pages, min(action.pages, 1))
-    # A version with pages of another size takes nothing for read that this one has shown.
+    # What is noted about a reading says how many pages there were: the size of pages may change with a version.
     return replace(call, pages=pages, fingerprint=f"{found.fingerprint}/{pages}")
 
 

@@ -6,7 +6,6 @@ from agent_adapter.contract.hitl import Decision, EditDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.masking import masked_change
-from bot.rendering.pages import call_written
 from bot.sentences import in_answer
 from bot.text.literal import clip, one_line
 from bot.use_cases.answers import closed, read_first
@@ -39,7 +38,7 @@ def _has_read(state: Approval, action: Action, user: str, decision: Decision) ->
     if state.has_read(action, user):
         return True
     found = action.voted(decision) if isinstance(decision, EditDecision) else None
-    return found is not None and state.has_read(call_written(state, action, found), user)
+    return found is not None and state.has_read_written(action.index, found, user)
 
 
 def masked_objection(state: Approval, index: int, decision: EditDecision) -> str:
