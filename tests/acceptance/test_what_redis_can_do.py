@@ -14,6 +14,7 @@ RULES = """\
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
 rules:
   - {match: {tool: two}, quorum: 2}
+  - {match: {tool: often}, standing: {scope: agent, lasts: 1h, uses: 1}}
   - {match: {tool: quiet}, risk: low, on_timeout: approve, time_limit: 4s}
 """
 
@@ -96,3 +97,29 @@ async def test_redis_can_forget_that_somebody_could_not_answer(bot, client, stor
     stored.change(interrupt_id, missed=None)
 
     assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
+
+
+@pytest.mark.parametrize("ended", ["revoked", "used up"])
+async def test_redis_can_undo_the_end_of_a_standing_approval(bot, client, stored, slack, dana, erik, ended):
+    """Until its message in Slack shows that it ended. It covers the same call as before, and no other."""
+    given = await client.publish(asked("often"))
+    form = await dana.opened(await dana.card("often"), "sticky:0")
+    await dana.fill(form, Where="agent")
+    message = await erik.showing("revoke:0.0")
+    lane, before = Keys().lane_for(given), stored.card(given)
+    until_when = stored.redis.zscore(lane.standing, f"{given}:0")
+    await slack.fault("chat.update", "error", error="internal_error", times=None)
+    if ended == "revoked":
+        await erik.press(message, "revoke:0.0")
+    else:
+        await client.wait(await client.publish(asked("often", run="once")))
+    assert "sticky_ended:0" in stored.card(given)
+
+    put_back(stored, given, before)
+    stored.redis.zadd(lane.standing, {f"{given}:0": until_when})
+    bot.store.forget_remembered()
+
+    resume = await client.wait(await client.publish(asked("often", run="again")))
+    assert (resume.decisions[0].type, resume.records[0].sticky) == ("approve", f"{given}:0")
+    await client.publish(asked("often", run="other", amount=901))
+    assert "approve:0" in buttons(await dana.card("901"))
