@@ -255,8 +255,8 @@ class Bot:
         for warning in await check_server(redis, address_of(url)):
             logger.warning(warning)
         keys = await open_namespace(redis, self.settings.namespace, address=address_of(url))
-        if self.bot_keys:
-            await agree_on_seal(redis, keys, self.bot_keys.seal, address=address_of(url))
+        seal = self.bot_keys.seal if self.bot_keys else None
+        await agree_on_seal(redis, keys, seal, address=address_of(url))
         return redis, keys
 
     def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:

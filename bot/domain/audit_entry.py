@@ -10,6 +10,8 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.errors import InvalidRequestError
 
 _NUMBERS = {"index", "waited", "step", "seq"}
+_OWN = {"at", "lane", "entry", "event", "id", "seq", "epoch"}
+"""What an entry is, and where. Facts say nothing about that."""
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 _NUMBER = re.compile(r"[0-9]{1,18}")
 """Longer ones stay text: no bot writes them, and Python refuses to read those of thousands of digits."""
@@ -33,7 +35,10 @@ class AuditEntry:
             for name, text in fields.items()
             if name != "facts"
         }
-        return cls(lane, number, {**said, **_facts(fields.get("facts", ""))})
+        facts = _facts(fields.get("facts", ""))
+        # Whoever can write to Redis can write such an entry. It must not become another one.
+        more = {name: value for name, value in facts.items() if name not in _OWN and name not in said}
+        return cls(lane, number, {**said, **more})
 
     @classmethod
     def of_line(cls, line: str) -> "AuditEntry":
@@ -54,7 +59,9 @@ class AuditEntry:
     @property
     def line(self) -> str:
         """The entry as a line of the folder, without its end."""
-        return encode({"at": self.written_at, "lane": self.lane, "entry": self.number, **self.said})
+        text = encode({"at": self.written_at, "lane": self.lane, "entry": self.number, **self.said})
+        # Halves of a pair cannot be written, and bytes that are no text are read as such.
+        return text.encode(errors="replace").decode()
 
     @property
     def identity(self) -> tuple[object, ...]:

@@ -105,7 +105,7 @@ def _that_fits(entry: AuditEntry) -> AuditEntry:
     if len(line) <= MOST_BYTES:
         return entry
     kept = {name: entry[name][:_NAMED] for name in ("event", "id", "by") if entry[name]}
-    counted = {name: entry.said[name] for name in ("seq", "epoch") if name in entry.said}
+    counted = {name: entry.said[name] for name in ("seq", "epoch") if isinstance(entry.said.get(name), int)}
     return replace(entry, said={**kept, **counted, "too_long": len(line), "sha256": sha256(line).hexdigest()})
 
 

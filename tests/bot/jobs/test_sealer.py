@@ -365,3 +365,46 @@ async def test_a_bot_that_is_killed_at_any_step_of_sealing_loses_and_doubles_not
     assert at > 12
     assert sealed(trail, lane)[254:] == said
     assert (found := verified(folder, key, tmp_path)).returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        '{"entry": "x"}',
+        '{"entry": "1-1"}',
+        '{"seq": [1]}',
+        '{"lane": [1]}',
+        '{"id": "billing.a"}',
+        '{"tool": "\\ud800"}',
+    ],
+)
+async def test_an_entry_that_somebody_else_wrote_is_sealed_as_it_is_and_hides_no_other(
+    redis, trail, lane, key, folder, tmp_path, facts
+):
+    """What it says about itself is not what Redis says about it."""
+    await happened(redis, lane, "a")
+    number = await redis.xadd(
+        lane.audit,
+        {"event": "decided", "id": "billing.p", "seq": await redis.incr(lane.audit_seq), "facts": facts},
+    )
+    await happened(redis, lane, "b")
+
+    await sealer(trail, key).seal(lane)
+    await redis.delete(lane.audit)
+
+    found = [entry async for entry in trail.entries()]
+    assert [entry["id"] for entry in found] == ["billing.a", "billing.p", "billing.b"]
+    assert found[1].number == number
+    assert verified(folder, key, tmp_path).returncode == 0
+    assert trail.logs.lane(lane).erase("billing.p") == 1
+
+
+async def test_an_entry_with_a_count_of_many_digits_does_not_stop_sealing(
+    redis, trail, lane, key, folder, tmp_path
+):
+    await redis.xadd(lane.audit, {"event": "decided", "id": "billing.p", "seq": "9" * 70_000})
+
+    await sealer(trail, key).seal(lane)
+
+    assert verified(folder, key, tmp_path).returncode == 0
+    assert len(trail.logs.lane(lane).read(0, 2**60)) == 1

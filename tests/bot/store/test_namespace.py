@@ -131,3 +131,12 @@ async def test_after_a_seal_key_was_lost_another_one_begins_anew(redis: Redis):
     await redis.hdel(Keys().meta, "seal")
 
     await agree_on_seal(redis, Keys(), Seal("assent", (NEW,)))
+
+
+async def test_a_bot_without_a_key_does_not_start_beside_bots_with_one(redis):
+    """Nobody would believe what it writes."""
+    await agree_on_seal(redis, Keys(), None)
+    await agree_on_seal(redis, Keys(), Seal("assent", (OLD,)))
+
+    with pytest.raises(SettingsError, match="ASSENT_SEAL_KEY is not set"):
+        await agree_on_seal(redis, Keys(), None)
