@@ -29,6 +29,7 @@ from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.contract.record import (
     GRACE,
     Asked,
+    check_same_words,
     in_order,
     matching_actions,
 )
@@ -256,6 +257,11 @@ class ApprovalClient:
 
         __exit__ = __enter__
 
+    @property
+    def is_signed(self) -> bool:
+        """Whether it takes only signed decisions: it has a ring."""
+        return self._verifier is not None
+
     def check_open(self) -> None:
         """Raise an error when this client is not connected.
 
@@ -352,7 +358,7 @@ class ApprovalClient:
             if record.is_resumed:
                 raise ConsumedError(f"{found} was already answered and its run resumed")
             if not record.ended_unanswered:
-                matching_actions(record.interrupt, interrupt)
+                self._matching(record.interrupt, interrupt)
                 if waits:
                     await self._records.add_waiter(found)
                 if interrupt.continuation:
@@ -439,7 +445,7 @@ class ApprovalClient:
         expect_interrupt(interrupt)
         async with AsyncExitStack() as stack:
             asked, resume = await self._answered(interrupt, stack)
-            resume = in_order(resume, matching_actions(asked, interrupt))
+            resume = in_order(resume, self._matching(asked, interrupt))
             with carrying(resume):
                 yield resume
 
@@ -472,7 +478,7 @@ class ApprovalClient:
                 f"if you compare {interrupt_id} yourself"
             )
         async with self._claims.held(interrupt_id) as (asked, resume):
-            given = in_order(resume, matching_actions(asked, interrupt)) if interrupt else resume
+            given = in_order(resume, self._matching(asked, interrupt)) if interrupt else resume
             with carrying(given):
                 yield given
 
@@ -620,6 +626,13 @@ class ApprovalClient:
         expect_id(interrupt_id)
         check_text(reason, where="reason")
         await self._records.withdraw(interrupt_id, reason)
+
+    def _matching(self, record: Interrupt, asked: Interrupt) -> list[int]:
+        """Return the index of each of our actions in the record. With a ring, people must have been asked with our words."""
+        indices = matching_actions(record, asked)
+        if self.is_signed:
+            check_same_words(record, asked, indices)
+        return indices
 
     async def _answered(self, interrupt: Interrupt, stack: AsyncExitStack) -> tuple[Interrupt, DecidedResume]:
         """Ask, wait and claim; the stack holds the claim."""

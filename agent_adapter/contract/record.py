@@ -389,6 +389,41 @@ def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
     return indices
 
 
+def check_same_words(record: Interrupt, asked: Interrupt, indices: Sequence[int]) -> None:
+    """Refuse a record that people were asked with in other words than ours: what `matching_actions` does not compare.
+
+    How long people may take, the subagent and the trace are not compared: they may differ when a question is asked again.
+
+    Raises:
+        ConflictError: naming what is different.
+    """
+    known, own = record.context, asked.context
+    compared: list[tuple[str, object, object]] = [
+        ("context.requested_by", known.requested_by, own.requested_by),
+        ("context.title", known.title, own.title),
+        ("context.links", known.links, own.links),
+        ("route", record.route, asked.route),
+        ("on_expiry", record.on_expiry, asked.on_expiry),
+    ]
+    there, here = record.request, asked.request
+    for position, index in enumerate(indices):
+        first, second = there.action_requests[index], here.action_requests[position]
+        compared += [
+            (f"description of action {position + 1}", first.description, second.description),
+            (
+                f"review config of action {position + 1}",
+                there.review_configs[index],
+                here.review_configs[position],
+            ),
+        ]
+    for name, stored, ours in compared:
+        if stored != ours:
+            raise ConflictError(
+                f"{record.id} is stored with another {name} than this process asks with, so people may have been shown "
+                "something else. To ask anew, withdraw it first; if nothing has changed here, look for what else writes to this Redis"
+            )
+
+
 def in_order(resume: _R, indices: Sequence[int]) -> _R:
     """Return the answers to these actions of a record, in this order."""
     return resume.model_copy(

@@ -1,14 +1,16 @@
 """Somebody who can write to Redis changes what an agent asked, before or after people decide. Nothing runs because of it."""
 
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import pytest
 from redis import Redis
 
-from agent_adapter import Context
+from agent_adapter import ApprovalClient, ConflictError, Context
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
 from agent_adapter.dialects import DIALECTS
+from agent_adapter.errors import InterruptExpiredError
 from agent_adapter.receipts.ring import Ring
 from bot.api.agents import Agents
 from bot.api.questions import SealedQuestions
@@ -19,7 +21,7 @@ from tests.support.http_api import a_key, speaking
 from tests.support.people import words
 
 RULES = """\
-default: {channel: C0APPROVALS, approvers: [U0DANA]}
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
 rules:
   - {match: {tool: verified}, agent: verified}
 """
@@ -145,3 +147,68 @@ async def test_over_http_a_no_is_written_only_in_the_dialect_of_the_pause_that_w
             rewrite(interrupt_id, before)
 
         assert (await caller.send("GET", f"/interrupts/{interrupt_id}"))[1]["resume"] is False
+
+
+@pytest.fixture
+async def agent(redis_url, signing):
+    second = timedelta(seconds=1)
+    times = {"grace": second, "claim_lease": second, "reconcile_every": second}
+    async with ApprovalClient.from_url(redis_url, agent="billing", ring=signing.ring_path, **times) as found:
+        yield found
+
+
+WORDS = {
+    "requester": {"context": {"requested_by": "U0NOOR", "title": "Dana's bonus"}},
+    "title": {"context": {"requested_by": "U0DANA", "title": "Refund, checked by finance"}},
+    "description": {},
+    "route": {"route": {"channel": "C0OFFICE"}},
+    "silence": {"on_expiry": "raise"},
+}
+
+
+@pytest.mark.parametrize("changed", WORDS)
+@pytest.mark.parametrize("how", ["reviewing", "resuming"])
+async def test_an_agent_takes_no_answer_to_its_question_in_other_words(
+    start, agent, rewrite, dana, erik, changed, how
+):
+    """Dana asks her agent to pay, and may not approve that. Somebody writes that Noor asks, or that it is a dry run."""
+    call = an_action("pay", {"to": "dana", "amount": 900}, description="Pays Dana's invoice")
+    mine = an_interrupt(call, run="run-1", context=Context(requested_by="U0DANA", title="Dana's bonus"))
+    interrupt_id = await agent.publish(mine)
+    request = mine.request.model_dump(mode="json", exclude_defaults=True)
+    request["action_requests"][0]["description"] = "A dry run: no money moves"
+    rewrite(interrupt_id, **(WORDS[changed] or {"request": request}))
+    await start()
+
+    person = dana if changed == "requester" else erik
+    await person.press(await person.card("pay"), "approve:0")
+    await person.card("Approved")
+
+    with pytest.raises(ConflictError, match="another"):
+        async with (
+            agent.reviewing(mine) if how == "reviewing" else agent.resuming(interrupt_id, interrupt=mine)
+        ):
+            pytest.fail("it ran")
+
+
+async def test_a_batch_that_expired_half_decided_runs_nothing_whatever_is_written_later(
+    start, agent, rewrite, redis_url, dana
+):
+    """With `on_expiry: raise`. Somebody writes `reject` into the question, or into what the bot fixed."""
+    await start()
+    mine = an_interrupt(
+        an_action("pay"), an_action("tell"), run="run-1", expires_in=timedelta(seconds=5), on_expiry="raise",
+        context=Context(requested_by="U0NOOR"),
+    )  # fmt: skip
+    interrupt_id = await agent.publish(mine)
+    await dana.press(await dana.card("pay"), "approve:0")
+    assert None in (await agent.wait(interrupt_id)).decisions
+
+    before = rewrite(interrupt_id, on_expiry="reject")
+    for error in (ConflictError, InterruptExpiredError):
+        with pytest.raises(error):
+            async with agent.resuming(interrupt_id, interrupt=mine):
+                pytest.fail("it ran")
+        rewrite(interrupt_id, before)
+        with Redis.from_url(redis_url) as redis:
+            redis.hset(Keys().lane_for(interrupt_id).card(interrupt_id), "on_timeout", "reject")
