@@ -362,7 +362,7 @@ class ApprovalClient:
                 if waits:
                     await self._records.add_waiter(found)
                 if interrupt.continuation:
-                    await self._records.add_continuation(found, interrupt)
+                    await self._records.add_continuation(record, interrupt)
                 return found
             attempt, replaced = attempt + 1, found
             anew = interrupt_id(interrupt.agent, interrupt.run, interrupt.pauses, attempt=attempt)

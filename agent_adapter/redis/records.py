@@ -50,6 +50,7 @@ from agent_adapter.receipts.question import Marks, sign_question
 from agent_adapter.receipts.signer import Signer
 from agent_adapter.redis.private import VARIABLE as RECORD_KEY
 from agent_adapter.redis.private import Private
+from agent_adapter.redis.runs import continuation_field
 from agent_adapter.redis.scripts import Scripts, Value, fields_of, read_hashes
 from agent_adapter.seal import VARIABLE as STATE_KEY
 from agent_adapter.seal import Seal
@@ -80,6 +81,11 @@ class Record:
     def read_at(self) -> datetime:
         """When this was read, by the clock of Redis."""
         return moment(self._now)
+
+    @property
+    def body(self) -> str:
+        """The question as it is stored, before it is encrypted."""
+        return self._req["body"]
 
     @property
     def created_at(self) -> datetime:
@@ -284,7 +290,7 @@ class Records:
             process=self.process if waits else "",
             pauses=" ".join(pauses),
             replaced=replaced,
-            **self._continuation(interrupt.id, interrupt),
+            **self._continuation(interrupt.id, interrupt, body),
         )
         return outcome, found
 
@@ -296,16 +302,17 @@ class Records:
         at = time.time_ns() // 1_000_000
         return await sign_question(self._signer, interrupt, body, namespace=self._namespace, at=at)
 
-    async def add_continuation(self, interrupt_id: str, interrupt: Interrupt) -> None:
-        """Store the continuation of this interrupt for workers, unless the record already has one.
+    async def add_continuation(self, record: Record, interrupt: Interrupt) -> None:
+        """Store the continuation of this interrupt for the workers of a record, unless it already has one.
 
         Raises:
             InvalidRequestError: when it is over the limit, or would not be encrypted although the question is.
         """
-        given = self._continuation(interrupt_id, interrupt)
+        interrupt_id = record.interrupt.id
+        given = self._continuation(interrupt_id, interrupt, record.body)
         await self._scripts("add_continuation", self._lane.of(interrupt_id), **given)
 
-    def _continuation(self, record: str, interrupt: Interrupt) -> dict[str, Value]:
+    def _continuation(self, record: str, interrupt: Interrupt, body: str) -> dict[str, Value]:
         """Return the script arguments about a continuation; empty values without one."""
         if interrupt.continuation is None:
             return {"continuation": "", "needs": "", "head_start": 0}
@@ -316,7 +323,7 @@ class Records:
             )
         text = dump_continuation(interrupt.continuation)
         return {
-            "continuation": self._seal.close(text, record=record, field="continuation"),
+            "continuation": self._seal.close(text, record=record, field=continuation_field(body)),
             "needs": f"{interrupt.agent}: {interrupt.continuation.needs}",
             "head_start": self.grace,
         }

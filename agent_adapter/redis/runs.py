@@ -10,7 +10,14 @@ from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.record import Fields
 from agent_adapter.contract.wire import load_continuation
-from agent_adapter.errors import ConsumedError, CutOffError, ServerFailedError, UnreadableRecordError
+from agent_adapter.errors import (
+    ConsumedError,
+    CutOffError,
+    ServerFailedError,
+    UnreadableContinuationError,
+    UnreadableRecordError,
+)
+from agent_adapter.receipts.statement import bytes_digest
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts, read_hashes
 from agent_adapter.redis.server_check import explaining
@@ -22,6 +29,11 @@ FAILURE = "failure"
 """What the reason of a failed attempt is bound to when it is encrypted."""
 LOOKED_AT = 500
 """How many due runs one script looks at."""
+
+
+def continuation_field(body: str) -> str:
+    """Give what a continuation is bound to when it is encrypted: the question that was asked, as it is stored."""
+    return f"continuation {bytes_digest(body)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,8 @@ class Journal:
     notes: dict[str, str]
     """As stored: encrypted if there is a key."""
     _runs: "Runs" = field(repr=False)
+    body: str = field(default="", repr=False)
+    """The question as it was read."""
 
     def __contains__(self, name: str) -> bool:
         return name in self.notes
@@ -55,11 +69,20 @@ class Journal:
         Raises:
             ConsumedError: when the run has already gone on.
             InvalidRequestError: when this version cannot read it.
-            UnreadableContinuationError: when it is encrypted with another key, or was stored without a key.
+            UnreadableContinuationError: when it is encrypted with another key or for another question, or was stored without
+                a key.
         """
         if "continuation" not in self.notes:
             raise ConsumedError(f"{self.interrupt_id}: its run has gone on")
-        return load_continuation(self["continuation"])
+        return load_continuation(self._opened())
+
+    def _opened(self) -> str:
+        stored, record = self.notes["continuation"], self.interrupt_id
+        try:
+            return self._runs.seal.open(stored, record=record, field=continuation_field(self.body))
+        except UnreadableContinuationError:
+            # An older version bound it to its record alone.
+            return self["continuation"]
 
     async def keep(self, name: str, text: str) -> str:
         """Write a note once, and return the note that is stored: this one, or an earlier one of the same name.
@@ -180,9 +203,14 @@ class Runs:
         """Stop owing a run to workers, without resuming it."""
         await self._scripts("drop_run", self._lane.of(interrupt_id))
 
-    async def journal(self, interrupt_id: str) -> Journal:
-        """Read the notes about a run."""
-        return Journal(interrupt_id, await self._hash(self._lane.run(interrupt_id)), self)
+    async def journal(self, interrupt_id: str, *, body: str = "") -> Journal:
+        """Read the notes about a run.
+
+        Args:
+            interrupt_id: The id of its question.
+            body: The question as it was read: its continuation is bound to it.
+        """
+        return Journal(interrupt_id, await self._hash(self._lane.run(interrupt_id)), self, body)
 
     async def note(self, interrupt_id: str, name: str, text: str) -> str:
         """Write a note about a run once; return the note that is stored, or `""` when the run has already gone on."""

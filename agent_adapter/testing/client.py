@@ -188,7 +188,13 @@ class InMemoryApprovalClient(ApprovalClient):
         """Read a record. See `ApprovalClient.record`."""
         kept = self._record(interrupt_id)
         resumed = {"resumed": str(_now())} if kept.resumed else {}
-        req = {"created": str(kept.created), "deadline": str(kept.deadline), **kept.reported, **resumed}
+        req = {
+            "body": dump_interrupt(kept.interrupt),
+            "created": str(kept.created),
+            "deadline": str(kept.deadline),
+            **kept.reported,
+            **resumed,
+        }
         card = dict(kept.card)
         return Record(kept.interrupt, req, card, _now(), 0, card)
 

@@ -55,10 +55,10 @@ class InMemoryRuns(Runs):
         """Stop owing a run to workers."""
         self._kept.pop(interrupt_id, None)
 
-    async def journal(self, interrupt_id: str) -> Journal:
+    async def journal(self, interrupt_id: str, *, body: str = "") -> Journal:
         """Read the notes about a run."""
         run = self._kept.get(interrupt_id)
-        return Journal(interrupt_id, dict(run.notes) if run else {}, self)
+        return Journal(interrupt_id, dict(run.notes) if run else {}, self, body)
 
     async def note(self, interrupt_id: str, name: str, text: str) -> str:
         """Write a note about a run once; see `Runs.note`."""

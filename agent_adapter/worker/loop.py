@@ -180,15 +180,15 @@ class ResumeWorker:
 
     async def _go_on(self, interrupt_id: str) -> int | None:
         record = await self._approvals.record(interrupt_id)
-        journal = await self._approvals.runs.journal(interrupt_id)
+        journal = await self._approvals.runs.journal(interrupt_id, body=record.body)
         resumable = self._resumable(record, journal)
         if record.ended_unanswered:
             await self._let_go(record, resumable)
             return None
-        # A framework compares it with the question in its own state.
-        async with self._approvals.resuming(interrupt_id, unchecked=True) as resume:
+        # The encrypted state is bound to this question, and a framework compares the calls with its own state, too.
+        async with self._approvals.resuming(interrupt_id, interrupt=record.interrupt) as resume:
             # Read the journal again under the claim: the process that held the claim before may have added notes.
-            journal = await self._approvals.runs.journal(interrupt_id)
+            journal = await self._approvals.runs.journal(interrupt_id, body=record.body)
             journal.check()
             turn = Turn(record.interrupt, resume, journal.continuation, self._approvals, journal)
             came_to = await resumable.go_on(turn)
