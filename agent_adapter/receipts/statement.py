@@ -142,6 +142,11 @@ def bytes_digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
+def continuation_field(body: str) -> str:
+    """Give what a continuation is bound to when it is encrypted: the question that was asked, as it is stored."""
+    return f"continuation {bytes_digest(body)}"
+
+
 def arguments_digest(args: Any) -> str:
     """Return the digest of arguments, by the bytes in which they are shown and stored."""
     return bytes_digest(encode(args))

@@ -48,9 +48,9 @@ from agent_adapter.errors import (
 from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.receipts.question import Marks, sign_question
 from agent_adapter.receipts.signer import Signer
+from agent_adapter.receipts.statement import continuation_field
 from agent_adapter.redis.private import VARIABLE as RECORD_KEY
 from agent_adapter.redis.private import Private
-from agent_adapter.redis.runs import continuation_field
 from agent_adapter.redis.scripts import Scripts, Value, fields_of, read_hashes
 from agent_adapter.seal import VARIABLE as STATE_KEY
 from agent_adapter.seal import Seal

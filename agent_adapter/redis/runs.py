@@ -17,7 +17,7 @@ from agent_adapter.errors import (
     UnreadableContinuationError,
     UnreadableRecordError,
 )
-from agent_adapter.receipts.statement import bytes_digest
+from agent_adapter.receipts.statement import continuation_field
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts, read_hashes
 from agent_adapter.redis.server_check import explaining
@@ -29,11 +29,6 @@ FAILURE = "failure"
 """What the reason of a failed attempt is bound to when it is encrypted."""
 LOOKED_AT = 500
 """How many due runs one script looks at."""
-
-
-def continuation_field(body: str) -> str:
-    """Give what a continuation is bound to when it is encrypted: the question that was asked, as it is stored."""
-    return f"continuation {bytes_digest(body)}"
 
 
 @dataclass(frozen=True, slots=True)
