@@ -15,9 +15,12 @@ from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.admission import Place, Terms
 from bot.domain.ids import parse_action_id, parse_button_value
+from bot.listeners.table import TABLE
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
+from bot.rendering.modal.forms import render_confirm_view, render_for_run_view, render_note_view
 from bot.rendering.modal.review import render_review_view
+from bot.rendering.modal.standing import render_standing_view
 from bot.rendering.modal.view import ViewMeta
 from bot.sentences import in_text, on_card
 from bot.sentences.language import speaking
@@ -348,3 +351,38 @@ def _decided(state, indices):
     return replace(
         state, recorded=tuple(old or new for old, new in zip(state.recorded, recorded, strict=True))
     )
+
+
+APPROVING_FORMS = {
+    "confirm": render_confirm_view,
+    "approve_note": render_note_view,
+    "for_run": render_for_run_view,
+    "sticky": render_standing_view,
+}
+"""The forms that approve one call, by their verbs."""
+ELSEWHERE = {"approve", "approve_all", "review", "read", "agree", "approve_always", "edit"}
+"""Buttons that approve and are covered by the other tests here, by those of readings and edits, or drawn no more."""
+
+
+def test_every_button_of_the_table_that_leads_to_an_approval_is_covered():
+    """A new one fails here until it is."""
+    approves = {button.verb for button in TABLE if button.decision == "approve"}
+    assert approves <= {*APPROVING_FORMS} | ELSEWHERE
+
+
+@bounded(40)
+@given(batches())
+@example(batch(pay(script="rm -rf everything"), modal_only=("script",)))
+@example(batch(pay(to="Ada", secret="hunter2"), mask=("secret",), language="de"))
+def test_every_value_stands_in_the_form_that_approves_its_call(state):
+    """Also where its card hides some of them."""
+    for render in APPROVING_FORMS.values():
+        if not state.is_open_at(0) or (state.actions[0].must_read and state.actions[0].pages > 1):
+            continue
+        if render is render_standing_view and state.actions[0].standing is None:
+            continue
+        with speaking(state.place_of(0).language):
+            view = render(state, 0)
+        assert_slack_takes_view(view)
+        if view.get("submit") and len(literal_text(view["blocks"], "arguments")) < 7_900:
+            assert_written_out(state, 0, literal_text(view["blocks"], "arguments"))
