@@ -53,9 +53,9 @@ from agent_adapter.expected import (
 from agent_adapter.idempotency import carrying
 from agent_adapter.loops import Loops
 from agent_adapter.receipts.answer import Verifier
-from agent_adapter.receipts.question import AGENT_VARIABLE, Marks
+from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import LocalSigner, Signer
+from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, LocalSigner, Signer
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.pool import (
     address_of,
@@ -122,6 +122,8 @@ class ApprovalClient:
         self._verifier = _verifier(ring, self._namespace, min_people)
         self._signer = signer or LocalSigner.from_environment(AGENT_VARIABLE)
         self._marks = marks
+        if self._signer and self._verifier:
+            _check_purpose(self._signer, self._verifier.ring, self.agent)
         self._records: Records
         self._claims: Claims
         self._replies: Replies
@@ -652,6 +654,21 @@ def _verifier(ring: Ring | str | Path | None, namespace: str, min_people: int) -
     if found is None and min_people:
         raise InvalidRequestError("min_people: without a ring, nobody can say who agreed: pass ring=…")
     return None if found is None else Verifier(found, namespace, min_people)
+
+
+def _check_purpose(signer: Signer, ring: Ring, agent: str) -> None:
+    """Refuse a key that the ring has for something else: a key for receipts would let this agent approve its own calls."""
+    key = ring.keys.get(signer.kid)
+    if key and key.purpose != "agent":
+        raise InvalidRequestError(
+            f"{AGENT_VARIABLE}: the ring has the key {key.kid} for {key.purpose}, and an agent must not have it: make one "
+            f"with {CREATE_FOR_AGENT}"
+        )
+    if key and key.agent != agent:
+        logger.warning(
+            "The ring has the key %s of %s for the agent %s, and this is the agent %s: no card will say that it is verified",
+            key.kid, AGENT_VARIABLE, key.agent, agent,
+        )  # fmt: skip
 
 
 @asynccontextmanager

@@ -290,6 +290,9 @@ def test_an_anchor_names_every_log_and_none_may_be_missing(tmp_path, key):
     assert len(assent_log.verify(tmp_path / "logs", keys)) == 1
     with pytest.raises(Rejected, match="the log assent/assent/00 is missing"):
         assent_log.verify(tmp_path / "logs", keys, anchor)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Rejected, match="the log assent/assent/00 is missing"):
+        assent_log.verify(tmp_path / "empty", keys, anchor)
     shutil.copytree(tmp_path / "logs" / "01", tmp_path / "logs" / "00")
     with pytest.raises(Rejected, match="two folders have the log assent/assent/01"):
         assent_log.verify(tmp_path / "logs", keys)

@@ -263,7 +263,7 @@ def verify(folder: Path, keys: list[Key], against: str = "") -> list[Verified]:
     """
     older = open_checkpoints(against, keys, "what --against names") if against else []
     places = sorted(path.parent for path in folder.rglob("checkpoint") if path.is_file())
-    if not places:
+    if not places and not (older and folder.is_dir()):
         raise Unreadable(f"{folder} has no log: there is no file named checkpoint in it")
     found: dict[str, Verified] = {}
     for place in places:

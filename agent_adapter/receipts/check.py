@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 from agent_adapter.contract.arguments import decode
@@ -63,7 +64,7 @@ class Proven:
 def verify_receipt(
     receipt: Receipt | None,
     *,
-    keys: Ring,
+    keys: Ring | str | Path,
     audience: str,
     tool: str,
     args: bytes | str | Mapping[str, Any],
@@ -77,7 +78,8 @@ def verify_receipt(
 
     Args:
         receipt: What came with the call.
-        keys: The public keys that this tool trusts.
+        keys: The public keys that this tool trusts, or the path of their file. A tool that checks often loads them once,
+            with `Ring.load`.
         audience: The name of the agent whose calls this tool takes.
         tool: The name of the tool, as people saw it.
         args: What the tool is about to run with. Bytes and text must be exactly those that were approved. In a mapping,
@@ -95,10 +97,11 @@ def verify_receipt(
 
     Raises:
         ReceiptError: when any check fails; `code` says which.
+        InvalidRequestError: when the keys cannot be read.
     """
     proven = prove(
         receipt,
-        keys=keys,
+        keys=keys if isinstance(keys, Ring) else Ring.load(keys, where="keys"),
         audience=audience,
         tool=tool,
         difference=_difference_to(args),

@@ -15,7 +15,6 @@ from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import Signer, sign_envelope
 from agent_adapter.receipts.statement import run_of
 
-AGENT_VARIABLE = "ASSENT_AGENT_KEY"
 QUESTION = "application/vnd.assent.question.v1+json"
 """The payload type."""
 VERSION: Final = 1

@@ -55,6 +55,11 @@ LOOK_EVERY = 1.0
 """Seconds between two looks at whether the file of the ring has changed."""
 
 Purpose = Literal["receipts", "log", "agent"]
+_OWNER: Mapping[Purpose, str] = {
+    "receipts": "the bot's public key",
+    "log": "the public key of the log",
+    "agent": "the agent's public key",
+}
 
 _P = 2**255 - 19
 _Y8 = int.from_bytes(
@@ -377,7 +382,7 @@ def _unknown(envelope: Envelope, other: RingKey | None, purpose: Purpose) -> Rec
         # Only what looks like a name is repeated: anybody can write anything there.
         kid = envelope.signatures[0].kid
         named = kid if len(kid) <= 64 and kid.isascii() and kid.isalnum() else "of another name"
-        sentence = f"it is signed with a key {named}, and the ring does not have it: add the bot's public key to the ring"
+        sentence = f"it is signed with a key {named}, and the ring does not have it: add {_OWNER[purpose]} to the ring"
     return ReceiptError(sentence, code="key")
 
 

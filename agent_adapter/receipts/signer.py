@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 SIGNING_VARIABLE = "ASSENT_SIGNING_KEY"
 CREATE = "`python -m bot keys signing create KEY_FILE --ring RING --team T…`"
 """The command that makes a key for receipts and lists its public key."""
-_CURE = f"make one with {CREATE}"
+CREATE_FOR_AGENT = "`python -m bot keys signing create KEY_FILE --ring RING --purpose agent --agent NAME`"
+"""The command that makes a key for an agent."""
+AGENT_VARIABLE = "ASSENT_AGENT_KEY"
 
 
 class Signer(Protocol):
@@ -79,7 +81,7 @@ class LocalSigner:
         except OSError as error:
             raise InvalidRequestError(f"{variable}_FILE: cannot read {path}: {error.strerror}") from error
         except UnicodeDecodeError:
-            raise InvalidRequestError(f"{variable}_FILE: {path} is not text: {_CURE}") from None
+            raise InvalidRequestError(f"{variable}_FILE: {path} is not text: {_cure(variable)}") from None
         return cls.parse(text, where=variable) if path or text.strip() else None
 
     def private_pem(self) -> str:
@@ -107,11 +109,15 @@ def _read_private(text: str, where: str) -> "Ed25519PrivateKey":
     try:
         key = read(text)
     except ValueError as error:
-        raise InvalidRequestError(f"{where}: {error}: {_CURE}") from None
+        raise InvalidRequestError(f"{where}: {error}: {_cure(where)}") from None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
-        raise InvalidRequestError(f"{where}: the private key is not one of Ed25519: {_CURE}")
+        raise InvalidRequestError(f"{where}: the private key is not one of Ed25519: {_cure(where)}")
     found: Ed25519PrivateKey = key
     return found
+
+
+def _cure(where: str) -> str:
+    return f"make one with {CREATE_FOR_AGENT if where == AGENT_VARIABLE else CREATE}"
 
 
 def _read_base64(text: str) -> object:

@@ -43,7 +43,7 @@ def verify(
     """Check every file of the sealed logs; exit 1 when one is not what was signed."""
     with _plain_errors():
         logs = list(_logs())
-        older = notes_in(against.read_text(encoding="utf-8")) if against else []
+        older = notes_in(_text_of(against)) if against else []
         used = set[str]()
         for log in logs:
             of_log = [note for note in older if note.startswith(f"{log.origin}\n")]
@@ -88,6 +88,14 @@ def erase(
             "Redis has entries of the last 7 days, and the newest sealed one: when this request is as new as that, erase "
             "again after 7 days. Copies and backups are not changed.\n"
         )
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        # Nothing was checked, and nothing was found to be wrong.
+        raise SettingsError(f"--against: {error}") from None
 
 
 def _about(log: Log, record: str) -> list[tuple[int, Salted]]:

@@ -22,7 +22,7 @@ from bot.cli.policy import policy_cli
 from bot.cli.signing import signing_cli
 from bot.domain.errors import BotError, SettingsError
 from bot.domain.person import is_person
-from bot.runtime.bot_keys import load_bot_keys
+from bot.runtime.bot_keys import load_trust
 from bot.runtime.logs import set_up_logging
 from bot.runtime.settings import load_access, load_settings, unknown_variables
 from bot.slack.manifest import Mode, build_manifest, to_yaml
@@ -174,7 +174,8 @@ def create(
         name = agent_name(agent)
         typer.echo(
             _with_ring(
-                lambda ring: ring.create(name, requester=requester, may_name_requesters=may_name_requesters)
+                lambda ring: ring.create(name, requester=requester, may_name_requesters=may_name_requesters),
+                needs_seal=True,
             )
         )
 
@@ -199,13 +200,17 @@ def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")
 def seal_key(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
     """Seal a key that you made before there was a seal key. First make sure that it is yours."""
     with _plain_errors():
-        if not _with_ring(lambda ring: ring.seal(key_id)):
+        if not _with_ring(lambda ring: ring.seal(key_id), needs_seal=True):
             _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
 
 
-def _with_ring(work: Callable[[KeyRing], Awaitable[_T]]) -> _T:
+def _with_ring(work: Callable[[KeyRing], Awaitable[_T]], *, needs_seal: bool = False) -> _T:
     settings = load_settings()
-    bot_keys = load_bot_keys(settings)
+    trust = load_trust(settings)
+    if needs_seal and settings.ring and not trust:
+        raise SettingsError(
+            "ASSENT_RING is set, and ASSENT_SEAL_KEY is not: bots with a seal take no other keys, so give this command theirs"
+        )
 
     async def with_redis() -> _T:
         async with open_redis(settings.redis_url, retries=0) as redis:
@@ -213,7 +218,7 @@ def _with_ring(work: Callable[[KeyRing], Awaitable[_T]]) -> _T:
                 redis,
                 Keys(settings.namespace),
                 address=address_of(settings.redis_url),
-                trust=lambda: bot_keys.trust if bot_keys else None,
+                trust=lambda: trust,
             )
             return await work(ring)
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import contextlib
-import os
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -35,6 +35,7 @@ from bot.jobs.quarantine import Failing, Quarantine
 from bot.on_call.reading import UnansweredError
 from bot.on_call.schedules import Schedules
 from bot.policy.file import PolicyFile
+from bot.policy.gaps import without_ring
 from bot.rendering.card.card import render_card
 from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.health import Health
@@ -145,6 +146,8 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding("warn", "policy", f"{settings.policy}, {warning}")
     if named and settings.policy:
         yield judge_policy(named.policy, settings)
+        if not settings.ring and (sentence := without_ring(named.policy)):
+            yield Finding("warn", "policy", sentence)
     for finding in await _redis(settings):
         yield finding
     yield judge_signing(settings)
@@ -291,11 +294,15 @@ def judge_audit(folder: str | None) -> Finding:
         return Finding("ok", "audit", f"entries are kept in the bucket {folder}")
     path = Path(folder)
     nearest = next((each for each in (path, *path.absolute().parents) if each.exists()), path)
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+    try:
+        # Rights alone do not say it: a disk may be read-only, or no disk at all.
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
         return Finding(
             "fail",
             "audit",
-            f"the bot cannot write to {folder} (ASSENT_AUDIT_DIR): correct the path or its rights",
+            f"the bot cannot write to {folder} (ASSENT_AUDIT_DIR): {error.strerror}: correct the path or its rights",
         )
     return Finding("ok", "audit", f"entries older than 7 days are kept in {folder}")
 

@@ -22,7 +22,7 @@ from bot.domain.rules import THREAD, Rule
 from bot.domain.standing import StandingLimits
 from bot.jobs.policy_watch import check_mentions, read_text
 from bot.policy.file import PolicyFile, read_policy
-from bot.policy.gaps import gaps
+from bot.policy.gaps import gaps, without_ring
 from bot.policy.keys import json_schema
 from bot.runtime.settings import Access, load_access
 from bot.sentences import in_refusal
@@ -63,6 +63,8 @@ def check(file: _File = "") -> None:
         asked = "Slack knows everybody and every channel"
     for warning in sorted({*gaps(found.policy), *found.warnings}):
         sys.stderr.write(f"{path}, line {warning.line}: warning: {warning.sentence}\n")
+    if not access.ring and (sentence := without_ring(found.policy)):
+        sys.stderr.write(f"{path}: warning: {sentence}\n")
     typer.echo(f"{path}: {rules}, version {found.policy.version}; {asked}")
 
 

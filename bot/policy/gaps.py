@@ -9,6 +9,18 @@ from bot.policy.yaml_values import Problem
 from bot.text.literal import key_text
 
 
+def without_ring(policy: Policy) -> str:
+    """Say which rules refuse everything where the bot has no ring, because it can verify nobody. Empty when none does."""
+    named = [repr(rule.name) for rule in (*policy.rules, policy.default) if rule.agent == "verified"]
+    if not named:
+        return ""
+    which = "rule" if len(named) == 1 else "rules"
+    return (
+        f"ASSENT_RING is not set, and a bot without a ring verifies nobody. So nothing is asked under `agent: verified` "
+        f"({which} {', '.join(named)}): give the bot a ring with the keys of its agents"
+    )
+
+
 def gaps(policy: Policy) -> Iterator[Problem]:
     """Name each rule with `args` that is stricter than the rule to which calls fall that its `args` do not match.
 

@@ -139,6 +139,22 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
     return BotKeys(listed, ring, seal)
 
 
+def load_trust(settings: Settings) -> Trust | None:
+    """Read the seal alone, for an operator, who has no signing key; `None` where there is no seal.
+
+    Raises:
+        SettingsError: when it is broken.
+    """
+    try:
+        until = read_unsigned_until(settings.unsigned_until)
+    except InvalidRequestError as error:
+        raise SettingsError(str(error)) from error
+    if not settings.seal_key:
+        return None
+    seal = Seal.parse(settings.seal_key, namespace=settings.namespace)
+    return Trust(seal, until is not None and datetime.now(UTC) < until)
+
+
 def _unfit(key: RingKey | None, kid: str, namespace: str) -> str | None:
     """Say why nobody would accept what this key signs now; `None` when they would."""
     if key is None:

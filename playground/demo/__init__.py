@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from agent_adapter import AgentAdapterError
+from bot.domain.errors import BotError
 from playground.demo import own
 from playground.demo.stage import on_stage
 from playground.demo.terminal import serve
@@ -32,7 +33,7 @@ def main() -> int:
     show = _at_terminal if sys.stdin.isatty() else _tour
     try:
         return asyncio.run(_until_signal(_for_your_own() if "own" in sys.argv[1:] else show()))
-    except* (AgentAdapterError, ControlError, RedisServerError, OSError, ValueError) as errors:
+    except* (AgentAdapterError, BotError, ControlError, RedisServerError, OSError, ValueError) as errors:
         for error in errors.exceptions:
             sys.stderr.write(f"The demo failed: {error}\n")
     return 1
@@ -47,7 +48,9 @@ async def _at_terminal() -> int:
 
 async def _for_your_own() -> int:
     redis = redis_on_a_port(REDIS_PORT)
-    async with on_stage(PORT, redis=redis, namespace="assent", http_port=HTTP_PORT) as stage:
+    async with on_stage(
+        PORT, redis=redis, namespace="assent", http_port=HTTP_PORT, own_keys_count=True
+    ) as stage:
         http_url = f"http://127.0.0.1:{stage.bot.port}"
         with own.environment(stage.bot.settings, http_url) as environment:
             said = {"url": stage.url, "redis_url": stage.redis_url, "http_url": http_url}

@@ -70,4 +70,7 @@ def exports(settings: Settings, http_url: str) -> str:
         "ASSENT_RING": settings.ring or "",
         "ASSENT_URL": http_url,
     }
+    if settings.audit_dir:
+        # Commands look into the same folder, and find its log sealed.
+        values |= {"ASSENT_AUDIT_DIR": settings.audit_dir, "ASSENT_LOG_KEY": settings.log_key or ""}
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values.items())

@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import errno
+import os
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -15,13 +16,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from redis.exceptions import RedisError
 
 from agent_adapter import ApprovalClient
 from agent_adapter.errors import ServerUnreachableError
-from agent_adapter.receipts.key_files import Signing, make_signing
+from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.ring import RingKey
+from agent_adapter.receipts.signer import LocalSigner
 from agent_adapter.redis.pool import address_of, open_redis
 from bot.app import Bot, running
 from bot.runtime.settings import Settings
@@ -33,6 +36,8 @@ from playground.workspace import TEAM
 CHANNEL, REQUESTER, AGENT = "C0APPROVALS", "U0NOOR", "U0AGENT"
 APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
 READY_WITHIN = 20.0
+_NO_TRAIL = {"audit_dir": None, "log_key": None, "anchor": ""}
+"""What a tour does is nobody's audit trail."""
 _T = TypeVar("_T")
 
 
@@ -55,6 +60,7 @@ async def on_stage(
     redis: AbstractContextManager[str] | None = None,
     namespace: str = "",
     http_port: int = 0,
+    own_keys_count: bool = False,
 ) -> AsyncIterator[Stage]:
     """Start everything, and give it once the bot is ready.
 
@@ -63,9 +69,11 @@ async def on_stage(
         redis: Gives the address of a Redis: by default `REDIS_URL`, or a private one.
         namespace: Of everything in Redis; by default one that nobody else has.
         http_port: Where the bot serves HTTP; another one when it is taken.
+        own_keys_count: Whether the bot signs with the keys that the environment names, if it names a ring.
 
     Raises:
         RedisServerError, AgentAdapterError: there is no Redis to work with.
+        SettingsError: the keys in the environment do not fit together.
         ValueError: a real Slack token is in the environment.
         TimeoutError: the bot did not become ready.
     """
@@ -78,16 +86,39 @@ async def on_stage(
         playground = await _open(stack, lambda port: Playground(port=port), port)
         control = await stack.enter_async_context(Control(playground.url))
         await control.person(AGENT, name="Support agent", is_bot=True)
-        folder = stack.enter_context(TemporaryDirectory(prefix="assent-keys-"))
-        signing = make_signing(Path(folder), team=TEAM["id"], namespace=namespace)
-        settings = partial(_settings, playground, redis_url, namespace, signing)
+        given = _given_ring() if own_keys_count else ""
+        keys: dict[str, Any] = {} if given else stack.enter_context(_made_keys(namespace))
+        if not own_keys_count:
+            keys |= _NO_TRAIL
+        settings = partial(_settings, playground, redis_url, namespace, keys)
         bot = await _open(stack, lambda port: running(settings(port)), http_port)
         await _until_ready(bot)
         approvals = ApprovalClient.from_url(
-            redis_url, agent="support", namespace=namespace, ring=signing.ring_path
+            redis_url, agent="support", namespace=namespace, ring=given or keys["ring"]
         )
         await stack.enter_async_context(approvals)
         yield Stage(playground.url, redis_url, control, bot, approvals)
+
+
+def _given_ring() -> str:
+    """Name the ring of the environment. One that is gone was made by a playground that has ended."""
+    ring = os.environ.get("ASSENT_RING", "")
+    return ring if Path(ring).is_file() else ""
+
+
+@contextlib.contextmanager
+def _made_keys(namespace: str) -> Iterator[dict[str, Any]]:
+    """Make keys for this start, and a ring with them. A key for the log that the environment names counts there, too."""
+    with TemporaryDirectory(prefix="assent-keys-") as folder:
+        signing = make_signing(Path(folder), team=TEAM["id"], namespace=namespace)
+        if log := LocalSigner.from_environment("ASSENT_LOG_KEY"):
+            key = RingKey.of(log.public, "log", namespace=namespace)
+            write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
+        yield {
+            "signing_key": signing.signer.private_pem(),
+            "seal_key": signing.seal_path.read_text(),
+            "ring": str(signing.ring_path),
+        }
 
 
 def _check_address(redis_url: str) -> None:
@@ -108,7 +139,7 @@ async def _open(stack: AsyncExitStack, on: Callable[[int], AbstractAsyncContextM
 
 
 def _settings(
-    playground: Playground, redis_url: str, namespace: str, signing: Signing, http_port: int
+    playground: Playground, redis_url: str, namespace: str, keys: Mapping[str, Any], http_port: int
 ) -> Settings:
     return Settings(
         SLACK_BOT_TOKEN=playground.bot_token,
@@ -117,9 +148,7 @@ def _settings(
         SLACK_API_URL=playground.api_url,
         REDIS_URL=redis_url,
         namespace=namespace,
-        signing_key=signing.signer.private_pem(),
-        seal_key=signing.seal_path.read_text(),
-        ring=str(signing.ring_path),
+        **keys,
         approvers=APPROVERS,
         channel=CHANNEL,
         http_host="127.0.0.1",

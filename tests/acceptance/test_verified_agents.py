@@ -6,6 +6,7 @@ from redis import Redis
 from agent_adapter import ApprovalClient, Context
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
+from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
@@ -72,6 +73,30 @@ async def test_the_key_is_read_from_the_environment(start_bot, redis_url, signer
         assert SAYS in await shown(dana, "pay")
 
 
+@pytest.mark.parametrize("whose", ["receipts", "hr"])
+async def test_an_agent_that_knows_the_ring_says_that_a_key_is_not_its_own(
+    redis_url, signing, signer, monkeypatch, caplog, whose
+):
+    """With the key of a bot it could approve its own calls, so it does not start. With that of another agent it warns."""
+    monkeypatch.setenv("ASSENT_RING", str(signing.ring_path))
+    if whose == "receipts":
+        monkeypatch.setenv("ASSENT_AGENT_KEY_FILE", str(signing.key_path))
+        with pytest.raises(
+            InvalidRequestError, match=r"for receipts, and an agent must not have it.*--purpose agent"
+        ):
+            ApprovalClient.from_url(redis_url, agent="billing")
+    else:
+        monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_pem())
+        async with ApprovalClient.from_url(redis_url, agent="hr"):
+            assert "for the agent billing, and this is the agent hr" in caplog.text
+
+
+def test_what_is_no_key_of_an_agent_names_the_command_that_makes_one(redis_url, monkeypatch):
+    monkeypatch.setenv("ASSENT_AGENT_KEY", "hello")
+    with pytest.raises(InvalidRequestError, match="--purpose agent --agent NAME"):
+        ApprovalClient.from_url(redis_url, agent="billing")
+
+
 async def test_an_agent_over_http_is_verified_by_its_key(start_bot, redis_url, signing, dana):
     """The bot knows who asks: the key of the HTTP API is bound to one agent."""
     bot = await start_bot()
@@ -103,6 +128,9 @@ async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
 
     assert SAYS not in await shown(dana, "send")
     assert "agent.not_verified" in caplog.text
+    if fault == "stranger":
+        reasons = [getattr(each, "reason", "") for each in caplog.records]
+        assert any("add the agent's public key to the ring" in reason for reason in reasons)
 
 
 async def test_a_question_that_was_changed_after_it_was_signed_is_not_verified(

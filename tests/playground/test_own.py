@@ -1,9 +1,17 @@
 """What `make demo` and `make playground` leave for other commands."""
 
 import stat
+from contextlib import nullcontext
 
+import pytest
+
+from agent_adapter.receipts.key_files import make_signing, write_private_key
+from agent_adapter.receipts.ring import Ring
+from agent_adapter.receipts.signer import LocalSigner
+from bot.domain.errors import SettingsError
 from bot.runtime.settings import Settings
-from playground.demo.own import environment
+from playground.demo.own import environment, exports
+from playground.demo.stage import on_stage
 
 
 def test_only_its_owner_reads_the_file_with_the_private_key(tmp_path, monkeypatch):
@@ -18,3 +26,46 @@ def test_only_its_owner_reads_the_file_with_the_private_key(tmp_path, monkeypatc
     with environment(settings, "http://127.0.0.1:1") as path:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert "SLACK_BOT_TOKEN" in path.read_text()
+
+
+async def test_a_key_of_the_log_that_is_given_seals_the_trail_of_the_playground(
+    tmp_path, monkeypatch, redis_url
+):
+    """Its ring has the public key, so `audit verify` finds a sound log with the settings of the file to source."""
+    signer = LocalSigner.generate()
+    write_private_key(tmp_path / "log-key.pem", signer)
+    monkeypatch.setenv("ASSENT_LOG_KEY_FILE", str(tmp_path / "log-key.pem"))
+    monkeypatch.setenv("ASSENT_AUDIT_DIR", str(tmp_path / "audit"))
+
+    async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True) as stage:
+        said = exports(stage.bot.settings, "http://127.0.0.1:1")
+        ring = Ring.load(stage.bot.settings.ring)
+
+    assert ring.keys[signer.kid].purpose == "log"
+    assert f"export ASSENT_AUDIT_DIR={tmp_path / 'audit'}\n" in said
+    assert "export ASSENT_LOG_KEY=" in said
+
+
+async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, monkeypatch, redis_url):
+    """With a ring in the environment, and made for its workspace as the page about receipts says."""
+    signing = make_signing(tmp_path, team="T0PLAY")
+    monkeypatch.setenv("ASSENT_RING", str(signing.ring_path))
+    monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", str(signing.key_path))
+    monkeypatch.setenv("ASSENT_SEAL_KEY_FILE", str(signing.seal_path))
+
+    async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True) as stage:
+        assert stage.bot.bot_keys
+        assert stage.bot.bot_keys.signer.kid == signing.signer.kid
+
+    monkeypatch.delenv("ASSENT_SEAL_KEY_FILE")
+    with pytest.raises(SettingsError, match="ASSENT_SEAL_KEY is not"):
+        async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True):
+            pass
+
+
+async def test_a_ring_of_a_playground_that_has_ended_is_not_asked_for(tmp_path, monkeypatch, redis_url):
+    """A terminal that sourced its settings still names it."""
+    monkeypatch.setenv("ASSENT_RING", str(tmp_path / "gone.json"))
+
+    async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True) as stage:
+        assert stage.bot.settings.ring != str(tmp_path / "gone.json")

@@ -126,6 +126,24 @@ async def test_keys_are_made_listed_and_revoked_by_command(command, ring):  # no
     )  # fmt: skip
 
 
+async def test_an_operator_needs_no_signing_key_for_keys_of_the_api(command, ring, signing):  # noqa: F811  # a fixture
+    """To list and revoke, the ring may be named all the same. What bots are to take needs their seal key."""
+    key_id = (await ring.create("billing")).split("_")[1]
+    named = {"ASSENT_RING": str(signing.ring_path)}
+
+    code, listed, _ = await command("keys", "list", **named)
+    assert (code, key_id in listed) == (0, True)
+    code, _, said = await command("keys", "create", "billing", **named)
+    assert (code, "ASSENT_SEAL_KEY is not" in said) == (2, True)
+    named["ASSENT_SEAL_KEY_FILE"] = str(signing.seal_path)
+    _, listed, _ = await command("keys", "list", **named)
+    assert "not sealed" in listed
+    assert (await command("keys", "seal", key_id, **named))[0] == 0
+    _, listed, _ = await command("keys", "list", **named)
+    assert "not sealed" not in listed
+    assert (await command("keys", "revoke", key_id, **named))[0] == 0
+
+
 async def test_a_key_that_vouches_is_made_by_command(command, ring):  # noqa: F811  # a fixture
     """For one person, or for whomever its holder names, and never for both; the list says which."""
     _, fixed, _ = await command("keys", "create", "assistant", "--requester", "U0DANA")

@@ -190,6 +190,14 @@ async def test_what_is_missing_is_named(command, log, arguments, changed, said):
     assert said in errors
 
 
+async def test_an_anchor_that_cannot_be_read_is_no_finding_about_the_log(command, log, tmp_path):
+    """Nothing was checked, and the exit code says so, as that of the verifier that stands alone."""
+    code, output, errors = await command("verify", "--against", str(tmp_path / "missing.txt"))
+
+    assert (code, output) == (2, "")
+    assert "missing.txt" in errors
+
+
 async def test_a_folder_without_a_log_is_named(command):
     code, _, errors = await command("verify")
 

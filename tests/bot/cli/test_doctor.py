@@ -2,6 +2,7 @@
 
 import base64
 import subprocess
+from pathlib import Path
 
 import pytest
 from redis import Redis
@@ -126,6 +127,27 @@ async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
         "warn  audit: ASSENT_AUDIT_DIR is not set, so who decided what is lost after 7 days"
     )
     assert wrong.startswith(f"fail  audit: the bot cannot write to {tmp_path / 'file'}")
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="this machine has no /proc")
+async def test_a_folder_that_looks_writable_and_is_not_is_said(findings):
+    """As root, every folder seems to be: so a file is written, and is gone at once."""
+    (wrong,) = not_ok(await findings(audit_dir="/proc/audit"))
+
+    assert wrong.startswith("fail  audit: the bot cannot write to /proc/audit")
+
+
+async def test_a_rule_that_lets_nothing_through_without_a_ring_is_said(findings, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA], agent: verified}\n")
+    file = {"policy": str(policy), "approvers": "", "channel": None}
+
+    found = not_ok(await findings(**file, signing_key=None, seal_key=None, ring=None))
+
+    assert found[0].startswith(
+        "warn  policy: ASSENT_RING is not set, and a bot without a ring verifies nobody"
+    )
+    assert not any("verifies nobody" in line for line in not_ok(await findings(**file)))
 
 
 async def test_missing_scopes_are_named(slack, findings):

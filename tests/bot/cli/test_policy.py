@@ -105,6 +105,18 @@ async def test_without_a_token_it_is_said_that_slack_was_not_asked(command, poli
     assert output.endswith("; not asked from Slack, since SLACK_BOT_TOKEN is not set\n")
 
 
+async def test_a_rule_for_verified_agents_is_warned_of_where_there_is_no_ring(command, policy):
+    """Without a ring nobody is verified, so everything would be refused."""
+    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA], agent: verified}\n")
+
+    _, _, without = await command("policy", "check", str(policy))
+    _, _, with_ring = await command("policy", "check", str(policy), ASSENT_RING="ring.json")
+
+    assert "warning: ASSENT_RING is not set, and a bot without a ring verifies nobody" in without
+    assert "(rule 'default')" in without
+    assert with_ring == ""
+
+
 async def test_a_shared_thread_in_which_nobody_is_mentioned_is_warned_of(command, policy):
     """Slack notifies only who is mentioned in a reply, so nobody would notice those cards."""
     policy.write_text("default: {channel: C0APPROVALS, approvers: [channel], thread_per_run: true}\n")
