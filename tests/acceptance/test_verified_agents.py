@@ -107,7 +107,7 @@ async def test_an_agent_over_http_is_verified_by_its_key(start_bot, redis_url, s
 
 @pytest.mark.parametrize("fault", ["stranger", "other agent", "other question", "other purpose", "garbage"])
 async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
-    start_bot, redis_url, signing, signer, dana, fault, caplog
+    start_bot, redis_url, signing, signer, dana, fault, caplog, monkeypatch
 ):
     """A key that the ring does not have, or has for another agent or purpose; a signature of another question."""
     stranger = LocalSigner.generate()
@@ -115,7 +115,11 @@ async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
         key = RingKey.of(stranger.public, "agent", namespace="assent", agent="hr")
         write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
     by = {"other purpose": signing.signer, "other question": signer}.get(fault, stranger)
-    async with asking(redis_url, by) as client:
+    with monkeypatch.context() as forging:
+        # Whoever forges does without the ring, which would refuse the key of a bot.
+        forging.delenv("ASSENT_RING", raising=False)
+        forger = asking(redis_url, by)
+    async with forger as client:
         first, second = await client.publish(asked("pay")), await client.publish(asked("send"))
     lane = Keys().lane_for(first)
     with Redis.from_url(redis_url, decode_responses=True) as redis:
