@@ -12,16 +12,25 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
 from bot.domain.admission import Place, Terms
 from bot.domain.ids import parse_action_id, parse_button_value
-from bot.listeners.table import TABLE
+from bot.domain.standing import StandingLimits
+from bot.domain.votes import Vote, position_of
+from bot.listeners.table import TABLE, Decides, Opens
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
-from bot.rendering.modal.forms import render_confirm_view, render_for_run_view, render_note_view
+from bot.rendering.modal.forms import (
+    render_agree_view,
+    render_confirm_view,
+    render_for_run_view,
+    render_note_view,
+)
+from bot.rendering.modal.reading import is_read, render_reading_view
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.standing import render_standing_view
 from bot.rendering.modal.view import ViewMeta
+from bot.rendering.pages import call_written, pages_shown
 from bot.sentences import in_text, on_card
 from bot.sentences.language import speaking
 from bot.text.literal import visible
@@ -85,6 +94,7 @@ def batches(draw):
     asked = [an_action(tools[n % len(tools)], args, description=note) for n, args in enumerate(calls)]
     mask = draw(st.sampled_from([(), ("secret",), ("secret", "to")]))
     terms = {"mask": mask, "quorum": draw(st.sampled_from([1, 1, 2]))}
+    terms["modal_only"] = draw(st.sampled_from([(), (), (), ("to",)]))
     other = Terms(approvers=("U0ERIK",), risk="high", mask=mask)
     own = {0: other} if draw(st.integers(0, 5)) == 0 else {}
     decided = draw(st.sets(st.integers(0, count - 1), max_size=3))
@@ -353,36 +363,85 @@ def _decided(state, indices):
     )
 
 
-APPROVING_FORMS = {
+FORMS = {
     "confirm": render_confirm_view,
     "approve_note": render_note_view,
     "for_run": render_for_run_view,
     "sticky": render_standing_view,
 }
 """The forms that approve one call, by their verbs."""
-ELSEWHERE = {"approve", "approve_all", "review", "read", "agree", "approve_always", "edit"}
-"""Buttons that approve and are covered by the other tests here, by those of readings and edits, or drawn no more."""
+HERE = {"approve", "approve_all", "review", "read", "agree", *FORMS}
+"""What the tests of this file press."""
+ELSEWHERE = {"approve_always", "edit"}
+"""Cards have the one no more; the last step of the other shows what changes, and has tests of its own."""
 
 
-def test_every_button_of_the_table_that_leads_to_an_approval_is_covered():
+def test_every_button_of_the_table_that_can_approve_is_covered():
     """A new one fails here until it is."""
-    approves = {button.verb for button in TABLE if button.decision == "approve"}
-    assert approves <= {*APPROVING_FORMS} | ELSEWHERE
+    approving = {
+        button.verb
+        for button, does in TABLE.items()
+        if (isinstance(does, Decides) or (isinstance(does, Opens) and does.submit))
+        and button.decision not in {"reject", "respond"}
+        and button.scope != "place"
+    }
+    assert approving == HERE | ELSEWHERE
 
 
-@bounded(40)
+@bounded(60)
 @given(batches())
-@example(batch(pay(script="rm -rf everything"), modal_only=("script",)))
-@example(batch(pay(to="Ada", secret="hunter2"), mask=("secret",), language="de"))
+@example(batch(*[pay(to="Ada", n=n) for n in range(5)]))
+@example(batch(pay(to="Ada"), risk="low", standing=StandingLimits()))
+@example(batch(pay(to="Ada", secret="hunter2"), risk="high", mask=("secret",), language="de"))
 def test_every_value_stands_in_the_form_that_approves_its_call(state):
-    """Also where its card hides some of them."""
-    for render in APPROVING_FORMS.values():
-        if not state.is_open_at(0) or (state.actions[0].must_read and state.actions[0].pages > 1):
-            continue
-        if render is render_standing_view and state.actions[0].standing is None:
+    """Also where its card has it in a row. A call that has to be read has none of these forms."""
+    action = state.actions[0]
+    for verb, render in FORMS.items():
+        if not state.is_open_at(0) or action.must_read or (verb == "sticky" and not action.standing):
             continue
         with speaking(state.place_of(0).language):
             view = render(state, 0)
         assert_slack_takes_view(view)
-        if view.get("submit") and len(literal_text(view["blocks"], "arguments")) < 7_900:
-            assert_written_out(state, 0, literal_text(view["blocks"], "arguments"))
+        assert "submit" in view
+        assert_written_out(state, 0, literal_text(view["blocks"], "arguments"))
+
+
+LONG_SCRIPT = "".join(f"line {number}\n" for number in range(5_000))
+
+
+@bounded(40)
+@given(st.dictionaries(names, values, max_size=4), st.dictionaries(names, values, max_size=4))
+@example({"to": LONG_SCRIPT, "n": 1}, {"to": LONG_SCRIPT, "n": 2})
+@example({"to": LONG_SCRIPT}, {"to": "true"})
+@example({"to": "true"}, {"to": LONG_SCRIPT})
+@example({"to": "Ada", "n": 1}, {"to": "Ada", "n": 2})
+def test_every_value_of_a_changed_call_was_shown_before_agreeing_with_it(before, after):
+    """In the form, or on the pages that lead to its end; and every value of a call that is read as it was asked."""
+    for hidden in ((), ("to",)):
+        edit = EditDecision(edited_action=EditedAction(name="pay", args=after))
+        vote = Vote("U0DANA", position_of(edit), edit, "1")
+        asked = replace(batch(pay(**before), quorum=2, modal_only=hidden), votes={0: (vote,)})
+        found = asked.actions[0].proposal
+        if is_read(asked, 0, found):
+            text = _read_to_the_end(asked, found)
+        else:
+            view = render_agree_view(asked, 0)
+            assert "submit" in view
+            text = literal_text(view["blocks"], "whole")
+        assert_written_out(batch(pay(**after)), 0, text)
+        assert_written_out(asked, 0, _read_to_the_end(asked, None))
+
+
+def _read_to_the_end(state, found):
+    """Turn the pages of a reading. Only the last one can be submitted, and only after all the others."""
+    read = []
+    call = call_written(state, state.actions[0], found) if found else state.actions[0]
+    last = len(pages_shown(state, call))
+    for page in range(1, last + 1):
+        view = render_reading_view(state, 0, page, pages_read=page - 1, written=found)
+        assert_slack_takes_view(view)
+        assert ("submit" in view) == (page == last)
+        read.append(literal_text(view["blocks"], "arguments"))
+    if last > 1:
+        assert "submit" not in render_reading_view(state, 0, last, pages_read=last - 2, written=found)
+    return "\n".join(read)
