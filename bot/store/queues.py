@@ -1,7 +1,7 @@
 """The queues of channels: which requests join one, and what its card shows."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from agent_adapter.redis.scripts import fields_of
@@ -53,6 +53,9 @@ class Queues(Connected):
         fields = fields_of(flat)
         if "name" not in fields:
             return None
+        if not self._is_ours(channel, fields):
+            # The bot would write over the card of a request, and its label says what is compared after a loss of Redis.
+            fields = {name: text for name, text in fields.items() if name not in {"ts", "shown", "posted"}}
         return QueueCard(
             name=fields["name"],
             asked=int(fields["asked"]),
@@ -66,6 +69,13 @@ class Queues(Connected):
             called=frozenset(fields.get("called", "").split()),
             language=fields.get("language", ""),
         )
+
+    def _is_ours(self, channel: str, fields: Mapping[str, str]) -> bool:
+        """Whether a bot noted this message as the card of the queue."""
+        if self._trust is None or "ts" not in fields:
+            return True
+        said = (_place_of_card(channel), fields["ts"])
+        return self._trust.believes(fields.get("mark"), "", "fact", said)
 
     async def lease_queue(
         self, channel: str, *, owner: str, lease: int
@@ -115,6 +125,7 @@ class Queues(Connected):
             shown=shown,
             is_posted=int(called is not None),
             called=" ".join(called or ()),
+            mark=self._mark("", _place_of_card(channel), ts),
             asked=over,
         )
         return bool(outcome == "saved")
@@ -126,3 +137,7 @@ class Queues(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         await self.scripts("doubt_queue", self.keys.queue_of(channel), ts=ts)
+
+
+def _place_of_card(channel: str) -> str:
+    return f"queue:{channel}"

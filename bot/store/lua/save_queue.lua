@@ -7,11 +7,12 @@
 --       shown  the digest of what it shows
 --       is_posted  1 when it was posted now
 --       called     whom it mentions then
+--       mark       the seal of where the card is
 --       asked  when a request last joined a queue that is over, '' while it is not over
 -- Returns 'saved' | 'lost': another process has the lease
 
 local queues, queue, queued = unpack(KEYS)
-local channel, owner, ts, shown, is_posted, called, asked = unpack(ARGV)
+local channel, owner, ts, shown, is_posted, called, mark, asked = unpack(ARGV)
 
 if string.match(redis.call('HGET', queue, 'lease') or '', '^%S+') ~= owner then
   return 'lost'
@@ -23,12 +24,12 @@ if asked ~= '' and redis.call('HGET', queue, 'asked') == asked then
 end
 redis.call('HDEL', queue, 'lease')
 if ts == '-' or ts == '+' then
-  redis.call('HDEL', queue, 'ts', 'shown', 'drawn', 'posted', 'called')
+  redis.call('HDEL', queue, 'ts', 'mark', 'shown', 'drawn', 'posted', 'called')
   if ts == '-' then
     redis.call('HINCRBY', queue, 'gone', 1)
   end
 elseif ts ~= '' then
-  redis.call('HSET', queue, 'ts', ts, 'shown', shown, 'drawn', text(now()))
+  redis.call('HSET', queue, 'ts', ts, 'mark', mark, 'shown', shown, 'drawn', text(now()))
   if is_posted == '1' then
     redis.call('HSET', queue, 'posted', text(now()), 'called', called)
   end
