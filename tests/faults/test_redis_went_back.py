@@ -5,6 +5,7 @@ import shutil
 from datetime import timedelta
 
 import pytest
+from redis import Redis
 
 from agent_adapter import Context
 from agent_adapter.contract.interrupt import Continuation
@@ -15,6 +16,7 @@ from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, settled_card, take
 from tests.support.people import Someone, buttons, words
+from tests.support.proxy import proxied
 
 OFFICE = Continuation(framework="f", name="office", version="1", state="{}")
 BACK = "The server went back to an older state"
@@ -373,3 +375,42 @@ async def test_a_slack_that_fails_for_a_while_hides_nothing_that_was_taken(
     await warned(await a_bot_lives())
 
     assert (await refused(store, interrupt.id)).code == "went_back"
+
+
+async def test_a_failover_after_which_old_connections_only_go_silent_is_noticed(
+    playground, redis, slack, tmp_path
+):
+    """The other server lacks the last decision, and counts as many heartbeats. The card goes on showing the decision."""
+    other, dana = RedisServer(tmp_path / "other"), Someone(slack, "U0DANA")
+    other.start()
+    async with proxied(redis.server.url) as proxy, running(settings_for(playground, proxy.url)) as bot:
+        await until(lambda: bot.health.ready)
+        async with an_agent(proxy.url) as client:
+            interrupt = client.interrupt(asking(an_action("pay"), an_action("note")))
+            await client.publish(interrupt)
+            card = await dana.card("pay")
+            await eventually(lambda: is_shown(bot.store, interrupt.id))
+            copy(redis.server.url, other.url, "*")
+            await dana.press(card, "approve:0")
+            await dana.card("Approved")
+
+            copy(redis.server.url, other.url, "*:epoch")
+            proxy.lead_to(other.url)
+            proxy.fall_silent()
+
+            await warned(bot)
+            (shown,) = [each for each in await slack.messages(CHANNEL) if each["ts"] == card["ts"]]
+            assert "Approved" in words(shown["blocks"])
+            assert "approve:0" not in buttons(shown)
+    other.stop()
+
+
+async def is_shown(store, interrupt_id):
+    return (await store.admitted(interrupt_id)).is_shown
+
+
+def copy(url, to, names):
+    """Copy keys of one server to another."""
+    with Redis.from_url(url) as source, Redis.from_url(to) as target:
+        for name in source.scan_iter(names):
+            target.restore(name, max(0, source.pttl(name)), source.dump(name), replace=True)

@@ -17,6 +17,7 @@ class Proxy:
         self._server: asyncio.Server
         self._links: set[asyncio.Task[None]] = set()
         self._clients: set[asyncio.StreamWriter] = set()
+        self._silent: set[asyncio.StreamWriter] = set()
         self.opened = 0
         """How many connections were made so far."""
 
@@ -32,6 +33,10 @@ class Proxy:
     def lead_to(self, url: str) -> None:
         """Lead what connects from now on to another server; what is connected stays where it is."""
         self._path = url.removeprefix("unix://")
+
+    def fall_silent(self) -> None:
+        """Pass nothing more over what is connected, and do not end it either."""
+        self._silent |= self._clients
 
     async def reset(self) -> None:
         """End every connection with a reset (RST): neither side sees an orderly end."""
@@ -66,22 +71,23 @@ class Proxy:
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server_reader, server_writer = await asyncio.open_unix_connection(self._path)
+
+        async def pump(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:
+            while data := await source.read(65_536):
+                if writer not in self._silent:
+                    to.write(data)
+                    await to.drain()
+
         pumps = [
-            asyncio.create_task(_pump(reader, server_writer)),
-            asyncio.create_task(_pump(server_reader, writer)),
+            asyncio.create_task(pump(reader, server_writer)),
+            asyncio.create_task(pump(server_reader, writer)),
         ]
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for pump in pumps:
-                pump.cancel()
+            for each in pumps:
+                each.cancel()
             server_writer.close()
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(65_536):
-        writer.write(data)
-        await writer.drain()
 
 
 @asynccontextmanager
