@@ -122,6 +122,8 @@ async def tidy(redis_url, tmp_path):
     program = await asyncio.create_subprocess_exec(
         sys.executable, "tidy.py", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        # A shell has its background jobs ignore Ctrl-C, and a program inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     yield program
     # One that goes on would ask beside the tests that follow.

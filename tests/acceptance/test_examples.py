@@ -19,7 +19,9 @@ SENT = "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice 
 
 
 @asynccontextmanager
-async def example(name: str, redis_url: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def example(
+    name: str, redis_url: str, agent: str = "billing"
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """An example as a process, run as it says at its top, beside a Redis that a bot uses."""
     environment = {name: value for name, value in os.environ.items() if name != "MODEL"}
     process = await asyncio.create_subprocess_exec(
@@ -29,7 +31,7 @@ async def example(name: str, redis_url: str) -> AsyncIterator[asyncio.subprocess
         cwd=EXAMPLES.parent,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        env={**environment, "REDIS_URL": address_for(redis_url, "agent", "billing")},
+        env={**environment, "REDIS_URL": address_for(redis_url, "agent", agent)},
     )
     try:
         yield process

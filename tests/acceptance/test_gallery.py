@@ -11,6 +11,7 @@ from tests.support.gallery.situations import SITUATIONS
 from tests.support.gallery.stage import WIDTHS, on_stage
 from tests.support.lanes import require
 from tests.support.pages import ROOT, page
+from tests.support.signing import unsigned
 
 DECIDED = [situation for situation in SITUATIONS if situation.is_decided]
 WAYS = ("payment", "customer", "confirm", "refunds")
@@ -22,7 +23,8 @@ WIDER = """() => {
 }"""
 
 
-@pytest.mark.timeout(300)
+@unsigned
+@pytest.mark.timeout(600)
 async def test_cards_are_short_on_a_phone_and_decisions_take_few_taps():
     """Each situation that has a target keeps it, drawn in a window of 400 pixels and decided by people."""
     require("Chromium", CHROMIUM, "there is no chromium on the PATH")

@@ -25,15 +25,16 @@ from tests.support.builders import an_action
 from tests.support.faults import asking
 from tests.support.gallery.situations import SITUATIONS
 from tests.support.gallery.stage import on_stage
+from tests.support.signing import unsigned
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(600)
 
 RULES = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], tell_requester: direct}
 agents: {"*": {requester: agent}}
 rules:
   - {match: {tool: pay}, burst: 2 in 1h}
-  - {match: {tool: remind}, reminders: [1s], escalation: {after: 2s, channel: C0SHARED}}
+  - {match: {tool: remind}, reminders: [1s], escalation: {after: 4s, channel: C0SHARED}}
   - {match: {tool: deploy}, standing: {scope: agent, lasts: 1h}}
 """
 MOMENT = datetime(2026, 11, 23, 12, 10, tzinfo=UTC)
@@ -145,6 +146,7 @@ def texts(blocks):
         yield from (text["text"] for text in found if isinstance(text, dict))
 
 
+@unsigned
 async def test_every_message_and_every_button_can_be_heard():
     """A text is a sentence without signs and masked values. That of a card names agent, tool and state."""
     found = {}
@@ -178,7 +180,7 @@ async def test_what_requesters_threads_and_queues_read_can_be_heard(start_bot, p
     await dana.press(await dana.card("pay"), "approve:0")
     await ask("deploy")
     await dana.fill(await dana.opened(await dana.card("deploy"), "sticky:0"))
-    await ask("remind", expires_in=timedelta(seconds=4))
+    await ask("remind", expires_in=timedelta(seconds=12))
     expected = (
         "Approved by Dana: pay.",
         "<@U0MIRA> Expired: remind.",

@@ -14,7 +14,7 @@ async def test_xpert_conversation_resumes_with_what_was_decided(start_bot, slack
     await start_bot()
     dana = Someone(slack, "U0DANA")
 
-    async with example("xpert_events.py", redis_url) as agent:
+    async with example("xpert_events.py", redis_url, "xpert") as agent:
         card = await dana.card("wants to run", within=60)
         await dana.fill(await dana.opened(card, "edit:0"), subject="Invoice 18")
         await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the drafts.")

@@ -387,8 +387,9 @@ async def test_a_broken_policy_never_starts_and_tells_every_mistake(command, pol
     policy.write_text(BROKEN)
     code, output, errors = await command()
 
+    said = [line for line in errors.splitlines() if not line.startswith("{")]
     assert (code, output) == (2, "")
-    assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in SAID]
+    assert said == [f"{policy}, {sentence}" for sentence in SAID]
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -460,7 +461,8 @@ async def test_the_doctor_looks_at_everything_that_the_policy_names(playground, 
     )
     await slack.set_scopes(*scopes, "usergroups:read")
     settings = settings_for(playground, redis_url, policy=str(policy), approvers="", channel=None)
-    lines = [str(finding) async for finding in examine(settings)]
+    found = [str(finding) async for finding in examine(settings)]
+    lines = [line for line in found if not line.startswith("note")]
 
     assert [line for line in lines if "polic" in line or "approvers" in line or "channel:" in line][1:] == [
         "ok    channel: #approvals",
