@@ -1,4 +1,4 @@
-"""How the API knows what it has asked: Redis keeps its questions, and whoever writes there could change one."""
+"""How the API knows what it has asked: its questions are in Redis, and somebody who can write there could change them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -575,12 +575,12 @@ def judge_mentions(granted: Collection[str]) -> Finding:
 
 def unseen_events(*, groups: bool) -> list[Finding]:
     """Name the events that need no scope of their own, with what is missing without each."""
-    left = "may decide for up to a minute longer"
+    left = "may go on deciding for up to a minute"
     found = [
         _unseen_event(HOME_OPENED, "the Home tab stays empty; it also has to be turned on under App Home"),
-        _unseen_event(LEFT_CHANNEL, f"whoever leaves a channel {left}"),
+        _unseen_event(LEFT_CHANNEL, f"people who leave a channel {left}"),
     ]
-    return found + ([_unseen_event(GROUP_CHANGED, f"whoever leaves a user group {left}")] if groups else [])
+    return found + ([_unseen_event(GROUP_CHANGED, f"people who leave a user group {left}")] if groups else [])
 
 
 def _unseen_event(name: str, without: str) -> Finding:

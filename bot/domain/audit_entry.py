@@ -36,7 +36,7 @@ class AuditEntry:
             if name != "facts"
         }
         facts = _facts(fields.get("facts", ""))
-        # Whoever can write to Redis can write such an entry. It must not become another one.
+        # Somebody who writes to Redis can write any facts. They must not change which entry this is.
         more = {name: value for name, value in facts.items() if name not in _OWN and name not in said}
         return cls(lane, number, {**said, **more})
 

@@ -140,7 +140,7 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
 
 
 def load_trust(settings: Settings) -> Trust | None:
-    """Read the seal alone, for an operator, who has no signing key; `None` where there is no seal.
+    """Read the seal alone. An operator has no signing key. Returns `None` when no seal key is set.
 
     Raises:
         SettingsError: when it is broken.

@@ -42,13 +42,12 @@ async def note_refused(
     indices: Sequence[int] = (),
 ) -> None:
     """Enter into the audit trail what was not recorded, and why. The person is answered also while Redis is gone."""
-    index = indices[0] if len(indices) == 1 else None
-    entries: list[tuple[int | None, Why]] = [(each, "not_allowed") for each in answer.not_theirs]
+    entries: list[tuple[int | None, Why]] = [(index, "not_allowed") for index in answer.not_theirs]
     if not answer.recorded:
-        entries = [(index, answer.why)]
+        entries = [(indices[0] if len(indices) == 1 else None, answer.why)]
     try:
-        for each, why in entries:
-            await store.note_click(interrupt_id, user, button=button, index=each, code=why)
+        for index, why in entries:
+            await store.note_click(interrupt_id, user, button=button, index=index, code=why)
     except (AgentAdapterError, StoreUnavailableError) as error:
         logger.warning("click.not_entered", extra={"interrupt_id": interrupt_id, "reason": str(error)})
 

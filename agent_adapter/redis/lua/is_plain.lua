@@ -2,7 +2,8 @@
 --
 -- KEYS  req
 -- ARGV  mark  the beginning of an encrypted text
--- Returns 1 | 0: its question is encrypted, or there is no such record
+-- Returns 1 when its question is stored as plain text
+--         | 0 when its question is encrypted, or there is no such record
 
 local req = unpack(KEYS)
 local mark = unpack(ARGV)

@@ -190,7 +190,7 @@ def row_lines(table: Table) -> list[str]:
 
 
 def _aligned(table: Table, lead: int) -> Table:
-    """Put decimal points below each other where that takes no more lines; numbers then stand to the right."""
+    """Align the decimal points of a column. Where that would take more lines, align the numbers to the right."""
     to_the_right = replace(table, behind=dict.fromkeys(table.behind, 0))
     takes_more = len(_groups(table, lead)) > len(_groups(to_the_right, lead))
     return to_the_right if takes_more else table
