@@ -83,13 +83,31 @@ def keys_from_environment(variable: str) -> list[str]:
     """Read the keys from an environment variable, or from the file that the variable with `_FILE` names.
 
     Raises:
-        InvalidRequestError: when the file cannot be read.
+        InvalidRequestError: when both are set, or the file cannot be read.
     """
-    path = os.environ.get(f"{variable}_FILE")
+    return keys_of(text_from_environment(variable))
+
+
+def text_from_environment(variable: str) -> str:
+    """Read an environment variable, or the file that the variable with `_FILE` names. Empty when neither is set.
+
+    Raises:
+        InvalidRequestError: when both are set, or the file cannot be read.
+    """
+    text, path = os.environ.get(variable, ""), os.environ.get(f"{variable}_FILE")
+    if not path:
+        return text
+    if text.strip():
+        raise InvalidRequestError(f"{variable} and {variable}_FILE are both set: remove one of them")
     try:
-        return keys_of(Path(path).read_text(encoding="utf-8") if path else os.environ.get(variable))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidRequestError(f"{variable}_FILE: cannot read {path}: {error}") from error
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        what = "there is no file" if isinstance(error, FileNotFoundError) else f"{error.strerror}:"
+        raise InvalidRequestError(
+            f"{variable}_FILE: {what} {path}: name one that this user can read"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(f"{variable}_FILE: {path} is not UTF-8 text: {error.reason}") from error
 
 
 def _place(record: str, field: str) -> bytes:

@@ -3,18 +3,29 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Never, Self, Unpack
+from typing import TYPE_CHECKING, Any, Never, Self, Unpack
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
+from redis.credentials import CredentialProvider
 
+from agent_adapter import tracing
 from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.background import in_background
 from agent_adapter.contract.arguments import check_text
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.identity import interrupt_id, thread_id
@@ -33,12 +44,14 @@ from agent_adapter.contract.record import (
     in_order,
     matching_actions,
 )
+from agent_adapter.contract.trace import TRACEPARENT, TraceContext
 from agent_adapter.contract.wire import agent_name, to_model
 from agent_adapter.errors import (
     AgentAdapterError,
     ConflictError,
     ConsumedError,
     InvalidRequestError,
+    NotDecidedError,
     UnknownInterruptError,
     WrongArgumentError,
 )
@@ -57,9 +70,13 @@ from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, LocalSigner, Signer
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
+from agent_adapter.redis.journal import AGAIN_EVERY, COMES_WITHIN, Journal
 from agent_adapter.redis.pool import (
+    REPEAT_WITHIN,
     address_of,
+    end_task,
     freeze_meta,
+    on_change,
     open_blocking_redis,
     open_redis,
 )
@@ -69,11 +86,19 @@ from agent_adapter.redis.replies import Replies
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
-from agent_adapter.redis.server_check import check_server
-from agent_adapter.seal import Seal
+from agent_adapter.redis.server_check import check_server, explaining, identities_of
+from agent_adapter.seal import MissingSeal, Seal
 
 logger = logging.getLogger(__name__)
 
+LOOK_EVERY = 0.5
+"""Seconds between two looks for a question that is withdrawn and not there yet."""
+LATE_LOOKS = 6
+NO_IDENTITY = (
+    "Redis does not let this client run INFO, so a failover without a lost connection is not noticed: with "
+    "ASSENT_REASSERT_SECONDS, give its user +info"
+)
+NOBODY_WAITS = "The program that asked does not wait any more."
 BLOCK = 15.0
 """Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
 
@@ -98,6 +123,7 @@ class ApprovalClient:
         grace: timedelta = GRACE,
         claim_lease: timedelta = timedelta(seconds=30),
         reconcile_every: timedelta = timedelta(seconds=30),
+        reassert: timedelta | None = None,
         seal: Seal | None = None,
         record_cipher: RecordCipher | None = None,
         ring: Ring | str | Path | None = None,
@@ -120,6 +146,10 @@ class ApprovalClient:
         self._seal = Seal.from_environment() if seal is None else seal
         self._record_cipher = RecordCipher.from_environment() if record_cipher is None else record_cipher
         self._verifier = _verifier(ring, self._namespace, min_people)
+        if self._verifier and not self._seal:
+            checked = self._verifier.ring
+            self._seal = MissingSeal(lambda: checked.accepts_unsigned)
+        self._journal = Journal.of(reassert)
         self._signer = signer or LocalSigner.from_environment(AGENT_VARIABLE)
         self._marks = marks
         if self._signer and self._verifier:
@@ -132,6 +162,9 @@ class ApprovalClient:
         """The background loops of this client, for a supervisor that checks that they run."""
         self.runs: Runs
         """The runs that workers resume."""
+        self._withdrawals: set[asyncio.Task[None]] = set()
+        self._lonely: set[Callable[[], Iterable[str]]] = set()
+        """The open questions that no other process can find."""
 
     @classmethod
     def from_url(
@@ -146,15 +179,18 @@ class ApprovalClient:
         min_people: int = 0,
         signer: Signer | None = None,
         marks: Marks | None = None,
+        credentials: CredentialProvider | str | None = None,
         **settings: timedelta,
     ) -> Self:
         """Make a client for this Redis. It connects when it is entered with `async with`.
 
         Args:
-            url: `redis://`, `rediss://` or `unix://`.
+            url: `redis://`, `rediss://` or `unix://`. Behind Sentinels: `redis+sentinel://host1:26379,host2:26379/service`,
+                or `rediss+sentinel://` where all of them speak TLS.
             agent: The name of the agent, shown on every card: lower-case letters, digits and hyphens.
             namespace: The same as the bot's `ASSENT_NAMESPACE`.
-            seal: Encrypts the states of runs that workers resume; by default with the keys in `ASSENT_STATE_KEY`.
+            seal: Encrypts the states of runs that workers resume; by default with the keys in `ASSENT_STATE_KEY`. With a
+                ring, states need one.
             record_cipher: Encrypts what is asked and decided; by default with the keys in `ASSENT_RECORD_KEY`. The bot needs
                 the same keys.
             ring: The public keys of bots, or the path of their file; by default the file that `ASSENT_RING` names. With a
@@ -163,20 +199,24 @@ class ApprovalClient:
                 fewer. With 1, silence is not enough.
             signer: Signs what this agent asks; by default with the private key in `ASSENT_AGENT_KEY`, if there is one.
             marks: For the HTTP API, which asks for agents without a key: it marks what it asks, and reads nothing else.
-            settings: Three durations, 30 seconds each. `grace`: how long after its deadline a wait ends without the bot.
-                `claim_lease`: how long a claim on a run holds until it is renewed. `reconcile_every`: how often records
-                are read without a wake-up.
+            credentials: Gives user and password in place of the address, again for each new connection: a `CredentialProvider`
+                of redis-py, or the name of one as `module:attribute`. For passwords that change and tokens that expire.
+            settings: Durations. `grace`: how long after its deadline a wait ends without the bot. `claim_lease`: how long a
+                claim on a run holds until it is renewed. `reconcile_every`: how often records are read without a wake-up.
+                Each is 30 seconds by default. `reassert`: how long this client keeps what it has written, to write it again
+                after a failover; by default as `ASSENT_REASSERT_SECONDS` says.
 
         Raises:
-            InvalidRequestError: when the agent's name, the namespace, or a key in `ASSENT_STATE_KEY`, `ASSENT_RECORD_KEY` or `ASSENT_AGENT_KEY` is not valid.
+            InvalidRequestError: when the agent's name, the namespace, the credentials, or a key in `ASSENT_STATE_KEY`, `ASSENT_RECORD_KEY` or `ASSENT_AGENT_KEY` is not valid.
             ServerUnreachableError: when this is not the address of a Redis.
         """
         expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
         address = address_of(url)
-        block = min(BLOCK, settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds())
+        every = settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds()
+        block = min(BLOCK, every, Journal.of(settings.get("reassert")).notices_within)
         return cls(
-            open_redis(url),
-            open_blocking_redis(url, block=block),
+            open_redis(url, credentials=credentials),
+            open_blocking_redis(url, block=block, credentials=credentials),
             agent=agent,
             namespace=namespace,
             address=address,
@@ -209,12 +249,23 @@ class ApprovalClient:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)
             keys = await freeze_meta(self._redis, self._namespace, address=self._address)
+            if self._journal.kept:
+                with explaining(self._address):
+                    servers = await identities_of(self._redis)
+                self._journal.meet(servers)
+                if not servers:
+                    logger.warning(NO_IDENTITY)
         except AgentAdapterError:
             await self._disconnect()
             raise
         lane, process = keys.lane_for(self.agent), f"{self.agent}.{secrets.token_hex(6)}"
         scripts = Scripts(
-            self._redis, keys, "agent_adapter.redis.lua", address=self._address, cipher=self._record_cipher
+            self._redis,
+            keys,
+            "agent_adapter.redis.lua",
+            address=self._address,
+            cipher=self._record_cipher,
+            journal=self._journal,
         )
         self._records = Records(
             self._redis,
@@ -239,9 +290,10 @@ class ApprovalClient:
             namespace=self._namespace,
             grace=self._records.grace,
             loops=self.loops,
-            block=min(BLOCK, self._every),
+            block=min(BLOCK, self._every, self._journal.notices_within),
             reconcile_every=self._every,
         )
+        on_change(self._redis, self._replies.leave_server)
         return self
 
     async def __aexit__(
@@ -273,11 +325,22 @@ class ApprovalClient:
         self._replies.check_open()
 
     async def close(self) -> None:
-        """End all waits and close the connections. Nothing that is stored is lost."""
+        """End all waits and close the connections. Questions that no other process could find are withdrawn."""
         await self._reports.close()
         await self._claims.close()
         await self._replies.close()
+        self._start_withdrawing([each for ids in self._lonely for each in ids()], NOBODY_WAITS)
+        await self._end_withdrawals()
         await self._disconnect()
+
+    async def _end_withdrawals(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REPEAT_WITHIN):
+                while self._withdrawals:
+                    await asyncio.wait(self._withdrawals)
+        for task in list(self._withdrawals):
+            logger.warning("withdrawal.lost", extra={"interrupt_id": task.get_name()})
+            await end_task(task)
 
     async def _disconnect(self) -> None:
         await self._blocking.aclose()
@@ -347,9 +410,17 @@ class ApprovalClient:
                 f"interrupt.agent: {interrupt.agent!r} cannot be asked for through the client of {self.agent!r}"
             )
         await self._replies.start()
+        with _span("assent.publish", interrupt) as span:
+            record_id = await self._publish_once(interrupt, waits=waits)
+            # Another one, if the question was known.
+            span.note(interrupt_id=record_id)
+            return record_id
+
+    async def _publish_once(self, interrupt: Interrupt, *, waits: bool) -> str:
         asked, replaced, attempt = interrupt, "", 0
+        trace = tracing.current() or _trace_of(interrupt)
         while True:
-            outcome, found = await self._records.publish(asked, waits=waits, replaced=replaced)
+            outcome, found = await self._records.publish(asked, waits=waits, replaced=replaced, trace=trace)
             if outcome == "created":
                 return found
             if outcome == "mixed":
@@ -390,7 +461,7 @@ class ApprovalClient:
             await patiently(partial(self._records.add_waiter, interrupt_id))
             while True:
                 watch.arm()
-                record = await patiently(partial(self._records.load, interrupt_id))
+                record = await self._record_again(interrupt_id)
                 if resume := record.resume():
                     return resume
                 if record.notice:
@@ -408,12 +479,23 @@ class ApprovalClient:
         finally:
             watch.leave()
 
+    async def _record_again(self, interrupt_id: str) -> Record:
+        """Read a record that was there. After a failover, the bot may first have to write it again."""
+        until = time.monotonic() + (COMES_WITHIN if self._journal.kept else 0)
+        while True:
+            try:
+                return await patiently(partial(self._records.load, interrupt_id))
+            except UnknownInterruptError:
+                if time.monotonic() >= until:
+                    raise
+            await asyncio.sleep(AGAIN_EVERY)
+
     @spelled_out
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """Ask about a batch, wait, and return what was decided: publish, wait, claim and finish in one call.
 
-        If this call is cancelled, it withdraws the question, because no other process could find it. A question with a
-        continuation stays, for a worker.
+        If this call is cancelled, or the client is closed, the question is withdrawn, because no other process could find
+        it. A question with a continuation stays, for a worker.
 
         Returns:
             One decision per action, in the order of the batch.
@@ -445,11 +527,17 @@ class ApprovalClient:
             AgentAdapterError: as in `publish` and `wait`.
         """
         expect_interrupt(interrupt)
-        async with AsyncExitStack() as stack:
-            asked, resume = await self._answered(interrupt, stack)
-            resume = in_order(resume, self._matching(asked, interrupt))
-            with carrying(resume):
-                yield resume
+        with _span("assent.approval", interrupt) as span:
+            async with AsyncExitStack() as stack:
+                asked, resume = await self._answered(interrupt, stack)
+                resume = in_order(resume, self._matching(asked, interrupt))
+                span.note(
+                    interrupt_id=resume.interrupt_id,
+                    outcome=resume.status,
+                    decisions=[each.type for each in resume.decisions],
+                )
+                with carrying(resume):
+                    yield resume
 
     @asynccontextmanager
     async def resuming(
@@ -479,6 +567,7 @@ class ApprovalClient:
                 f"resuming: with a ring, a decision is compared with what you asked: pass interrupt=…, or unchecked=True "
                 f"if you compare {interrupt_id} yourself"
             )
+        await self._notice_outages()
         async with self._claims.held(interrupt_id) as (asked, resume):
             given = in_order(resume, self._matching(asked, interrupt)) if interrupt else resume
             with carrying(given):
@@ -538,6 +627,7 @@ class ApprovalClient:
             AgentAdapterError: when it is not decided yet.
         """
         expect_id(interrupt_id)
+        await self._notice_outages()
         await self._records.claim(interrupt_id, owner, milliseconds(lease))
 
     async def finish(self, interrupt_id: str, owner: str) -> None:
@@ -629,6 +719,52 @@ class ApprovalClient:
         check_text(reason, where="reason")
         await self._records.withdraw(interrupt_id, reason)
 
+    async def withdraw_cancelled(self, *interrupt_ids: str, reason: str) -> None:
+        """Withdraw for a call that has ended, also if it is cancelled again, or this client is closed meanwhile.
+
+        While Redis does not answer, this goes on in the background, until the client is closed. What fails is in the log.
+        """
+        # All of them start before the wait, which may be cancelled.
+        if tasks := self._start_withdrawing(interrupt_ids, reason):
+            await asyncio.wait(tasks, timeout=REPEAT_WITHIN)
+
+    @contextmanager
+    def withdrawing_at_close(self, interrupt_ids: Callable[[], Iterable[str]]) -> Iterator[None]:
+        """Withdraw these questions if this client is closed in the body. No other process can find them."""
+        self._lonely.add(interrupt_ids)
+        try:
+            yield
+        finally:
+            self._lonely.remove(interrupt_ids)
+
+    def _start_withdrawing(self, interrupt_ids: Iterable[str], reason: str) -> list[asyncio.Task[None]]:
+        return [self._until_closed(each, self._withdraw_asked(each, reason)) for each in interrupt_ids]
+
+    def _until_closed(self, interrupt_id: str, withdrawal: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = in_background(withdrawal, name=interrupt_id)
+        self._withdrawals.add(task)
+        task.add_done_callback(self._withdrawals.discard)
+        return task
+
+    async def _withdraw_asked(self, interrupt_id: str, reason: str) -> None:
+        try:
+            await patiently(partial(self.withdraw, interrupt_id, reason))
+        except UnknownInterruptError:
+            # The question may still come, on another connection. The cancelled call does not wait for that.
+            self._until_closed(interrupt_id, self._withdraw_late(interrupt_id, reason))
+
+    async def _withdraw_late(self, interrupt_id: str, reason: str) -> None:
+        for _ in range(LATE_LOOKS):
+            await asyncio.sleep(LOOK_EVERY)
+            with suppress(UnknownInterruptError):
+                await patiently(partial(self.withdraw, interrupt_id, reason))
+                return
+
+    async def _notice_outages(self) -> None:
+        """Have this client notice when another server answers, also if it never waits: its claims have to be written again."""
+        if self._journal.kept:
+            await self._replies.start()
+
     def _matching(self, record: Interrupt, asked: Interrupt) -> list[int]:
         """Return the index of each of our actions in the record. With a ring, people must have been asked with our words."""
         indices = matching_actions(record, asked)
@@ -646,6 +782,25 @@ class ApprovalClient:
             except UnknownInterruptError:
                 # Redis came back empty. This process still has the question, so it asks again.
                 logger.warning("interrupt.forgotten", extra={"interrupt_id": record_id})
+            except NotDecidedError:
+                # Redis went back behind the decision that was read. The bot writes it again.
+                logger.warning("decision.forgotten", extra={"interrupt_id": record_id})
+                await asyncio.sleep(AGAIN_EVERY)
+
+
+def _span(name: str, interrupt: Interrupt) -> AbstractContextManager[tracing.Span]:
+    """Make a span about a question, in the trace that its context names, or else in that of the program."""
+    return tracing.span(
+        name,
+        _trace_of(interrupt),
+        interrupt_id=interrupt.id,
+        agent=interrupt.agent,
+        actions=len(interrupt.request.action_requests),
+    )
+
+
+def _trace_of(interrupt: Interrupt) -> TraceContext | None:
+    return TraceContext.read({TRACEPARENT: interrupt.context.traceparent})
 
 
 def _verifier(ring: Ring | str | Path | None, namespace: str, min_people: int) -> Verifier | None:
@@ -675,15 +830,15 @@ def _check_purpose(signer: Signer, ring: Ring, agent: str) -> None:
 async def withdrawn_on_cancel(
     approvals: ApprovalClient, interrupt: Interrupt, reason: str = "The call that asked was cancelled."
 ) -> AsyncIterator[None]:
-    """Withdraw the question when the body, which waits for its answer, is cancelled.
+    """Withdraw the question when the body, which waits for its answer, is cancelled, or the client is closed in it.
 
     Use it for a question that no other process can find.
     """
     try:
-        yield
+        with approvals.withdrawing_at_close(lambda: [interrupt.id]):
+            yield
     except asyncio.CancelledError:
-        with suppress(AgentAdapterError):
-            await approvals.withdraw(interrupt.id, reason)
+        await approvals.withdraw_cancelled(interrupt.id, reason=reason)
         raise
 
 

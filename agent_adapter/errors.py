@@ -36,6 +36,10 @@ class ConsumedError(AgentAdapterError):
     """The decisions of this interrupt were already used: its run has been resumed once."""
 
 
+class NotDecidedError(AgentAdapterError):
+    """The interrupt is still open, so its run cannot be resumed."""
+
+
 class UnknownInterruptError(AgentAdapterError):
     """No interrupt with this id is stored: it was never published here, or its retention has ended."""
 

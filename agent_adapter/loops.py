@@ -99,7 +99,8 @@ class Loops:
             fatal: Errors after which the loop does not start again.
         """
         loop = self._known[name] = Loop(name, within=within)
-        task = in_background(supervise(loop, work, fatal=fatal), name=f"loop {name}")
+        expected: tuple[type[Exception], ...] = (AgentAdapterError, *fatal)
+        task = in_background(supervise(loop, work, fatal=fatal), name=f"loop {name}", expected=expected)
         self._tasks.add(task)
         task.add_done_callback(partial(self._end, loop))
         return task

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 from agent_adapter.contract.receipt import Receipt
-from agent_adapter.errors import ReceiptError, WrongArgumentError
+from agent_adapter.errors import InvalidRequestError, ReceiptError, WrongArgumentError
 from agent_adapter.idempotency import approval_receipt, running
 from agent_adapter.receipts.check import Proven, approved_values, prove
 from agent_adapter.receipts.parameters import Parameters
@@ -41,7 +41,7 @@ def requires_receipt(
     `using_receipt`. With the OpenAI Agents SDK, the tool takes the `ToolContext` as its first parameter.
 
     Each argument must be what was approved, or what the approved JSON becomes in the type of its parameter. One that was not
-    approved must be the default. In the body, `approval_key()` is the key of the call.
+    approved must be the default. What a type changes or leaves out does not run. In the body, `approval_key()` is the key of the call.
 
     Args:
         keys: The public keys that this tool trusts, or the path of their file.
@@ -58,7 +58,8 @@ def requires_receipt(
         A decorator. It keeps the signature, and fits functions, coroutine functions and methods.
 
     Raises:
-        InvalidRequestError: at the decorator, when the keys cannot be read.
+        InvalidRequestError: at the decorator, when the keys cannot be read, the function is a generator, or a type has code
+            that may change what was approved.
         ReceiptError: at a call that is not proven; the body has not run, and `code` says why.
     """
     if callable(keys):
@@ -67,6 +68,7 @@ def requires_receipt(
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         named = tool or function.__name__
+        _refuse_a_generator(function, named)
         guard = _Guard(Parameters(function), ring, audience, named, namespace, min_people)
         if used is None:
             logger.warning(
@@ -104,6 +106,14 @@ def requires_receipt(
         return check_and_run_plain
 
     return decorate
+
+
+def _refuse_a_generator(function: Callable[..., Any], named: str) -> None:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidRequestError(
+            f"{named} is a generator: its body would run after the check, with what its arguments are by then; "
+            "decorate a function that returns, for example a list of what this one yields"
+        )
 
 
 @dataclass(frozen=True)

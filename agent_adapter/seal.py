@@ -1,10 +1,10 @@
 """Encrypts the stored states of paused runs, if there is a key. Each text is bound to its record and field."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from agent_adapter.ciphers import MARK, Ciphers, keys_from_environment
-from agent_adapter.errors import UnreadableContinuationError
+from agent_adapter.errors import InvalidRequestError, UnreadableContinuationError
 
 VARIABLE = "ASSENT_STATE_KEY"
 OLD_MARK = "fernet:"
@@ -72,3 +72,38 @@ class Seal:
                 "newer ones; if it is there already, somebody changed what is stored"
             )
         return found
+
+
+class MissingSeal(Seal):
+    """In place of keys, where decisions are signed: a state that anybody can change in Redis would decide what runs."""
+
+    def __init__(self, accepts_unsigned: Callable[[], bool]) -> None:
+        """Take what says whether answers without a signature are accepted now; states without a key then are, too."""
+        super().__init__()
+        self._accepts_unsigned = accepts_unsigned
+
+    def close(self, text: str, *, record: str, field: str) -> str:
+        """Return the text unchanged while it will be accepted.
+
+        Raises:
+            InvalidRequestError: when it will not.
+        """
+        if not self._accepts_unsigned():
+            raise InvalidRequestError(
+                "continuation: decisions are signed (there is a ring), but the state of this run would not be protected: "
+                f"set {VARIABLE} too"
+            )
+        return super().close(text, record=record, field=field)
+
+    def open(self, text: str, *, record: str, field: str) -> str:
+        """Return the text unchanged while that is accepted.
+
+        Raises:
+            UnreadableContinuationError: when it is not, or when the text is encrypted.
+        """
+        if not self._accepts_unsigned():
+            raise UnreadableContinuationError(
+                "decisions are signed (there is a ring), but this state is not protected against changes in Redis: set "
+                f"{VARIABLE}, in the process that asks and in this one"
+            )
+        return super().open(text, record=record, field=field)

@@ -10,6 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
 
+from redis.credentials import CredentialProvider
+
+from agent_adapter import tracing
 from agent_adapter.asking import Asking, spelled_out
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import HITLRequest
@@ -57,6 +60,7 @@ class SyncApprovalClient:
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
         signer: Signer | None = None,
+        credentials: CredentialProvider | str | None = None,
         **settings: timedelta,
     ) -> Self:
         """Make a client for this Redis. Arguments and errors are as in `ApprovalClient.from_url`."""
@@ -70,6 +74,7 @@ class SyncApprovalClient:
                 ring=ring,
                 min_people=min_people,
                 signer=signer,
+                credentials=credentials,
                 # Only the HTTP API has them.
                 marks=None,
                 **settings,
@@ -200,7 +205,7 @@ class SyncApprovalClient:
     @contextmanager
     def reviewing(self, interrupt: Interrupt) -> Iterator[DecidedResume]:
         """See `ApprovalClient.reviewing`."""
-        with self._inside(self.client.reviewing(interrupt)) as resume:
+        with self.inside(self.client.reviewing(interrupt)) as resume:
             yield resume
 
     @contextmanager
@@ -209,14 +214,15 @@ class SyncApprovalClient:
     ) -> Iterator[DecidedResume]:
         """See `ApprovalClient.resuming`."""
         held = self.client.resuming(interrupt_id, interrupt=interrupt, unchecked=unchecked)
-        with self._inside(held) as resume:
+        with self.inside(held) as resume:
             yield resume
 
     @contextmanager
-    def _inside(self, context: AbstractAsyncContextManager[DecidedResume]) -> Iterator[DecidedResume]:
-        resume = self.run(_enter(context))
+    def inside(self, context: AbstractAsyncContextManager[DecidedResume]) -> Iterator[DecidedResume]:
+        """Enter an asynchronous context of the client on the background loop, and leave it at the end of the body."""
+        resume, place = self.run(_enter(context))
         try:
-            with carrying(resume):
+            with carrying(resume), tracing.at(place):
                 yield resume
         except BaseException as error:
             self._run(_leave(context, error))
@@ -260,8 +266,8 @@ async def _close(decided: Any) -> None:
     await decided.aclose()
 
 
-async def _enter(context: AbstractAsyncContextManager[DecidedResume]) -> DecidedResume:
-    return await context.__aenter__()
+async def _enter(context: AbstractAsyncContextManager[DecidedResume]) -> tuple[DecidedResume, object]:
+    return await context.__aenter__(), tracing.place()
 
 
 async def _leave(context: AbstractAsyncContextManager[DecidedResume], error: BaseException | None) -> None:

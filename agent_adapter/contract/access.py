@@ -48,7 +48,7 @@ CHANNELS: Mapping[Role, tuple[Literal["wake", "inbox"], ...]] = {
 }
 """Where messages may be published. A bot may publish and listen everywhere in its namespace."""
 
-_OF_CONNECTIONS = "info ping select"
+_OF_CONNECTIONS = "cluster|slots info ping select"
 _OF_SCRIPTS = "eval eval_ro evalsha evalsha_ro"
 _OF_AGENTS = (
     "del exists get hdel hexists hget hgetall hincrby hmget hset hsetnx mget pexpire pttl publish set time type "
@@ -56,35 +56,49 @@ _OF_AGENTS = (
 )
 _OF_BOTS = (
     "hkeys hstrlen hvals incr memory|usage persist renamenx sadd scan smembers srem subscribe unsubscribe xdel xlen "
-    "xrange xrevrange zcard zcount zrank zremrangebyrank zremrangebyscore"
+    "xinfo|stream xrange xrevrange zcard zcount zrank zremrangebyrank zremrangebyscore"
 )
 _OF_OPERATORS = (
     # Nobody else could tell Redis that the file of users has changed.
     "acl|load exists get hdel hexists hget hgetall hkeys hset memory|usage mget publish scan smembers time type "
-    "xlen xrange xrevrange zadd zcard zrange"
+    "xinfo|stream xlen xrange xrevrange zadd zcard zrange"
 )
 COMMANDS: Mapping[Role, tuple[str, ...]] = {
     "agent": (*_OF_CONNECTIONS.split(), *_OF_SCRIPTS.split(), *_OF_AGENTS.split()),
     "worker": (*_OF_CONNECTIONS.split(), *_OF_SCRIPTS.split(), *_OF_AGENTS.split()),
     # Agents that speak HTTP are clients in the bot.
-    "bot": (*_OF_CONNECTIONS.split(), *_OF_SCRIPTS.split(), *_OF_AGENTS.split(), *_OF_BOTS.split()),
+    "bot": (
+        *_OF_CONNECTIONS.split(),
+        *_OF_SCRIPTS.split(),
+        *_OF_AGENTS.split(),
+        *_OF_BOTS.split(),
+        "wait",
+        # WAITAOF. Redis 7.0 does not have it, and refuses a file that names it.
+        "@blocking",
+    ),
     "operator": (*_OF_CONNECTIONS.split(), *_OF_SCRIPTS.split(), *_OF_OPERATORS.split()),
 }
 
 
-def rules_of(role: Role, keys: Keys, agent: str = "") -> list[str]:
+def rules_of(role: Role, keys: Keys, agent: str = "", *, old: Keys | None = None) -> list[str]:
     """Return the rules of a user, as `ACL SETUSER` takes them from Redis 7.0 on. They begin from nothing.
 
     Args:
         role: What the user is for.
         keys: The namespace.
         agent: Whose keys they are, for an agent and a worker.
+        old: A namespace that the bots serve as well.
     """
-    commands = [f"+{command}" for command in COMMANDS[role]]
-    return [
-        "resetkeys", "resetchannels", "clearselectors", "-@all",
-        *commands, *_key_rules(role, keys, agent), *_channel_rules(role, keys, agent),
-    ]  # fmt: skip
+    rules = [
+        "resetkeys",
+        "resetchannels",
+        "clearselectors",
+        "-@all",
+        *(f"+{name}" for name in COMMANDS[role]),
+    ]
+    for each in filter(None, (keys, old)):
+        rules += [*_key_rules(role, each, agent), *_channel_rules(role, each, agent)]
+    return rules
 
 
 def _key_rules(role: Role, keys: Keys, agent: str) -> Iterator[str]:

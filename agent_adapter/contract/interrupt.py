@@ -43,7 +43,7 @@ class Context(WrittenModel):
     links: tuple[Link, ...] = ()
     subagent: str | None = None
     traceparent: str | None = None
-    """W3C trace context; it is stored and not shown."""
+    """In which trace it is asked, in the form of W3C Trace Context, if that is not the program's own. It is not shown."""
 
 
 class Route(WireModel):

@@ -17,6 +17,7 @@ SHARED: Mapping[str, str] = {
     "bots": "zset",
     "epoch": "string",
     "clock": "string",
+    "confirmed": "string",
     "watched": "hash",
     "audit": "stream",
     "audit_seq": "string",
@@ -25,6 +26,10 @@ SHARED: Mapping[str, str] = {
 """The keys that all records of a lane share, with their types. The strings contain a number."""
 SLOTS = 16_384
 """How many slots a Redis Cluster shares out among its servers."""
+IN_CLUSTER = 16
+"""How many lanes a namespace has in a cluster, where nobody says otherwise."""
+MOST_LANES = 256
+"""Two digits name a lane's slot, and the bot keeps each lane in view."""
 OWN = frozenset({"req", "card", "run", "thread", "replies", "held", "rate"})
 """The keys of one record, thread, process or agent; its id is the end of the key."""
 
@@ -48,7 +53,8 @@ class Keys:
     `assent:{pace}:queued:<channel>`        SET     the requests that joined it, until it is over
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
                                                     `body` `pauses` `created` `deadline`, `signature` of
-                                                    its agent,
+                                                    its agent, `traceparent` `tracestate` in which trace it was
+                                                    asked,
                                                     `w:<process>` who waits, `f:<process>` who of them follows
                                                     each decision, `withdraw` the reason,
                                                     `fence` `claim_by` `claim_until` (0 when it was given back),
@@ -138,6 +144,8 @@ class Keys:
     `assent:{00}:epoch`                     STRING  how often any bot has said that it lives: less than before is an
                                                     older state
     `assent:{00}:clock`                     STRING  when a bot last noticed that the server's clock was set
+    `assent:{00}:confirmed`                 STRING  what a bot writes before it asks whether its writes are confirmed, for
+                                                    a minute
     `assent:{00}:watched`                   HASH    `since` when a bot has been there without a gap, and when Slack
                                                     last carried out a call of one (`heard`)
     `assent:{00}:audit`                     STREAM  one entry per transition, the last 7 days
@@ -211,7 +219,13 @@ def tag_of(number: int, lanes: int) -> str:
     So lanes spread evenly over the servers of a cluster. A single lane is `00`.
     """
     tags = (f"{index:02x}" for index in count())
-    return next(tag for tag in tags if _crc16(tag) % SLOTS * lanes // SLOTS == number)
+    return next(tag for tag in tags if slot_of(tag) * lanes // SLOTS == number)
+
+
+def slot_of(key: str) -> int:
+    """Return the slot of a key in a cluster: that of its hash tag, if it has one."""
+    tag = key.partition("{")[2].partition("}")
+    return _crc16(tag[0] if tag[0] and tag[1] else key) % SLOTS
 
 
 def _crc16(text: str) -> int:
@@ -318,6 +332,10 @@ class Lane:
     @property
     def clock(self) -> str:
         return f"{self.prefix}clock"
+
+    @property
+    def confirmed(self) -> str:
+        return f"{self.prefix}confirmed"
 
     @property
     def watched(self) -> str:

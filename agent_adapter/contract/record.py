@@ -38,6 +38,7 @@ GRACE = timedelta(seconds=30)
 """How long after a deadline an agent waits for the bot to end the record; the default."""
 EXPIRED_MESSAGE = "Nobody decided in time."
 NO_BOT = "No bot was running: start one with this agent's REDIS_URL and namespace."
+NOT_COUNTED = "A stored decision does not count."
 
 _R = TypeVar("_R", bound=Resume)
 
@@ -191,8 +192,14 @@ def read_reported(text: str) -> Reported:
 
 
 @contextmanager
-def reading(interrupt_id: str) -> Iterator[None]:
+def reading(
+    interrupt_id: str, malformed: type[UnreadableRecordError] = UnreadableRecordError
+) -> Iterator[None]:
     """Turn any error that the body raises about stored fields into one of ours.
+
+    Args:
+        interrupt_id: The record.
+        malformed: What to raise about a field that is not as it is written.
 
     Raises:
         UnreadableRecordError: naming the record.
@@ -212,7 +219,7 @@ def reading(interrupt_id: str) -> Iterator[None]:
         RecursionError,
         OSError,
     ) as error:
-        raise UnreadableRecordError(
+        raise malformed(
             f"{interrupt_id} cannot be read, because its fields are not as they are written ({type(error).__name__}): "
             "look for what else writes to this Redis"
         ) from error
@@ -236,11 +243,20 @@ def moment(milliseconds: str | int) -> datetime:
     return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
 
 
-def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, grace: int) -> Resume | None:
+def read_resume(
+    interrupt: Interrupt,
+    card: Fields,
+    *,
+    deadline: int,
+    now: int,
+    grace: int,
+    faults: Mapping[int, object] | None = None,
+) -> Resume | None:
     """Read the answer from a record; `None` while it is open.
 
     When the deadline has passed by more than the grace, the record counts as expired even if no bot runs: nothing is
-    recorded after a deadline. Times are in the store's milliseconds.
+    recorded after a deadline. Times are in the store's milliseconds. `faults` says why stored decisions do not count, by
+    the index of the action.
 
     Raises:
         DecisionNotAllowedError: when a stored decision is not about what was asked, or not of an allowed kind.
@@ -256,17 +272,24 @@ def read_resume(interrupt: Interrupt, card: Fields, *, deadline: int, now: int, 
                 f"{_place(interrupt.id, configs, index)} was made about another call; nothing was resumed"
             )
     resume = _resume(interrupt.id, configs, stored, status, card)
-    message = EXPIRED_MESSAGE
-    if card.get("status") != status:
+    faults, because = faults or {}, ""
+    if status == "expired" and faults:
+        resume = resume.model_copy(update={"reason": f"{NOT_COUNTED} {next(iter(faults.values()))}"})
+    elif card.get("status") != status:
         # No bot has ended the record: the agent itself found that the time is over.
         resume = resume.model_copy(update={"reason": NO_BOT})
-        message = f"{EXPIRED_MESSAGE} {NO_BOT}"
+        because = NO_BOT
     if status != "expired" or card.get("on_timeout", interrupt.on_expiry) == "raise":
         return resume
     ended = DecisionRecord(
         decided_by=EXPIRED, decided_at=moment(card.get("deadline", deadline)), policy=card.get("policy")
     )
-    silent = [by_silence(config, message) for config in configs]
+    # A fault can quote the stored decision, and a program with write access to Redis may have written that for the model.
+    reasons = [NOT_COUNTED if index in faults else because for index in range(len(configs))]
+    silent = [
+        by_silence(config, f"{EXPIRED_MESSAGE} {reason}".rstrip())
+        for config, reason in zip(configs, reasons, strict=True)
+    ]
     return resume.model_copy(
         update={
             "decisions": tuple(d or s for d, s in zip(resume.decisions, silent, strict=True)),
@@ -454,9 +477,9 @@ def decided(interrupt: Interrupt, resume: Resume) -> DecidedResume:
             )
         case "expired" if None in resume.decisions:
             sentence = _silence(interrupt, resume)
-            raise InterruptExpiredError(
-                f"{sentence}. {resume.reason}" if resume.reason == NO_BOT else sentence
-            )
+            # Some frameworks show a model what an error says, so here, too, nothing is quoted.
+            because = [each for each in (NO_BOT, NOT_COUNTED) if (resume.reason or "").startswith(each)]
+            raise InterruptExpiredError(". ".join([sentence, *because]))
     configs = interrupt.request.review_configs
     for index, decision in enumerate(resume.decisions):
         if not isinstance(decision, KnownDecision):

@@ -2,8 +2,8 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -21,7 +21,7 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
     RespondDecision,
 )
-from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
+from agent_adapter.contract.interrupt import DecidedResume, Resume
 from agent_adapter.contract.outcome import RUNS, Outcome
 from agent_adapter.contract.record import EXPIRED
 from agent_adapter.errors import (
@@ -205,12 +205,7 @@ class _GatedFunction:
             return await _done(call, call.inputs.call_with(call.values))
         failure: BaseException | None = None
         result = None
-        interrupt = _interrupt(approvals, request, call, options)
-        can_be_found = "key" in options or interrupt.continuation is not None
-        async with (
-            nullcontext() if can_be_found else withdrawn_on_cancel(approvals, interrupt),
-            approvals.reviewing(interrupt) as resume,
-        ):
+        async with _reviewing(approvals, request, call, options) as resume:
             decided = to_resume(resume, call, on_reject=self.on_reject)
             try:
                 with running(resume.key(0), resume.receipt(0)):
@@ -230,7 +225,7 @@ class _GatedFunction:
         _refuse_to_block_a_loop(call.inputs.name)
         failure: BaseException | None = None
         result = None
-        with approvals.reviewing(_interrupt(approvals.client, request, call, options)) as resume:
+        with approvals.inside(_reviewing(approvals.client, request, call, options)) as resume:
             decided = to_resume(resume, call, on_reject=self.on_reject)
             try:
                 with running(resume.key(0), resume.receipt(0)):
@@ -367,9 +362,18 @@ async def _done(call: Call, decided: Callable[[], Any]) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-def _interrupt(client: ApprovalClient, request: HITLRequest, call: Call, options: CallOptions) -> Interrupt:
+@asynccontextmanager
+async def _reviewing(
+    client: ApprovalClient, request: HITLRequest, call: Call, options: CallOptions
+) -> AsyncIterator[DecidedResume]:
     asking = cast("Asking", {name: value for name, value in options.items() if name != "key"})
-    return client.interrupt(request, run=options.get("key"), pauses=[call.inputs.name], **asking)
+    interrupt = client.interrupt(request, run=options.get("key"), pauses=[call.inputs.name], **asking)
+    can_be_found = "key" in options or interrupt.continuation is not None
+    async with (
+        nullcontext() if can_be_found else withdrawn_on_cancel(client, interrupt),
+        client.reviewing(interrupt) as resume,
+    ):
+        yield resume
 
 
 def _asked() -> CallOptions:

@@ -24,6 +24,8 @@ TOLERANCE = 30_000
 """Milliseconds by which the clocks of bot and agent may differ."""
 MOST_STATEMENTS = 64
 """How many statements about one action are read, the newest ones. More only cost time."""
+_LONGEST_TIME = 15
+"""Digits of a time in milliseconds."""
 _DECIDED = ("d:", "t:", "at:", "by:", SIGNED)
 """Prefixes of the fields that say what was decided."""
 
@@ -56,6 +58,8 @@ class _Decided:
 
     fields: Fields
     receipt: Receipt | None = None
+    deadline: int = 0
+    """Until when people could decide, as it was signed. 0 where nothing is signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,21 @@ def proven(interrupt: Interrupt, card: Fields, verifier: Verifier, *, body: str,
         found.append(each)
     if fields.get("status") == "decided" and None in found:
         del fields["status"]
+    if deadline := max((each.deadline for each in found if each), default=0):
+        fields |= _until(deadline, fields, now)
     return Proof(fields, tuple(each.receipt if each else None for each in found), faults)
+
+
+def _until(signed: int, fields: Fields, now: int) -> Fields:
+    """Give the end of a request of which something is decided: people have the rest of their time for the rest of it.
+
+    Without this, whoever can write to Redis could have what was approved run, and what is still open rejected.
+    """
+    is_early = fields.get("status") == "expired" and now + TOLERANCE < signed
+    stored = fields.get("deadline", "0")
+    is_a_time = stored.isdecimal() and len(stored) <= _LONGEST_TIME
+    until = {"deadline": str(max(signed, int(stored) if is_a_time else 0))}
+    return until | {"status": "pending"} if is_early else until
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +272,10 @@ def _proven_by(last: Said, all_said: Iterable[Said], own: _Own, card: Fields, ve
         "on_timeout": last.opened.statement.silence,
         **({f"by:{own.index}": " ".join(each.action.by for each in agreed)} if others else {}),
     }
+    deadline = last.opened.statement.deadline
     if args is None:
-        return _Decided(fields)
-    return _Decided(fields, Receipt(tuple(each.text for each in agreed), own.index, args))
+        return _Decided(fields, deadline=deadline)
+    return _Decided(fields, Receipt(tuple(each.text for each in agreed), own.index, args), deadline)
 
 
 def _args_that_run(text: str, action: ActionStatement, own: _Own) -> str | None:

@@ -1,10 +1,12 @@
 """Files of keys: secrets that only their owner reads, and the ring of public keys."""
 
 import base64
+import fcntl
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,6 +88,23 @@ def read_keys(path: Path) -> tuple[RingKey, ...]:
         return ()
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidRequestError(f"cannot read {path}: {error}") from error
+
+
+@contextmanager
+def held_ring(path: Path) -> Iterator[tuple[RingKey, ...]]:
+    """Give the keys of a ring, and keep others from changing the file meanwhile: otherwise one of two new keys would be lost.
+
+    Raises:
+        InvalidRequestError: when the file cannot be read or is not a ring.
+        OSError: when its folder is not there.
+    """
+    # The folder, since each change puts another file in place of the ring.
+    folder = os.open(path.resolve().parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield read_keys(path)
+    finally:
+        os.close(folder)
 
 
 def write_keys(path: Path, keys: Iterable[RingKey]) -> None:

@@ -2,6 +2,8 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from copy import deepcopy
 from functools import cached_property
 from inspect import Parameter
 from types import NoneType, UnionType
@@ -12,6 +14,9 @@ from pydantic.fields import FieldInfo
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import as_floats
+from agent_adapter.errors import InvalidRequestError, ReceiptError
+from agent_adapter.receipts.kept import first_lost
+from agent_adapter.receipts.validators import may_change, without_validators
 from agent_adapter.receipts.values import first_difference, is_approved, is_equal
 
 _OBJECTS = ("self", "cls")
@@ -34,7 +39,11 @@ _PLAIN = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
 
 
 class Parameters:
-    """The parameters of a function, and whether a call of it was approved."""
+    """The parameters of a function, and whether a call of it was approved.
+
+    Raises:
+        InvalidRequestError: when something within a type may change what was approved.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -45,7 +54,11 @@ class Parameters:
         declared = self._signature.parameters.values()
         self._in_order = [each.name for each in declared if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
         self._defaults = {each.name: each.default for each in declared if each.default is not _NOTHING}
+        # The body may change a list that is a default. The next call would run with that, and nobody was asked.
+        self._untouched = {each.name: _copied(each.default) for each in declared}
         self._is_plain = {each.kind for each in declared} <= _PLAIN
+        with suppress(NameError, TypeError, AttributeError):
+            _ = self._declared
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the value of every parameter, with defaults.
@@ -73,6 +86,9 @@ class Parameters:
 
         A value may be what the approved JSON becomes in the type of the parameter, such as a `datetime`. What was not
         approved must be the default, unless the framework passes it by itself.
+
+        Raises:
+            ReceiptError: when a type has changed what was approved, or left a part of it out.
         """
         if first_difference(approved, values) is None:
             return None
@@ -95,7 +111,7 @@ class Parameters:
 
     def _is_approved(self, parameter: Parameter, approved: Any, value: Any) -> bool:
         if approved is _NOTHING:
-            return is_equal(_default(parameter), value)
+            return is_equal(_default(parameter, self._untouched[parameter.name]), value)
         match parameter.kind:
             case Parameter.VAR_POSITIONAL:
                 return (
@@ -114,27 +130,44 @@ class Parameters:
     def _fits(self, name: str, approved: Any, value: Any) -> bool:
         if approved is _NOTHING:
             return False
-        return is_approved(approved, value) or any(
-            is_equal(read, value) for read in self._read(name, approved)
-        )
+        if is_approved(approved, value):
+            return True
+        if not any(is_equal(read, value) for read in self._read(name, approved)):
+            return False
+        self._check_kept(name, approved, value)
+        return True
+
+    def _check_kept(self, name: str, approved: Any, value: Any) -> None:
+        kind = self._adapter(name)
+        lost = first_lost(kind, approved, value) if kind else None
+        if lost is not None:
+            raise ReceiptError(
+                f"{self._function.__name__}: {name}{lost} would not run as it was approved, because its type changes it or "
+                "leaves it out: ask again with the value as the type writes it, or give the parameter a type that keeps it",
+                code="arguments",
+            )
 
     def _read(self, name: str, approved: Any) -> Iterator[Any]:
-        """Yield what an approved value becomes in the type of a parameter: read from Python values, and from JSON."""
-        if adapter := self._adapter(name):
-            for read, given in (
-                (adapter.validate_python, as_floats(approved)),
-                (adapter.validate_json, encode(approved)),
-            ):
-                try:
-                    yield read(given)
-                except (ValidationError, ValueError, TypeError):
-                    continue
+        """Yield what an approved value becomes in the type of a parameter: read from Python values, and from JSON.
+
+        A field that the type does not know is an error, or is kept beside the others: it may not be left out unseen.
+        """
+        adapter = self._adapter(name)
+        if adapter is None:
+            return
+        for read, given in (
+            (adapter.validate_python, as_floats(approved)),
+            (adapter.validate_json, encode(approved)),
+        ):
+            for extra in ("forbid", "allow"):
+                with suppress(ValidationError, ValueError, TypeError):
+                    yield read(given, extra=extra)
 
     def _adapter(self, name: str) -> TypeAdapter[Any] | None:
         if name not in self._adapters:
             try:
                 hint = self._hints.get(name)
-                self._adapters[name] = None if hint is None else TypeAdapter(hint)
+                self._adapters[name] = None if hint is None else TypeAdapter(without_validators(hint))
             except (PydanticUserError, TypeError, NameError):
                 self._adapters[name] = None
         return self._adapters[name]
@@ -143,21 +176,44 @@ class Parameters:
     def _hints(self) -> dict[str, Any]:
         # At the first call: what a module defines below the tool is known by then.
         try:
-            return get_type_hints(self._function, include_extras=True)
+            return self._declared
         except (NameError, TypeError, AttributeError):
             # Then only values that are JSON themselves can be what was approved.
             return {}
+
+    @cached_property
+    def _declared(self) -> dict[str, Any]:
+        hints = get_type_hints(self._function, include_extras=True)
+        for name in self._signature.parameters:
+            if (
+                name in hints
+                and not _is_injected(hints[name])
+                and may_change(without_validators(hints[name]))
+            ):
+                raise InvalidRequestError(
+                    f"{self._function.__name__}: {name}: its type has validators, code or settings that may change what "
+                    "was approved: take a type without them, and check the value in the body"
+                )
+        return hints
 
     @cached_property
     def _injected(self) -> frozenset[str]:
         return frozenset(name for name, hint in self._hints.items() if _is_injected(hint))
 
 
-def _default(parameter: Parameter) -> Any:
-    if isinstance(parameter.default, FieldInfo):
-        return parameter.default.get_default(call_default_factory=True, validated_data={})
+def _default(parameter: Parameter, untouched: Any) -> Any:
+    if isinstance(untouched, FieldInfo):
+        return untouched.get_default(call_default_factory=True, validated_data={})
     empty: dict[Any, Any] = {Parameter.VAR_POSITIONAL: (), Parameter.VAR_KEYWORD: {}}
-    return empty.get(parameter.kind, parameter.default)
+    return empty.get(parameter.kind, untouched)
+
+
+def _copied(value: Any) -> Any:
+    """Copy a value as it is now. What cannot be copied is compared as the object that it is."""
+    try:
+        return deepcopy(value)
+    except Exception:  # noqa: BLE001  # a default may be of any class
+        return value
 
 
 def _is_injected(hint: Any) -> bool:

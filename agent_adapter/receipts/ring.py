@@ -32,7 +32,7 @@ from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.extras import needs
 from agent_adapter.receipts.dsse import Envelope, load_envelope
-from agent_adapter.receipts.signer import CREATE, LocalSigner, kid_of
+from agent_adapter.receipts.signer import CREATE, CREATE_FOR_AGENT, CREATE_FOR_LOG, LocalSigner, kid_of
 from agent_adapter.receipts.statement import LONGEST_USE, RECEIPT, Statement, load_statement
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ _OWNER: Mapping[Purpose, str] = {
     "log": "the public key of the log",
     "agent": "the agent's public key",
 }
+
+_MAKES: Mapping[Purpose, str] = {"receipts": CREATE, "log": CREATE_FOR_LOG, "agent": CREATE_FOR_AGENT}
 
 _P = 2**255 - 19
 _Y8 = int.from_bytes(
@@ -209,21 +211,25 @@ class Ring:
         return cls(parse_keys(text, where=where))
 
     @classmethod
-    def load(cls, path: str | Path, *, where: str = RING_VARIABLE) -> Self:
+    def load(cls, path: str | Path, *, where: str = RING_VARIABLE, purpose: Purpose = "receipts") -> Self:
         """Read a ring from a file, and again whenever the file changes. If it is broken then, the last ring stays.
 
         Args:
             path: The file.
             where: What named the file, for errors.
+            purpose: What its keys have to have signed. A ring without such a key is a warning.
 
         Raises:
             InvalidRequestError: when the file cannot be read or is not a ring.
         """
         file = _File(Path(path), where)
         ring = cls(file.read())
-        if not ring._trusted.keys:
+        if not any(key.purpose == purpose and not key.revoked for key in ring._trusted.keys.values()):
             logger.warning(
-                "The ring in %s has no keys, so nothing that is signed counts: make one with %s", path, CREATE
+                "The ring in %s does not have %s, so nothing that it should have signed counts: %s makes one",
+                path,
+                _OWNER[purpose],
+                _MAKES[purpose],
             )
         ring._file = file
         return ring
@@ -446,7 +452,11 @@ class _File:
         try:
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidRequestError(f"{self._where}: cannot read {self.path}: {error}") from error
+            because = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InvalidRequestError(
+                f"{self._where}: cannot read {self.path}: {because}: name the file of public keys that "
+                "`keys signing` keeps, and let this user read it"
+            ) from error
         return parse_keys(text, where=str(self.path))
 
     def _stamp(self) -> object:

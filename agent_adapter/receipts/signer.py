@@ -4,9 +4,9 @@ import base64
 import binascii
 import hashlib
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
+from agent_adapter.ciphers import text_from_environment
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.extras import needs
 from agent_adapter.receipts.dsse import Envelope, Signature, pre_authentication
@@ -22,6 +22,8 @@ CREATE = "`python -m bot keys signing create KEY_FILE --ring RING --team T…`"
 """The command that makes a key for receipts and lists its public key."""
 CREATE_FOR_AGENT = "`python -m bot keys signing create KEY_FILE --ring RING --purpose agent --agent NAME`"
 """The command that makes a key for an agent."""
+CREATE_FOR_LOG = "`python -m bot keys signing create KEY_FILE --ring RING --purpose log`"
+"""The command that makes a key for the log of the audit trail."""
 AGENT_VARIABLE = "ASSENT_AGENT_KEY"
 
 
@@ -73,16 +75,11 @@ class LocalSigner:
         Returns `None` when neither is set.
 
         Raises:
-            InvalidRequestError: when the file cannot be read, or it is not a private key of Ed25519.
+            InvalidRequestError: when both are set, the file cannot be read, or it is not a private key of Ed25519.
         """
-        path = os.environ.get(f"{variable}_FILE")
-        try:
-            text = Path(path).read_text(encoding="utf-8") if path else os.environ.get(variable, "")
-        except OSError as error:
-            raise InvalidRequestError(f"{variable}_FILE: cannot read {path}: {error.strerror}") from error
-        except UnicodeDecodeError:
-            raise InvalidRequestError(f"{variable}_FILE: {path} is not text: {_cure(variable)}") from None
-        return cls.parse(text, where=variable) if path or text.strip() else None
+        text = text_from_environment(variable)
+        is_set = text.strip() or os.environ.get(f"{variable}_FILE")
+        return cls.parse(text, where=variable) if is_set else None
 
     def private_pem(self) -> str:
         """Write the private key as PEM (PKCS #8), to keep it in a file."""

@@ -12,6 +12,9 @@ from agent_adapter.contract.numbers import Number, as_floats, is_exact
 _PLAIN = {str, int, bool, NoneType}
 """Types of which two values are the same when they are equal."""
 
+_OF_A_MODEL = ("__dict__", "__pydantic_extra__", "__pydantic_private__")
+"""Where a model has its values."""
+
 
 def first_difference(approved: Mapping[str, Any], given: Mapping[str, Any]) -> str | None:
     """Return the name of the first argument that differs from what was approved; `None` when none does."""
@@ -60,11 +63,16 @@ def is_equal(one: Any, other: Any) -> bool:
         case tuple() | list():
             return len(one) == len(other) and all(map(is_equal, one, other))
         case set() | frozenset():
-            return {(type(each), each) for each in one} == {(type(each), each) for each in other}
+            its = {each: each for each in other}
+            return len(one) == len(other) and all(each in its and is_equal(each, its[each]) for each in one)
         case float():
             return repr(one) == repr(other)
         case BaseModel():
-            return one == other and is_equal(vars(one), vars(other))
+            # A model may have an `==` of its own.
+            return all(is_equal(getattr(one, part, None), getattr(other, part, None)) for part in _OF_A_MODEL)
     if is_dataclass(one):
-        return all(is_equal(getattr(one, each.name), getattr(other, each.name)) for each in fields(one))
+        # What is beside the fields counts, too.
+        return is_equal(getattr(one, "__dict__", {}), getattr(other, "__dict__", {})) and all(
+            is_equal(getattr(one, each.name), getattr(other, each.name)) for each in fields(one)
+        )
     return bool(one == other)

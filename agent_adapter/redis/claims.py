@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeAlias, TypeVar
 
+from agent_adapter import tracing
 from agent_adapter.background import in_background
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt
 from agent_adapter.errors import (
@@ -32,6 +33,8 @@ logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 Renew: TypeAlias = Callable[[], Awaitable[None]]
 
+RESUME = "assent.resume"
+"""The span of a run that goes on with its answer."""
 KNOWN_AFTER = 50
 """Milliseconds after the end of a claim until its end is certain."""
 RETRY_EVERY = 1.0
@@ -62,20 +65,21 @@ class Claims:
         record, resume = await self._taken(interrupt_id, owner)
         renew = partial(self._records.claim, interrupt_id, owner, self._lease)
         lost = f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
-        try:
-            async with self._kept(interrupt_id, renew, lost):
-                yield record.interrupt, resume.model_copy(update={"claim": owner})
-        except ClaimLostError:
-            raise
-        except BaseException as error:
-            with contextlib.suppress(AgentAdapterError):
-                # With ClaimedError, the process that runs the thread may still use this answer.
-                if isinstance(error, Exception) and not isinstance(error, ClaimedError):
-                    # The card tells people why nothing happens.
-                    await self._records.mark_stalled(interrupt_id, owner, why_stalled(error))
-                await self._records.claim(interrupt_id, owner, 0)
-            raise
-        await self._finish(interrupt_id, owner)
+        with tracing.span(RESUME, record.trace, interrupt_id=interrupt_id, agent=record.interrupt.agent):
+            try:
+                async with self._kept(interrupt_id, renew, lost):
+                    yield record.interrupt, resume.model_copy(update={"claim": owner})
+            except ClaimLostError:
+                raise
+            except BaseException as error:
+                with contextlib.suppress(AgentAdapterError):
+                    # With ClaimedError, the process that runs the thread may still use this answer.
+                    if isinstance(error, Exception) and not isinstance(error, ClaimedError):
+                        # The card tells people why nothing happens.
+                        await self._records.mark_stalled(interrupt_id, owner, why_stalled(error))
+                    await self._records.claim(interrupt_id, owner, 0)
+                raise
+            await self._finish(interrupt_id, owner)
 
     @asynccontextmanager
     async def running(self, thread: str) -> AsyncIterator[None]:
@@ -114,14 +118,13 @@ class Claims:
             raise
 
     async def _take(self, interrupt_id: str, owner: str) -> Record:
-        def take() -> Awaitable[Record]:
-            return self._records.take(interrupt_id, owner, self._lease)
-
-        try:
-            return await patiently(take, writes=True)
-        except UnsureError as error:
-            await asyncio.sleep((error.known_in + KNOWN_AFTER) / 1000)
-            return await patiently(take, writes=True)
+        while True:
+            try:
+                return await patiently(
+                    lambda: self._records.take(interrupt_id, owner, self._lease), writes=True
+                )
+            except UnsureError as error:
+                await asyncio.sleep((error.known_in + KNOWN_AFTER) / 1000)
 
     @asynccontextmanager
     async def _kept(self, name: str, renew: Renew, lost: str) -> AsyncIterator[None]:
@@ -156,13 +159,21 @@ class Claims:
 
     async def _renew(self, name: str, renew: Renew, lost: str, _: Loop) -> None:
         while True:
-            await asyncio.sleep(self._lease / 3000)
+            await asyncio.sleep(self._renews_every)
             try:
                 await renew()
+            except UnsureError as error:
+                # Nobody else has taken it, as far as is known.
+                logger.warning("claim.not_renewed", extra={"interrupt_id": name, "reason": str(error)})
             except (ClaimedError, ConsumedError) as error:
                 raise ClaimLostError(lost) from error
             except AgentAdapterError as error:
                 logger.warning("claim.not_renewed", extra={"interrupt_id": name, "reason": str(error)})
+
+    @property
+    def _renews_every(self) -> float:
+        """Seconds between two renewals."""
+        return min(self._lease / 3000, self._records.notices_within)
 
     async def _finish(self, interrupt_id: str, owner: str) -> None:
         try:

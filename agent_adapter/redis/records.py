@@ -31,7 +31,8 @@ from agent_adapter.contract.record import (
     read_sent_answer,
     reading,
 )
-from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
+from agent_adapter.contract.trace import TraceContext
+from agent_adapter.contract.wire import MAX_LIFE, dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -40,6 +41,7 @@ from agent_adapter.errors import (
     ConsumedError,
     DecisionNotAllowedError,
     InvalidRequestError,
+    NotDecidedError,
     ReceiptError,
     ServerFailedError,
     UnknownInterruptError,
@@ -88,18 +90,26 @@ class Record:
         return self._req["body"]
 
     @property
+    def trace(self) -> TraceContext | None:
+        """Where it was asked in a trace, if its agent traces."""
+        return TraceContext.read(self._req)
+
+    @property
     def created_at(self) -> datetime:
-        return moment(self._req["created"])
+        with reading(self.interrupt.id):
+            return moment(self._req["created"])
 
     @property
     def deadline(self) -> datetime:
         """Until when people may decide. The bot may change the agent's deadline: by a rule, or when people extend it."""
-        return moment(self._deadline)
+        with reading(self.interrupt.id):
+            return moment(self._deadline)
 
     @property
     def resumed_at(self) -> datetime | None:
         """When the agent recorded that its run was resumed."""
-        return moment(self._req["resumed"]) if self.is_resumed else None
+        with reading(self.interrupt.id):
+            return moment(self._req["resumed"]) if self.is_resumed else None
 
     def recorded(self) -> list[Recorded | None]:
         """Return the decision about each action; `None` for an action that is still open."""
@@ -124,7 +134,12 @@ class Record:
         # The bot's deadline replaces our own: a policy may set an earlier one, and people may extend it.
         with reading(self.interrupt.id):
             resume = read_resume(
-                self.interrupt, self._card, deadline=self._deadline, now=self._now, grace=self._grace
+                self.interrupt,
+                self._card,
+                deadline=self._deadline,
+                now=self._now,
+                grace=self._grace,
+                faults=self.faults,
             )
         return resume and resume.model_copy(update={"receipts": self.receipts})
 
@@ -155,8 +170,9 @@ class Record:
     @property
     def claim_lapsed_at(self) -> datetime | None:
         """When the claim on its run expired, if the process that took the answer has not recorded that the run went on."""
-        until = int(self._req.get("claim_until", 0))
-        return moment(until) if until and until <= self._now and not self.is_resumed else None
+        with reading(self.interrupt.id):
+            until = int(self._req.get("claim_until", 0))
+            return moment(until) if until and until <= self._now and not self.is_resumed else None
 
     def check_claim(self, owner: str | None, *, process: str) -> str:
         """Return the fence of the claim on its run.
@@ -218,12 +234,12 @@ class Record:
 
 
 class UnsureError(ClaimedError):
-    """The server's clock was set, so it is not known yet whether the process that holds the claim is alive."""
+    """It is not known yet whether a living process holds the claim: the server's clock was set, or the connection was lost."""
 
     def __init__(self, message: str, *, known_in: int) -> None:
         super().__init__(message)
         self.known_in = known_in
-        """Milliseconds until it must have renewed the claim; otherwise it is dead."""
+        """Milliseconds until a living holder has renewed it."""
 
 
 class Records:
@@ -257,13 +273,16 @@ class Records:
         self._signer = signer
         self._marks = marks
 
-    async def publish(self, interrupt: Interrupt, *, waits: bool, replaced: str = "") -> tuple[str, str]:
+    async def publish(
+        self, interrupt: Interrupt, *, waits: bool, replaced: str = "", trace: TraceContext | None = None
+    ) -> tuple[str, str]:
         """Store an interrupt once.
 
         Args:
             interrupt: The question.
             waits: Whether this process waits for the answer.
             replaced: The id of the ended record that is asked again.
+            trace: Where it is asked in a trace.
 
         Returns:
             (`created`, its id), (`known`, the id of the record that already asks about its pauses), or (`mixed`, the id
@@ -288,6 +307,8 @@ class Records:
             signature=await self._signed(interrupt, body),
             lifetime=milliseconds(interrupt.expires_in),
             process=self.process if waits else "",
+            traceparent=trace.parent if trace else "",
+            tracestate=trace.state if trace else "",
             pauses=" ".join(pauses),
             replaced=replaced,
             **self._continuation(interrupt.id, interrupt, body),
@@ -335,10 +356,10 @@ class Records:
             UnknownInterruptError: when there is no such record.
         """
         with _of_our_types(interrupt_id):
-            known = await self._scripts(
+            answer = await self._scripts(
                 "add_waiter", self._lane.of(interrupt_id), process=self.process, follows=int(each_decision)
             )
-        if not known:
+        if answer == "unknown":
             raise self._unknown(interrupt_id)
 
     async def load(self, interrupt_id: str) -> Record:
@@ -419,26 +440,43 @@ class Records:
         return await self._record(interrupt_id, fields_of(req), fields_of(card), now)
 
     async def _claim(self, interrupt_id: str, owner: str, lease: int, *, reads: bool) -> Sequence[Any]:
+        names = self._lane.of(interrupt_id)
         rest: list[Any]
+        if not lease:
+            # Also when Redis does not answer: what is given back must not be taken again.
+            self._scripts.forget("restore_claim", names, owner=owner)
         with _of_our_types(interrupt_id):
             outcome, *rest = await self._scripts(
                 "claim_resume",
-                self._lane.of(interrupt_id),
+                names,
                 owner=owner,
                 lease=lease,
                 grace=self.grace,
                 is_read=int(reads),
+                unsettled=self._unsettled,
+                known=" ".join(self._scripts.journal.servers),
             )
         match outcome:
-            case "claimed" | "unsure":
-                sentence = f"{interrupt_id}: another process is resuming it, for {rest[0]} ms more at least"
-                raise (
-                    UnsureError(sentence, known_in=rest[0]) if outcome == "unsure" else ClaimedError(sentence)
+            case "claimed":
+                raise ClaimedError(
+                    f"{interrupt_id}: another process is resuming it, for {rest[0]} ms more at least"
+                )
+            case "unsure":
+                raise UnsureError(
+                    f"{interrupt_id}: another process may be resuming it; whether it lives is known in {rest[0]} ms",
+                    known_in=rest[0],
+                )
+            case "moved":
+                self._scripts.journal.meet(rest)
+                self._scripts.journal.note_outage()
+                raise UnsureError(
+                    f"{interrupt_id}: another process may be resuming it, because another server answers now",
+                    known_in=self._unsettled,
                 )
             case "consumed":
                 raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
             case "pending":
-                raise AgentAdapterError(f"{interrupt_id} is not decided: wait for it before resuming")
+                raise NotDecidedError(f"{interrupt_id} is not decided: wait for it before resuming")
             case "unknown":
                 raise self._unknown(interrupt_id)
             case "damaged":
@@ -446,7 +484,31 @@ class Records:
                     f"{interrupt_id} cannot be read, because what was asked is missing: "
                     "look for what else writes to this Redis"
                 )
+        if lease:
+            await self._scripts.keep("restore_claim", names, owner=owner, lease=lease, fence=rest[0], age=0)
         return rest
+
+    async def _finish(self, interrupt_id: str, owner: str) -> Sequence[str]:
+        known = " ".join(self._scripts.journal.servers)
+        answer: Sequence[str] = await self._scripts(
+            "finish_resume", self._lane.of(interrupt_id), owner=owner, age=0, known=known
+        )
+        return answer
+
+    @property
+    def notices_within(self) -> float:
+        """Seconds in which a process that holds a claim has to notice that another server answers."""
+        return self._scripts.journal.notices_within
+
+    @property
+    def _patience(self) -> int:
+        """Milliseconds after a deadline in which a decision that was in time may still come, or come back after a failover."""
+        return self.grace + (milliseconds(MAX_LIFE) if self._unsettled else 0)
+
+    @property
+    def _unsettled(self) -> int:
+        """Milliseconds in which others may still write again what Redis has lost."""
+        return int(1000 * self._scripts.journal.settles_in)
 
     async def finish(self, interrupt_id: str, owner: str) -> None:
         """Record that the run was resumed. Final.
@@ -454,7 +516,12 @@ class Records:
         Raises:
             ClaimLostError: when the claim expired and another process took it.
         """
-        outcome = await self._scripts("finish_resume", self._lane.of(interrupt_id), owner=owner)
+        outcome, *server = await self._finish(interrupt_id, owner)
+        while outcome == "moved":
+            self._scripts.journal.meet(server)
+            self._scripts.journal.note_outage()
+            # The claim is written again first.
+            outcome, *server = await self._finish(interrupt_id, owner)
         if outcome in {"consumed", "lost"}:
             raise ClaimLostError(
                 f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
@@ -540,9 +607,11 @@ class Records:
         if self._marks is not None:
             self._marks.check(interrupt, body, req.get("signature", ""))
         if self._verifier is None:
-            return Record(interrupt, req, card, now, self.grace, decided)
+            return Record(interrupt, req, card, now, self._patience, decided)
         proof = proven(interrupt, card, self._verifier, body=body, now=time.time_ns() // 1_000_000)
-        return Record(interrupt, req, proof.fields, now, self.grace, decided, proof.receipts, proof.faults)
+        return Record(
+            interrupt, req, proof.fields, now, self._patience, decided, proof.receipts, proof.faults
+        )
 
     def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
         return UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")

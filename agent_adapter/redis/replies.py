@@ -28,10 +28,12 @@ from agent_adapter.errors import (
 from agent_adapter.loops import Loop, Loops
 from agent_adapter.redis.pool import end_task, entries_of
 from agent_adapter.redis.scripts import Scripts
-from agent_adapter.redis.server_check import explained
+from agent_adapter.redis.server_check import explained, identities_of
 
 logger = logging.getLogger(__name__)
 
+RETRY_EVERY = 1.0
+"""Seconds between two attempts to write again."""
 FIRST_LOOK = 5.0
 """Seconds after the first wait until the log says that no bot runs."""
 IDS_PER_LOOK = 500
@@ -78,9 +80,11 @@ class Replies:
         self._cursor = "0-0"
         self._followed: Counter[str] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
+        self._writing: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
         self._is_closed = False
+        scripts.journal.on_outage = self._start_writing
         self._broken = ""
         """Why no wait is woken until the loops start again; empty while they run."""
 
@@ -147,7 +151,8 @@ class Replies:
     async def close(self) -> None:
         """Stop the loops for good."""
         self._is_closed = True
-        await asyncio.gather(*map(end_task, self._tasks))
+        running = [*self._tasks, *([self._writing] if self._writing else [])]
+        await asyncio.gather(*map(end_task, running))
         self._tasks = []
         self._fail(_closed)
 
@@ -205,26 +210,73 @@ class Replies:
         stream, failures = self._lane.replies(self._process), 0
         while True:
             try:
-                answer = await self._redis.xread({stream: self._cursor}, block=int(self._block * 1000))
+                # After a lost connection, an answer has to come at once: until then, nothing is written again.
+                block = 1 if failures else int(self._block * 1000)
+                answer = await self._redis.xread({stream: self._cursor}, block=block)
             except (RedisError, OSError) as error:
                 failures += 1
+                # Commands may reach another server before this loop does.
+                self._scripts.journal.note_outage(is_certain=False)
                 said = explained(self._scripts.address, error)
                 loop.hinder(str(said))
-                logger.warning("replies.disconnected", extra={"reason": str(said), "failures": failures})
+                logger.warning(
+                    "replies.disconnected: %s", said, extra={"reason": str(said), "failures": failures}
+                )
                 self._end_refused(said)
                 await asyncio.sleep(_backoff(failures))
                 continue
             loop.beat()
             if failures:
                 failures = 0
-                # After a failover, entries that were written meanwhile may be below the cursor.
-                for interrupt_id in list(self._waiting):
-                    self.wake(interrupt_id)
+                await self._reconnected()
             for entry, fields in entries_of(answer):
                 self._cursor = entry
                 self.wake(fields["id"], self._answer_of(fields["id"], fields.get("answer", "")))
             # The woken waits send their commands first; this loop then reads again while Redis answers them.
             await asyncio.sleep(0)
+
+    def leave_server(self) -> None:
+        """Write again, read every record, and read wake-ups from the server that answers now.
+
+        The former one may let the loop wait without an answer.
+        """
+        self._scripts.journal.note_outage()
+        self._wake_all()
+        in_background(self._redis.connection_pool.disconnect())
+
+    async def _reconnected(self) -> None:
+        """Read every record, and write again unless only the connection was lost."""
+        journal = self._scripts.journal
+        servers = await self._servers() if journal.kept else ()
+        if journal.meet(servers):
+            journal.note_outage()
+        elif servers:
+            journal.note_same()
+        self._wake_all()
+
+    async def _servers(self) -> tuple[str, ...]:
+        try:
+            return await identities_of(self._redis)
+        except (RedisError, OSError):
+            return ()
+
+    def _wake_all(self) -> None:
+        # After a failover, entries that were written meanwhile may be below the cursor.
+        for interrupt_id in list(self._waiting):
+            self.wake(interrupt_id)
+
+    def _start_writing(self) -> None:
+        if not self._is_closed and (self._writing is None or self._writing.done()):
+            self._writing = in_background(self._write_again(), name="writing again")
+
+    async def _write_again(self) -> None:
+        """After a lost connection, write again what this process has written lately: a new primary may lack it."""
+        while self._scripts.journal.is_owed:
+            try:
+                await self._scripts.write_again()
+            except ServerUnreachableError as error:
+                logger.warning("write.delayed", extra={"reason": str(error)})
+                await asyncio.sleep(RETRY_EVERY)
 
     def _answer_of(self, interrupt_id: str, sent: str) -> str:
         """Return the answer of a wake-up; empty if it cannot be read, so that the record is read and says so."""
@@ -245,7 +297,7 @@ class Replies:
                 loop.beat()
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
-                logger.warning("replies.unreachable", extra={"reason": str(error)})
+                logger.warning("replies.unreachable: %s", error, extra={"reason": str(error)})
                 self._end_refused(error)
                 # This connection may still lead to the old server after a failover.
                 await self._redis.connection_pool.disconnect()

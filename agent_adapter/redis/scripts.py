@@ -5,9 +5,10 @@ order of keys and arguments is written in one place only.
 """
 
 import asyncio
+import copy
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -20,6 +21,8 @@ from agent_adapter.ciphers import MARK
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
+from agent_adapter.redis.journal import COMES_WITHIN, Journal, Sent, Write
+from agent_adapter.redis.pool import leave_connections
 from agent_adapter.redis.private import Private, RecordCipher, is_private
 from agent_adapter.redis.server_check import answered
 
@@ -31,8 +34,9 @@ SHARED_SCRIPTS = ("read", "is_plain", "lease_work", "finish_work")
 READ_ONLY = frozenset({"read", "is_plain", "read_audit", "read_posted", "read_queue"})
 """Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
-Sent: TypeAlias = str | int | float
 Value: TypeAlias = Sent | Private | None
+Send: TypeAlias = Callable[..., Awaitable[Any]]
+"""Sends the words of one command and gives its answer."""
 _NAMES = re.compile(r"^local ([\w\s,]+?) = unpack\((KEYS|ARGV)\b", re.MULTILINE)
 _DEFINED = re.compile(r"^local (?:function (\w+)|([\w, ]+) =)", re.MULTILINE)
 
@@ -111,10 +115,19 @@ class Scripts:
     """The scripts of one side, agent or bot, by name."""
 
     def __init__(
-        self, redis: Redis, keys: Keys, package: str, *, address: str = "", cipher: RecordCipher | None = None
+        self,
+        redis: Redis,
+        keys: Keys,
+        package: str,
+        *,
+        address: str = "",
+        cipher: RecordCipher | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.cipher = cipher or RecordCipher()
         """Encrypts what agents and people write."""
+        self.journal = journal or Journal()
+        """What this process has written lately."""
         self._redis = redis
         self._keys = keys
         self.address = address
@@ -123,6 +136,14 @@ class Scripts:
         self._scripts = {script.verb: script for script in found}
         self._knows_read_only = True
         """Whether this server has EVALSHA_RO: Redis 6.2 does not, nor users that may read only some keys."""
+        self.write: Send | None = None
+        """Sends what writes something, in place of the pool."""
+
+    def written_by(self, write: Send) -> "Scripts":
+        """Return the same scripts, where `write` sends those that write something."""
+        scripts = copy.copy(self)
+        scripts.write = write
+        return scripts
 
     async def __call__(
         self,
@@ -145,11 +166,43 @@ class Scripts:
         args = await self._closed(values, names)
         before = await cancellations()
         try:
-            return await self._run(script, keys, args)
+            await self.journal.catch_up(self._run, keys)
+            answer = await self._run(script, keys, args)
         finally:
             if was_cancelled_since(before):
                 # redis-py may turn a cancellation during a connect into a time-out, and try again.
                 raise asyncio.CancelledError
+        self.journal.note(script, keys, args, answer)
+        return answer
+
+    async def keep(
+        self, verb: str, names: Mapping[str, str], more: Iterable[Value] = (), /, **given: Value
+    ) -> None:
+        """Keep a call for `write_again` without calling it now. Arguments are as in `Script.call`."""
+        if self.journal.kept:
+            script = self._scripts[verb]
+            keys, values = script.call(names, given, more)
+            self.journal.keep(script, keys, await self._closed(values, names))
+
+    def forget(self, verb: str, names: Mapping[str, str], *, owner: str) -> None:
+        """Keep no call of this script any more that this owner made about a record."""
+        self.journal.forget(self._scripts[verb], [names["req"]], owner)
+
+    async def write_again(self, *, within: float = COMES_WITHIN) -> list[Write]:
+        """Call again what this process has written lately: after a failover, the new primary may lack some of it.
+
+        Args:
+            within: Seconds in which other processes have to write again what some of it builds on.
+
+        Returns:
+            What could not be written again, since something that it builds on is missing.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer. Repeat it then.
+        """
+        # A former primary would say that it knows everything.
+        leave_connections(self._redis)
+        return await self.journal.write_again(self._run, within=within)
 
     async def _closed(self, values: Sequence[Sent | Private], names: Mapping[str, str]) -> list[Sent]:
         """Encrypt what is private. What belongs to a question that was asked without encryption stays readable to its agent."""
@@ -190,6 +243,9 @@ class Scripts:
                 if "unknown command" not in str(error):
                     raise
                 self._knows_read_only = False
+        if self.write and script.verb not in READ_ONLY:
+            # Whole, because what waits for more than the answer has no time to send it twice.
+            return await self.write("EVAL", script.text, count, *keys_and_args)
         try:
             return await self._redis.evalsha(script.sha, count, *keys_and_args)
         except NoScriptError:

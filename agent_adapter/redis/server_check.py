@@ -1,13 +1,14 @@
 """Which Redis servers can keep approvals, and what each refusal of a server means."""
 
 import re
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
+from redis.asyncio.sentinel import MasterNotFoundError
 from redis.client import NEVER_DECODE
 from redis.exceptions import (
     AskError,
@@ -32,11 +33,14 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     ServerUnsuitableError,
 )
+from agent_adapter.redis.cluster import in_one_go, is_cluster, primaries_of
 
 _T = TypeVar("_T")
+_DAY = 86_400
 
 MINIMUM_VERSION = (6, 2)
-CLUSTER = "is a node of a Redis Cluster, which is not supported: use a single Redis or Valkey server"
+CLUSTER = "is a node of a Redis Cluster: write redis+cluster://host1:6379,host2:6379, with some of its nodes"
+NO_CLUSTER = "is not a node of a Redis Cluster: write redis:// before the host instead of redis+cluster://"
 REPLICA = (
     "is a replica, and replicas take no writes: use the address of the primary. After a failover, a name or an address "
     "that follows the primary saves you this step"
@@ -55,17 +59,24 @@ FOR_NOW = {
         "back, or lower the setting"
     ),
     "MISCONF": "takes no writes, because it cannot write to its own disk: its log says why",
+    "UNBLOCKED": "handed over to another server while somebody waited there: the next attempt finds it",
     "BUSY": "is busy with a script of somebody else, and answers nobody: SCRIPT KILL ends it",
 }
 """Refusals that end by themselves, or as soon as somebody has acted; so try again."""
 NO_WRITES = ("OOM", "NOREPLICAS", "MISCONF")
 """Of these, the refusals where reads still work and writes fail until somebody has acted."""
+IN_CLUSTER = {
+    "CLUSTERDOWN": "does not serve all slots: a primary is down, and no replica has taken over yet",
+    **dict.fromkeys(("MOVED", "ASK", "TRYAGAIN"), "is moving these keys to another of its servers"),
+}
+"""More of them, where the address is one of a cluster."""
 FOR_GOOD = {
     "MOVED": CLUSTER,
     "ASK": CLUSTER,
     "CROSSSLOT": CLUSTER,
     "CLUSTERDOWN": CLUSTER,
     "TRYAGAIN": CLUSTER,
+    "NOCLUSTER": NO_CLUSTER,
     "NOPERM": (
         "does not allow this user what is needed: connect with the user that `python -m bot acl` made for exactly this "
         "agent, worker, operator or bot; after an upgrade, make the users again"
@@ -88,6 +99,7 @@ _IN_WORDS = (
     ("with the client already authenticated", "NOAUTH"),
     ("DB index is out of range", "NODATABASE"),
     ("SELECT is not allowed in cluster mode", "MOVED"),
+    ("cluster support disabled", "NOCLUSTER"),
 )
 """Texts of errors that have no code: errors inside a script, and errors that redis-py rewrites."""
 _BY_CLASS: dict[type[RedisError], str] = {
@@ -104,6 +116,14 @@ _BY_CLASS: dict[type[RedisError], str] = {
 }
 """Classes that redis-py has for a code, which it takes out of the text."""
 _CODE = re.compile(rf"\b({'|'.join([*FOR_NOW, *FOR_GOOD])})\b")
+
+
+_JUDGED = {
+    "redis_version": "its version",
+    "aof_enabled": "whether it keeps an append-only file",
+    "maxmemory_policy": "what it evicts",
+}
+"""What is judged of INFO, and is not noticed later in another way."""
 
 
 @contextmanager
@@ -123,7 +143,12 @@ def explained(address: str, error: Exception) -> AgentAdapterError:
         to change something first, and a ServerFailedError when only this command fails.
     """
     words = str(error) or type(error).__name__
+    # redis-py may wrap what was raised while it connected.
+    if isinstance(error, MasterNotFoundError) or isinstance(error.__cause__, MasterNotFoundError):
+        return ServerUnreachableError(words)
     code = _code_of(error)
+    if is_cluster(address) and code in IN_CLUSTER:
+        return ServerUnreachableError(f"Redis at {address} {IN_CLUSTER[code]} ({words})", code=code)
     if code in FOR_GOOD:
         return ServerRefusesError(f"Redis at {address} {FOR_GOOD[code]} ({words})")
     if code in FOR_NOW:
@@ -166,6 +191,7 @@ async def answered(call: Awaitable[_T], redis: Redis, keys: Keys, address: str) 
         failure = explained(address, error)
         if isinstance(failure, ServerFailedError):
             await check_keys(redis, keys, address)
+            await check_audit(redis, keys, address)
         raise failure from error
 
 
@@ -174,11 +200,41 @@ async def check_server(redis: Redis, address: str) -> list[str]:
 
     Raises:
         ServerUnreachableError: when it does not answer.
-        ServerUnsuitableError: when it is too old, evicts keys, or is a replica, a Sentinel or part of a cluster.
+        ServerUnsuitableError: when it is too old, evicts keys, or is a replica or a Sentinel, or
+            is in a cluster and its address is not one of a cluster.
     """
     with explaining(address):
-        info: dict[str, Any] = await redis.info()
-    return judge_server(info, address)
+        infos = [await read_info(server) for server in await primaries_of(redis)]
+    said = [sentence for info in infos for sentence in (*judge_server(info, address), *unsaid(info, address))]
+    return list(dict.fromkeys(said))
+
+
+async def read_info(redis: Redis, *sections: str) -> dict[str, Any]:
+    """Return what INFO says: nothing where a service does not let its customers ask."""
+    try:
+        found: dict[str, Any] = await redis.info(*sections)
+    except ResponseError as error:
+        if not isinstance(error, NoPermissionError) and "unknown command" not in str(error):
+            raise
+        return {}
+    return found
+
+
+async def identities_of(redis: Redis) -> tuple[str, ...]:
+    """Say which run of which server takes writes, and of which history, for each primary: as `server_identity` in Lua.
+
+    Returns:
+        Nothing where a server does not say it.
+
+    Raises:
+        RedisError: when it does not answer.
+    """
+    infos = [
+        await read_info(server, "server") | await read_info(server, "replication")
+        for server in await primaries_of(redis)
+    ]
+    found = [(info.get("run_id"), info.get("master_replid")) for info in infos]
+    return tuple(f"{run}:{history}" for run, history in found) if all(map(all, found)) else ()
 
 
 async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
@@ -193,13 +249,10 @@ async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
     shared = keys.shared
     counters = [key for key, kind in shared.items() if kind == "string"]
     with explaining(address):
-        async with redis.pipeline(transaction=False) as asking:
-            for key in shared:
-                asking.type(key)
-            for key in counters:
-                # For a key of another type, MGET returns nothing and no error.
-                asking.execute_command("MGET", key, **{NEVER_DECODE: True})
-            answers = [_seen(answer) for answer in await asking.execute(raise_on_error=False)]
+        kinds = await in_one_go(redis, [("TYPE", key) for key in shared])
+        # For a key of another type, MGET returns nothing and no error.
+        numbers = await in_one_go(redis, [("MGET", key) for key in counters], **{NEVER_DECODE: True})
+        answers = [_seen(answer) for answer in (*kinds, *numbers)]
     kinds, numbers = answers[: len(shared)], answers[len(shared) :]
     wrong = [
         (key, f"is a {found} and should be a {kind}")
@@ -210,8 +263,35 @@ async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
         for key, number in zip(counters, numbers, strict=True)
         if number and number[0] is not None and not number[0].isdigit()
     ]
-    if wrong:
-        key, what = wrong[0]
+    _refuse(wrong, address)
+
+
+async def check_audit(redis: Redis, keys: Keys, address: str) -> None:
+    """Refuse a namespace in which something has given an entry of the audit trail a number far ahead of the time.
+
+    Later entries would have times after it, or find no number, and then nothing is decided. To read, nothing is wrong.
+
+    Raises:
+        ServerUnreachableError: when it does not answer.
+        ServerRefusesError: naming the key and the cure.
+    """
+    streams = [lane.audit for lane in keys.all_lanes()]
+    with explaining(address):
+        [now] = await in_one_go(redis, [("TIME",)])
+        answers = await in_one_go(
+            redis, [("XINFO STREAM", stream) for stream in streams], **{NEVER_DECODE: True}
+        )
+    # There may be no stream yet, and not everybody may look at it.
+    seen = [(key, found) for key, found in zip(streams, answers, strict=True) if isinstance(found, dict)]
+    newest = [(key, int(found["last-generated-id"].partition(b"-")[0])) for key, found in seen]
+    ahead = [key for key, at in newest if not isinstance(now, Exception) and at > (now[0] + _DAY) * 1000]
+    _refuse(
+        [(key, "gives new entries a time more than a day ahead, or none at all") for key in ahead], address
+    )
+
+
+def _refuse(wrong: Sequence[tuple[str, str]], address: str) -> None:
+    for key, what in wrong[:1]:
         raise ServerRefusesError(
             f"Redis at {address}: the key {key} was overwritten: it {what}. Stop what else writes to this Redis, "
             f"then restore the key from a backup, or delete it (DEL {key})"
@@ -229,15 +309,16 @@ def judge_server(info: dict[str, Any], address: str) -> list[str]:
     """Refuse an unsuitable server by its INFO; return warnings about one that may lose approvals.
 
     Raises:
-        ServerUnsuitableError: when it is too old, evicts keys, or is a replica, a Sentinel or part of a cluster.
+        ServerUnsuitableError: when it is too old, evicts keys, or is a replica or a Sentinel, or
+            is in a cluster and its address is not one of a cluster.
     """
-    if refusal := _refusal(info):
+    if refusal := _refusal(info, address):
         raise ServerUnsuitableError(f"Redis at {address} {refusal}")
     warnings = []
     policy = str(info.get("maxmemory_policy", "noeviction"))
     if policy.startswith("volatile"):
         warnings.append(f"Redis at {address} may evict finished approvals early (maxmemory-policy {policy})")
-    if not int(info.get("aof_enabled", 0)):
+    if not int(info.get("aof_enabled", 1)):
         warnings.append(
             f"Redis at {address} keeps no append-only file: a crash loses approvals; set appendonly yes"
         )
@@ -248,6 +329,18 @@ def judge_server(info: dict[str, Any], address: str) -> list[str]:
     return warnings
 
 
+def unsaid(info: dict[str, Any], address: str) -> list[str]:
+    """Say what cannot be checked, because the server does not say it. That is no reason to refuse a managed server."""
+    missing = [what for field, what in _JUDGED.items() if field not in info]
+    if not missing:
+        return []
+    sentence = (
+        f"Redis at {address} does not say {', '.join(missing)}, so this was not checked: look at the settings of your "
+        "service. Needed are 6.2 or newer, an append-only file, and maxmemory-policy noeviction"
+    )
+    return [sentence]
+
+
 def _is_plain_and_far(address: str) -> bool:
     """Whether passwords and approvals cross a network that is not ours. A name without a dot is a container beside this one."""
     parts = urlsplit(address)
@@ -256,23 +349,26 @@ def _is_plain_and_far(address: str) -> bool:
         is_near = ip_address(host).is_loopback
     except ValueError:
         is_near = "." not in host or host.endswith(".localhost")
-    return parts.scheme == "redis" and not is_near
+    return parts.scheme in {"redis", "redis+sentinel", "redis+cluster"} and not is_near
 
 
-def _refusal(info: dict[str, Any]) -> str:
+def _refusal(info: dict[str, Any], address: str) -> str:
     """Say why a server is unsuitable; empty when it is suitable."""
     mode = info.get("redis_mode")
     if mode == "sentinel":
         return (
-            "is a Sentinel, which keeps no data, and asking it for the primary is not supported: "
-            "use the address of the primary itself"
+            "is a Sentinel, which keeps no data. To have it asked for the primary, write "
+            "redis+sentinel://host1:26379,host2:26379/service"
         )
-    if mode == "cluster" or int(info.get("cluster_enabled", 0)):
+    if (mode == "cluster" or int(info.get("cluster_enabled", 0))) and not is_cluster(address):
         return CLUSTER
     if info.get("role") == "slave":
         return f"{REPLICA} (it follows {info.get('master_host')}:{info.get('master_port')})"
-    version = str(info.get("redis_version", "0"))
-    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < MINIMUM_VERSION:
+    version = str(info.get("redis_version", "unknown"))
+    if (
+        version != "unknown"
+        and tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < MINIMUM_VERSION
+    ):
         return f"is {version}; 6.2 or newer (or Valkey) is needed: upgrade it"
     policy = str(info.get("maxmemory_policy", "noeviction"))
     if int(info.get("maxmemory", 0)) > 0 and policy.startswith("allkeys"):

@@ -69,6 +69,7 @@ class InMemoryApprovalClient(ApprovalClient):
         self._asked_in: dict[tuple[str, str], str] = {}
         self._running: set[tuple[str, str]] = set()
         self._signing: Signing | None = None
+        self._lonely = set()
 
     @property
     def ring(self) -> Ring:
@@ -236,6 +237,12 @@ class InMemoryApprovalClient(ApprovalClient):
     async def withdraw(self, interrupt_id: str, reason: str = "") -> None:
         """End an interrupt that is no longer needed. See `ApprovalClient.withdraw`."""
         self._record(interrupt_id).settle("withdrawn", reason=reason)
+
+    async def withdraw_cancelled(self, *interrupt_ids: str, reason: str) -> None:
+        """Withdraw for a call that has ended."""
+        for each in interrupt_ids:
+            with suppress(UnknownInterruptError):
+                await self.withdraw(each, reason)
 
     def _is_owed(self, interrupt_id: str) -> bool:
         """Let the reviewer decide, as people would while no process waits; return whether the run is owed to a worker."""

@@ -88,7 +88,11 @@ async def _work(given: argparse.Namespace, url: str) -> None:
     async with (
         _opened(given.registry) as registry,
         ApprovalClient.from_url(
-            url, agent=given.agent, namespace=given.namespace, claim_lease=lease
+            url,
+            agent=given.agent,
+            namespace=given.namespace,
+            claim_lease=lease,
+            credentials=os.environ.get("ASSENT_REDIS_CREDENTIALS"),
         ) as approvals,
     ):
         worker = ResumeWorker(approvals, registry, at_once=given.at_once, lease=lease)

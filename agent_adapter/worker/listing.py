@@ -1,5 +1,6 @@
 """The runs that are owed to workers, for an operator to read."""
 
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -53,7 +54,8 @@ async def allow_again(url: str, namespace: str, which: str) -> str:
 
 @asynccontextmanager
 async def _opened(url: str, namespace: str) -> AsyncIterator[tuple[Keys, Callable[[Lane], Runs]]]:
-    redis, address = open_redis(url), address_of(url)
+    redis = open_redis(url, credentials=os.environ.get("ASSENT_REDIS_CREDENTIALS"))
+    address = address_of(url)
     try:
         keys = await freeze_meta(redis, namespace, address=address)
         cipher = RecordCipher.from_environment()

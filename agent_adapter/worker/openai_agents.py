@@ -28,11 +28,10 @@ from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
 from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.errors import ConsumedError
-from agent_adapter.idempotency import finding
-from agent_adapter.integrations.openai_agents import PausedRun, editing
+from agent_adapter.integrations.openai_agents import PausedRun
 from agent_adapter.integrations.openai_agents.checks import check_agent, check_options
 from agent_adapter.integrations.openai_agents.paused import check_input
-from agent_adapter.integrations.openai_agents.reporting import Reporting
+from agent_adapter.integrations.openai_agents.reporting import going_on
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.redis.claims import patiently
 from agent_adapter.redis.runs import failed_with
@@ -144,13 +143,11 @@ class ResumableAgent:
             if getattr(resume.decisions[position], "always", False):
                 paused.state.approve(items[position], always_approve=True)
         state = paused.decided((_with_outputs(resume, outputs), items))
-        reporting = Reporting(turn.approvals, paused, self._options)
-        hooks = _Notes(turn, paused, reporting)
+        hooks = _Notes(turn, paused, self._options.get("hooks"))
         try:
-            with editing(paused.edits), finding(paused.key):
+            with going_on(paused, turn.approvals):
                 result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
         except Exception as error:
-            reporting.fail(error)
             if tools := _in_doubt(turn, items, resume, top=top):
                 raise await patiently(partial(turn.journal.set_aside, failed_with(error), tools)) from error
             raise

@@ -10,6 +10,7 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
+from agent_adapter import client as agent_client
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Continuation
@@ -32,7 +33,7 @@ from agent_adapter.errors import (
     UnreadableRecordError,
     WrongArgumentError,
 )
-from agent_adapter.redis import replies
+from agent_adapter.redis import pool, replies
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.runs import OwedRun
 from bot.domain.admission import Place
@@ -164,6 +165,27 @@ async def test_a_resumed_interrupt_is_consumed(client: ApprovalClient, store: Ap
         async with client.resuming(interrupt_id):
             pass
     assert (await store.load(interrupt_id)).resumed_at
+
+
+@pytest.mark.parametrize(
+    ("field", "read"),
+    [
+        ("created", lambda record: record.created_at),
+        ("deadline", lambda record: record.deadline),
+        ("resumed", lambda record: record.resumed_at),
+        ("claim_until", lambda record: record.claim_lapsed_at),
+    ],
+)
+async def test_a_time_that_no_script_writes_is_an_unreadable_record(
+    client: ApprovalClient, store: ApprovalStore, field, read
+):
+    """Whoever reads it gets one of our errors, not one of Python's."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    for junk in ("x", "-" + "9" * 30, "9" * 5_000):
+        await store._redis.hset(store.keys.lane_for(interrupt_id).req(interrupt_id), field, junk)
+        record = await client.record(interrupt_id)
+        with pytest.raises(UnreadableRecordError, match=interrupt_id):
+            read(record)
 
 
 @pytest.mark.parametrize("field", ["body", "deadline"])
@@ -366,6 +388,53 @@ async def test_a_cancelled_review_is_withdrawn(
         await asking
     asked = (await store.load(interrupt_id)).withdraw_asked
     assert asked == (None if is_left_to_a_worker else "The call that asked was cancelled.")
+
+
+async def test_a_review_that_is_cancelled_while_its_client_closes_is_withdrawn(
+    redis_url: str, store: ApprovalStore
+):
+    """However long Redis takes, and also when it is cancelled twice. No connection is left open."""
+    others = len(await store._redis.client_list())
+    async with an_agent(redis_url, "closing") as client:
+        asking = asyncio.create_task(client.review(batch("a")))
+        (interrupt_id,) = await eventually(partial(ids, store))
+        await store._redis.client_pause(500, all=False)
+        asking.cancel()
+        await asyncio.sleep(0.1)
+        asking.cancel()
+
+    await asyncio.wait([asking])
+    assert asking.cancelled()
+    assert (await store.load(interrupt_id)).withdraw_asked == "The call that asked was cancelled."
+    assert len(await store._redis.client_list()) == others
+
+
+@pytest.mark.parametrize("is_left_to_a_worker", [False, True])
+async def test_a_review_that_waits_while_its_client_closes_is_withdrawn(
+    redis_url: str, store: ApprovalStore, is_left_to_a_worker: bool
+):
+    """Nobody could find its answer; one that a worker goes on with stays open. No connection is left open."""
+    others = len(await store._redis.client_list())
+    continuation = left() if is_left_to_a_worker else None
+    async with an_agent(redis_url) as client:
+        asking = asyncio.create_task(client.review(batch("a"), continuation=continuation))
+        (interrupt_id,) = await eventually(partial(ids, store))
+
+    with pytest.raises(AgentAdapterError, match="the client was closed while it waited"):
+        await asking
+    asked = (await store.load(interrupt_id)).withdraw_asked
+    assert asked == (None if is_left_to_a_worker else "The program that asked does not wait any more.")
+    assert len(await store._redis.client_list()) == others
+
+
+async def test_a_question_that_comes_after_its_withdrawal_is_withdrawn(redis_url: str, store: ApprovalStore):
+    """Its connection may be slower than the one of the withdrawal. The cancelled call does not wait for it."""
+    async with an_agent(redis_url) as client, an_agent(redis_url) as slow:
+        question = client.interrupt(batch("a"))
+        await client.withdraw_cancelled(question.id, reason="Nobody waits.")
+        await slow.publish(question)
+
+    assert (await store.load(question.id)).withdraw_asked == "Nobody waits."
 
 
 async def test_decisions_arrive_one_by_one(client: ApprovalClient, store: ApprovalStore):
@@ -897,12 +966,44 @@ async def test_a_run_that_went_on_while_redis_was_away_keeps_its_result(
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
+@pytest.mark.parametrize("comes_back", [True, False])
+async def test_a_review_that_was_cancelled_while_redis_was_away_is_withdrawn(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    comes_back: bool,
+):
+    """However long it stays away; closing does not wait for that, and says what was not withdrawn."""
+    for module in (agent_client, pool):
+        monkeypatch.setattr(module, "REPEAT_WITHIN", 0.1)
+    server = RedisServer(tmp_path / "r")
+    server.start()
+    async with an_agent(server.url) as client:
+        asking = asyncio.create_task(client.review(batch("a")))
+        async with open_redis(server.url) as redis:
+            store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+            (interrupt_id,) = await eventually(partial(ids, store))
+        server.kill()
+        asking.cancel()
+        await asyncio.wait([asking])
+        if comes_back:
+            server.start()
+            await until(lambda: not client._withdrawals)
+            async with open_redis(server.url) as redis:
+                store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+                assert (await store.load(interrupt_id)).withdraw_asked
+    server.stop()
+    assert ("withdrawal.lost" in caplog.text) is not comes_back
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
 async def test_waits_are_looked_at_again_after_redis_was_away(
     lost_server: tuple[RedisServer, ApprovalClient, str], caplog: pytest.LogCaptureFixture
 ):
     """A process that has lost Redis once still notices that nobody answers."""
     server, client, _ = lost_server
-    await until(lambda: "replies.unreachable" in caplog.text)
+    # An agent that sets up no logging prints the message alone, so it has the reason.
+    await until(lambda: "replies.unreachable: Redis at " in caplog.text)
     server.start()
 
     async with asyncio.timeout(30):

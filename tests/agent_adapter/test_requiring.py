@@ -3,14 +3,41 @@
 import asyncio
 import inspect
 import logging
-from dataclasses import dataclass, replace
-from datetime import datetime
+import re
+import warnings
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass, field, replace
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, NewType
+from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import (
+    AfterValidator,
+    AliasPath,
+    AnyUrl,
+    Base64Str,
+    BaseModel,
+    ConfigDict,
+    EmailStr,
+    Field,
+    GetPydanticSchema,
+    OnErrorOmit,
+    RootModel,
+    SecretStr,
+    StringConstraints,
+    TypeAdapter,
+    field_validator,
+    validator,
+)
+from pydantic.alias_generators import to_snake
+from pydantic_core import core_schema
+from typing_extensions import TypeAliasType
 
 from agent_adapter import (
     InvalidRequestError,
@@ -21,6 +48,8 @@ from agent_adapter import (
     requires_receipt,
     using_receipt,
 )
+from agent_adapter.contract.arguments import decode
+from agent_adapter.contract.numbers import as_floats
 from agent_adapter.receipts.used import SqliteUsed
 from tests.support.receipts import RECORD, Signing, listed, ring_text
 
@@ -32,6 +61,9 @@ GUARD = {"keys": RING, "audience": "billing"}
 class Mode(Enum):
     FAST = "fast"
     SAFE = "safe"
+
+
+Trimmed = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
 class Order(BaseModel):
@@ -404,3 +436,428 @@ def test_a_receipt_holds_for_its_block_alone():
             assert approval_receipt() is None
         assert approval_receipt() == receipt
     assert approval_receipt() is None
+
+
+def test_a_validator_that_changes_a_value_after_the_approval_runs_nothing():
+    """A framework hands the tool what the validator made of it. One that only checks is in nobody's way."""
+
+    def pay(amount: Annotated[int, AfterValidator(lambda amount: amount * 100)], to: Trimmed = "al"):
+        return amount, to
+
+    def mark(to: Annotated[str, Mark()]):
+        return to
+
+    def check(when: Annotated[datetime, AfterValidator(lambda when: when)]):
+        return when
+
+    assert refused(pay, {"amount": 5}, amount=500) == "arguments"
+    assert refused(pay, {"amount": 5, "to": " al "}, amount=5, to="al") == "arguments"
+    assert runs(pay, {"amount": 5}, amount=5) == (5, "al")
+    assert refused(mark, {"to": "al"}, to="AL") == "arguments"
+    assert runs(mark, {"to": "al"}, to="al") == "al"
+    assert runs(check, {"when": "2026-01-02T03:04:05Z"}, when=GIVEN["when"]) == GIVEN["when"]
+
+
+class Doubled(BaseModel):
+    amount: int
+
+    @field_validator("amount")
+    @classmethod
+    def _double(cls, amount: int) -> int:
+        return 2 * amount
+
+
+class Holder(BaseModel):
+    payments: list[Doubled]
+
+
+class Lowered(BaseModel):
+    model_config = ConfigDict(str_to_lower=True)
+    name: str
+
+
+class Mark:
+    """Marks a type, and changes its values."""
+
+    def __repr__(self):
+        return "Mark()"
+
+    def __get_pydantic_core_schema__(self, source, handler):
+        return core_schema.no_info_after_validator_function(str.upper, handler(source))
+
+
+class Upper(str):
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source, handler):
+        return core_schema.no_info_after_validator_function(str.upper, core_schema.str_schema())
+
+
+Changed = Annotated[str, AfterValidator(str.upper)]
+Alias = TypeAliasType("Alias", Changed)
+Renamed = NewType("Renamed", Changed)
+
+
+class Root(RootModel[Changed]):
+    pass
+
+
+class Metadata(BaseModel):
+    """A field may have the name that a part of a schema has."""
+
+    metadata: Changed
+
+
+class AfterInit(BaseModel):
+    to: str
+
+    def model_post_init(self, context):
+        self.to = "bo"
+
+
+class PrivateToo(AfterInit):
+    _seen: int = 0
+
+
+class OwnInit(BaseModel):
+    to: str
+
+    def __init__(self, **fields):
+        super().__init__(to="bo")
+
+
+class OldWay(BaseModel):
+    to: str
+
+    with warnings.catch_warnings(action="ignore"):
+
+        @validator("to")
+        @classmethod
+        def _upper(cls, to):
+            return to.upper()
+
+
+@dataclass
+class Filled:
+    to: str
+
+    def __post_init__(self):
+        self.to = "bo"
+
+
+class Guessed(Enum):
+    FAST = "fast"
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls.FAST
+
+
+class Pair(NamedTuple):
+    one: int
+    other: int = 0
+
+
+class Swapped(Pair):
+    def __new__(cls, one, other=0):
+        return super().__new__(cls, other, one)
+
+
+WITHIN = [
+    Doubled, Holder, list[Doubled], list[Trimmed], dict[str, Doubled] | None, Lowered, list[Annotated[str, Mark()]],
+    list[Annotated[str, GetPydanticSchema(Mark().__get_pydantic_core_schema__)]], Upper, Alias, list[Alias], Renamed,
+    list[Renamed], Root, Metadata, AfterInit, PrivateToo, OwnInit, OldWay, Filled, Guessed, Swapped, list[Base64Str],
+    list[OnErrorOmit[int]],
+]  # fmt: skip
+
+
+class Node(BaseModel):
+    """A type that has itself within it."""
+
+    below: "list[Node]" = []
+
+
+class Named(BaseModel):
+    """Its fields, its default and what is private say nothing about validators."""
+
+    type: str
+    to_lower: bool
+    on_error: str = "omit"
+    post_init: dict[str, str] = {"type": "function-plain"}
+    _seen: int = 0
+
+
+@pytest.mark.parametrize("kind", WITHIN, ids=str)
+def test_a_type_with_validators_within_it_is_refused_at_the_decorator(kind):
+    """What they make of an approved value cannot be told from what was approved. The error names the parameter."""
+
+    def pay(payment):
+        return payment
+
+    pay.__annotations__["payment"] = kind
+
+    with pytest.raises(
+        InvalidRequestError, match=r"^pay: payment: its type has validators.* check the value in the body"
+    ):
+        requires_receipt(**GUARD)(pay)
+
+
+def test_an_address_that_loses_its_name_is_refused_at_the_decorator(monkeypatch):
+    """`Dana <al@example.com>` becomes `al@example.com`."""
+    monkeypatch.setattr("pydantic.networks.import_email_validator", lambda: None)
+
+    def pay(to: list[EmailStr]):
+        return to
+
+    with pytest.raises(InvalidRequestError, match=r"^pay: to: its type has"):
+        requires_receipt(**GUARD)(pay)
+
+
+@pytest.mark.parametrize(
+    ("kind", "approved"),
+    [
+        (Node, {"below": [{"below": []}]}), (Named, {"type": "a", "to_lower": True}), (Pair, [1, 2]), (Path, "a/b"),
+        (UUID, "2f1d3f8e-0a52-4c39-9bb5-52a9a5d1b1d4"), (AnyUrl, "https://example.com/"), (SecretStr, "al"),
+        (IPv4Address, "10.0.0.1"), (Sequence[int], [1]), (OrderedDict[str, int], {"a": 1}), (deque[int], [1]),
+        (Annotated[int, Field(gt=1)], 2), (re.RegexFlag, 2), (defaultdict[str, int], {"a": 1}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_type_that_only_converts_is_in_nobodys_way(kind, approved):
+    def pay(payment):
+        return payment
+
+    pay.__annotations__["payment"] = kind
+    value = TypeAdapter(kind).validate_python(approved)
+
+    assert runs(pay, {"payment": approved}, payment=value) == value
+
+
+class Loose(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Aliased(BaseModel):
+    to: str = Field(alias="recipient", default="bo")
+
+
+@pytest.mark.parametrize(
+    ("kind", "approved", "taken"),
+    [
+        (Order, {"number": 7, "to": "al"}, {"number": 7}),
+        (list[Order], [{"number": 7, "to": "al"}], [{"number": 7}]),
+        (Line, {"count": 1, "to": "al"}, {"count": 1}),
+        (Aliased, {"to": "al"}, {}),
+    ],
+    ids=str,
+)
+def test_a_field_that_the_type_leaves_out_was_approved_and_does_not_run(kind, approved, taken):
+    """People have read it. A type that keeps what it does not know gets it."""
+
+    def pay(payment):
+        return payment
+
+    pay.__annotations__["payment"] = kind
+    adapter = TypeAdapter(kind)
+
+    assert refused(pay, {"payment": approved}, payment=adapter.validate_python(approved)) == "arguments"
+    value = adapter.validate_python(taken)
+    assert runs(pay, {"payment": taken}, payment=value) == value
+    pay.__annotations__["payment"] = Loose
+    assert runs(pay, {"payment": {"to": "al"}}, payment=Loose(to="al")) == Loose(to="al")
+
+
+def test_a_type_that_is_known_later_is_refused_before_the_body_runs():
+    """A module may define it below the tool."""
+
+    def pay(payment):
+        return "ran"
+
+    pay.__annotations__["payment"] = "Later"
+    guarded = requires_receipt(**GUARD)(pay)
+    pay.__globals__["Later"] = Doubled
+    try:
+        with using_receipt(BOT.receipt({"payment": {"amount": 5}})), pytest.raises(InvalidRequestError):
+            guarded(payment=Doubled(amount=5))
+    finally:
+        del pay.__globals__["Later"]
+
+
+def test_a_default_that_an_earlier_call_has_changed_does_not_run():
+    """Nobody was asked about what the earlier call left in it."""
+
+    def pay(to: str, tags: list[str] = []):  # noqa: B006  # that is what is tried
+        tags.append(to)
+        return list(tags)
+
+    tool = guarded(pay)
+    with using_receipt(BOT.receipt({"to": "al"})):
+        assert tool(to="al") == ["al"]
+    with using_receipt(BOT.receipt({"to": "bo"})), pytest.raises(ReceiptError) as caught:
+        tool(to="bo")
+
+    assert caught.value.code == "arguments"
+
+
+@dataclass
+class Fixed:
+    to: str
+    amount: int = field(init=False, default=5)
+
+
+@dataclass
+class Trial:
+    to: str
+    dry_run: InitVar[bool] = False
+
+
+class FirstName(BaseModel):
+    to: str = Field(validation_alias=AliasPath("names", 0))
+
+
+class ReadOnly(BaseModel):
+    to: str = Field(validation_alias="recipient")
+
+
+class Unwritten(BaseModel):
+    to: str = Field(exclude=True)
+
+
+class Account(BaseModel):
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+    account: str
+
+
+class Coded(BaseModel):
+    model_config = ConfigDict(val_json_bytes="base64")
+    text: bytes
+
+
+class CodedBothWays(BaseModel):
+    model_config = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
+    text: bytes
+
+
+class Renaming(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    to: str = Field(alias="recipient")
+
+
+LOST = [
+    (Fixed, '{"to":"al","amount":7}', "payment.amount"),
+    (list[Fixed], '[{"to":"al","amount":7}]', "payment[0].amount"),
+    (Trial, '{"to":"al","dry_run":true}', "payment.dry_run"),
+    (FirstName, '{"names":["al","bo"]}', "payment.names"),
+    (ReadOnly, '{"recipient":"al"}', "payment.recipient"),
+    (Unwritten, '{"to":"al"}', "payment.to"),
+    (dict[int, str], '{"1":"al","01":"bo"}', "payment.1"),
+    (dict[int, str], '{"01":"al"}', "payment.01"),
+    (set[int], "[1,1]", "payment"),
+    (float, "123456789012345678.5", "payment"),
+    (Any, "123456789012345678.5", "payment"),
+    (list[Any], "[123456789012345678.5]", "payment[0]"),
+    (Decimal, "123456789012345678.55", "payment"),
+    (Account, '{"account":12345678901234567890.5}', "payment.account"),
+    (Coded, '{"text":"ZGVsZXRl"}', "payment.text"),
+    (int, '"007"', "payment"),
+    (bool, '"yes"', "payment"),
+    (datetime, '"2026-01-02T03:04:05.1234567Z"', "payment"),
+    (timedelta, '"P1M"', "payment"),
+    (Path, '"a/./b"', "payment"),
+]
+
+
+@pytest.mark.parametrize(("kind", "approved", "path"), LOST, ids=str)
+def test_a_value_that_its_type_changes_or_shortens_does_not_run(kind, approved, path):
+    """The tool would get something else than people have read. The error names the place and says what to do."""
+
+    def pay(payment):
+        return payment
+
+    pay.__annotations__["payment"] = kind
+    value = TypeAdapter(kind).validate_python(as_floats(decode(approved)))
+
+    with pytest.raises(
+        ReceiptError, match=re.escape(f"pay: {path} would not run as it was approved")
+    ) as caught:
+        runs(pay, f'{{"payment":{approved}}}', payment=value)
+
+    assert caught.value.code == "arguments"
+    assert "a type that keeps it" in str(caught.value)
+
+
+def test_pydantics_own_function_as_a_validator_changes_nothing_that_was_approved():
+    """`dropTable` does not become `drop_table`. Within another type it is refused at the decorator, as any validator."""
+
+    def pay(payment: Annotated[str, AfterValidator(to_snake)]):
+        return payment
+
+    def pay_all(payments: list[Annotated[str, AfterValidator(to_snake)]]):
+        return payments
+
+    assert refused(pay, {"payment": "dropTable"}, payment="drop_table") == "arguments"
+    assert runs(pay, {"payment": "drop_table"}, payment="drop_table") == "drop_table"
+    with pytest.raises(InvalidRequestError, match=r"^pay_all: payments: its type has validators"):
+        guarded(pay_all)
+
+
+@pytest.mark.parametrize(
+    ("kind", "approved"),
+    [
+        (datetime, '"2026-01-02T03:04:05.000000000Z"'), (datetime, '"2026-01-02 03:04+01:00"'), (time, '"03:04"'),
+        (date, '"2026-01-02"'), (timedelta, '"PT24H"'), (timedelta, "1.5"), (Decimal, "5.10"), (Decimal, '"5.10"'),
+        (float, "1"), (list[float], "[1,2.50]"), (UUID, '"2F1D3F8E-0A52-4C39-9BB5-52A9A5D1B1D4"'),
+        (AnyUrl, '"https://example.com"'), (dict[str, SecretStr], '{"a":"al"}'), (dict[int, str], '{"1":"al"}'),
+        (set[float], "[10,9]"), (Renaming, '{"recipient":"al"}'), (Renaming, '{"to":"al"}'),
+        (CodedBothWays, '{"text":"ZGVsZXRl"}'), (Fixed, '{"to":"al"}'), (IPv6Address, '"0:0:0:0:0:0:0:1"'),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_value_that_its_type_only_writes_in_another_way_runs(kind, approved):
+    """`Z` and `+00:00` are the same moment, `PT24H` is a day, and what is left out has its default."""
+
+    def pay(payment):
+        return payment
+
+    pay.__annotations__["payment"] = kind
+    value = TypeAdapter(kind).validate_json(approved)
+
+    assert runs(pay, f'{{"payment":{approved}}}', payment=value) == value
+
+
+class Sameish(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    a: int = 1
+
+    def __eq__(self, other):
+        return isinstance(other, Sameish) and self.a == other.a
+
+    __hash__ = None
+
+
+def test_a_model_that_calls_another_one_equal_does_not_run_in_its_place():
+    """Fields that the model does not declare were approved, too."""
+
+    def pay(payment: Sameish):
+        return payment.b
+
+    assert refused(pay, {"payment": {"a": 1, "b": 2}}, payment=Sameish(a=1, b=3)) == "arguments"
+    assert refused(pay, {"payment": {"a": 1}}, payment=Sameish(a=1, b=3)) == "arguments"
+    assert runs(pay, {"payment": {"a": 1, "b": 2}}, payment=Sameish(a=1, b=2)) == 2
+
+
+def test_a_generator_is_refused_at_the_decorator():
+    """Its body runs after the check, and a list among the arguments may be another one by then."""
+
+    def pay(to: list[str]):
+        yield to
+
+    async def pay_later(to: list[str]):
+        yield to
+
+    for tool in (pay, pay_later):
+        with pytest.raises(
+            InvalidRequestError, match=rf"^{tool.__name__} is a generator: .* a function that returns"
+        ):
+            requires_receipt(**GUARD)(tool)

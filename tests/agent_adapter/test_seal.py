@@ -7,7 +7,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from agent_adapter.errors import InvalidRequestError, UnreadableContinuationError
-from agent_adapter.seal import Seal
+from agent_adapter.seal import MissingSeal, Seal
 
 OLD, NEW = (base64.b64encode(os.urandom(32)).decode() for _ in range(2))
 HERE = {"record": "billing.1", "field": "continuation"}
@@ -17,6 +17,19 @@ def test_without_a_key_the_state_is_stored_as_it_is():
     """And a reader without a key reads it."""
     assert Seal().close('{"a":1}', **HERE) == '{"a":1}'
     assert Seal().open('{"a":1}', **HERE) == '{"a":1}'
+
+
+def test_where_decisions_are_signed_no_state_is_stored_or_taken_without_a_key():
+    """Redis could say what runs. Until the day to which unsigned answers count, states without a key do, too."""
+    missing, before = MissingSeal(lambda: False), MissingSeal(lambda: True)
+
+    with pytest.raises(InvalidRequestError, match="set ASSENT_STATE_KEY too"):
+        missing.close("{}", **HERE)
+    with pytest.raises(UnreadableContinuationError, match="set ASSENT_STATE_KEY, in the process that asks"):
+        missing.open("{}", **HERE)
+    assert before.open(before.close("{}", **HERE), **HERE) == "{}"
+    with pytest.raises(UnreadableContinuationError, match="the state is encrypted"):
+        before.open(Seal([NEW]).close("{}", **HERE), **HERE)
 
 
 def test_the_first_key_encrypts_and_every_key_reads():
@@ -106,14 +119,27 @@ def test_keys_come_from_the_environment_or_from_a_file(monkeypatch, tmp_path):
     assert Seal.from_environment().open(Seal([OLD]).close("{}", **HERE), **HERE) == "{}"
 
     (tmp_path / "keys").write_text(f"{NEW}\n")
+    monkeypatch.delenv("ASSENT_STATE_KEY")
     monkeypatch.setenv("ASSENT_STATE_KEY_FILE", str(tmp_path / "keys"))
     with pytest.raises(UnreadableContinuationError):
         Seal.from_environment().open(Seal([OLD]).close("{}", **HERE), **HERE)
+
+
+def test_a_key_that_is_set_and_in_a_file_is_refused(monkeypatch, tmp_path):
+    """Both settings are named, since nobody can know which of them is meant. An empty one is not set."""
+    (tmp_path / "keys").write_text(f"{NEW}\n")
+    monkeypatch.setenv("ASSENT_STATE_KEY_FILE", str(tmp_path / "keys"))
+    monkeypatch.setenv("ASSENT_STATE_KEY", " ")
+    assert Seal.from_environment().open(Seal([NEW]).close("{}", **HERE), **HERE) == "{}"
+
+    monkeypatch.setenv("ASSENT_STATE_KEY", NEW)
+    with pytest.raises(InvalidRequestError, match="ASSENT_STATE_KEY and ASSENT_STATE_KEY_FILE are both set"):
+        Seal.from_environment()
 
 
 def test_a_key_file_that_cannot_be_read_is_named(monkeypatch, tmp_path):
     """With the setting that names it."""
     monkeypatch.setenv("ASSENT_STATE_KEY_FILE", str(tmp_path / "none"))
 
-    with pytest.raises(InvalidRequestError, match=r"ASSENT_STATE_KEY_FILE: cannot read .*none"):
+    with pytest.raises(InvalidRequestError, match=r"ASSENT_STATE_KEY_FILE: there is no file .*none"):
         Seal.from_environment()

@@ -4,9 +4,10 @@ import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,12 +26,14 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     WrongArgumentError,
 )
+from agent_adapter.integrations.functions import asking, requires_approval
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient
 from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.workers import eventually
 
 SECOND = timedelta(seconds=1)
 
@@ -220,28 +223,57 @@ def test_anything_asynchronous_runs_beside_the_waits(approvals: SyncApprovalClie
 
 
 @contextmanager
-def ctrl_c_after(seconds: float) -> Iterator[None]:
-    """Interrupt this thread while the body waits."""
+def ctrl_c_after(wait: Callable[[], object]) -> Iterator[None]:
+    """Interrupt this thread after this wait, while the body waits."""
+
+    def press(thread: int) -> None:
+        wait()
+        signal.pthread_kill(thread, signal.SIGUSR1)
+
     before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
-    press = threading.Timer(seconds, signal.pthread_kill, [threading.get_ident(), signal.SIGUSR1])
-    press.start()
+    pressing = threading.Thread(target=press, args=[threading.get_ident()])
+    pressing.start()
     try:
         with pytest.raises(KeyboardInterrupt):
             yield
     finally:
-        press.join()
+        pressing.join()
         signal.signal(signal.SIGUSR1, before)
 
 
 def test_an_interrupted_wait_can_be_taken_up_again(approvals: SyncApprovalClient, desk: Desk):
     """Ctrl-C ends the wait, and neither the client nor the question."""
     interrupt_id = approvals.publish(an_interrupt())
-    with ctrl_c_after(0.2):
+    with ctrl_c_after(lambda: time.sleep(0.2)):
         approvals.wait(interrupt_id)
 
     desk.decide(interrupt_id, {0: ApproveDecision()})
 
     assert approvals.wait(interrupt_id).status == "decided"
+
+
+@pytest.mark.parametrize("key", [None, "invoice-17"])
+def test_an_interrupted_call_takes_its_question_back(
+    approvals: SyncApprovalClient, desk: Desk, key: str | None
+):
+    """With a key, the question stays: the next call with it finds it."""
+
+    @requires_approval(approvals)
+    def pay(to: str) -> None: ...
+
+    asked: list[str] = []
+    options = asking(key=key) if key else nullcontext()
+    with options, ctrl_c_after(lambda: asked.append(desk.next_question())):
+        pay("dana")
+
+    if key:
+        assert approvals.run(desk.store.load(asked[0])).withdraw_asked is None
+    else:
+        approvals.run(eventually(lambda: withdrawn(desk, asked[0])))
+
+
+async def withdrawn(desk: Desk, interrupt_id: str) -> str | None:
+    return (await desk.store.load(interrupt_id)).withdraw_asked
 
 
 def test_an_interrupted_caller_leaves_nothing_running(approvals: SyncApprovalClient):
@@ -254,7 +286,7 @@ def test_an_interrupted_caller_leaves_nothing_running(approvals: SyncApprovalCli
         finally:
             ended.set()
 
-    with ctrl_c_after(0.2):
+    with ctrl_c_after(lambda: time.sleep(0.2)):
         approvals.run(work())
 
     assert ended.wait(5)

@@ -7,7 +7,6 @@ from agent_adapter.asking import Asking, spelled_out
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.extras import needs
-from agent_adapter.idempotency import finding
 
 try:
     from agents import (
@@ -25,7 +24,7 @@ from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.calls import to_request, to_resume
 from agent_adapter.integrations.openai_agents.checks import check_agent, settings_of
 from agent_adapter.integrations.openai_agents.paused import PausedRun, check_input
-from agent_adapter.integrations.openai_agents.reporting import Reporting
+from agent_adapter.integrations.openai_agents.reporting import going_on
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.streaming import RunStream
 from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, editable, editing
@@ -105,13 +104,8 @@ async def _resumed(
     settings: Mapping[str, Any],
 ) -> RunResult:
     """Run a decided state, and report what becomes of its calls."""
-    reporting = Reporting(approvals, paused, settings)
-    try:
-        with editing(paused.edits), finding(paused.key):
-            return await Runner.run(agent, state, **{**settings, "hooks": reporting})
-    except Exception as error:
-        reporting.fail(error)
-        raise
+    with going_on(paused, approvals):
+        return await Runner.run(agent, state, **settings)
 
 
 @spelled_out

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from agents import RunState, ToolApprovalItem
@@ -12,7 +12,6 @@ from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.wire import MAX_ACTIONS
-from agent_adapter.errors import AgentAdapterError
 from agent_adapter.integrations.openai_agents.paused import PausedRun
 
 
@@ -45,6 +44,8 @@ class Asker:
         self._open = []
         try:
             async with AsyncExitStack() as stack:
+                if not self._is_found_again:
+                    stack.enter_context(self._approvals.withdrawing_at_close(lambda: self._open))
                 reviewing = [
                     (self._approvals.reviewing(interrupt), group)
                     for interrupt, group in await self._settled(paused)
@@ -59,16 +60,11 @@ class Asker:
                         await self._approvals.note_failure(resume, error)
         except BaseException:
             if not self._is_found_again:
-                await self._withdraw("The run that asked has ended.")
+                await self._approvals.withdraw_cancelled(*self._open, reason="The run that asked has ended.")
             raise
         if failure:
-            await self._withdraw("The run that asked has failed.")
+            await self._approvals.withdraw_cancelled(*self._open, reason="The run that asked has failed.")
             raise failure
-
-    async def _withdraw(self, reason: str) -> None:
-        for record in self._open:
-            with suppress(AgentAdapterError):
-                await self._approvals.withdraw(record, reason)
 
     async def _settled(self, paused: PausedRun) -> list[tuple[Interrupt, list[ToolApprovalItem]]]:
         """Return the calls that are asked together; with `partial`, wait and return those that are decided first."""

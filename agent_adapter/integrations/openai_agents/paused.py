@@ -154,6 +154,11 @@ class PausedRun:
         agent = getattr(getattr(context, "agent", None), "name", "")
         return self.keys.get(cast("CallKey", (agent, *named)))
 
+    def key_of_shell(self, call_id: str) -> str | None:
+        """Return the key of the decided shell call with this id, which is all that its tool knows; `None` if that is not clear."""
+        found = [key for (_, tool, id, _), key in self.keys.items() if (tool, id) == ("shell", call_id)]
+        return found[0] if len(found) == 1 else None
+
     async def resumed(
         self, resume: Resume, *, session: Session | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[RunResult, Self | None]:

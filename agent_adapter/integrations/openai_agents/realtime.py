@@ -1,3 +1,4 @@
+# ruff: noqa: SLF001  # the SDK has no public names for the agent and the running calls of a session
 """Realtime sessions of the OpenAI Agents SDK: a call waits for people while the conversation goes on."""
 
 import asyncio
@@ -5,6 +6,7 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Collection
 from contextlib import suppress
+from functools import partial
 from typing import Any, Unpack, cast
 
 from agents import Agent, ToolApprovalItem
@@ -15,10 +17,12 @@ from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision, RejectDecision
-from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.interrupt import DecidedResume, Interrupt
+from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.integrations.openai_agents.calls import answers_to, to_request, words
 from agent_adapter.integrations.openai_agents.checks import check_agent
+from agent_adapter.integrations.openai_agents.reporting import reporting, watch
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.tools import Edit, call_key, editing
 
@@ -53,15 +57,16 @@ async def events(
     expect_client(approvals)
     check_asking(asking)
     approvals.check_open()
-    agent = session._current_agent  # noqa: SLF001  # it has no public name
+    agent = session._current_agent
     check_agent(agent, allow_always)
     await check_servers(agent)
     gate = _Gate(session, approvals, allow_always, asking)
     try:
-        async for event in session:
-            if isinstance(event, RealtimeToolApprovalRequired):
-                gate.ask(event)
-            yield event
+        with approvals.withdrawing_at_close(gate.open_records):
+            async for event in session:
+                if isinstance(event, RealtimeToolApprovalRequired):
+                    gate.ask(event)
+                yield event
     finally:
         await gate.close()
 
@@ -86,19 +91,24 @@ class _Gate:
 
     def ask(self, event: RealtimeToolApprovalRequired) -> None:
         """Ask about a call while the conversation goes on."""
+        watch(event.tool)
         task = in_background(self._review(_item(event)), name=f"review of {event.call_id}")
         self._open[task] = None
         task.add_done_callback(self._open.pop)
 
+    def open_records(self) -> list[str]:
+        """Give the records of the open questions."""
+        return [record for record in self._open.values() if record]
+
     async def close(self) -> None:
         """End the open questions."""
-        tasks = dict(self._open)
+        tasks, records = list(self._open), self.open_records()
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for record in filter(None, tasks.values()):
-            with suppress(AgentAdapterError):
-                await self._approvals.withdraw(record, "The conversation has ended.")
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            await self._approvals.withdraw_cancelled(*records, reason="The conversation has ended.")
 
     async def _review(self, item: ToolApprovalItem) -> None:
         call_id = item.call_id or ""
@@ -108,13 +118,19 @@ class _Gate:
                 self._open[task] = interrupt.id
             async with self._approvals.reviewing(interrupt) as resume:
                 ((_, decision),) = answers_to(resume, [item], self._allow_always)
-                await self._answer(item, decision)
+                with reporting(partial(self._report, resume, call_id)):
+                    await self._answer(item, decision)
         except AgentAdapterError as error:
             logger.warning("%s (%s) was rejected: %s", item.name, call_id, error)
             await self._session.reject_tool_call(call_id, rejection_message=NOT_APPROVED)
         except Exception:
             logger.exception("%s (%s) was rejected", item.name, call_id)
             await self._session.reject_tool_call(call_id, rejection_message=NOT_APPROVED)
+
+    def _report(self, resume: DecidedResume, call_id: str, context: Any, outcome: Outcome) -> None:
+        # The tool may be an agent, whose own calls come here too.
+        if context.tool_call_id == call_id:
+            self._approvals.report_later(resume.key(0), outcome, claim=resume.claim)
 
     def _interrupt(self, item: ToolApprovalItem) -> Interrupt:
         request = to_request([item], allow_always=self._allow_always)
@@ -127,15 +143,24 @@ class _Gate:
         with editing() as edits:
             match decision:
                 case ApproveDecision():
-                    await self._session.approve_tool_call(call_id, always=always)
+                    await self._run_tool(call_id, always=always)
                 case EditDecision():
                     edits[call_key(item)] = Edit(decision.edited_action.args)
-                    await self._session.approve_tool_call(call_id)
+                    await self._run_tool(call_id)
                 case _:
                     always = isinstance(decision, RejectDecision) and always
                     await self._session.reject_tool_call(
                         call_id, always=always, rejection_message=words(decision)
                     )
+
+    async def _run_tool(self, call_id: str, *, always: bool = False) -> None:
+        """Let a call run, and wait for its end: the claim of a process that dies in the tool then lapses."""
+        before = set(self._session._tool_call_tasks)
+        await self._session.approve_tool_call(call_id, always=always)
+        if started := self._session._tool_call_tasks - before:
+            # When the conversation ends, the answer is used up all the same.
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait(started)
 
 
 def _item(event: RealtimeToolApprovalRequired) -> ToolApprovalItem:

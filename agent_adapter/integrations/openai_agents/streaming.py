@@ -8,12 +8,10 @@ from agents import Agent, Runner, RunResultStreaming, StreamEvent, TResponseInpu
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.errors import AgentAdapterError
-from agent_adapter.idempotency import finding
 from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.paused import PausedRun
-from agent_adapter.integrations.openai_agents.reporting import Reporting
+from agent_adapter.integrations.openai_agents.reporting import going_on
 from agent_adapter.integrations.openai_agents.servers import check_servers
-from agent_adapter.integrations.openai_agents.tools import editing
 
 
 class RunStream:
@@ -81,17 +79,11 @@ class RunStream:
             paused = PausedRun.of(self._agent, result, allow_always=self._allow_always)
         while paused:
             async with self._asker.answered(paused) as state:
-                reporting = Reporting(self._approvals, paused, self._settings)
-                with editing(paused.edits), finding(paused.key):
-                    settings = {**self._settings, "hooks": reporting}
-                    result = Runner.run_streamed(self._agent, state, **settings)
-                try:
-                    async with aclosing(_events(result)) as events:
-                        async for event in events:
-                            yield event
-                except Exception as error:
-                    reporting.fail(error)
-                    raise
+                with going_on(paused, self._approvals):
+                    result = Runner.run_streamed(self._agent, state, **self._settings)
+                async with aclosing(_events(result)) as events:
+                    async for event in events:
+                        yield event
             paused = paused.then(result)
         self._result = result
 

@@ -113,7 +113,7 @@ class Editable:
     """Invokes a tool, with a person's arguments if its call was edited."""
 
     def __init__(self, tool: FunctionTool) -> None:
-        self._tool = tool
+        self.tool = tool
         self._model = _model(tool)
 
     async def __call__(self, context: ToolContext[Any], arguments: str) -> Any:
@@ -128,10 +128,10 @@ class Editable:
         edit = edits.get(key)
         if edit is None:
             _refuse_another_call(key, edits)
-            return await self._tool.on_invoke_tool(context, arguments)
+            return await self.tool.on_invoke_tool(context, arguments)
         if not edit.lasting:
             del edits[key]
-        return _with_note(edit.args, await self._tool.on_invoke_tool(context, encode(edit.args)))
+        return _with_note(edit.args, await self.tool.on_invoke_tool(context, encode(edit.args)))
 
     def check(self, args: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
         """Refuse edited arguments that the tool would not accept, or would change into other values.
@@ -139,7 +139,7 @@ class Editable:
         Raises:
             InvalidRequestError: naming the first problem.
         """
-        schema = self._tool.params_json_schema
+        schema = self.tool.params_json_schema
         known = schema.get("properties", {})
         if missing := [name for name in schema.get("required", ()) if name not in args]:
             raise InvalidRequestError(f"args.{missing[0]}: field required")

@@ -111,8 +111,11 @@ async def run(
         AgentAdapterError: as in `ApprovalClient.reviewing`. No call of that turn has run.
     """
     expect_client(approvals)
-    with _gated(agent, interrupt_on, approvals, asking):
-        return str(await agent.run(message, **(options or {})))
+    with _gated(agent, interrupt_on, approvals, asking) as gate:
+        try:
+            return str(await agent.run(message, **(options or {})))
+        finally:
+            await gate.close()
 
 
 class _GatedPipeline(MiddlewarePipeline):  # type: ignore[misc]  # SpoonAI ships no types
@@ -122,7 +125,7 @@ class _GatedPipeline(MiddlewarePipeline):  # type: ignore[misc]  # SpoonAI ships
 @contextmanager
 def _gated(
     agent: ToolCallAgent, interrupt_on: InterruptOn | None, approvals: ApprovalClient, asking: Asking
-) -> Iterator[None]:
+) -> Iterator[HumanInTheLoopMiddleware]:
     """Put our middleware last in the agent's pipeline, instead of any other `HumanInTheLoopMiddleware`."""
     if not isinstance(agent, ToolCallAgent):
         raise InvalidRequestError(
@@ -138,7 +141,7 @@ def _gated(
     others = [one for one in own if not isinstance(one, hitl.HumanInTheLoopMiddleware)]
     agent._middleware_pipeline = _GatedPipeline([*others, gate])
     try:
-        yield
+        yield gate
     finally:
         agent._middleware_pipeline = pipeline
 

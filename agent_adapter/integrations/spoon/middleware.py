@@ -1,9 +1,9 @@
 # ruff: noqa: SLF001  # SpoonAI has no public names for an agent's step limit and pipeline
 """The middleware: it asks about all gated calls of a turn together, and runs each as it was decided."""
 
-import re
+import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
@@ -21,6 +21,7 @@ from spoon_ai.tools import hitl
 from spoon_ai.tools.base import BaseTool
 
 from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
@@ -32,10 +33,10 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.gating import Gate, InterruptOn, check_tools
+from agent_adapter.integrations.spoon.reporting import reported
 from agent_adapter.integrations.spoon.reviewers import ApprovalCallback, Callback, People, Reviewer
 from agent_adapter.integrations.spoon.turn import Call, Refused, Turn, Verdicts
 from agent_adapter.integrations.spoon.words import (
@@ -48,8 +49,6 @@ from agent_adapter.integrations.spoon.words import (
 
 MARGIN = timedelta(minutes=5)
 """Extra time for a step, on top of its usual limit and `expires_in`: an answer is late when Redis or the bot restarts."""
-
-_OBSERVED = re.compile(r"^Observed output of cmd \S+ execution: ")
 
 Handler: TypeAlias = Callable[[Any], Any]
 
@@ -132,6 +131,7 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         self._usual_limits: dict[int, float] = {}
         self._turns: dict[int, Turn] = {}
         self._paused: dict[int, Turn] = {}
+        self._ending: set[asyncio.Task[None]] = set()
 
     def get_interrupt_config(self, tool_name: str) -> dict[str, Any] | None:
         """Return `{"allowed_decisions": […]}` for a gated tool; `None` for one that is not gated."""
@@ -171,13 +171,23 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         """Restore the usual time limit of the steps."""
         agent = _agent_of(runtime)
         agent._default_timeout = self._usual_limits.pop(id(agent))
-        self._turns.pop(id(agent), None)
+        if turn := self._turns.pop(id(agent), None):
+            # Approved calls are left where the run failed, or a step took too long.
+            ending = in_background(turn.end(), name="end of a turn")
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+
+    async def close(self) -> None:
+        """Wait until the answers of runs that have ended are used up."""
+        await asyncio.gather(*self._ending, return_exceptions=True)
 
     async def awrap_model_call(self, request: ModelRequest, handler: Handler) -> Any:
         """Ask about the gated calls of the model's reply, and return the reply once they are decided."""
         agent = _agent_of(request.runtime)
         _check_subagents(agent)
         check_tools(self.interrupt_on, _tool_names(agent, request))
+        if before := self._turns.pop(id(agent), None):
+            await before.end()
         turn = self._paused.pop(id(agent), None)
         if turn is None or not turn.is_decided:
             turn = self._read(await handler(request), request)
@@ -186,6 +196,7 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
                 raise hitl.HITLInterrupt(write_pause(turn.asked))
             if turn.asked and self._reviewer:
                 turn.decide(await self._reviewer.decide(turn.asked, agent))
+                await turn.note_end()
         self._turns[id(agent)] = turn
         return turn.reply
 
@@ -196,15 +207,27 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         if not self._gates(tool):
             return await handler(request)
         turn = self._turns.get(id(agent))
-        call = turn.take(tool, request) if turn else Call(None, Refused("nobody was asked about it"))
+        if turn is None:
+            nobody = Call(None, Refused("nobody was asked about it"))
+            return await self._as_decided(tool, nobody, request, handler)
+        try:
+            return await self._as_decided(tool, turn.take(tool, request), request, handler)
+        finally:
+            await turn.note_end(request.tool_call_id)
+
+    async def _as_decided(
+        self, tool: str, call: Call, request: ToolCallRequest, handler: Handler
+    ) -> ToolCallResult:
+        agent = _agent_of(request.runtime)
         match call.verdict:
             case None:
                 return await handler(request)
             case ApproveDecision():
-                return await _reported(call, handler(request))
+                return await reported(call, agent, tool, handler(request))
             case EditDecision(edited_action=edited):
                 note = f"A reviewer changed this call. What ran: {tool}({encode(edited.args)})."
-                result = await _reported(call, handler(replace(request, arguments=edited.args)))
+                edit = replace(request, arguments=edited.args)
+                result = await reported(call, agent, tool, handler(edit))
                 return replace(result, output=f"{note}\n\n{result.output}")
             case RespondDecision(message=answer):
                 return ToolCallResult.from_string(answer)
@@ -242,28 +265,6 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         )
         turn.ask(shown, review)
         return turn
-
-
-async def _reported(call: Call, running: Awaitable[ToolCallResult]) -> ToolCallResult:
-    """Run a decided call, and report what becomes of it."""
-    try:
-        with call.running():
-            result = await running
-    except BaseException as error:
-        call.report(Outcome.failed(error))
-        raise
-    call.report(_outcome_of(result))
-    return result
-
-
-def _outcome_of(result: ToolCallResult) -> Outcome:
-    """Read a result. SpoonAI's tools also return their errors as the output."""
-    output = result.output
-    error = result.error or (output if isinstance(output, Exception) else getattr(output, "error", None))
-    if error:
-        return Outcome.failed(error)
-    # SpoonAI puts a sentence for the model before the tool's own answer.
-    return Outcome.done(_OBSERVED.sub("", str(getattr(output, "output", output)), count=1))
 
 
 def _check_options(

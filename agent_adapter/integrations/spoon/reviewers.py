@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, AsyncExitStack
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
@@ -50,10 +50,13 @@ class People:
         # No other process could resume this run.
         async with (
             withdrawn_on_cancel(self.approvals, interrupt, "the agent's run has ended"),
-            self.approvals.reviewing(interrupt) as resume,
+            AsyncExitStack() as stack,
         ):
+            resume = await stack.enter_async_context(self.approvals.reviewing(interrupt))
+            decisions = fitting(resume.decisions, asked)
+            # The claim is kept until the calls have run: that of a process which dies in one of them lapses.
             return Verdicts(
-                fitting(resume.decisions, asked), partial(self._report, resume), partial(_running, resume)
+                decisions, partial(self._report, resume), partial(_running, resume), stack.pop_all().aclose
             )
 
     def _report(self, resume: DecidedResume, position: int, outcome: Outcome) -> None:

@@ -1,15 +1,21 @@
 """One turn of the model: its gated calls, and the decision about each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
 from spoon_ai.middleware.base import ToolCallRequest
 
 from agent_adapter.contract.arguments import decode_arguments, encode
-from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest
+from agent_adapter.contract.hitl import (
+    ActionRequest,
+    ApproveDecision,
+    Decision,
+    EditDecision,
+    HITLRequest,
+)
 from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import InvalidRequestError
@@ -34,6 +40,11 @@ Report: TypeAlias = Callable[[int, Outcome], None]
 """Takes the position of a call that was asked about, and what became of it."""
 Running: TypeAlias = Callable[[int], AbstractContextManager[None]]
 """Takes the position of a call that was asked about; in the body, the tool has the key and the receipt of the call."""
+End: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+
+
+async def _nothing() -> None:
+    """For a decision that nobody holds."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,8 @@ class Verdicts:
     decisions: Sequence[Decision | Refused]
     report: Report = lambda _position, _outcome: None
     running: Running = lambda _position: nullcontext()
+    end: End = _nothing
+    """To be called when the last of these calls has ended. Calling it again does nothing."""
 
 
 @dataclass
@@ -94,6 +107,10 @@ class Turn:
     calls: dict[str, Call]
     asked: HITLRequest | None = None
     is_decided: bool = False
+    end: End = _nothing
+    """Uses the answer up. Calling it again does nothing."""
+    _to_run: set[str] = field(default_factory=set)
+    """The ids of the calls that run as they were decided, and have not ended."""
 
     def ask(self, shown: Sequence[ActionRequest], review: Review | None) -> None:
         """Store the question about these calls. A call without a question may run."""
@@ -109,7 +126,16 @@ class Turn:
             call = self.calls[str(action.id)]
             call.verdict = decision
             call.report, call.running = partial(given.report, position), partial(given.running, position)
+            if isinstance(decision, ApproveDecision | EditDecision):
+                self._to_run.add(str(action.id))
+        self.end = given.end
         self.is_decided = True
+
+    async def note_end(self, call_id: str = "") -> None:
+        """Note that a call has ended; after the last one, use the answer up."""
+        self._to_run.discard(call_id)
+        if not self._to_run:
+            await self.end()
 
     def take(self, tool: str, request: ToolCallRequest) -> Call:
         """Return this call with its decision; it can be taken once."""

@@ -7,12 +7,15 @@
 --       lease     milliseconds
 --       grace     milliseconds after the deadline
 --       is_read   1 to read the record with it, else 0
+--       unsettled  milliseconds in which others may still write their claim again after a failover
+--       known      identities of the servers that this process knows, separated by spaces; '' for not looking at them
 -- Returns {'mine', fence} | {'mine', fence, fields of req, fields of card, the server's milliseconds}
--- | {'claimed', milliseconds left} | {'unsure', milliseconds until it is known whether the holder lives} | {'pending'}
+-- | {'claimed', milliseconds left} | {'unsure', milliseconds until it is known whether a holder lives}
+-- | {'moved', the identity of this server}: it may lack the newest claim | {'pending'}
 -- | {'consumed'} | {'unknown'} | {'damaged'}: a field that publishing writes is missing; fields are as in `read`
 
 local req, inbox = unpack(KEYS)
-local id, prefix, owner, lease, grace, is_read = unpack(ARGV)
+local id, prefix, owner, lease, grace, is_read, unsettled, known = unpack(ARGV)
 local card, is_given_back = prefix .. 'card:' .. id, lease == '0'
 
 local at = now()
@@ -35,6 +38,14 @@ if holder and holder ~= owner then
     return { 'unsure', left }
   elseif left > 0 then
     return { 'claimed', left }
+  end
+end
+if holder ~= owner and not is_given_back then
+  local server = unknown_server(known)
+  if server then
+    return { 'moved', server }
+  elseif unsettled ~= '0' then
+    return { 'unsure', tonumber(unsettled) }
   end
 end
 local has_lapsed = lapsed and lapsed == fence

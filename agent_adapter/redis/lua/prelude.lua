@@ -34,6 +34,22 @@ local function now()
   return time[1] * SECOND + math.floor(time[2] / MICROSECONDS)
 end
 
+-- Say which run of which server this is, and of which history: a promotion begins a new one. '' where that may not be asked.
+local function server_identity()
+  local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+  if type(server) ~= 'string' or type(replication) ~= 'string' then
+    return ''
+  end
+  local run, history = string.match(server, 'run_id:(%x+)'), string.match(replication, 'master_replid:(%x+)')
+  return run and history and run .. ':' .. history or ''
+end
+
+-- Return the identity of this server if a caller that knows these servers does not know it; otherwise nil.
+local function unknown_server(known)
+  local server = known ~= '' and server_identity() or ''
+  return server ~= '' and not string.find(known, server, 1, true) and server or nil
+end
+
 local function text(number)
   return string.format('%.0f', number)
 end

@@ -7,6 +7,8 @@
 --       signature     of the agent, or ''
 --       lifetime      milliseconds to the deadline
 --       process       which waits, or ''
+--       traceparent   where it is asked in a trace, or ''
+--       tracestate    or ''
 --       pauses        their digests, separated by spaces
 --       replaced      id of the ended record that is asked again, or ''
 --       continuation  or ''
@@ -15,7 +17,8 @@
 -- Returns {'created', id} | {'known', id} | {'mixed', id}: some pauses belong to that record, others do not
 
 local req, run, inbox = unpack(KEYS)
-local id, prefix, body, signature, lifetime, process, pauses, replaced, continuation, needs, head_start = unpack(ARGV)
+local id, prefix, body, signature, lifetime, process, traceparent, tracestate,
+  pauses, replaced, continuation, needs, head_start = unpack(ARGV)
 local FIRST_PAUSE = 4
 
 local found, is_missing
@@ -49,6 +52,9 @@ if process ~= '' then
 end
 if signature ~= '' then
   redis.call('HSET', req, 'signature', signature)
+end
+if traceparent ~= '' then
+  redis.call('HSET', req, 'traceparent', traceparent, 'tracestate', tracestate)
 end
 redis.call('HSET', req, 'body', body, 'pauses', pauses, 'created', text(at), 'deadline', text(at + lifetime))
 wake_bots(prefix, id)

@@ -22,6 +22,7 @@ from agents import (
 from agents.exceptions import ModelBehaviorError, UserError
 from agents.testing import ScriptedModel, function_call
 from pydantic import AfterValidator, BeforeValidator
+from redis.asyncio import Redis
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
@@ -45,6 +46,8 @@ from agent_adapter.integrations.openai_agents import (
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
+from tests.conftest import an_agent
+from tests.support.workers import eventually
 
 NOTE = "[A person changed the arguments of this call before it ran. It was called with: {}]\n\n{}"
 SDK = tuple(int(number) for number in agents.__version__.split(".")[:2])
@@ -748,6 +751,41 @@ async def test_a_client_that_is_not_connected_is_an_error_before_the_model_is_ca
             pass
 
     assert agent.model.calls == ()
+
+
+@pytest.mark.parametrize("partial", [False, True])
+async def test_a_run_that_is_cancelled_twice_takes_its_questions_back(client, redis_url, partial):
+    """All of them, however long Redis takes."""
+    agent = Desk().agent(TURN, DONE)
+    running = asyncio.create_task(run(agent, "go", approvals=client, partial=partial))
+    async with Redis.from_url(redis_url, decode_responses=True) as redis:
+        await eventually(lambda: has_notes(redis, "published", 3 if partial else 1))
+        await redis.client_pause(500, all=False)
+        running.cancel()
+        await asyncio.sleep(0.1)
+        running.cancel()
+        await asyncio.wait([running])
+        await eventually(lambda: has_notes(redis, "withdraw_asked", 3 if partial else 1))
+
+    assert running.cancelled()
+
+
+async def test_a_run_that_waits_while_its_client_closes_takes_its_questions_back(redis_url):
+    """Nobody could find them again."""
+    async with Redis.from_url(redis_url, decode_responses=True) as redis:
+        async with an_agent(redis_url) as client:
+            running = asyncio.create_task(run(Desk().agent(TURN, DONE), "go", approvals=client, partial=True))
+            await eventually(lambda: has_notes(redis, "published", 3))
+
+        assert await has_notes(redis, "withdraw_asked", 3)
+    with pytest.raises(AgentAdapterError, match="closed"):
+        await running
+
+
+async def has_notes(redis, event, number):
+    """Whether this has happened to so many records."""
+    events = [note["event"] for _, note in await redis.xrange("assent:{00}:inbox:billing")]
+    return events.count(event) == number
 
 
 def test_missing_package_says_what_to_install(monkeypatch):

@@ -21,6 +21,7 @@ from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.integrations.openai_agents.realtime import NOT_APPROVED, events
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.test_openai_agents_kinds import Sums
+from tests.conftest import an_agent
 
 
 class Line(RealtimeModel):
@@ -66,13 +67,14 @@ class Talk:
     def __init__(self, approvals, **options):
         self.paid, self.seen, self.line = [], [], Line()
         self.approvals, self.options = approvals, options
+        self.does = lambda amount: f"paid {amount}"
 
         @editable
         @function_tool(needs_approval=True)
         def pay(amount: int) -> str:
             """Pay."""
             self.paid.append(amount)
-            return f"paid {amount}"
+            return self.does(amount)
 
         agent = RealtimeAgent(name="Cashier", tools=[pay])
         self.session = RealtimeSession(self.line, agent, None)
@@ -165,14 +167,46 @@ async def test_a_question_that_is_open_when_the_conversation_ends_is_withdrawn(c
     assert talk.paid == []
 
 
+async def test_a_conversation_that_is_cancelled_twice_takes_its_questions_back(client, redis_url):
+    """However long Redis takes."""
+    async with Talk(client) as talk, Redis.from_url(redis_url) as redis:
+        await talk.line.call('{"amount": 5}')
+        interrupt_id = await asked(redis_url)
+        await redis.client_pause(500, all=False)
+        talk.reading.cancel()
+        await asyncio.sleep(0.1)
+        talk.reading.cancel()
+        await asyncio.wait([talk.reading])
+
+    await noted(redis_url, "withdraw_asked")
+    assert "The conversation has ended." in (await client.record(interrupt_id))._req["withdraw"]
+
+
+async def test_a_conversation_that_goes_on_while_its_client_closes_takes_its_questions_back(redis_url):
+    """The model could not hear of the answer."""
+    async with an_agent(redis_url) as client:
+        talk = await Talk(client).__aenter__()
+        await talk.line.call('{"amount": 5}')
+        interrupt_id = await asked(redis_url)
+    assert await noted(redis_url, "withdraw_asked") == interrupt_id
+
+    await talk.__aexit__()
+
+
 async def asked(redis_url):
     """Wait until there is a record, and give its id."""
+    return await noted(redis_url, "published")
+
+
+async def noted(redis_url, event):
+    """Wait until this has happened to a record, and give its id."""
     redis = Redis.from_url(redis_url, decode_responses=True)
     async with redis, asyncio.timeout(30):
-        while not (notes := await redis.xrange("assent:{00}:inbox:billing")):
+        while True:
+            for _, note in await redis.xrange("assent:{00}:inbox:billing"):
+                if note["event"] == event:
+                    return note["id"]
             await asyncio.sleep(0.01)
-    [(_, note)] = notes
-    return note["id"]
 
 
 async def test_a_misspelt_gated_tool_of_a_server_ends_the_conversation_before_it_begins():

@@ -1,10 +1,24 @@
 """What became of the approved calls: every integration that runs the tools reports it by itself."""
 
 import asyncio
+import contextlib
+import threading
+from dataclasses import replace
 from typing import Annotated
 
 import pytest
-from agents import Agent, function_tool
+from agents import (
+    Agent,
+    CustomTool,
+    FunctionTool,
+    RunConfig,
+    Runner,
+    ShellCallOutcome,
+    ShellCommandOutput,
+    ShellResult,
+    ShellTool,
+    function_tool,
+)
 from agents.testing import ScriptedModel as SdkModel
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware
@@ -16,8 +30,10 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from agent_adapter import Outcome
+from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations import functions, langchain_dev_utils, openai_agents
 from agent_adapter.integrations.langgraph import run, stream
+from agent_adapter.integrations.openai_agents import EditableMCPAgent, editable
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import (
     InMemoryApprovalClient,
@@ -29,6 +45,8 @@ from agent_adapter.testing import (
 )
 from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
+from tests.agent_adapter.integrations.test_openai_agents_kinds import CUSTOM, PATCH, SHELL, Sums, patch
+from tests.agent_adapter.integrations.test_openai_agents_realtime import Talk
 from tests.support.scripted_model import ScriptedModel, says
 
 
@@ -283,18 +301,30 @@ def failing(**tool):
         """Charge."""
         raise OSError(f"no funds for {amount}")
 
-    model = SdkModel([desk.says(("charge", {"amount": 5})), desk.DONE])
-    return Agent(name="desk", model=model, tools=[charge])
+    return calling(charge)
+
+
+def calling(tool):
+    """An agent of the SDK that calls this one tool."""
+    model = SdkModel([desk.says((tool.name, {"amount": 5})), desk.DONE])
+    return Agent(name="desk", model=model, tools=[tool])
+
+
+async def sdk_run(agent, client, *, is_streamed):
+    if is_streamed:
+        return [event async for event in openai_agents.stream(agent, "go", approvals=client)]
+    return await openai_agents.run(agent, "go", approvals=client)
+
+
+NO_FUNDS = Outcome.failed("OSError: no funds for 5")
 
 
 async def test_an_error_that_the_sdk_hides_from_the_model_is_a_failure():
-    """The SDK answers with a sentence of its own, and the card says the same."""
+    """The model reads a sentence of the SDK, and people read the error."""
     client = answering(approve())
     await openai_agents.run(failing(), "go", approvals=client)
 
-    ((outcome,),) = await outcomes_of(client)
-    assert outcome.status == "failed"
-    assert outcome.text.startswith("An error occurred while running the tool.")
+    assert await outcomes_of(client) == [[NO_FUNDS]]
 
 
 async def test_an_error_that_a_tool_puts_into_its_own_words_is_a_failure():
@@ -303,14 +333,256 @@ async def test_an_error_that_a_tool_puts_into_its_own_words_is_a_failure():
     result = await openai_agents.run(agent, "go", approvals=client)
 
     assert result.final_output == "done"
-    assert await outcomes_of(client) == [[Outcome.failed("OSError: no funds for 5")]]
+    assert await outcomes_of(client) == [[NO_FUNDS]]
 
 
-async def test_an_error_that_ends_the_run_is_a_failure():
+async def test_an_error_that_the_run_puts_into_its_own_words_is_a_failure():
+    """What the model reads then looks like a result."""
     client = answering(approve())
+    config = RunConfig(tool_error_formatter=lambda _args: "All is well.")
+    result = await openai_agents.run(failing(), "go", approvals=client, options={"run_config": config})
+
+    assert desk.answers_to_model(result) == {"call_1": "All is well."}
+    assert await outcomes_of(client) == [[NO_FUNDS]]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_an_error_that_ends_the_run_is_a_failure(is_streamed):
+    client, agent = answering(approve()), failing(failure_error_function=None)
     with pytest.raises(Exception, match="no funds"):
-        await openai_agents.run(failing(failure_error_function=None), "go", approvals=client)
+        await sdk_run(agent, client, is_streamed=is_streamed)
+
+    assert await outcomes_of(client) == [[NO_FUNDS]]
+
+
+async def test_a_call_that_was_cut_off_by_the_error_of_another_one_has_no_outcome():
+    """The run ends in the middle of it, so nobody knows how far it came."""
+    is_running = asyncio.Event()
+
+    @function_tool(needs_approval=True)
+    async def wire(amount: int) -> str:
+        """Wire."""
+        is_running.set()
+        await asyncio.Event().wait()
+
+    @function_tool(needs_approval=True, failure_error_function=None)
+    async def charge(amount: int) -> str:
+        """Charge."""
+        await is_running.wait()
+        raise OSError(f"no funds for {amount}")
+
+    client = answering(approve(), approve())
+    model = SdkModel([desk.says(("wire", {"amount": 5}), ("charge", {"amount": 5})), desk.DONE])
+    with pytest.raises(Exception, match="no funds"):
+        await openai_agents.run(Agent(name="desk", model=model, tools=[wire, charge]), "go", approvals=client)
+
+    assert await outcomes_of(client) == [[None, NO_FUNDS]]
+
+
+@pytest.mark.parametrize("words", [None, lambda _context, _error: "It will come."])
+async def test_a_tool_that_takes_too_long_has_failed(words):
+    """Whatever the model reads of it."""
+
+    @function_tool(needs_approval=True, timeout=0.5, timeout_error_function=words)
+    async def charge(amount: int) -> str:
+        """Charge."""
+        await asyncio.Event().wait()
+
+    client = answering(approve())
+    await openai_agents.run(calling(charge), "go", approvals=client)
 
     ((outcome,),) = await outcomes_of(client)
     assert outcome.status == "failed"
-    assert "no funds for 5" in outcome.text
+    assert "Tool 'charge' timed out after 0.5 seconds" in outcome.text
+
+
+async def test_a_tool_that_the_sdk_did_not_make_is_reported_too():
+    async def invoke(_context, _arguments):
+        return "charged"
+
+    tool = FunctionTool(
+        "charge", "Charge.", {"type": "object", "properties": {}}, invoke, needs_approval=True
+    )
+    tool.strict_json_schema = False
+    client = answering(approve())
+    await openai_agents.run(calling(tool), "go", approvals=client)
+
+    assert await outcomes_of(client) == [[Outcome.done("charged")]]
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize(("fails", "outcome"), [(False, Outcome.done("charged 5")), (True, NO_FUNDS)])
+async def test_tools_of_an_agent_that_is_used_as_a_tool_are_reported(own, is_streamed, fails, outcome):
+    """The SDK calls no hooks for them. The call of the agent is done when the agent is."""
+
+    @function_tool(needs_approval=True)
+    def charge(amount: int) -> str:
+        """Charge."""
+        if fails:
+            raise OSError(f"no funds for {amount}")
+        return f"charged {amount}"
+
+    inner = calling(editable(charge) if own else charge)
+    ask = inner.as_tool("ask", "Ask.", needs_approval=True)
+    model = SdkModel([desk.says(("ask", {"input": "charge"}), first_call=7), desk.DONE])
+    outer, client = Agent(name="lead", model=model, tools=[ask]), answering(approve(), approve())
+    await sdk_run(outer, client, is_streamed=is_streamed)
+
+    assert await outcomes_of(client) == [[Outcome.done("done")], [outcome]]
+
+
+@pytest.mark.parametrize("kind", [Agent, EditableMCPAgent])
+@pytest.mark.parametrize("is_inside", [False, True])
+async def test_tools_of_a_local_mcp_server_are_reported(kind, is_inside):
+    """Also those of an agent that is used as a tool."""
+    model = SdkModel([desk.says(("add", {"a": 1})), desk.DONE])
+    agent = kind(name="desk", model=model, mcp_servers=[Sums([])])
+    if is_inside:
+        asks = SdkModel([desk.says(("ask", {"input": "add"}), first_call=7), desk.DONE])
+        agent = Agent(name="lead", model=asks, tools=[agent.as_tool("ask", "Ask.")])
+    client = answering(approve())
+    await openai_agents.run(agent, "go", approvals=client)
+
+    ((outcome,),) = await outcomes_of(client)
+    assert (outcome.status, "2" in outcome.text) == ("done", True)
+
+
+async def test_an_error_that_ends_the_run_of_an_agent_used_as_a_tool_is_a_failure():
+    """The SDK then pauses at the same call again, and it does not run again."""
+    ask = failing(failure_error_function=None).as_tool("ask", "Ask.", needs_approval=True)
+    model = SdkModel([desk.says(("ask", {"input": "charge"}), first_call=7), desk.DONE])
+    client = answering(approve(), approve())
+    with pytest.raises(ConsumedError):
+        await openai_agents.run(Agent(name="lead", model=model, tools=[ask]), "go", approvals=client)
+
+    (agents,), (charged,) = await outcomes_of(client)
+    assert charged == NO_FUNDS
+    assert (agents.status, "no funds for 5" in agents.text) == ("failed", True)
+
+
+async def test_a_run_that_is_cancelled_in_a_tool_reports_nothing():
+    """Another process may go on with it, and call the tool again."""
+    is_running = asyncio.Event()
+
+    @function_tool(needs_approval=True)
+    async def charge(amount: int) -> str:
+        """Charge."""
+        is_running.set()
+        await asyncio.Event().wait()
+
+    client = answering(approve())
+    running = asyncio.create_task(openai_agents.run(calling(charge), "go", approvals=client))
+    await is_running.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert await outcomes_of(client) == [[None]]
+
+
+async def test_a_tool_outside_of_a_run_that_asks_does_what_it_did_before():
+    """Our runs watch it from inside, and it may be used elsewhere too."""
+    client, agent = answering(approve(), approve()), failing()
+    await openai_agents.run(agent, "go", approvals=client)
+    (tool,) = agent.tools
+    free = replace(tool, needs_approval=False)
+    result = await Runner.run(calling(free), "go")
+
+    assert desk.answers_to_model(result)["call_1"].startswith("An error occurred while running the tool.")
+    assert await outcomes_of(client) == [[NO_FUNDS]]
+
+
+def commands(*ended):
+    """What a shell gives back: for each command its text, and how it ended."""
+    outputs = [ShellCommandOutput(stdout=text, outcome=ShellCallOutcome(*how)) for text, how in ended]
+    return ShellResult(output=outputs)
+
+
+def raises(*_):
+    raise OSError("no such disk")
+
+
+NO_DISK = Outcome.failed("OSError: no such disk")
+
+
+@pytest.mark.parametrize(
+    ("does", "outcome"),
+    [
+        (lambda _request: "removed", Outcome.done("removed")),
+        (lambda _request: commands(("one", ("exit", 0)), ("two", ("exit",))), Outcome.done("one\ntwo")),
+        (lambda _request: commands(("one", ("exit", 0)), ("no", ("exit", 1))), Outcome.failed("one\nno")),
+        (lambda _request: commands(("slow", ("timeout",))), Outcome.failed("slow")),
+        (raises, NO_DISK),
+    ],
+)
+async def test_a_shell_command_is_reported(does, outcome):
+    """One that ends with another code than 0 has failed, also where the model reads its text."""
+    client, shell = answering(approve()), ShellTool(executor=does, needs_approval=True)
+    agent = Agent(name="desk", model=SdkModel([[SHELL], desk.DONE]), tools=[shell])
+    await openai_agents.run(agent, "go", approvals=client)
+
+    assert await outcomes_of(client) == [[outcome]]
+
+
+@pytest.mark.parametrize(
+    ("does", "outcome"), [(lambda _context, _text: "dropped", Outcome.done("dropped")), (raises, NO_DISK)]
+)
+async def test_a_custom_tool_is_reported(does, outcome):
+    client = answering(approve())
+    tool = CustomTool(name="sql", description="", on_invoke_tool=does, needs_approval=True)
+    agent = Agent(name="desk", model=SdkModel([[CUSTOM], desk.DONE]), tools=[tool])
+    with contextlib.suppress(Exception):
+        await openai_agents.run(agent, "go", approvals=client)
+
+    assert await outcomes_of(client) == [[outcome]]
+
+
+async def test_a_patch_has_no_outcome():
+    """The SDK does not tell its editor which call it works for."""
+    client = answering(approve())
+    agent = Agent(name="desk", model=SdkModel([[PATCH], desk.DONE]), **patch([]))
+    await openai_agents.run(agent, "go", approvals=client)
+
+    assert await outcomes_of(client) == [[None]]
+
+
+def broken(amount):
+    raise OSError(f"no funds for {amount}")
+
+
+@pytest.mark.parametrize(
+    ("answer", "does", "outcome"),
+    [
+        (approve(), "paid {}".format, Outcome.done("paid 5")),
+        (edit({"amount": 3}), "paid {}".format, Outcome.done("paid 3")),
+        (approve(), broken, NO_FUNDS),
+        (reject("No."), broken, None),
+    ],
+)
+async def test_a_call_of_a_realtime_session_is_reported(answer, does, outcome):
+    client = answering(answer)
+    async with Talk(client) as talk:
+        talk.does = does
+        await talk.says()
+
+    assert await outcomes_of(client) == [[outcome]]
+
+
+async def test_a_conversation_that_ends_in_the_middle_of_a_call_reports_nothing():
+    """The SDK cancels the call. The answer is used up all the same."""
+    began, may_end = threading.Event(), threading.Event()
+
+    def waits(_amount):
+        began.set()
+        return may_end.wait()
+
+    client = answering(approve())
+    async with Talk(client) as talk:
+        talk.does = waits
+        await talk.line.call('{"amount": 5}')
+        await asyncio.to_thread(began.wait)
+    may_end.set()
+
+    assert await outcomes_of(client) == [[None]]
+    assert (await client.record(client.asked[0].id)).is_resumed

@@ -20,6 +20,7 @@ from spoon_ai.agents.subagents import (
 )
 from spoon_ai.middleware.base import AgentMiddleware, ToolCallRequest
 from spoon_ai.schema import AgentState
+from spoon_ai.tools.base import ToolFailure, ToolResult
 from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInput, HITLInterrupt
 from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
 
@@ -54,6 +55,7 @@ from tests.agent_adapter.integrations.spoon_office import (
     MAIL,
     SCHEMAS,
     TURN,
+    Noting,
     Office,
     answers,
     says,
@@ -1040,7 +1042,7 @@ async def test_name_of_no_tool_is_an_error_before_the_model_is_asked(office, who
 
 
 async def test_a_question_is_answered_once(office):
-    """Its record is finished before the tools run."""
+    """When its calls have run, the answer is used up."""
     approvals = people(EVERYBODY_APPROVES)
     await run(office.agent(TURN, DONE), "go", approvals=approvals, interrupt_on=GATED)
 
@@ -1067,14 +1069,69 @@ async def test_what_became_of_the_approved_calls_is_reported(office):
     assert await outcomes_of(approvals) == [Outcome.done("send_email was done"), None]
 
 
-async def test_the_error_of_an_approved_call_is_reported(office, monkeypatch):
+def raised(_arguments):
+    raise OSError("no route to host")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        raised,
+        lambda _arguments: ToolResult(error="no route to host"),
+        lambda _arguments: ToolFailure("no route to host"),
+    ],
+)
+async def test_the_error_of_an_approved_call_is_reported(office, answer):
+    """SpoonAI writes it into a text that looks like a result."""
     approvals = people({"send_email": edit({"to": "b@x.com", "subject": "Hi"}), "delete_file": reject()})
     agent = office.agent(TURN, DONE)
 
-    async def broken(name, arguments):
-        raise OSError("no route to host")
+    async def execute(self, **arguments):
+        return answer(arguments)
 
-    monkeypatch.setattr(type(agent), "_execute_tool_direct", lambda _agent, *given: broken(*given))
+    agent.available_tools.tool_map["send_email"] = type("Broken", (Noting,), {"execute": execute})(
+        name="send_email", description="Send.", parameters={}, note=None
+    )
     await run(agent, "go", approvals=approvals, interrupt_on=GATED)
 
-    assert await outcomes_of(approvals) == [Outcome.failed("no route to host"), None]
+    sent, deleted = await outcomes_of(approvals)
+    assert (sent.status, deleted) == ("failed", None)
+    assert sent.text.endswith("no route to host")
+
+
+async def test_a_text_from_an_mcp_server_has_no_outcome(office, monkeypatch):
+    """SpoonAI writes the errors of such a server into the same kind of text."""
+    approvals = people({"send_email": approve(), "delete_file": reject()})
+    agent = office.agent(TURN, DONE)
+
+    async def text(_agent, _name, _arguments):
+        return "MCP tool execution failed: no route to host"
+
+    monkeypatch.setattr(type(agent), "_execute_tool_direct", text)
+    await run(agent, "go", approvals=approvals, interrupt_on=GATED)
+
+    assert await outcomes_of(approvals) == [None, None]
+
+
+async def test_a_run_that_is_cancelled_in_a_call_uses_its_answer_up(office):
+    """The other call that was approved never runs, and nobody waits for the agent."""
+    approvals, is_running = people(EVERYBODY_APPROVES), asyncio.Event()
+    agent = office.agent(TURN, DONE)
+
+    async def execute(_self, **_arguments):
+        is_running.set()
+        await asyncio.Event().wait()
+
+    agent.available_tools.tool_map["send_email"] = type("Endless", (Noting,), {"execute": execute})(
+        name="send_email", description="Send.", parameters={}, note=None
+    )
+    running = asyncio.create_task(run(agent, "go", approvals=approvals, interrupt_on=GATED))
+    await is_running.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    (asked,) = approvals.asked
+    assert (await approvals.record(asked.id)).is_resumed
+    sent, deleted = await outcomes_of(approvals)
+    assert (sent.status, deleted) == ("failed", None)

@@ -2,12 +2,13 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_adapter import ReceiptError, WrongArgumentError
+from agent_adapter import InvalidRequestError, ReceiptError, WrongArgumentError
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.receipts.check import TOLERANCE, verify_receipt
@@ -29,6 +30,23 @@ def refused(receipt, ring=RING, **changed):
     with pytest.raises(ReceiptError) as caught:
         check(receipt, ring, **changed)
     return caught.value.code
+
+
+@pytest.mark.parametrize("form", [str, Path])
+def test_a_ring_is_named_by_its_file(tmp_path, form):
+    """A receipt that the file does not account for is refused, and a broken file is an error that names it."""
+    path = tmp_path / "ring.json"
+    path.write_text(ring_text(listed(BOT)))
+    assert check(BOT.receipt(), form(path)).key == BOT.kid
+
+    path.write_text(ring_text(listed(Signing())))
+    assert refused(BOT.receipt(), form(path)) == "key"
+
+    path.write_text("{}")
+    with pytest.raises(InvalidRequestError, match=r"ring\.json"):
+        check(BOT.receipt(), form(path))
+    with pytest.raises(InvalidRequestError, match=r"^keys: cannot read"):
+        check(BOT.receipt(), form(tmp_path / "missing.json"))
 
 
 class Once:

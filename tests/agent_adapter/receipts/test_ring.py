@@ -566,11 +566,27 @@ def test_a_key_is_named_by_its_bytes(signer):
     assert key_of(signer).kid == signer.kid == kid_of(signer.public)
 
 
+@pytest.mark.parametrize(
+    ("purpose", "changed", "is_said"),
+    [("log", {}, True), ("receipts", {"revoked": True}, True), ("receipts", {}, False)],
+    ids=["for the log alone", "revoked", "for receipts"],
+)
+def test_a_ring_with_no_key_whose_receipts_count_warns(tmp_path, caplog, signer, purpose, changed, is_said):
+    """An agent or a tool would refuse everything, and not say that the ring is the reason."""
+    team = {"team": "T0"} if purpose == "receipts" else {}
+    key = RingKey.of(signer.public, purpose, namespace="assent", **team, **changed)
+    (tmp_path / "ring.json").write_text(dump_keys([key]))
+
+    Ring.load(tmp_path / "ring.json")
+
+    assert ("does not have the bot's public key" in caplog.text) is is_said
+
+
 def test_a_ring_without_keys_warns_and_a_missing_file_names_what_asked_for_it(tmp_path, caplog):
     path = tmp_path / "ring.json"
     path.write_text('{"version":1,"keys":[]}')
     Ring.load(path)
-    assert "has no keys" in caplog.text
+    assert "does not have the bot's public key" in caplog.text
 
     with pytest.raises(InvalidRequestError, match=r"^keys: cannot read missing\.json"):
         Ring.load("missing.json", where="keys")

@@ -63,12 +63,12 @@ def test_python_values_are_equal_with_their_types_at_each_level():
     now = datetime(2026, 1, 2, tzinfo=UTC)
     for one, other in [
         ({"a": [Mode.FAST]}, {"a": [Mode.FAST]}), (Order(number=1), Order(number=1)), (Line(1.0), Line(1.0)),
-        (now, now), ({1, 2}, {2, 1}), (b"a", b"a"), ((1,), (1,)),
+        (now, now), ({1, 2}, {2, 1}), ({(1,)}, {(1,)}), (b"a", b"a"), ((1,), (1,)),
     ]:  # fmt: skip
         assert is_equal(one, other)
     for one, other in [
         (Mode.FAST, Mode.SAFE), (Order(number=1), Order(number=2)), (Order(number=1, note=1), Order(number=1, note=True)),
-        (Line(1.0), Line(1)), (Line(0.0), Line(-0.0)), ({1}, {1.0}), ((1,), [1]), ({"a": 1}, {"a": 1, "b": 1}),
+        (Line(1.0), Line(1)), (Line(0.0), Line(-0.0)), ({1}, {1.0}), ({(1,)}, {(1.0,)}), ((1,), [1]), ({"a": 1}, {"a": 1, "b": 1}),
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}), (object(), object()),
     ]:  # fmt: skip
         assert not is_equal(one, other)

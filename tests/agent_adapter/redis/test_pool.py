@@ -38,7 +38,7 @@ from agent_adapter.redis.pool import (
     open_redis,
 )
 from agent_adapter.redis.scripts import Scripts
-from agent_adapter.redis.server_check import check_server, explained, judge_server
+from agent_adapter.redis.server_check import check_server, explained, judge_server, unsaid
 
 SAFE = {
     "redis_version": "7.2.5",
@@ -153,6 +153,24 @@ def test_a_redis_that_may_lose_something_is_used_with_a_warning(info: dict[str, 
     assert judge_server(SAFE | info, "here") == warnings
 
 
+@pytest.mark.parametrize(
+    ("missing", "what"),
+    [
+        ("redis_version", "its version"),
+        ("aof_enabled", "whether it keeps an append-only file"),
+        ("maxmemory_policy", "what it evicts"),
+    ],
+)
+def test_a_redis_that_does_not_say_something_is_used_and_that_is_said(missing: str, what: str):
+    """A managed server says less. That is no sign of a fault."""
+    info = {name: value for name, value in SAFE.items() if name != missing}
+
+    assert judge_server(info, "here") == []
+    [sentence] = unsaid(info, "here")
+    assert sentence.startswith(f"Redis at here does not say {what}, so this was not checked")
+    assert unsaid(SAFE, "here") == []
+
+
 async def test_a_real_server_is_judged_by_what_it_says(redis: Redis):
     """The private Redis of the demo and the tests is a good one; switched to evict, it is refused."""
     assert await check_server(redis, "here") == []
@@ -176,6 +194,11 @@ async def test_a_real_server_is_judged_by_what_it_says(redis: Redis):
         ("redis://cache/?password=secret", "redis://cache:6379/"),
         ("redis://:secret@[::1]:6380/2", "redis://[::1]:6380/2"),
         ("unix://user:secret@/run/redis.sock?db=1&password=secret", "unix:///run/redis.sock"),
+        (
+            "redis+sentinel://user:secret@one,two:26380,[::1]/pay/2?sentinel_password=secret",
+            "redis+sentinel://one:26379,two:26380,[::1]:26379/pay",
+        ),
+        ("rediss+sentinel://one/pay?ssl_ca_certs=/ca.pem", "rediss+sentinel://one:26379/pay"),
     ],
 )
 def test_an_address_never_shows_a_password(url: str, address: str):
@@ -191,6 +214,30 @@ def test_a_wrong_address_is_not_repeated_in_the_error(url: str):
     with pytest.raises(ServerUnreachableError) as caught:
         address_of(url)
     assert str(caught.value) == "this is not the address of a Redis: write redis://host:6379/0"
+
+
+@pytest.mark.parametrize(
+    "rest", ["one", "/pay", "one/pay/x", "one/pay/1/2", "one:word/pay", "one,,two/pay", "one:0/pay"]
+)
+def test_a_wrong_address_of_sentinels_is_not_repeated_in_the_error(rest: str):
+    """It says what an address has."""
+    with pytest.raises(ServerUnreachableError) as caught:
+        address_of(f"redis+sentinel://{rest}")
+    assert str(caught.value) == (
+        "this is not the address of Sentinels: write redis+sentinel://host1:26379,host2:26379/service, "
+        "and after the service the number of a database, if it is not 0"
+    )
+
+
+async def test_sentinels_that_do_not_answer_are_one_sentence():
+    """It names them, and no password."""
+    url = "redis+sentinel://:secret@127.0.0.1:1,127.0.0.1:2/pay"
+    async with open_redis(url, retries=0) as redis:
+        with pytest.raises(ServerUnreachableError) as caught:
+            await check_server(redis, address_of(url))
+    assert str(caught.value) == (
+        "None of the Sentinels 127.0.0.1:1,127.0.0.1:2 answers: are they running, and is this the right address?"
+    )
 
 
 @pytest.mark.parametrize("url", ["redis://cache/assent", "redis://cache:6379/0/1", "rediss://cache/-1"])
@@ -238,9 +285,13 @@ async def test_a_server_that_accepts_and_says_nothing_is_given_up(monkeypatch: p
 
 
 async def test_the_first_to_come_fixes_the_data_model(redis: Redis):
-    """Lanes are frozen when a namespace is first used; later settings do not move anything."""
+    """Lanes are frozen when a namespace is first used. Another number is refused, and none takes what is there."""
     assert await freeze_meta(redis, "assent", lanes=4) == Keys("assent", 4)
-    assert await freeze_meta(redis, "assent", lanes=16) == Keys("assent", 4)
+    assert await freeze_meta(redis, "assent") == Keys("assent", 4)
+    with pytest.raises(
+        ServerUnsuitableError, match="has the number of lanes 4 for good, and ASSENT_LANES is 16"
+    ):
+        await freeze_meta(redis, "assent", lanes=16)
     assert await freeze_meta(redis, "another") == Keys("another", 1)
 
 
@@ -302,11 +353,11 @@ async def test_what_was_written_to_a_stream_comes_out_whole(redis: Redis, redis_
 async def test_scripts_survive_a_server_that_forgot_them(redis: Redis):
     """After a restart or a failover the text of a script is sent again by itself."""
     scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
-    assert await scripts("add_waiter", NOTHING, process="p", follows=0) == 0
+    assert await scripts("add_waiter", NOTHING, process="p", follows=0) == "unknown"
 
     await redis.script_flush()
 
-    assert await scripts("add_waiter", NOTHING, process="p", follows=0) == 0
+    assert await scripts("add_waiter", NOTHING, process="p", follows=0) == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,18 @@ def test_a_damaged_text_is_not_read(cut):
         RecordCipher([NEW]).open(closed[cut], record="billing.1", field="body")
 
 
+def test_a_missing_file_of_keys_is_named_with_the_cure(monkeypatch):
+    """By the setting that names it."""
+    monkeypatch.delenv("ASSENT_RECORD_KEY", raising=False)
+    monkeypatch.setenv("ASSENT_RECORD_KEY_FILE", "/nowhere/key")
+
+    with pytest.raises(
+        InvalidRequestError,
+        match=r"^ASSENT_RECORD_KEY_FILE: there is no file /nowhere/key: name one that this user can read$",
+    ):
+        RecordCipher.from_environment()
+
+
 def test_a_key_that_is_none_is_refused_when_it_is_read(monkeypatch):
     """The sentence says how to make one."""
     monkeypatch.setenv("ASSENT_RECORD_KEY", "short")

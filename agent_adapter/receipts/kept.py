@@ -1,0 +1,130 @@
+"""Whether a type keeps what was approved: a value that it has read, written out again, must say the same. Pure."""
+
+import operator
+import re
+from collections import deque
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+from uuid import UUID
+
+from pydantic import AnyUrl, Secret, SecretBytes, SecretStr, TypeAdapter
+from pydantic_core import to_json
+
+from agent_adapter.contract.arguments import KEY_SHOWN, decode, encode
+from agent_adapter.contract.numbers import Number
+from agent_adapter.errors import InvalidRequestError
+
+_NOTHING = object()
+_FINER = re.compile(r"[.,]\d{6}\d*[1-9]")
+"""A part of a second that Python's times cannot hold. They leave it out without a word."""
+_DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+_SECONDS = (604_800, 86_400, 3_600, 60, 1)
+"""Of its parts: weeks, days, hours, minutes and seconds. A month or a year has no certain number of them."""
+
+
+def first_lost(kind: TypeAdapter[Any], approved: Any, value: Any) -> str | None:
+    """Return the path to the first approved part that a value does not have; `None` when it has all of them.
+
+    What it has beside them are defaults. Fields are written by their aliases, or all by their names.
+    """
+    lost = [_lost(approved, *_written(kind, value, by_alias=by_alias)) for by_alias in (True, False)]
+    return None if None in lost else lost[0]
+
+
+def _written(kind: TypeAdapter[Any], value: Any, *, by_alias: bool) -> tuple[Any, Any]:
+    """Write a value as JSON, and as the same structure with Python's values in it."""
+    try:
+        text = kind.dump_json(value, by_alias=by_alias, round_trip=True, warnings=False)
+        parts = kind.dump_python(value, by_alias=by_alias, round_trip=True, warnings=False)
+        return decode(text), parts
+    except (InvalidRequestError, ValueError, TypeError):
+        # For example, two keys that are written as the same one.
+        return _NOTHING, _NOTHING
+
+
+def _lost(approved: Any, written: Any, value: Any) -> str | None:
+    match approved, written:
+        case dict(), dict():
+            # JSON changes a key that is not a string, so its value is found by its position.
+            is_alike = isinstance(value, dict) and len(value) == len(written)
+            its = dict(zip(written, value.values(), strict=True)) if is_alike else {}
+            parts = [
+                (f".{name[:KEY_SHOWN]}", each, written.get(name, _NOTHING), its.get(name))
+                for name, each in approved.items()
+            ]
+        case list(), list() if len(approved) == len(written):
+            pairs = zip(
+                _in_order(approved, value), _in_order(written, value), _items(value, written), strict=True
+            )
+            parts = [(f"[{index}]", *each) for index, each in enumerate(pairs)]
+        case _:
+            return None if _says_the_same(approved, written, value) else ""
+    found = ((name, _lost(*each)) for name, *each in parts)
+    return next((name + path for name, path in found if path is not None), None)
+
+
+def _items(value: Any, written: list[Any]) -> Any:
+    is_alike = isinstance(value, list | tuple | deque) and len(value) == len(written)
+    return value if is_alike else [None] * len(written)
+
+
+def _in_order(items: list[Any], value: Any) -> list[Any]:
+    """Give the items of a set in an order that both sides have."""
+    return sorted(items, key=_place) if isinstance(value, set | frozenset) else items
+
+
+def _place(item: Any) -> tuple[bool, Any]:
+    return (True, _number(item)) if _is_number(item) else (False, encode(item))
+
+
+def _says_the_same(approved: Any, written: Any, value: Any) -> bool:
+    """Whether one value is what was approved, also where its type writes the same in another way."""
+    if written is _NOTHING:
+        return False
+    match value:
+        case SecretStr() | SecretBytes() | Secret():
+            # It is written as stars.
+            hidden = value.get_secret_value()
+            return _lost(approved, decode(to_json(hidden)), hidden) is None
+        case Decimal() if _is_number(approved):
+            return _number(approved) == value
+        case timedelta() if (seconds := _seconds(approved)) is not None:
+            return seconds * 1_000_000 == value // timedelta(microseconds=1)
+        case AnyUrl() if type(approved) is str:
+            return written in {approved, f"{approved}/"}
+        case UUID() | IPv4Address() | IPv6Address() if type(approved) is str:
+            with suppress(ValueError):
+                return bool(type(value)(approved) == value)
+        case date() | time() if _is_same_moment(approved, written):
+            return True
+    if _is_number(approved) and _is_number(written):
+        return _number(approved) == _number(written)
+    return encode(approved) == encode(written)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Number) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> Decimal:
+    return Decimal(encode(value))
+
+
+def _seconds(approved: Any) -> Decimal | None:
+    if _is_number(approved):
+        return _number(approved)
+    found = _DURATION.fullmatch(approved) if type(approved) is str else None
+    if found is None:
+        return None
+    counts = [Decimal(each or 0) for each in found.groups()]
+    return sum(map(operator.mul, counts, _SECONDS), Decimal(0))
+
+
+def _is_same_moment(approved: Any, written: Any) -> bool:
+    for read in (datetime.fromisoformat, time.fromisoformat):
+        with suppress(TypeError, ValueError):
+            return read(approved).isoformat() == read(written).isoformat() and not _FINER.search(approved)
+    return False
